@@ -1,0 +1,10 @@
+"""The one error users are meant to read."""
+
+
+class InputError(ValueError):
+    """Bad input, told in one line: what is wrong, and where (file, column, row).
+
+    Everything a user can mend raises this class: a wrong spec, pool, label file or
+    workspace. The command line prints its message and exits with 1; anything else that
+    is raised is a defect of this package.
+    """

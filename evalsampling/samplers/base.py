@@ -1,0 +1,121 @@
+"""What a sampler is, and what all that draw with replacement share."""
+
+import abc
+import dataclasses
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+
+from evalsampling.measures.base import IntArray, Measure
+from evalsampling.stats.cells import CellTable
+from evalsampling.stats.draws import DRAWS_PER_NEW_ROW, Proposal, StopRule, draw_rows
+from evalsampling.stats.estimation import Estimate, estimate_measure, unsupported, weighted_risk
+from evalsampling.stats.history import NO_LABEL, History
+
+
+class Sampler(Protocol):
+    """A published way to choose rows and to estimate from them.
+
+    A pure function of the cell table, the history and a seeded generator: started again from
+    files it takes the same next step.
+    """
+
+    @property
+    def name(self) -> str:
+        """Name in specs and results."""
+
+    def design(
+        self, table: CellTable, history: History, new_rows: int, rng: np.random.Generator
+    ) -> History:
+        """Draw one round that meets at most ``new_rows`` new rows."""
+
+    def estimate(
+        self,
+        table: CellTable,
+        history: History,
+        measures: Sequence[Measure],
+        confidence: float,
+    ) -> list[Estimate]:
+        """Estimate measures from all rounds so far."""
+
+
+@dataclasses.dataclass(frozen=True)
+class ReplacementSampler(abc.ABC):
+    """Draws with replacement from a proposal, estimates by importance weighting.
+
+    Attributes:
+        measure: the measure whose variance is to be small.
+        draws: draws of a round; None to draw until the new rows wanted were met, at most
+            `DRAWS_PER_NEW_ROW` for each.
+    """
+
+    measure: Measure
+    draws: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check the number of draws."""
+        if self.draws is not None and self.draws < 1:
+            raise ValueError(f"{type(self).__name__}.draws must be at least 1, got {self.draws}")
+
+    @abc.abstractmethod
+    def proposal(self, table: CellTable, history: History) -> Proposal:
+        """Return the sampling probabilities of the next round."""
+
+    @abc.abstractmethod
+    def supports(self, table: CellTable, measure: Measure) -> bool:
+        """Whether every row that can add to the measure's risk always has a chance."""
+
+    def design(
+        self, table: CellTable, history: History, new_rows: int, rng: np.random.Generator
+    ) -> History:
+        """Draw one round that meets at most ``new_rows`` new rows."""
+        draws = self.draws or DRAWS_PER_NEW_ROW * new_rows
+        stop = StopRule(new_rows, draws)
+        return draw_rows(self.proposal(table, history), table.count, history, stop, rng)
+
+    def estimate(
+        self,
+        table: CellTable,
+        history: History,
+        measures: Sequence[Measure],
+        confidence: float,
+    ) -> list[Estimate]:
+        """Estimate by R^ = (1/N) sum_j l_j / (M q_j), N the draws whose row has a label.
+
+        Draws of rows without a label are left out as if labels went missing at random.
+        """
+        row, probability = history.row, history.probability
+        answered = history.label[row] != NO_LABEL
+        row, weights = row[answered], 1 / (table.rows * probability[answered])
+        labelled = history.labelled
+        estimates = []
+        for measure in measures:
+            if not self.supports(table, measure):
+                estimates.append(
+                    unsupported(measure.name, measure.bounds, confidence, self.measure.name)
+                )
+                continue
+            losses = measure.loss(table.signature[history.cell[row]], history.label[row])
+            risk = weighted_risk(weights, losses)
+            evidence = measure.evidence(
+                table.signature[history.cell[labelled]], history.label[labelled]
+            )
+            estimates.append(
+                estimate_measure(
+                    name=measure.name,
+                    bounds=measure.bounds,
+                    value=measure.value(risk.mean),
+                    jacobian=measure.jacobian(risk.mean),
+                    risk=risk,
+                    evidence=int(evidence.sum()),
+                    evidence_name=measure.evidence_name,
+                    confidence=confidence,
+                )
+            )
+        return estimates
+
+
+def no_atoms() -> IntArray:
+    """Return the atoms of a proposal that has none."""
+    return np.zeros(0, dtype=np.int64)

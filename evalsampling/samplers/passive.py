@@ -1,0 +1,26 @@
+"""Passive sampling: every row of the pool with equal chance ([MR] definition 2)."""
+
+import dataclasses
+
+import numpy as np
+
+from evalsampling.measures.base import Measure
+from evalsampling.samplers.base import ReplacementSampler, no_atoms
+from evalsampling.stats.cells import CellTable
+from evalsampling.stats.draws import Proposal
+from evalsampling.stats.history import History
+
+
+@dataclasses.dataclass(frozen=True)
+class Passive(ReplacementSampler):
+    """Uniform draws with replacement; importance weights are all one."""
+
+    name = "passive"
+
+    def proposal(self, table: CellTable, history: History) -> Proposal:
+        """Return q = 1 / M for every row."""
+        return Proposal(np.full(len(table), 1 / table.rows), no_atoms(), np.zeros(0))
+
+    def supports(self, table: CellTable, measure: Measure) -> bool:
+        """Passive draws support every measure."""
+        return True

@@ -1,0 +1,1 @@
+"""Pure statistics: numpy and scipy only, arrays in, small frozen results out."""

@@ -1,0 +1,134 @@
+"""The importance-weighted estimator, its variance, and the intervals that go with it."""
+
+import dataclasses
+
+import numpy as np
+import numpy.typing as npt
+
+from evalsampling.stats.intervals import Interval, korn_graubard, wald, whole_range
+
+FloatArray = npt.NDArray[np.float64]
+
+FEWEST_EVIDENCE = 10
+"""Rows that must carry an estimate before an interval narrower than its range is given."""
+
+
+@dataclasses.dataclass(frozen=True)
+class WeightedRisk:
+    """Mean of weighted losses and the covariance of that mean.
+
+    Attributes:
+        mean: R^, shape (d,).
+        covariance: of R^, shape (d, d).
+        draws: N.
+    """
+
+    mean: FloatArray
+    covariance: FloatArray
+    draws: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Estimate:
+    """An estimate of one measure.
+
+    Attributes:
+        measure: its name.
+        value: estimate, None where it is undefined.
+        standard_error: of the estimate, None where it is undefined.
+        confidence: level of the intervals.
+        intervals: at least one; the first is the default.
+        reason: why the value is undefined, else None.
+        warnings: what a reader must know before trusting the interval.
+    """
+
+    measure: str
+    value: float | None
+    standard_error: float | None
+    confidence: float
+    intervals: tuple[Interval, ...]
+    reason: str | None = None
+    warnings: tuple[str, ...] = ()
+
+
+def weighted_risk(weights: FloatArray, losses: FloatArray) -> WeightedRisk:
+    """Estimate the risk by R^ = (1/N) sum_j w_j l_j ([MR] eq. 1).
+
+    The covariance is that of the mean of the weighted terms w_j l_j, with N - 1.
+
+    Args:
+        weights: shape (N,): w = 1 / (M q) of each draw, repeats included.
+        losses: shape (N, d): loss of each draw.
+    """
+    draws = len(weights)
+    terms = weights[:, None] * losses
+    mean = terms.mean(axis=0) if draws else np.zeros(losses.shape[1])
+    centred = terms - mean
+    covariance = centred.T @ centred / (max(draws - 1, 1) * max(draws, 1))
+    return WeightedRisk(mean, covariance, draws)
+
+
+def estimate_measure(
+    name: str,
+    bounds: tuple[float, float],
+    value: float,
+    jacobian: FloatArray,
+    risk: WeightedRisk,
+    evidence: int,
+    evidence_name: str,
+    confidence: float,
+) -> Estimate:
+    """Turn an estimated risk into an estimated measure with intervals, by the delta method.
+
+    The default is the Korn-Graubard interval, the plain Wald interval stands beside it. Where
+    fewer than `FEWEST_EVIDENCE` rows carry the estimate, or its variance is estimated to be
+    zero, the data allow no claim: the default is then the whole range of the measure, with a
+    warning in words.
+
+    Args:
+        name: of the measure.
+        bounds: of the measure.
+        value: g(R^), NaN if undefined.
+        jacobian: of g at R^, shape (1, d).
+        risk: R^ and its covariance.
+        evidence: distinct labelled rows that carry the estimate.
+        evidence_name: what these are, in words.
+        confidence: in (0, 1).
+    """
+    if risk.draws == 0:
+        nothing = whole_range(bounds, "no labels")
+        return Estimate(name, None, None, confidence, (nothing,), "no labels yet")
+    if not np.isfinite(value):
+        reason = f"{name} is undefined (0/0): no {evidence_name} among the labelled rows"
+        nothing = whole_range(bounds, "undefined")
+        return Estimate(name, None, None, confidence, (nothing,), reason, (reason,))
+    standard_error = float(np.sqrt(max((jacobian @ risk.covariance @ jacobian.T).item(), 0.0)))
+    plain = wald(value, standard_error, confidence, bounds)
+    if standard_error == 0:
+        warning = (
+            f"{name}: every labelled row agrees, so the variance is estimated to be zero; "
+            "the interval is the whole range of the measure"
+        )
+        intervals = (whole_range(bounds, "zero variance"), plain)
+        return Estimate(name, value, standard_error, confidence, intervals, None, (warning,))
+    if evidence < FEWEST_EVIDENCE:
+        warning = (
+            f"{name}: only {evidence} {evidence_name} seen, fewer than {FEWEST_EVIDENCE}; "
+            "the interval is the whole range of the measure"
+        )
+        intervals = (whole_range(bounds, f"few {evidence_name}"), plain)
+        return Estimate(name, value, standard_error, confidence, intervals, None, (warning,))
+    intervals = (korn_graubard(value, standard_error, risk.draws, confidence), plain)
+    return Estimate(name, value, standard_error, confidence, intervals)
+
+
+def unsupported(
+    name: str, bounds: tuple[float, float], confidence: float, sampled_for: str
+) -> Estimate:
+    """Return the missing estimate of a measure that the draws say nothing about."""
+    reason = (
+        f"{name} cannot be estimated from rows drawn for {sampled_for}: "
+        "rows that add to it had no chance of being drawn"
+    )
+    nothing = whole_range(bounds, "no support")
+    return Estimate(name, None, None, confidence, (nothing,), reason, (reason,))

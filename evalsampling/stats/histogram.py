@@ -1,0 +1,116 @@
+"""Mergeable histogram of scores whose result does not depend on how the pool was cut."""
+
+import dataclasses
+import json
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+_FINEST = -1000
+"""Exponent of the finest bins, for a pool whose scores are all zero."""
+
+
+@dataclasses.dataclass(frozen=True)
+class ScoreHistogram:
+    """Counts of scores in dyadic bins: bin i holds the scores in [i 2^e, (i + 1) 2^e).
+
+    The exponent e is the smallest for which the bins from the least to the greatest score are
+    no more than ``limit`` (and for which bin numbers are exact in float64). It depends on the
+    two extreme scores alone and only grows as they move apart, so merging halves resolutions
+    exactly and any sharding of a pool gives the same histogram.
+
+    Attributes:
+        limit: most bins between the extreme scores; more than half of it are used.
+        minimum: least score seen, +inf for none.
+        maximum: greatest score seen, -inf for none.
+        exponent: e, the binary logarithm of the bins' width.
+        first: number i of the first bin.
+        counts: shape (bins,), int64: rows a bin.
+    """
+
+    limit: int
+    minimum: float = math.inf
+    maximum: float = -math.inf
+    exponent: int = _FINEST
+    first: int = 0
+    counts: npt.NDArray[np.int64] = dataclasses.field(
+        default_factory=lambda: np.zeros(0, dtype=np.int64)
+    )
+
+    @classmethod
+    def zero(cls, limit: int) -> "ScoreHistogram":
+        """Return the histogram of no scores."""
+        return cls(limit)
+
+    @classmethod
+    def from_scores(cls, scores: npt.NDArray[np.floating], limit: int) -> "ScoreHistogram":
+        """Count scores.
+
+        Args:
+            scores: shape (n,), finite; float32 scores are counted at their float64 values.
+            limit: most bins between the extreme scores.
+        """
+        if not len(scores):
+            return cls.zero(limit)
+        scores = scores.astype(np.float64, copy=False)
+        minimum, maximum = float(scores.min()), float(scores.max())
+        exponent = _exponent(minimum, maximum, limit)
+        first = _bin(minimum, exponent)
+        bins = np.floor(np.ldexp(scores, -exponent)).astype(np.int64) - first
+        return cls(limit, minimum, maximum, exponent, first, np.bincount(bins))
+
+    def __add__(self, other: "ScoreHistogram") -> "ScoreHistogram":
+        """Return the histogram of both pools together."""
+        if self.limit != other.limit:
+            raise ValueError(f"histograms of {self.limit} and {other.limit} bins do not add up")
+        if not other.rows:
+            return self
+        if not self.rows:
+            return other
+        minimum = min(self.minimum, other.minimum)
+        maximum = max(self.maximum, other.maximum)
+        exponent = _exponent(minimum, maximum, self.limit)
+        first = _bin(minimum, exponent)
+        counts = np.zeros(_bin(maximum, exponent) - first + 1, dtype=np.int64)
+        for part in (self, other):
+            bins = (part.first + np.arange(len(part.counts))) >> (exponent - part.exponent)
+            np.add.at(counts, bins - first, part.counts)
+        return ScoreHistogram(self.limit, minimum, maximum, exponent, first, counts)
+
+    @property
+    def rows(self) -> int:
+        """Number of scores counted."""
+        return int(self.counts.sum())
+
+    @property
+    def lower_ends(self) -> npt.NDArray[np.float64]:
+        """Lower ends of the bins, shape (bins,)."""
+        return np.ldexp(self.first + np.arange(len(self.counts), dtype=np.float64), self.exponent)
+
+    def to_bytes(self) -> bytes:
+        """Serialise without loss."""
+        state = dataclasses.asdict(self) | {"counts": self.counts.tolist()}
+        return json.dumps(state).encode()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> "ScoreHistogram":
+        """Restore what `to_bytes` wrote."""
+        state = json.loads(data)
+        return cls(**state | {"counts": np.array(state["counts"], dtype=np.int64)})
+
+
+def _exponent(minimum: float, maximum: float, limit: int) -> int:
+    """Smallest exponent with at most ``limit`` bins over [minimum, maximum], below 2^52."""
+    magnitude = math.frexp(max(abs(minimum), abs(maximum)))[1]
+    exponent = max(_FINEST, magnitude - 52)
+    spread = maximum - minimum
+    if spread > 0:
+        exponent = max(exponent, math.frexp(spread / limit)[1] - 1)
+    while _bin(maximum, exponent) - _bin(minimum, exponent) >= limit:
+        exponent += 1
+    return exponent
+
+
+def _bin(score: float, exponent: int) -> int:
+    return math.floor(math.ldexp(score, -exponent))

@@ -1,0 +1,66 @@
+"""Complete trees over leaves in score order, as level-order arrays."""
+
+import functools
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+
+
+class LeafTree:
+    """A tree whose leaves are the strata, numbered from left to right.
+
+    Node j of level d covers the leaves floor(j K / B^d) to floor((j + 1) K / B^d) - 1, so that
+    K = B^D leaves make the complete tree, any other number the most even one; nodes that would
+    cover no leaf do not exist. The root is not a node: it has no branch probability. All arrays
+    list the nodes level by level, so the children of a node stand side by side.
+
+    Attributes:
+        leaves: K.
+        branching: B, at least 2; B >= K is the flat tree.
+        depth: shape (nodes,): depth of each node, 1 for the children of the root.
+    """
+
+    def __init__(self, leaves: int, branching: int) -> None:
+        """Build the tree of ``leaves`` leaves with at most ``branching`` children a node."""
+        if leaves < 1 or branching < 2:
+            raise ValueError(f"no tree has {leaves=} and {branching=}")
+        self.leaves = leaves
+        self.branching = branching
+        above = np.zeros(leaves, dtype=np.int64)
+        starts, children, depths, paths = [], [], [], []
+        nodes, width, level = 0, 1, 0
+        while width < leaves or not level:
+            level, width = level + 1, width * branching
+            # The node of this level above each leaf, renumbered without the empty ones.
+            node = ((np.arange(leaves) + 1) * width - 1) // leaves
+            first = np.flatnonzero(np.diff(node, prepend=-1))
+            children.append(nodes + np.flatnonzero(np.diff(above[first], prepend=-1)))
+            above = np.repeat(np.arange(len(first)), np.diff(first, append=leaves))
+            starts.append(first)
+            depths.append(np.full(len(first), level))
+            paths.append(nodes + above)
+            nodes += len(first)
+        self.depth: npt.NDArray[np.int64] = np.concatenate(depths)
+        self._first_leaves = starts
+        self._first_siblings = np.concatenate(children)
+        self._family = np.repeat(
+            np.arange(len(self._first_siblings)), np.diff(self._first_siblings, append=nodes)
+        )
+        self._paths = np.stack(paths)
+
+    def sums(self, values: FloatArray) -> FloatArray:
+        """Sum leaf values, shape (..., leaves), over the leaves of each node: (..., nodes)."""
+        return np.concatenate(
+            [np.add.reduceat(values, first, axis=-1) for first in self._first_leaves], axis=-1
+        )
+
+    def branch_probabilities(self, weights: FloatArray) -> FloatArray:
+        """Divide positive node weights, shape (..., nodes), by the sum over all siblings."""
+        families = np.add.reduceat(weights, self._first_siblings, axis=-1)
+        return weights / families[..., self._family]
+
+    def leaf_probabilities(self, branches: FloatArray) -> FloatArray:
+        """Multiply branch probabilities, shape (..., nodes), down each path: (..., leaves)."""
+        return functools.reduce(np.multiply, (branches[..., path] for path in self._paths))

