@@ -1,0 +1,11 @@
+"""Label-efficient evaluation of classifiers and linkers on very large pools.
+
+Nothing here imports Apache Beam; the transforms are in `evalsampling.transforms`.
+"""
+
+from evalsampling import measures as measures
+from evalsampling.errors import InputError as InputError
+from evalsampling.evaluation import Evaluation as Evaluation
+from evalsampling.spec import EvaluationSpec as EvaluationSpec
+
+__version__ = "0.1.0"

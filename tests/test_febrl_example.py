@@ -4,6 +4,7 @@ import csv
 import importlib.util
 import json
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -179,3 +180,53 @@ def test_configuration_is_rewritten_for_another_folder(tmp_path: Path) -> None:
     assert "workspace: workspace\n" in text
     assert all(f"- {name}\n" in text for name in febrl_pairs.PAYLOAD)
     assert demo._evaluation(demo.BUILD / "febrl") == demo.HERE / "evaluation.yaml"
+
+
+@pytest.mark.usefixtures("scorer_model")
+def test_demo_follows_the_rounds_and_compares_with_the_truth(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A stand-in for the command line offers two rounds of tasks, then none."""
+    rounds = iter([3, 5, 0])
+    calls = []
+
+    def command(name: str, *arguments: Path | str) -> str:
+        calls.append(name)
+        if name == "estimate":
+            entries = [
+                {"measure": measure, "value": 0.9, "low": None, "high": None}
+                for measure in demo.MEASURES
+            ]
+            return json.dumps({"labels": 8, "measures": entries})
+        if name == "prepare":
+            return ""
+        rows = next(rounds)
+        folder = tmp_path / "workspace" / "rounds" / f"{rows:04d}"
+        folder.mkdir(parents=True)
+        tasks = [str(number) for number in range(rows)]
+        pq.write_table(pa.table({"task": tasks, "id": range(rows)}), folder / "batch.parquet")
+        (folder / "batch.csv").write_text("task,label\n" + "".join(f"{t},\n" for t in tasks))
+        batch = str(folder / "batch.csv")
+        return json.dumps({"round": rows, "rows": rows, "batch": batch, "reason": "budget spent"})
+
+    monkeypatch.setattr(demo, "_command", command)
+    monkeypatch.setattr(demo, "train", partial(febrl_scorer.train, nonmatches=20_000))
+    assert demo.main(["--left", str(PEOPLE), "--build", str(tmp_path)]) == 0
+    assert calls == ["prepare", *["sample", "estimate"] * 2, "sample", "estimate"]
+    assert sorted(path.name for path in (tmp_path / "answers").iterdir()) == [
+        "round-3.csv",
+        "round-5.csv",
+    ]
+    printed = capsys.readouterr().out
+    assert "3,600 pairs" in printed
+    assert "no further round: budget spent" in printed
+
+
+def test_demo_fails_when_a_command_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(demo, "train", lambda path, prior: None)
+    monkeypatch.setattr(demo.sys, "executable", "false")
+    monkeypatch.setenv(febrl_scorer.MODEL_VARIABLE, "")
+    assert demo.main(["--left", "5", "--build", str(tmp_path)]) == 1
+    assert "`evalsampling prepare` ended with status 1" in capsys.readouterr().err

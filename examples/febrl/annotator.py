@@ -1,12 +1,11 @@
 """Simulated annotators: they answer a batch from the true matches instead of reading it."""
 
 import csv
-import os
 from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
-from febrl_pairs import read_matches
+from febrl_pairs import read_matches, whole_file
 
 
 def label_batch(
@@ -32,8 +31,6 @@ def label_batch(
     positive = set(read_matches(matches).tolist())
     order = np.random.default_rng(seed).permutation(len(tasks))
     answers = [(tasks[place], int(ids[tasks[place]] in positive)) for place in order]
-    part = out_csv.with_name(f".{out_csv.name}.part")
-    with part.open("w", newline="", encoding="utf-8") as file:
+    with whole_file(out_csv) as part, part.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([("task", "label"), *answers])
-    os.replace(part, out_csv)
     return len(answers)

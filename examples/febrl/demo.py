@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from annotator import label_batch
-from febrl_pairs import MATCHES, PEOPLE, read_matches, write_pairs
+from febrl_pairs import MATCHES, PEOPLE, is_complete, read_matches, write_pairs
 from febrl_scorer import MODEL_VARIABLE, score_pairs, train
 
 HERE = Path(__file__).resolve().parent
@@ -73,34 +74,33 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
 def _run(people: int, build: Path, keep: bool) -> None:
     pairs, model, workspace = build / "pairs", build / "model.json", build / "workspace"
     _say(f"{people:,} x {people:,} records = {people * people:,} pairs, {people:,} of them matches")
-    with _Step("pool of pairs"):
-        write_pairs(pairs, people)
     os.environ[MODEL_VARIABLE] = str(model)
-    if not model.exists():
-        with _Step("classifier"):
+    trained = model.exists() and is_complete(pairs, people)
+    with _step("pool of pairs"):
+        write_pairs(pairs, people)
+    if not trained:
+        with _step("classifier"):
             train(model, prior=1 / people)
     if not keep:
         shutil.rmtree(workspace, ignore_errors=True)
-    with _Step("prepare"):
+    with _step("prepare"):
         _command("prepare", _evaluation(build))
     _say(f"\n{'round':>5}  {'labels':>6}  {'F1':>6}  {'interval':^15}")
-    measures: dict[str, dict[str, Any]] = {}
     for _ in range(ROUNDS):
         sampled = _command_json("sample", workspace)
         if sampled["rows"] == 0:
             _say(f"no further round: {sampled['reason']}")
             break
         batch = Path(sampled["batch"])
+        record = workspace / "rounds" / f"{sampled['round']:04d}" / "batch.parquet"
         answers = build / "answers" / f"round-{sampled['round']}.csv"
         answers.parent.mkdir(exist_ok=True)
-        label_batch(batch, batch.with_name("batch.parquet"), pairs / MATCHES, answers)
+        label_batch(batch, record, pairs / MATCHES, answers)
         report = _command_json("estimate", workspace, "--labels", answers)
-        measures = {entry["measure"]: entry for entry in report["measures"]}
-        f1 = measures["f1"]
-        _say(
-            f"{sampled['round']:>5}  {report['labels']:>6,}  {_number(f1['value'])}  {_interval(f1)}"
-        )
-    _compare(measures, _truth(pairs, workspace / "scored"))
+        f1 = _measures(report)["f1"]
+        labels, value = f"{report['labels']:>6,}", _number(f1["value"])
+        _say(f"{sampled['round']:>5}  {labels}  {value}  {_interval(f1)}")
+    _compare(_measures(_command_json("estimate", workspace)), _truth(pairs, workspace / "scored"))
 
 
 def _evaluation(build: Path) -> Path:
@@ -111,6 +111,10 @@ def _evaluation(build: Path) -> Path:
     target = build / "evaluation.yaml"
     target.write_text(source.read_text("utf-8").replace("../../build/febrl/", ""), "utf-8")
     return target
+
+
+def _measures(report: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {entry["measure"]: entry for entry in report["measures"]}
 
 
 def _truth(pairs: Path, scored: Path) -> dict[str, float]:
@@ -142,8 +146,7 @@ def _scores(pairs: Path, scored: Path) -> Iterator[pa.RecordBatch]:
 def _compare(measures: dict[str, dict[str, Any]], truth: dict[str, float]) -> None:
     _say(f"\n{'measure':<9}  {'estimate':>8}  {'interval':^15}  {'truth':>6}")
     for name in MEASURES:
-        entry = measures.get(name, {})
-        estimate, interval = _number(entry.get("value")), _interval(entry)
+        estimate, interval = _number(measures[name]["value"]), _interval(measures[name])
         _say(f"{name:<9}  {estimate:>8}  {interval}  {_number(truth[name])}")
 
 
@@ -172,7 +175,8 @@ def _command(name: str, *arguments: Path | str) -> str:
 
 
 def _command_json(name: str, *arguments: Path | str) -> dict[str, Any]:
-    return json.loads(_command(name, *arguments, "--json"))
+    result: dict[str, Any] = json.loads(_command(name, *arguments, "--json"))
+    return result
 
 
 def _peak_memory() -> str:
@@ -188,18 +192,12 @@ def _say(text: str) -> None:
     print(text, flush=True)
 
 
-class _Step:
+@contextmanager
+def _step(name: str) -> Iterator[None]:
     """Prints the name of a step and the seconds it took."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __enter__(self) -> None:
-        self.started = time.perf_counter()
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is None:
-            _say(f"{self.name}: {time.perf_counter() - self.started:.1f} s")
+    started = time.perf_counter()
+    yield
+    _say(f"{name}: {time.perf_counter() - started:.1f} s")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,8 @@ MATCHES = "matches.parquet"
 _ROWS_PER_GROUP = 1_000_000
 _GROUPS_PER_FILE = 5
 _SIZE_KEY = b"records_per_side"
+_TEXT = pa.dictionary(pa.int32(), pa.string())
+_SCHEMA = pa.schema([("id", pa.int64()), *((name, _TEXT) for name in PAYLOAD)])
 
 
 def write_pairs(directory: Path, people: int = PEOPLE, seed: int = 4) -> None:
@@ -58,12 +61,21 @@ def is_complete(directory: Path, people: int = PEOPLE) -> bool:
     matches = directory / MATCHES
     if not matches.exists():
         return False
-    return pq.read_schema(matches).metadata.get(_SIZE_KEY) == str(people).encode()
+    size: bytes = pq.read_schema(matches).metadata[_SIZE_KEY]
+    return int(size) == people
 
 
 def read_matches(path: Path) -> np.ndarray:
     """Reads the ids of the true matches, sorted."""
     return np.sort(pq.read_table(path, columns=["id"])["id"].to_numpy())
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """Yields a temporary path, renamed to `path` when the block has ended well."""
+    part = path.with_name(f".{path.name}.part")
+    yield part
+    os.replace(part, path)
 
 
 def pair_columns(
@@ -104,31 +116,29 @@ def _cross(left: pa.RecordBatch, right: pa.RecordBatch, start: int) -> pa.Record
 
 
 def _write_groups(path: Path, groups: Iterator[pa.RecordBatch]) -> None:
-    """Writes record batches as the row groups of one file, under its name only when whole."""
-    part = path.with_name(f".{path.name}.part")
-    first = next(groups)
+    """Writes record batches as the row groups of one file."""
     # Ids rise by one and values repeat: delta and dictionary encoding leave next to nothing,
     # provided that a page spans several repetitions. Statistics of text would take longer to
     # compute than all the rest.
-    with pq.ParquetWriter(
-        part,
-        first.schema,
-        compression="zstd",
-        use_dictionary=list(PAYLOAD),
-        column_encoding={"id": "DELTA_BINARY_PACKED"},
-        write_statistics=["id"],
-        max_rows_per_page=_ROWS_PER_GROUP,
-    ) as writer:
-        writer.write_batch(first, row_group_size=len(first))
+    with (
+        whole_file(path) as part,
+        pq.ParquetWriter(
+            part,
+            _SCHEMA,
+            compression="zstd",
+            use_dictionary=list(PAYLOAD),
+            column_encoding={"id": "DELTA_BINARY_PACKED"},
+            write_statistics=["id"],
+            max_rows_per_page=_ROWS_PER_GROUP,
+        ) as writer,
+    ):
         for group in groups:
             writer.write_batch(group, row_group_size=len(group))
-    os.replace(part, path)
 
 
 def _write_matches(path: Path, left: pa.RecordBatch, right: pa.RecordBatch) -> None:
     place = {key: row for row, key in enumerate(_entities(right))}
     ids = [row * len(right) + place[key] for row, key in enumerate(_entities(left))]
     table = pa.table({"id": pa.array(ids, pa.int64())})
-    part = path.with_name(f".{path.name}.part")
-    pq.write_table(table.replace_schema_metadata({_SIZE_KEY: str(len(right))}), part)
-    os.replace(part, path)
+    with whole_file(path) as part:
+        pq.write_table(table.replace_schema_metadata({_SIZE_KEY: str(len(right))}), part)

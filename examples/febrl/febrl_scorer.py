@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from febrl_pairs import PEOPLE, pair_columns
+from febrl_pairs import PEOPLE, pair_columns, whole_file
 from febrl_records import entity, load_records, same_entity
 from rapidfuzz import process
 from rapidfuzz.distance import Indel, JaroWinkler
@@ -89,14 +89,17 @@ def field_similarity(
     right, right_codes = _distinct(batch.column(f"right_{field}"))
     options: dict[str, Any] = {"scorer": METRICS[field], "dtype": np.float32, "workers": 1}
     left_blank, right_blank = left == "", right == ""
+    similarity: np.ndarray
     if len(left) * len(right) <= _GRID_FACTOR * len(batch):
         grid = process.cdist(left, right, **options) * np.float32(weight)
         grid[left_blank, :] = missing
         grid[:, right_blank] = missing
-        return grid.ravel().take(left_codes * len(right) + right_codes)
-    result = process.cpdist(left[left_codes], right[right_codes], **options) * np.float32(weight)
-    result[left_blank[left_codes] | right_blank[right_codes]] = missing
-    return result
+        similarity = grid.take(left_codes * len(right) + right_codes)
+    else:
+        similarity = process.cpdist(left[left_codes], right[right_codes], **options)
+        similarity *= np.float32(weight)
+        similarity[left_blank[left_codes] | right_blank[right_codes]] = missing
+    return similarity
 
 
 def train(
@@ -127,9 +130,8 @@ def train(
         missing=dict(zip(METRICS, weights[len(METRICS) :], strict=True)),
     )
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.part")
-    part.write_text(json.dumps(asdict(model), indent=2) + "\n", encoding="utf-8")
-    os.replace(part, path)
+    with whole_file(path) as part:
+        part.write_text(json.dumps(asdict(model), indent=2) + "\n", encoding="utf-8")
 
 
 @cache
