@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from evalsampling.errors import InputError
 from evalsampling.pool import PoolBatch, Strata, assign_cells, score_histogram
-from evalsampling.reserve import CELL, ID, Reserve, ReserveBuilder
+from evalsampling.reserve import CELL, ID, Reserve, ReserveBuilder, check_unique
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellTable
 
@@ -52,7 +52,7 @@ class MemoryPool:
         if probability is not None and np.ndim(probability) == 2:
             classes = spec.get("labels", {}).get("classes", [0, 1])
             pool["probability"] = {value: f"probability {value}" for value in classes}
-            columns |= dict(zip(pool["probability"].values(), np.transpose(probability)))
+            columns |= dict(zip(pool["probability"].values(), np.transpose(probability), strict=True))
         elif probability is not None:
             pool["probability"] = "probability"
             columns["probability"] = probability
@@ -72,7 +72,9 @@ class MemoryPool:
         cells = assign_cells(batch, spec, strata)
         reserve = ReserveBuilder(spec, int(np.prod(shape)), capacity=len(cells.cell))
         reserve.add(cells)
-        return cls(spec, cells.sums(shape).table(), reserve.build())
+        kept = reserve.build()
+        check_unique(kept.rows, spec.pool.id)
+        return cls(spec, cells.sums(shape).table(), kept)
 
     def ids(self, cell: npt.NDArray[np.int64], rank: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
         """Return the ids of rows given by their place in the cell table and their rank."""

@@ -7,6 +7,7 @@ round of up to ``capacity`` rows a cell without the pool.
 
 import dataclasses
 import io
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -17,9 +18,12 @@ from evalsampling.pool import CellBatch, hash_ids
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.hashing import UInt64Array
 
-CELL, HASH, ID, FILE, ROW = "cell", "hash", "id", "file", "row"
+CELL, RANK, HASH, ID, FILE, ROW = "cell", "rank", "hash", "id", "file", "row"
 PAYLOAD_PREFIX = "payload."
 """Payload columns keep their name behind this, so that none can be taken for another."""
+
+PARTS = 16
+"""Parts the reserve of a pool is written in, each by one worker."""
 
 _TOTAL_ROWS = 2_000_000
 _FEWEST_ROWS = 50
@@ -51,11 +55,7 @@ class Reserve:
         return cls(capacity)
 
     def __add__(self, other: "Reserve") -> "Reserve":
-        """Return the reserve of both pools together.
-
-        Raises:
-            InputError: if an id is in both.
-        """
+        """Return the reserve of both pools together."""
         if self.capacity != other.capacity:
             raise ValueError(f"reserves of {self.capacity} and {other.capacity} do not add up")
         if other.rows is None:
@@ -109,31 +109,87 @@ class Reserve:
         return Reserve.from_bytes, (self.to_bytes(),)
 
 
+def split_reserve(reserve: Reserve) -> Iterator[tuple[int, Reserve]]:
+    """Cut a reserve into parts that hold whole cells, numbered from 0."""
+    if reserve.rows is None:
+        return
+    part = reserve.rows[CELL].to_numpy() % PARTS
+    for number in np.unique(part).tolist():
+        yield number, Reserve(reserve.capacity, reserve.rows.filter(pa.array(part == number)))
+
+
 def _sorted(
     table: pa.Table, cell: npt.NDArray[np.int64], key: UInt64Array
 ) -> npt.NDArray[np.int64]:
-    """Order rows by cell, hash, id; two rows with one id are an error."""
+    """Order rows by cell, hash, id."""
     order = np.lexsort((key, cell))
     same = (cell[order[1:]] == cell[order[:-1]]) & (key[order[1:]] == key[order[:-1]])
     for place in np.flatnonzero(same):
         pair = order[place : place + 2]
-        here, there = (table[ID][int(i)].as_py() for i in pair)
-        if here == there:
-            raise duplicate_id(table.take(pair))
-        if here > there:
+        if table[ID][int(pair[0])].as_py() > table[ID][int(pair[1])].as_py():
             order[place : place + 2] = pair[::-1]
     return order
 
 
-def duplicate_id(pair: pa.Table) -> InputError:
-    """Return the error of two rows with one id, given as a table of two."""
-    first, second = sorted((row[FILE], row[ROW]) for row in pair.select([FILE, ROW]).to_pylist())
-    value = pair[ID][0].as_py()
-    where = "the same file" if first[0] == second[0] else first[0]
-    return InputError(
-        f"{second[0]}: column 'id', row {second[1]}: duplicate id {value!r}, "
-        f"also row {first[1]} of {where}".removeprefix(": ")
-    )
+def check_unique(rows: pa.Table, column: str) -> None:
+    """Check that no two rows have the same id.
+
+    Args:
+        rows: columns hash, id, file, row.
+        column: what the pool calls its id.
+
+    Raises:
+        InputError: naming both places of an id that is there twice.
+    """
+    key = rows[HASH].to_numpy()
+    order = np.argsort(key, kind="stable")
+    for place in np.flatnonzero(key[order[1:]] == key[order[:-1]]):
+        pair = rows.select([ID, FILE, ROW]).take(pa.array(order[place : place + 2])).to_pylist()
+        first, second = sorted(pair, key=lambda row: (row[FILE], row[ROW]))
+        if first[ID] == second[ID]:
+            where = "" if first[FILE] == second[FILE] else f" of {first[FILE]}"
+            file = f"{second[FILE]}: " if second[FILE] else ""
+            raise InputError(
+                f"{file}column {column!r}, row {second[ROW]}: "
+                f"duplicate id {second[ID]!r}, also in row {first[ROW]}{where}"
+            )
+
+
+def located_ids(cells: CellBatch, keys: UInt64Array, taken: npt.NDArray[np.int64]) -> dict:
+    """Return hash, id, file and row of some rows of a batch, as columns of a table."""
+    batch = cells.batch
+    return {
+        HASH: pa.array(keys[taken]),
+        ID: cells.ids.take(pa.array(taken)),
+        FILE: pa.DictionaryArray.from_arrays(np.zeros(len(taken), dtype=np.int32), [batch.path]),
+        ROW: pa.array(batch.first_row + taken),
+    }
+
+
+@dataclasses.dataclass(frozen=True)
+class HeldRows:
+    """Where the reserve of each cell ends, for adding to it.
+
+    Attributes:
+        short: shape (cells,), bool: whether more rows of the cell are wanted.
+        last_hash: shape (cells,): hash of the last row held.
+        last_id: shape (cells,): its id, which decides between equal hashes.
+        rows: shape (cells,): number of rows held.
+    """
+
+    short: npt.NDArray[np.bool_]
+    last_hash: UInt64Array
+    last_id: npt.NDArray[np.object_]
+    rows: npt.NDArray[np.int64]
+
+    def later(
+        self, cell: npt.NDArray[np.int64], keys: UInt64Array, ids: pa.Array
+    ) -> npt.NDArray[np.bool_]:
+        """Return which rows are of a short cell and behind the last row held of it."""
+        later = self.short[cell] & (keys > self.last_hash[cell])
+        for row in np.flatnonzero(self.short[cell] & (keys == self.last_hash[cell])):
+            later[row] = ids[int(row)].as_py() > self.last_id[cell[row]]
+        return later
 
 
 class ReserveBuilder:
@@ -142,15 +198,23 @@ class ReserveBuilder:
     A running threshold for each cell lets most rows fall before anything of them is copied.
     """
 
-    def __init__(self, spec: EvaluationSpec, cells: int, capacity: int) -> None:
+    def __init__(
+        self,
+        spec: EvaluationSpec,
+        cells: int,
+        capacity: int,
+        held: "HeldRows | None" = None,
+    ) -> None:
         """Start with no rows.
 
         Args:
             spec: names the payload and the seed.
             cells: number of cell codes there are.
             capacity: most rows kept of a cell.
+            held: rows that an earlier reserve holds; only later ones are gathered then.
         """
         self._spec = spec
+        self._held = held
         self._threshold = np.full(cells, np.iinfo(np.uint64).max, dtype=np.uint64)
         self._reserve = Reserve.zero(capacity)
         self._pending: list[pa.Table] = []
@@ -159,21 +223,15 @@ class ReserveBuilder:
     def add(self, cells: CellBatch) -> None:
         """Take in a batch."""
         keys = hash_ids(cells.ids, self._spec.seed)
-        taken = np.flatnonzero(keys <= self._threshold[cells.cell])
+        wanted = keys <= self._threshold[cells.cell]
+        if self._held is not None:
+            wanted &= self._held.later(cells.cell, keys, cells.ids)
+        taken = np.flatnonzero(wanted)
         if not len(taken):
             return
-        batch = cells.batch
-        columns = {
-            CELL: pa.array(cells.cell[taken]),
-            HASH: pa.array(keys[taken]),
-            ID: cells.ids.take(taken),
-            FILE: pa.DictionaryArray.from_arrays(
-                np.zeros(len(taken), dtype=np.int32), [batch.path]
-            ),
-            ROW: pa.array(batch.first_row + taken),
-        }
+        columns = {CELL: pa.array(cells.cell[taken]), **located_ids(cells, keys, taken)}
         for name in self._spec.pool.payload:
-            column = batch.rows.column(name).take(taken)
+            column = cells.batch.rows.column(name).take(pa.array(taken))
             if pa.types.is_dictionary(column.type):
                 column = column.dictionary_decode()
             columns[PAYLOAD_PREFIX + name] = column
@@ -199,3 +257,15 @@ class ReserveBuilder:
         if self._pending:
             self._compact()
         return self._reserve
+
+
+def split_by_hash(cells: CellBatch, seed: int) -> Iterator[tuple[int, pa.Table]]:
+    """Cut a batch's ids, hashes and places into shares that hold all rows of an id."""
+    keys = hash_ids(cells.ids, seed)
+    shares = (keys >> np.uint64(56)).astype(np.int64)
+    order = np.argsort(shares, kind="stable")
+    numbers, first = np.unique(shares[order], return_index=True)
+    for number, begin, end in zip(
+        numbers.tolist(), first, [*first[1:], len(order)], strict=True
+    ):
+        yield number, pa.table(located_ids(cells, keys, order[begin:end]))

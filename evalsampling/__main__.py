@@ -1,0 +1,5 @@
+"""Runs the command line: ``python -m evalsampling``."""
+
+from evalsampling.cli import main
+
+main()

@@ -1,0 +1,286 @@
+"""The command line: parses, calls, prints."""
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from evalsampling import __version__, samplers
+from evalsampling.errors import InputError
+from evalsampling.ledger import Ledger, Options
+from evalsampling.spec import EvaluationSpec
+from evalsampling.workspace import Workspace
+
+Printer = Callable[[dict[str, Any]], str]
+
+
+def main(argv: Sequence[str] | None = None) -> NoReturn:
+    """Run a command and exit: 0 done, 1 the work failed with one clear line, 2 wrong usage."""
+    parser = _parser()
+    arguments, rest = parser.parse_known_args(argv)
+    if rest and not getattr(arguments, "takes_beam_options", False):
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    if rest and arguments.command != "prepare" and arguments.runner is None:
+        parser.error(f"unrecognized arguments without --runner: {' '.join(rest)}")
+    arguments.beam = rest if getattr(arguments, "runner", None) is None else [
+        f"--runner={arguments.runner}", *rest
+    ]  # fmt: skip
+    try:
+        result = arguments.run(arguments)
+    except InputError as error:
+        print(f"evalsampling {arguments.command}: {error}", file=sys.stderr)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        print(f"evalsampling {arguments.command}: interrupted", file=sys.stderr)
+        sys.exit(1)
+    if arguments.json:
+        print(json.dumps(result, ensure_ascii=False, allow_nan=False))
+    else:
+        print(arguments.text(result))
+    sys.exit(0)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="evalsampling",
+        description="Tell how good a classifier is, with honest intervals, from few labels.",
+    )
+    parser.add_argument("--version", action="version", version=__version__)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    def command(
+        name: str, help: str, run: Callable[[argparse.Namespace], Any], text: Printer
+    ) -> argparse.ArgumentParser:
+        added = commands.add_parser(name, help=help, description=help)
+        added.add_argument("--json", action="store_true", help="print one JSON object")
+        added.set_defaults(run=run, text=text)
+        return added
+
+    prepare = command("prepare", "Summarise a pool, once.", _prepare, _prepare_text)
+    prepare.add_argument("spec", help="path of evaluation.yaml")
+    prepare.add_argument(
+        "--top-up",
+        nargs="?",
+        type=_positive,
+        const=0,
+        metavar="ROWS",
+        help="add rows to the reserve of cells that hold fewer than ROWS (default: round_size) "
+        "rows that were never drawn",
+    )
+    prepare.add_argument(
+        "--check-ids", action="store_true", help="check that all ids of the pool differ"
+    )
+
+    sample = command("sample", "Draw the next batch of rows to label.", _sample, _sample_text)
+    sample.add_argument("workspace")
+    sample.add_argument("--size", type=_positive, metavar="N", help="new rows to draw")
+    sample.add_argument("--next", action="store_true", help="close the open round first")
+
+    estimate = command("estimate", "Take labels and estimate.", _estimate, _estimate_text)
+    estimate.add_argument("workspace")
+    estimate.add_argument(
+        "--labels", nargs="+", action="extend", default=[], metavar="FILE",
+        help="deliveries of labels: .csv, .jsonl or .parquet",
+    )  # fmt: skip
+    estimate.add_argument(
+        "--replace", nargs="+", action="extend", default=[], metavar="FILE",
+        help="deliveries whose labels replace earlier ones",
+    )  # fmt: skip
+    estimate.add_argument(
+        "--measure", nargs="+", action="extend", default=[], metavar="NAME",
+        help="measures to report (default: the spec's)",
+    )  # fmt: skip
+    estimate.add_argument("--close", action="store_true", help="close the open round")
+    estimate.add_argument(
+        "--strict", action="store_true", help="take nothing of a delivery with a rejected row"
+    )
+
+    for added in (prepare, sample, estimate):
+        added.add_argument(
+            "--runner",
+            help="Beam runner; Beam's other options may follow"
+            + ("" if added is prepare else " (without: computed here, without Beam)"),
+        )
+        added.set_defaults(takes_beam_options=True)
+
+    status = command("status", "Tell where an evaluation stands.", _status, _status_text)
+    status.add_argument("workspace")
+
+    simulate = command(
+        "simulate", "Repeat an evaluation on a pool whose truth is known.", _simulate,
+        _simulate_text,
+    )  # fmt: skip
+    simulate.add_argument("spec", help="path of evaluation.yaml")
+    simulate.add_argument(
+        "--truth", required=True, metavar="FILE", help="true labels: the id column and 'label'"
+    )
+    simulate.add_argument(
+        "--sampler", nargs="+", action="extend", choices=list(samplers.BY_NAME), metavar="NAME",
+        help="samplers to try (default: the spec's)",
+    )  # fmt: skip
+    simulate.add_argument(
+        "--budgets", type=_budgets, metavar="N,N", help="labels at which to estimate"
+    )
+    simulate.add_argument("--repeats", type=_positive, default=100, metavar="N")
+    return parser
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"must be at least 1, got {text}")
+    return value
+
+
+def _budgets(text: str) -> tuple[int, ...]:
+    return tuple(sorted({_positive(part) for part in text.split(",")}))
+
+
+# --- prepare
+
+
+def _prepare(arguments: argparse.Namespace) -> Any:
+    from pipelines.prepare import prepare, top_up
+    from pipelines.running import parse_options
+
+    spec = EvaluationSpec.load(arguments.spec)
+    options = parse_options(arguments.beam)
+    if arguments.top_up is not None:
+        return top_up(spec, arguments.top_up or None, options)
+    return prepare(spec, options, arguments.check_ids)
+
+
+def _prepare_text(result: dict[str, Any]) -> str:
+    return (
+        f"{result['rows']:,} rows in {result['cells']:,} cells of {result['leaves']} leaves, "
+        f"{result['reserve_rows']:,} rows in reserve, {result['seconds']:.1f} s on "
+        f"{result['runner']}\nworkspace: {result['workspace']}"
+    )
+
+
+# --- sample
+
+
+def _sample(arguments: argparse.Namespace) -> Any:
+    if arguments.runner is None:
+        return Ledger(Workspace(arguments.workspace)).sample(arguments.size, arguments.next)
+    from pipelines import sample
+
+    options = ["--next"] if arguments.next else []
+    options += [f"--size={arguments.size}"] if arguments.size else []
+    return _through_pipeline(sample.main, arguments, options)["result"]
+
+
+def _through_pipeline(
+    job: Callable[[Sequence[str]], None], arguments: argparse.Namespace, options: Sequence[str]
+) -> Any:
+    """Run a pipeline and return the result it leaves in a file."""
+    workspace = Workspace(arguments.workspace)
+    assert workspace.marker
+    with tempfile.TemporaryDirectory(prefix=".result-", dir=workspace.path) as directory:
+        output = os.path.join(directory, "result.json")
+        job([f"--workspace={workspace.path}", f"--output={output}", *options, *arguments.beam])
+        return json.loads(Path(output).read_text(encoding="utf-8"))
+
+
+def _sample_text(result: dict[str, Any]) -> str:
+    if not result["rows"]:
+        why = {
+            "budget": "the budget is spent",
+            "exhausted": "every row of the pool has been drawn",
+            "no-new-rows": "the draws of this round met labelled rows only; sample again",
+        }
+        return f"nothing to label: {why[result['reason']]}"
+    return f"round {result['round']}: {result['rows']} rows to label in\n{result['batch']}"
+
+
+# --- estimate
+
+
+def _estimate(arguments: argparse.Namespace) -> Any:
+    options = Options(tuple(arguments.measure), arguments.close, arguments.strict)
+    labels = [Path(path).resolve() for path in arguments.labels]
+    replace = [Path(path).resolve() for path in arguments.replace]
+    if arguments.runner is None:
+        ledger = Ledger(Workspace(arguments.workspace))
+        result, messages = ledger.estimate(labels, replace, options)
+    else:
+        from pipelines import estimate
+
+        asked = [f"--labels={path}" for path in labels]
+        asked += [f"--replace={path}" for path in replace]
+        asked += [f"--measure={name}" for name in options.measures]
+        asked += ["--close"] if options.close else []
+        asked += ["--strict"] if options.strict else []
+        done = _through_pipeline(estimate.main, arguments, asked)
+        result, messages = done["result"], done["messages"]
+    for line in [*messages, *(f"warning: {warning}" for warning in result["warnings"])]:
+        print(line, file=sys.stderr)
+    return result
+
+
+def _estimate_text(result: dict[str, Any]) -> str:
+    lines = [f"{result['labels']:,} labels, {result['open']} open, {result['rejects']} rejected"]
+    for one in result["measures"]:
+        level = f"{one['confidence']:.0%}"
+        value = "undefined" if one["value"] is None else f"{one['value']:.4f}"
+        lines.append(
+            f"{one['measure']:<12} {value:>9}   {level} {one['low']:.4f} to {one['high']:.4f} "
+            f"({one['method']})"
+        )
+    return "\n".join(lines)
+
+
+# --- status
+
+
+def _status(arguments: argparse.Namespace) -> Any:
+    return Ledger(Workspace(arguments.workspace)).status()
+
+
+def _status_text(result: dict[str, Any]) -> str:
+    prepared = result["prepared"]
+    return (
+        f"{prepared['rows']:,} rows prepared in {prepared['seconds']:.1f} s on "
+        f"{prepared['runner']}\n"
+        f"{result['rounds']} rounds, {result['labels']} of {result['budget']} labels, "
+        f"{result['open']} open, {result['rejects']} rejected"
+    )
+
+
+# --- simulate
+
+
+def _simulate(arguments: argparse.Namespace) -> Any:
+    from evalsampling import progress
+    from evalsampling.simulation import KnownPool, Plan, simulate
+
+    spec = EvaluationSpec.load(arguments.spec)
+    plan = Plan(
+        budgets=arguments.budgets or (spec.budget,),
+        round_size=spec.round_size,
+        repeats=arguments.repeats,
+        seed=spec.seed,
+        confidence=spec.confidence,
+    )
+    tried = [spec.build_sampler(name) for name in arguments.sampler or [spec.sampler.name]]
+    known = KnownPool.read(spec, Path(arguments.truth))
+    with progress.watch("simulate", "repeats", len(tried) * plan.repeats):
+        return simulate(known, tried, spec.build_measures(), plan, report=progress.advance)
+
+
+def _simulate_text(result: dict[str, Any]) -> str:
+    lines = [f"truth: {', '.join(f'{m} {v:.4f}' for m, v in result['truth'].items())}"]
+    lines.append(f"{'sampler':<12}{'measure':<12}{'labels':>7}{'rmse':>8}{'bias':>9}"
+                 f"{'coverage':>10}{'width':>8}{'score':>8}{'undefined':>11}")  # fmt: skip
+    for one in result["results"]:
+        lines.append(
+            f"{one['sampler']:<12}{one['measure']:<12}{one['budget']:>7,}{one['rmse']:>8.4f}"
+            f"{one['bias']:>9.4f}{one['coverage']:>10.2f}{one['median_width']:>8.3f}"
+            f"{one['interval_score']:>8.3f}{one['undefined']:>11}"
+        )
+    return "\n".join(lines)

@@ -1,0 +1,111 @@
+"""The user's scoring function, and the files its output is kept in."""
+
+import dataclasses
+import functools
+import importlib
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from evalsampling.errors import InputError
+from evalsampling.io.parquet import WorkItem, read_batches
+from evalsampling.pool import PoolBatch, required_columns
+from evalsampling.spec import EvaluationSpec
+
+
+@dataclasses.dataclass(frozen=True)
+class Scorer:
+    """A function from Arrow record batches to the same rows with columns added.
+
+    Attributes:
+        reference: ``module:function``.
+        directory: looked in first for the module, so that it may stand beside the spec.
+    """
+
+    reference: str
+    directory: str | None
+
+    @functools.cached_property
+    def function(self) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
+        """The function itself.
+
+        Raises:
+            InputError: if there is no such module or function.
+        """
+        module, name = self.reference.split(":")
+        if self.directory and self.directory not in sys.path:
+            sys.path.insert(0, self.directory)
+        try:
+            function = getattr(importlib.import_module(module), name)
+        except (ImportError, AttributeError) as error:
+            raise InputError(f"pool.scorer: {self.reference}: {error}") from error
+        if not callable(function):
+            raise InputError(f"pool.scorer: {self.reference} is not a function")
+        return function  # type: ignore[no-any-return]
+
+    def score(self, batch: PoolBatch) -> PoolBatch:
+        """Score a batch.
+
+        Raises:
+            InputError: if the function fails or returns other than the rows it was given.
+        """
+        last_row = batch.first_row + len(batch.rows) - 1
+        where = f"{batch.path}: rows {batch.first_row} to {last_row}: scorer {self.reference}"
+        try:
+            rows: Any = self.function(batch.rows)
+        except InputError:
+            raise
+        except Exception as error:
+            raise InputError(f"{where} failed: {type(error).__name__}: {error}") from error
+        if not isinstance(rows, pa.RecordBatch):
+            raise InputError(f"{where} returned {type(rows).__name__}, not a RecordBatch")
+        if len(rows) != len(batch.rows):
+            raise InputError(f"{where} returned {len(rows)} rows for {len(batch.rows)}")
+        return dataclasses.replace(batch, rows=rows)
+
+
+def score_item(
+    item: WorkItem, scorer: Scorer, spec: EvaluationSpec, directory: Path
+) -> tuple[WorkItem, list[PoolBatch]]:
+    """Score a row group once and keep what the spec's columns need of it.
+
+    Args:
+        item: what to score.
+        scorer: with what.
+        spec: names the columns to keep.
+        directory: where the scored rows are written, as one row group of a file of their own.
+
+    Returns:
+        The scored rows as a work item, and the batches themselves.
+
+    Raises:
+        InputError: if a column is missing after scoring, or as `Scorer.score` says.
+    """
+    columns = required_columns(spec)
+    batches = []
+    for batch in read_batches(item, columns=None):
+        result = scorer.score(batch)
+        for name in columns:
+            if name not in result.rows.schema.names:
+                known = ", ".join(result.rows.schema.names)
+                raise InputError(
+                    f"{batch.path}: column {name!r} is missing after scoring; there are: {known}"
+                )
+        batches.append(dataclasses.replace(result, rows=result.rows.select(columns)))
+    scored = scored_item(item, directory)
+    path = Path(scored.path)
+    temporary = path.with_suffix(".tmp")
+    table = pa.Table.from_batches([batch.rows for batch in batches])
+    pq.write_table(table, temporary, row_group_size=max(len(table), 1), compression="zstd")
+    temporary.replace(path)
+    return scored, batches
+
+
+def scored_item(item: WorkItem, directory: Path) -> WorkItem:
+    """Return where the rows of a work item are once they are scored."""
+    path = directory / f"{item.file:05d}-{item.group:05d}.parquet"
+    return dataclasses.replace(item, path=str(path), group=0)

@@ -1,0 +1,1 @@
+"""Tasks out, votes in: their formats and the checks on what comes back."""

@@ -1,0 +1,122 @@
+"""Checks on what came back: which votes count, which are rejected and why."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+import pyarrow as pa
+
+from evalsampling.labels.formats import Vote
+
+
+@dataclasses.dataclass(frozen=True)
+class Register:
+    """What has been sent out and what is known, for checking a delivery.
+
+    Attributes:
+        row_of_task: index of the row behind each task.
+        row_of_id: index of each row drawn, by its id as text.
+        ids: id of each row as text, by index.
+        labels: class each labelled row has, as text, by index.
+        classes: the classes as text.
+    """
+
+    row_of_task: Mapping[str, int]
+    row_of_id: Mapping[str, int]
+    ids: Sequence[str]
+    labels: Mapping[int, str]
+    classes: Sequence[str]
+
+
+@dataclasses.dataclass(frozen=True)
+class Reject:
+    """A vote that does not count.
+
+    Attributes:
+        line: of the file.
+        reason: in words.
+    """
+
+    line: int
+    reason: str
+
+
+def check_votes(
+    votes: Sequence[Vote], register: Register, replace: bool = False
+) -> tuple[list[tuple[int, Vote]], list[Reject]]:
+    """Tell the votes of a delivery that count from those that do not.
+
+    Args:
+        votes: of one delivery. Unanswered ones (no label, not skipped) are passed over.
+        register: what is known before it.
+        replace: whether a label may differ from the one the row has.
+
+    Returns:
+        The votes that count, each with the index of its row, and the rejects by line.
+    """
+    rejects: list[Reject] = []
+    found: list[tuple[int, Vote]] = []
+    for vote in votes:
+        if vote.problem is not None:
+            rejects.append(Reject(vote.line, vote.problem))
+            continue
+        row, reason = _find(vote, register)
+        if row is None:
+            rejects.append(Reject(vote.line, reason))
+        elif vote.skipped:
+            found.append((row, dataclasses.replace(vote, label=None)))
+        elif vote.label is not None and vote.label not in register.classes:
+            known = ", ".join(register.classes)
+            rejects.append(Reject(vote.line, f"label {vote.label!r} is none of: {known}"))
+        elif vote.label is not None:
+            found.append((row, vote))
+
+    given: dict[int, dict[str, int]] = {}
+    for row, vote in found:
+        if vote.label is not None:
+            given.setdefault(row, {}).setdefault(vote.label, vote.line)
+    taken = []
+    for row, vote in found:
+        labels, known_label = given.get(row, {}), register.labels.get(row)
+        if vote.label is not None and len(labels) > 1:
+            lines = " and ".join(f"{label!r} in line {line}" for label, line in labels.items())
+            rejects.append(Reject(vote.line, f"two different labels for one row: {lines}"))
+        elif vote.label is not None and known_label not in (None, vote.label) and not replace:
+            reason = (
+                f"label {vote.label!r}, but the row has {known_label!r} already; "
+                "a correction comes by --replace"
+            )
+            rejects.append(Reject(vote.line, reason))
+        else:
+            taken.append((row, vote))
+    return taken, sorted(rejects, key=lambda reject: reject.line)
+
+
+def _find(vote: Vote, register: Register) -> tuple[int | None, str]:
+    """Return the row a vote is about, or why there is none."""
+    if vote.task is not None:
+        return register.row_of_task.get(vote.task), f"unknown task {vote.task!r}"
+    if vote.id is None:
+        return None, "neither task nor id is given"
+    row = register.row_of_id.get(vote.id)
+    if row is not None:
+        return row, ""
+    reason = f"unknown id {vote.id!r}"
+    for known in register.row_of_id:
+        if known != vote.id and known.lstrip("0") == vote.id:
+            reason += f": ids are compared as text, did {known!r} lose its leading zeros?"
+            break
+    return None, reason
+
+
+def vote_table(taken: Sequence[tuple[int, Vote]], register: Register) -> pa.Table:
+    """Return the votes that count as stored: line, id, label, annotator, time, skipped."""
+    return pa.table(
+        {
+            "line": pa.array([vote.line for _, vote in taken], pa.int64()),
+            "id": pa.array([register.ids[row] for row, _ in taken], pa.string()),
+            "label": pa.array([vote.label for _, vote in taken], pa.string()),
+            "annotator": pa.array([vote.annotator for _, vote in taken], pa.string()),
+            "time": pa.array([vote.time for _, vote in taken], pa.string()),
+            "skipped": pa.array([vote.skipped for _, vote in taken], pa.bool_()),
+        }
+    )

@@ -1,0 +1,165 @@
+"""Preparing a pool: the plain functions that the pipeline `prepare` is wired from."""
+
+import dataclasses
+import importlib.metadata
+import platform
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from evalsampling.errors import InputError
+from evalsampling.io.parquet import PoolFile, WorkItem, list_pool, work_items
+from evalsampling.pool import Strata, required_columns
+from evalsampling.reserve import FILE, HASH, ID, ROW, Reserve, check_unique
+from evalsampling.spec import EvaluationSpec
+from evalsampling.stats.cells import CellSums
+from evalsampling.workspace import Workspace
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """What there is to read.
+
+    Attributes:
+        files: of the pool.
+        started: when, in seconds since 1970.
+    """
+
+    files: tuple[PoolFile, ...]
+    started: float
+
+    @property
+    def rows(self) -> int:
+        """Rows of the pool."""
+        return sum(file.rows for file in self.files)
+
+    @property
+    def items(self) -> Iterator[WorkItem]:
+        """Work items of the pool."""
+        return work_items(self.files)
+
+    @property
+    def fingerprint(self) -> list[dict[str, Any]]:
+        """What tells whether a pool has changed: path and size of each file."""
+        return [{"path": file.path, "size": file.size} for file in self.files]
+
+
+@dataclasses.dataclass(frozen=True)
+class Preparation:
+    """One run of `prepare`.
+
+    Attributes:
+        spec: of the evaluation.
+        runner: name of the Beam runner, for the record.
+        versions: of the packages in use, for the record.
+    """
+
+    spec: EvaluationSpec
+    runner: str
+    versions: dict[str, str]
+
+    @classmethod
+    def of(cls, spec: EvaluationSpec, runner: str) -> "Preparation":
+        """Return the preparation of a spec.
+
+        Raises:
+            InputError: if the spec names no workspace.
+        """
+        if spec.workspace is None:
+            raise InputError("workspace: missing")
+        packages = ("evalsampling", "apache-beam", "numpy", "scipy", "pyarrow")
+        versions = {name: importlib.metadata.version(name) for name in packages}
+        return cls(spec, runner, {"python": platform.python_version(), **versions})
+
+    @property
+    def workspace(self) -> Workspace:
+        """Where the results go."""
+        assert self.spec.workspace is not None
+        return Workspace(self.spec.workspace)
+
+    @property
+    def scored_directory(self) -> Path:
+        """Where the scorer's output goes."""
+        return self.workspace.path / "scored"
+
+    def plan(self) -> Plan:
+        """Look at the pool and clear what an unfinished run has left.
+
+        Raises:
+            InputError: as `io.parquet.list_pool` says.
+        """
+        columns = None if self.spec.pool.scorer else required_columns(self.spec)
+        files = list_pool(self.spec.pool.path, columns)
+        self.workspace.clear_unprepared()
+        if self.spec.pool.scorer:
+            self.scored_directory.mkdir(parents=True)
+        return Plan(tuple(files), time.time())
+
+    def write_reserve(self, part: int, reserve: Reserve) -> pa.Table:
+        """Write one part of the reserve and return where its rows are from."""
+        self.workspace.write_reserve(f"part-{part:05d}", reserve)
+        assert reserve.rows is not None
+        return reserve.rows.select([HASH, ID, FILE, ROW])
+
+    def commit(
+        self, plan: Plan, strata: Strata, sums: CellSums, located: Sequence[pa.Table]
+    ) -> dict[str, Any]:
+        """Write the cell table and, last of all, the marker.
+
+        Args:
+            plan: what was read.
+            strata: leaves and prior.
+            sums: over all rows.
+            located: what `write_reserve` returned for each part.
+
+        Returns:
+            The object `prepare --json` prints.
+
+        Raises:
+            InputError: if an id is in the reserve twice.
+        """
+        rows = pa.concat_tables(located)
+        check_unique(rows, self.spec.pool.id)
+        table = sums.table()
+        self.workspace.write_cells(table)
+        self.workspace.commit(
+            {
+                "spec": self.spec.to_mapping(),
+                "directory": self.spec.pool.scorer_path or "/",
+                "rows": table.rows,
+                "leaves": strata.leaves,
+                "cells": len(table),
+                "reserve_rows": len(rows),
+                "edges": strata.edges.tolist(),
+                "probability": strata.probability,
+                "minimum": strata.minimum,
+                "maximum": strata.maximum,
+                "pool": plan.fingerprint,
+                "seconds": round(time.time() - plan.started, 3),
+                "runner": self.runner,
+                "versions": self.versions,
+            }
+        )
+        return self.result()
+
+    def result(self) -> dict[str, Any]:
+        """Return the object `prepare --json` prints, of a workspace that is prepared."""
+        keys = ("rows", "leaves", "cells", "reserve_rows", "seconds", "runner")
+        marker = self.workspace.marker
+        return {"workspace": str(self.workspace.path), **{key: marker[key] for key in keys}}
+
+    def check_same_spec(self) -> None:
+        """Check that the workspace was prepared with this spec.
+
+        Raises:
+            InputError: naming the first part of the spec that differs.
+        """
+        here, there = self.spec.to_mapping(), self.workspace.spec.to_mapping()
+        for key, value in here.items():
+            if value != there[key]:
+                raise InputError(
+                    f"{self.workspace.path}: prepared with another {key}; "
+                    "choose another workspace or remove this one"
+                )

@@ -1,0 +1,70 @@
+"""Progress of long work, for somebody who is watching."""
+
+import contextlib
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from typing import TextIO
+
+_SECONDS_BETWEEN = 1.0
+
+
+class Progress:
+    """Counts units done; other threads of this process may add to it."""
+
+    def __init__(self, label: str, unit: str, total: int) -> None:
+        """Start at zero of ``total`` units."""
+        self._label, self._unit, self._total = label, unit, total
+        self._done = 0
+        self._started = time.monotonic()
+        self._lock = threading.Lock()
+
+    def advance(self, units: int) -> None:
+        """Add units that were done."""
+        with self._lock:
+            self._done += units
+
+    def line(self) -> str:
+        """Return one line: share and units done, units a second, time left."""
+        seconds = max(time.monotonic() - self._started, 1e-9)
+        rate = self._done / seconds
+        share = self._done / self._total if self._total else 1.0
+        left = f", {(self._total - self._done) / rate:.0f} s left" if rate else ""
+        return f"{self._label}: {share:4.0%}  {self._done:,} {self._unit}, {rate:,.0f}/s{left}"
+
+
+_current: Progress | None = None
+
+
+def advance(units: int) -> None:
+    """Report units to whoever watches this process; elsewhere it does nothing."""
+    if _current is not None:
+        _current.advance(units)
+
+
+@contextlib.contextmanager
+def watch(label: str, unit: str, total: int, stream: TextIO = sys.stderr) -> Iterator[None]:
+    """Print a line every second while the block runs: rewritten on a terminal, else every 10."""
+    global _current
+    progress = Progress(label, unit, total)
+    finished = threading.Event()
+    terminal = stream.isatty()
+
+    def report() -> None:
+        while not finished.wait(_SECONDS_BETWEEN if terminal else 10 * _SECONDS_BETWEEN):
+            stream.write(f"\r{progress.line()}\033[K" if terminal else f"{progress.line()}\n")
+            stream.flush()
+
+    thread = threading.Thread(target=report, daemon=True)
+    _current = progress
+    thread.start()
+    try:
+        yield
+    finally:
+        _current = None
+        finished.set()
+        thread.join()
+        if terminal:
+            stream.write("\r\033[K")
+            stream.flush()

@@ -1,0 +1,109 @@
+"""Topping up the reserve: more rows for the cells that run short of them."""
+
+import dataclasses
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evalsampling.errors import InputError
+from evalsampling.io.parquet import WorkItem, list_pool, work_items
+from evalsampling.io.scorer import scored_item
+from evalsampling.preparation import Plan, Preparation
+from evalsampling.reserve import CELL, HASH, ID, RANK, HeldRows, Reserve
+from evalsampling.workspace import Workspace
+
+
+@dataclasses.dataclass(frozen=True)
+class TopUp:
+    """One run of `prepare --top-up`: more rows for the cells whose reserve runs short.
+
+    Attributes:
+        preparation: of the workspace's own spec.
+        number: of this top-up, from 1.
+        capacity: rows added to each short cell.
+        held: what there is.
+    """
+
+    preparation: Preparation
+    number: int
+    capacity: int
+    held: HeldRows
+
+    @classmethod
+    def of(cls, workspace: Workspace, wanted: int | None, runner: str) -> "TopUp | None":
+        """Return the top-up a workspace needs, or None if it needs none.
+
+        A cell is short if its reserve, not being the whole cell, holds fewer rows that were
+        never drawn than one round may ask for.
+
+        Args:
+            workspace: a prepared one.
+            wanted: rows a round may ask for; the spec's ``round_size`` if None.
+            runner: name of the Beam runner, for the record.
+
+        Raises:
+            InputError: if the pool is not the one the workspace was prepared from.
+        """
+        spec, table = workspace.spec, workspace.table
+        preparation = Preparation.of(spec, runner)
+        files = list_pool(spec.pool.path, None)
+        here, there = Plan(tuple(files), 0).fingerprint, workspace.marker["pool"]
+        if here != there:
+            changed = [f["path"] for f in [*here, *there] if (f in here) != (f in there)]
+            raise InputError(f"{changed[0]}: the pool has changed since it was prepared")
+        wanted = wanted or spec.round_size
+        cells = int(np.prod(workspace.strata.shape(spec)))
+        rows = np.zeros(cells, dtype=np.int64)
+        last_hash = np.zeros(cells, dtype=np.uint64)
+        last_id = np.full(cells, None, dtype=object)
+        held = workspace.read_reserve_places()
+        if len(held):
+            last = held.filter(
+                pc.equal(
+                    held[RANK],
+                    pa.array(_largest_by_group(held[CELL].to_numpy(), held[RANK].to_numpy())),
+                )
+            )
+            cell = last[CELL].to_numpy()
+            rows[cell] = last[RANK].to_numpy() + 1
+            last_hash[cell] = last[HASH].to_numpy()
+            last_id[cell] = last[ID].to_pylist()
+        count = np.zeros(cells, dtype=np.int64)
+        count[table.code] = table.count
+        drawn = np.zeros(cells, dtype=np.int64)
+        drawn[table.code] = workspace.history().drawn_by_cell(len(table))
+        short = (rows < count) & (rows - drawn < wanted)
+        if not short.any():
+            return None
+        return cls(
+            preparation,
+            number=workspace.top_ups + 1,
+            capacity=2 * wanted,
+            held=HeldRows(short, last_hash, last_id, rows),
+        )
+
+    def items(self) -> list[WorkItem]:
+        """Return what there is to read: the scored rows, if a scorer made them."""
+        files = list_pool(self.preparation.spec.pool.path, None)
+        items = list(work_items(files))
+        if not self.preparation.spec.pool.scorer:
+            return items
+        directory = self.preparation.scored_directory
+        return [scored_item(item, directory) for item in items]
+
+    def write(self, part: int, reserve: Reserve) -> int:
+        """Write one part of the added rows and return how many there are."""
+        assert reserve.rows is not None
+        first_rank = self.held.rows[reserve.rows[CELL].to_numpy()]
+        name = f"top-up-{self.number:04d}-{part:05d}"
+        self.preparation.workspace.write_reserve(name, reserve, first_rank)
+        return len(reserve)
+
+
+def _largest_by_group(group: npt.NDArray[np.int64], values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return, for every element, the largest value of its group."""
+    largest = np.full(int(group.max()) + 1, -1, dtype=np.int64)
+    np.maximum.at(largest, group, values)
+    return largest[group]

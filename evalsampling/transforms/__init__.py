@@ -1,0 +1,15 @@
+"""Apache Beam transforms: each wires a plain batch function or one mergeable sum.
+
+Elements are batches of Arrow columns (`evalsampling.pool.PoolBatch`), never single rows, and
+the summaries made of them.
+"""
+
+from evalsampling.transforms.cells import AssignCells as AssignCells
+from evalsampling.transforms.cells import CutStrata as CutStrata
+from evalsampling.transforms.cells import SumCells as SumCells
+from evalsampling.transforms.cells import SummarizePool as SummarizePool
+from evalsampling.transforms.ids import CheckIds as CheckIds
+from evalsampling.transforms.pool import FetchPool as FetchPool
+from evalsampling.transforms.pool import ScorePool as ScorePool
+from evalsampling.transforms.reserve import DrawReserve as DrawReserve
+from evalsampling.transforms.sums import SumFn as SumFn

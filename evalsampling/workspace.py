@@ -1,0 +1,398 @@
+"""The workspace: the directory of one evaluation, the interface between its jobs.
+
+Files are only added, never rewritten: each is written to a temporary name and moved, a round
+as a whole directory. See docs/workspace.md for every file and column.
+"""
+
+import contextlib
+import dataclasses
+import functools
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet as pq
+
+from evalsampling.errors import InputError
+from evalsampling.evaluation import Evaluation
+from evalsampling.pool import Strata
+from evalsampling.reserve import CELL, HASH, ID, PAYLOAD_PREFIX, RANK, Reserve
+from evalsampling.spec import EvaluationSpec
+from evalsampling.stats.cells import CellTable
+from evalsampling.stats.history import History, Round
+
+VERSION = 1
+MARKER = "evaluation.json"
+_RESERVE_GROUP_ROWS = 1024
+
+
+@dataclasses.dataclass(frozen=True)
+class RoundFiles:
+    """What one round left behind.
+
+    Attributes:
+        number: from 1.
+        design: contents of design.json.
+        draws: contents of draws.parquet.
+        batch: contents of batch.parquet.
+        exported: path of the file for the annotators, None if it had no new rows.
+        closed: whether it was closed by hand.
+    """
+
+    number: int
+    design: dict[str, Any]
+    draws: pa.Table
+    batch: pa.Table
+    exported: Path | None
+    closed: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Delivery:
+    """Labels that came in together.
+
+    Attributes:
+        name: hash of the file's content, and ``-replace`` if it replaced labels.
+        votes: those that count: columns line, id, label, annotator, time, skipped.
+        order: from 1, in which deliveries came in.
+        rejects: votes that do not count.
+    """
+
+    name: str
+    votes: pa.Table
+    order: int
+    rejects: int
+
+
+class Workspace:
+    """Reads and adds to the files of one evaluation."""
+
+    def __init__(self, path: str | Path) -> None:
+        """Name a workspace; nothing is read yet."""
+        self.path = Path(path)
+
+    # --- what `prepare` writes
+
+    @property
+    def prepared(self) -> bool:
+        """Whether `prepare` has finished here."""
+        return (self.path / MARKER).is_file()
+
+    @functools.cached_property
+    def marker(self) -> dict[str, Any]:
+        """Contents of evaluation.json.
+
+        Raises:
+            InputError: if the workspace is not prepared, or by another version.
+        """
+        path = self.path / MARKER
+        try:
+            content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError as error:
+            raise InputError(
+                f"{self.path}: not a prepared workspace ({MARKER} is missing); "
+                "run `evalsampling prepare` first"
+            ) from error
+        except (OSError, ValueError) as error:
+            raise InputError(f"{path}: cannot be read: {error}") from error
+        if content.get("version") != VERSION:
+            raise InputError(f"{path}: version {content.get('version')!r}, expected {VERSION}")
+        return content
+
+    @functools.cached_property
+    def spec(self) -> EvaluationSpec:
+        """The spec the workspace was prepared with."""
+        return EvaluationSpec.from_mapping(self.marker["spec"], Path(self.marker["directory"]))
+
+    @functools.cached_property
+    def strata(self) -> Strata:
+        """Leaves and prior, as the first pass decided them."""
+        return Strata(
+            edges=np.array(self.marker["edges"], dtype=np.float64),
+            probability=self.marker["probability"],
+            minimum=self.marker["minimum"],
+            maximum=self.marker["maximum"],
+        )
+
+    def commit(self, content: dict[str, Any]) -> None:
+        """Write the marker that makes the workspace prepared."""
+        write_json(self.path / MARKER, {"version": VERSION, **content})
+
+    def clear_unprepared(self) -> None:
+        """Remove what a `prepare` that did not finish has left.
+
+        Raises:
+            InputError: if there are rounds, which only a prepared workspace can have.
+        """
+        if self.prepared:
+            return
+        for name in ("rounds", "labels"):
+            if (self.path / name).exists():
+                raise InputError(f"{self.path}: holds {name}/ but no {MARKER}; nothing is changed")
+        for name in ("reserve", "scored"):
+            shutil.rmtree(self.path / name, ignore_errors=True)
+        (self.path / "cells.parquet").unlink(missing_ok=True)
+        if self.path.is_dir() and not any(self.path.iterdir()):
+            self.path.rmdir()
+
+    def write_cells(self, table: CellTable) -> None:
+        """Write cells.parquet."""
+        classes = range(table.probability.shape[1])
+        columns = {
+            CELL: table.code,
+            "leaf": table.leaf,
+            "prediction": table.signature[:, 0],
+            "count": table.count,
+            **{f"probability.{y}": table.probability[:, y] for y in classes},
+        }
+        write_table(self.path / "cells.parquet", pa.table(columns))
+
+    @functools.cached_property
+    def table(self) -> CellTable:
+        """The cell table."""
+        stored = _read_table(self.path / "cells.parquet")
+        classes = range(len(self.spec.labels.classes))
+        return CellTable(
+            code=stored[CELL].to_numpy(),
+            leaf=stored["leaf"].to_numpy(),
+            signature=stored["prediction"].to_numpy()[:, None],
+            count=stored["count"].to_numpy(),
+            probability=np.stack([stored[f"probability.{y}"].to_numpy() for y in classes], axis=1),
+            leaves=self.strata.leaves,
+        )
+
+    def write_reserve(self, name: str, reserve: Reserve, first_rank: int = 0) -> None:
+        """Write a part of the reserve; its cells are in no other part of the same rank."""
+        assert reserve.rows is not None
+        rows = reserve.rows.append_column(RANK, pa.array(reserve.ranks + first_rank))
+        path = self.path / "reserve" / f"{name}.parquet"
+        write_table(path, rows, row_group_size=_RESERVE_GROUP_ROWS)
+
+    def read_reserve(
+        self, cell: npt.NDArray[np.int64], rank: npt.NDArray[np.int64]
+    ) -> tuple[pa.Array, pa.Table]:
+        """Look up rows of the reserve.
+
+        Args:
+            cell: shape (n,): cell codes.
+            rank: shape (n,): places in the cells' permanent order.
+
+        Returns:
+            The ids and the payload of the rows, in the order asked for.
+
+        Raises:
+            InputError: if the reserve of a cell is too short.
+        """
+        wanted = pc.field(CELL).isin(pa.array(np.unique(cell))) & (
+            pc.field(RANK) <= int(rank.max(initial=0))
+        )
+        columns = [CELL, RANK, ID, *(PAYLOAD_PREFIX + name for name in self.spec.pool.payload)]
+        found = pq.read_table(self.path / "reserve", columns=columns, filters=wanted)
+        place = {
+            key: row
+            for row, key in enumerate(
+                zip(found[CELL].to_pylist(), found[RANK].to_pylist(), strict=True)
+            )
+        }
+        rows = [place.get(key) for key in zip(cell.tolist(), rank.tolist(), strict=True)]
+        if None in rows:
+            short = int(cell[rows.index(None)])
+            raise InputError(
+                f"{self.path}: cell {short} needs more rows than its reserve holds; "
+                "run `evalsampling prepare SPEC --top-up` and then this command again"
+            )
+        taken = found.take(pa.array(rows, type=pa.int64())).combine_chunks()
+        payload = taken.drop_columns([CELL, RANK, ID]).rename_columns(list(self.spec.pool.payload))
+        return taken[ID].combine_chunks(), payload
+
+    def read_reserve_places(self) -> pa.Table:
+        """Return cell, rank, hash and id of all rows of the reserve."""
+        return pq.read_table(self.path / "reserve", columns=[CELL, RANK, HASH, ID])
+
+    @property
+    def top_ups(self) -> int:
+        """Number of the last `prepare --top-up` that added to the reserve, 0 for none."""
+        names = [path.stem.split("-") for path in _entries(self.path / "reserve")]
+        return max((int(name[2]) for name in names if name[0] == "top"), default=0)
+
+    # --- rounds
+
+    @functools.cached_property
+    def rounds(self) -> list[RoundFiles]:
+        """All rounds, in order."""
+        directory = self.path / "rounds"
+        numbers = sorted(
+            int(entry.name) for entry in _entries(directory) if entry.name.isdecimal()
+        )
+        if numbers != list(range(1, len(numbers) + 1)):
+            raise InputError(f"{directory}: rounds are missing, there are {numbers}")
+        return [self._read_round(directory / f"{number:04d}", number) for number in numbers]
+
+    def _read_round(self, directory: Path, number: int) -> RoundFiles:
+        design = _read_json(directory / "design.json")
+        exported = design["exported"]
+        return RoundFiles(
+            number=number,
+            design=design,
+            draws=_read_table(directory / "draws.parquet"),
+            batch=_read_table(directory / "batch.parquet"),
+            exported=None if exported is None else directory / exported,
+            closed=(directory / "closed.json").exists(),
+        )
+
+    @contextlib.contextmanager
+    def new_round(self) -> Iterator[Path]:
+        """Give a directory to fill, which becomes the next round when the block ends well.
+
+        Raises:
+            InputError: if somebody else added a round meanwhile; nothing of theirs is changed.
+        """
+        number = len(self.rounds) + 1
+        parent = self.path / "rounds"
+        parent.mkdir(exist_ok=True)
+        draft = Path(tempfile.mkdtemp(prefix=".draft-", dir=parent))
+        try:
+            yield draft
+            try:
+                draft.rename(parent / f"{number:04d}")
+            except OSError as error:
+                raise InputError(
+                    f"{parent / f'{number:04d}'}: another command made this round meanwhile; "
+                    "run this one again"
+                ) from error
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+        self.__dict__.pop("rounds", None)
+
+    def close_round(self, number: int, reason: str) -> None:
+        """Close a round by hand; twice is once."""
+        write_json(self.path / "rounds" / f"{number:04d}" / "closed.json", {"reason": reason})
+        self.__dict__.pop("rounds", None)
+
+    # --- labels and estimates
+
+    @functools.cached_property
+    def deliveries(self) -> list[Delivery]:
+        """All deliveries of labels, in the order they came in."""
+        found = []
+        for path in _entries(self.path / "labels"):
+            if path.suffix == ".parquet":
+                votes = _read_table(path)
+                details = json.loads(votes.schema.metadata[b"evalsampling"])
+                found.append(Delivery(path.stem, votes, details["order"], details["rejects"]))
+        return sorted(found, key=lambda delivery: (delivery.order, delivery.name))
+
+    def add_delivery(self, name: str, votes: pa.Table, details: dict[str, Any]) -> None:
+        """Take a delivery; ``details`` are kept beside its rows."""
+        details = {**details, "order": len(self.deliveries) + 1}
+        stored = votes.replace_schema_metadata({"evalsampling": json.dumps(details)})
+        write_table(self.path / "labels" / f"{name}.parquet", stored)
+        self.__dict__.pop("deliveries", None)
+
+    def write_rejects(self, name: str, rows: pa.Table) -> Path:
+        """List the rejected rows of a delivery beside it: columns file, line, reason."""
+        path = self.path / "labels" / f"{name}.rejects.csv"
+        with _new_file(path) as temporary:
+            pa.csv.write_csv(rows, temporary)
+        return path
+
+    def add_estimate(self, name: str, content: dict[str, Any]) -> None:
+        """Keep an estimate."""
+        write_json(self.path / "estimates" / f"{name}.json", content)
+
+    @property
+    def rejects(self) -> int:
+        """Rows of all deliveries that were rejected."""
+        return sum(delivery.rejects for delivery in self.deliveries)
+
+    # --- the evaluation
+
+    def history(self) -> History:
+        """Return the rounds of the files, all rows without labels."""
+        history = History()
+        index: dict[tuple[int, int], int] = {}
+        for files in self.rounds:
+            code, rank = files.draws[CELL].to_numpy(), files.draws[RANK].to_numpy()
+            cell = np.searchsorted(self.table.code, code)
+            new = files.draws["new"].to_numpy(zero_copy_only=False)
+            keys = list(zip(code.tolist(), rank.tolist(), strict=True))
+            for key in (key for key, first in zip(keys, new.tolist(), strict=True) if first):
+                index[key] = len(index)
+            posterior = files.design.get("posterior")
+            drawn = Round(
+                row=np.array([index[key] for key in keys], dtype=np.int64),
+                probability=files.draws["q"].to_numpy(),
+                new=new,
+                posterior=None if posterior is None else np.array(posterior),
+            )
+            history = history.with_round(drawn, cell[new], rank[new])
+        return history
+
+
+def load(path: str | Path) -> Evaluation:
+    """Return the evaluation of a prepared workspace, with all rounds and labels so far.
+
+    Raises:
+        InputError: if there is no prepared workspace.
+    """
+    from evalsampling.ledger import Ledger
+
+    return Ledger(Workspace(path)).evaluation
+
+
+def write_table(path: Path, table: pa.Table, row_group_size: int | None = None) -> None:
+    """Write a Parquet file as a whole or not at all; one that is there stays."""
+    with _new_file(path) as temporary:
+        pq.write_table(table, temporary, row_group_size=row_group_size, compression="zstd")
+
+
+def write_json(path: Path, content: dict[str, Any]) -> None:
+    """Write a JSON file as a whole or not at all; one that is there stays."""
+    with _new_file(path) as temporary:
+        text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
+        temporary.write_text(text + "\n", encoding="utf-8")
+
+
+@contextlib.contextmanager
+def _new_file(path: Path) -> Iterator[Path]:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=".draft-", dir=path.parent)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        temporary.chmod(0o644)
+        with contextlib.suppress(FileExistsError):
+            os.link(temporary, path)
+    finally:
+        temporary.unlink()
+
+
+def _entries(directory: Path) -> Sequence[Path]:
+    if not directory.is_dir():
+        return []
+    return sorted(entry for entry in directory.iterdir() if not entry.name.startswith("."))
+
+
+def _read_table(path: Path) -> pa.Table:
+    try:
+        return pq.read_table(path)
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"{path}: cannot be read: {error}") from error
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read: {error}") from error
+    return content

@@ -1,0 +1,1 @@
+"""Beam pipelines: parse, build, run."""

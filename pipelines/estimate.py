@@ -1,0 +1,61 @@
+"""Take labels into a workspace and estimate, as a job.
+
+    python -m pipelines.estimate --workspace=runs/abt-buy --labels=labels.csv --output=out.json
+
+The work is that of `evalsampling.ledger.Ledger.estimate`, called in one worker.
+"""
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import apache_beam as beam
+
+from evalsampling.ledger import Ledger, Options
+from evalsampling.workspace import Workspace, write_json
+from pipelines.running import parse_options, run
+
+
+def estimate(
+    workspace: str,
+    labels: Sequence[str],
+    replace: Sequence[str],
+    options: Options,
+    output: str | None,
+) -> str:
+    """Take labels, estimate, and write the object `estimate --json` prints to ``output``."""
+    ledger = Ledger(Workspace(workspace))
+    result, messages = ledger.estimate(
+        [Path(path) for path in labels], [Path(path) for path in replace], options
+    )
+    if output is not None:
+        write_json(Path(output), {"result": result, "messages": messages})
+    return json.dumps(result)
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Parse, build, run."""
+    parser = argparse.ArgumentParser(description="Take labels and estimate.")
+    parser.add_argument("--workspace", required=True)
+    parser.add_argument("--labels", action="append", default=[], metavar="FILE")
+    parser.add_argument("--replace", action="append", default=[], metavar="FILE")
+    parser.add_argument("--measure", action="append", default=[], metavar="NAME")
+    parser.add_argument("--close", action="store_true", help="close the open round")
+    parser.add_argument("--strict", action="store_true", help="take nothing if a row is rejected")
+    parser.add_argument("--output", help="file for the result, as JSON")
+    parser.add_argument("--no-wait", action="store_true", help="start the job and return")
+    known, rest = parser.parse_known_args(argv)
+    options = Options(tuple(known.measure), known.close, known.strict)
+    pipeline = beam.Pipeline(options=parse_options(rest))
+    _ = (
+        pipeline
+        | "Workspace" >> beam.Create([known.workspace])
+        | "Estimate"
+        >> beam.Map(estimate, known.labels, known.replace, options, output=known.output)
+    )
+    run(pipeline, wait=not known.no_wait)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,185 @@
+r"""Prepare a pool: strata, cells and reserve, in one job of two passes.
+
+On this machine:
+
+    python -m pipelines.prepare --spec=evaluation.yaml
+
+On Dataflow:
+
+    python -m pipelines.prepare --spec=evaluation.yaml --runner=DataflowRunner \
+        --project=PROJECT --region=REGION --temp_location=gs://BUCKET/tmp
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import apache_beam as beam
+from apache_beam import pvalue
+from apache_beam.options.pipeline_options import PipelineOptions
+
+from evalsampling import progress
+from evalsampling.io.parquet import list_pool
+from evalsampling.pool import required_columns
+from evalsampling.preparation import Plan, Preparation
+from evalsampling.spec import EvaluationSpec
+from evalsampling.topup import TopUp
+from evalsampling.transforms import (
+    AssignCells,
+    CheckIds,
+    CutStrata,
+    DrawReserve,
+    FetchPool,
+    ScorePool,
+    SumCells,
+    SummarizePool,
+)
+from evalsampling.workspace import Workspace
+from pipelines.running import parse_options, run, runner_name
+
+
+def build(root: beam.Pipeline, preparation: Preparation, check_ids: bool = False) -> None:
+    """Build the pipeline of one preparation.
+
+    Args:
+        root: to add it to.
+        preparation: what to prepare, and where to.
+        check_ids: whether to check all ids of the pool, not only those of the reserve.
+    """
+    spec = preparation.spec
+    plan = root | "Start" >> beam.Create([preparation]) | "PlanPool" >> beam.Map(Preparation.plan)
+    items = plan | "ListItems" >> beam.FlatMap(_items)
+
+    if spec.pool.scorer is None:
+        scores = items | "FetchScores" >> FetchPool([spec.pool.score])
+        rows = items
+    else:
+        scored = items | "ScorePool" >> ScorePool(spec, preparation.scored_directory)
+        scores, rows = scored.batches, scored.items
+    histogram = scores | "SummarizePool" >> SummarizePool(spec)
+    strata = pvalue.AsSingleton(histogram | "CutStrata" >> CutStrata(spec))
+
+    cells = (
+        rows
+        | "FetchRows" >> FetchPool(required_columns(spec))
+        | "AssignCells" >> AssignCells(spec, strata)
+    )
+    sums = cells | "SumCells" >> SumCells(spec, strata)
+    located = (
+        cells
+        | "DrawReserve" >> DrawReserve(spec, strata)  # (part, Reserve)
+        | "WriteReserve" >> beam.MapTuple(preparation.write_reserve)
+    )
+    checked = pvalue.AsList(cells | "CheckIds" >> CheckIds(spec)) if check_ids else None
+    # The marker is last: its side inputs are everything else that is written.
+    _ = plan | "Commit" >> beam.Map(
+        _commit, preparation, strata, pvalue.AsSingleton(sums), pvalue.AsList(located), checked
+    )
+
+
+def build_top_up(root: beam.Pipeline, top_up: TopUp) -> None:
+    """Build the pipeline that adds rows to the reserve of a prepared workspace."""
+    spec = top_up.preparation.spec
+    strata = pvalue.AsSingleton(
+        root | "Strata" >> beam.Create([top_up.preparation.workspace.strata])
+    )
+    _ = (
+        root
+        | "ListItems" >> beam.Create(top_up.items())
+        | "FetchRows" >> FetchPool(required_columns(spec))
+        | "AssignCells" >> AssignCells(spec, strata)
+        | "DrawReserve" >> DrawReserve(spec, strata, top_up.capacity, top_up.held)
+        | "WriteReserve" >> beam.MapTuple(top_up.write)
+    )
+
+
+def prepare(
+    spec: EvaluationSpec, options: PipelineOptions, check_ids: bool = False, wait: bool = True
+) -> dict[str, Any] | None:
+    """Prepare a pool, unless that is done.
+
+    Args:
+        spec: of the evaluation.
+        options: of Beam.
+        check_ids: whether to check all ids of the pool, not only those of the reserve.
+        wait: whether to wait for the job; a template must not.
+
+    Returns:
+        The object `prepare --json` prints, None without waiting.
+
+    Raises:
+        InputError: for anything wrong with the spec or the pool; the workspace is as it was.
+    """
+    preparation = Preparation.of(spec, runner_name(options))
+    if preparation.workspace.prepared:
+        preparation.check_same_spec()
+        return preparation.result()
+    pipeline = beam.Pipeline(options=options)
+    build(pipeline, preparation, check_ids)
+    if not wait:
+        run(pipeline, wait=False)
+        return None
+    rows = sum(file.rows for file in list_pool(spec.pool.path, None))
+    try:
+        with progress.watch("prepare", "rows", 2 * rows):
+            run(pipeline)
+    except BaseException:
+        preparation.workspace.clear_unprepared()
+        raise
+    return preparation.result()
+
+
+def top_up(spec: EvaluationSpec, wanted: int | None, options: PipelineOptions) -> dict[str, Any]:
+    """Add rows to the reserve of the cells that run short.
+
+    Args:
+        spec: names the workspace.
+        wanted: rows a round may ask of a cell; the spec's ``round_size`` if None.
+        options: of Beam.
+
+    Returns:
+        The object `prepare --json` prints.
+
+    Raises:
+        InputError: if the workspace is not prepared or the pool has changed since.
+    """
+    preparation = Preparation.of(spec, runner_name(options))
+    preparation.check_same_spec()
+    work = TopUp.of(Workspace(preparation.workspace.path), wanted, runner_name(options))
+    if work is not None:
+        pipeline = beam.Pipeline(options=options)
+        build_top_up(pipeline, work)
+        with progress.watch("top-up", "rows", preparation.workspace.marker["rows"]):
+            run(pipeline)
+    held = len(preparation.workspace.read_reserve_places())
+    return {**preparation.result(), "reserve_rows": held}
+
+
+def _items(plan: Plan) -> Any:
+    return plan.items
+
+
+def _commit(
+    plan: Plan, preparation: Preparation, strata: Any, sums: Any, located: Any, _: Any
+) -> dict[str, Any]:
+    return preparation.commit(plan, strata, sums, located)
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Parse, build, run."""
+    parser = argparse.ArgumentParser(description="Prepare a pool.")
+    parser.add_argument("--spec", required=True, help="path of evaluation.yaml")
+    parser.add_argument("--check-ids", action="store_true", help="check all ids of the pool")
+    parser.add_argument("--no-wait", action="store_true", help="start the job and return")
+    known, rest = parser.parse_known_args(argv)
+    spec = EvaluationSpec.load(known.spec)
+    done = prepare(spec, parse_options(rest), known.check_ids, wait=not known.no_wait)
+    if done is not None:
+        json.dump(done, sys.stdout)
+        sys.stdout.write("\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,87 @@
+"""Options, running, and the one clear error of a pipeline that failed."""
+
+import contextlib
+import logging
+import re
+from collections.abc import Iterator, Sequence
+
+import apache_beam as beam
+from apache_beam.options.pipeline_options import (
+    PipelineOptions,
+    StandardOptions,
+)
+from apache_beam.runners.runner import PipelineResult
+
+from evalsampling.errors import InputError
+
+IN_PROCESS = "FnApiRunner"
+"""Python's own runner, by name: 'DirectRunner' may silently become another engine."""
+
+_INPUT_ERROR = re.compile(
+    rf"{InputError.__module__}\.{InputError.__name__}: (?P<message>.*?)(?: \[while running .*)?$",
+    re.MULTILINE,
+)
+
+
+def parse_options(argv: Sequence[str]) -> PipelineOptions:
+    """Return Beam's options; without a runner, the in-process one on two threads.
+
+    Raises:
+        InputError: for an option that Beam does not know.
+    """
+    options = PipelineOptions([*argv])
+    standard = options.view_as(StandardOptions)
+    if standard.runner is None:
+        options = PipelineOptions(
+            ["--direct_num_workers=2", "--direct_running_mode=in_memory", *argv]
+        )
+        standard = options.view_as(StandardOptions)
+        standard.runner = IN_PROCESS
+    unknown = [
+        key for key in options.get_all_options(drop_default=True, retain_unknown_options=True)
+        if key not in options.get_all_options(drop_default=False)
+    ]  # fmt: skip
+    if unknown:
+        raise InputError(f"unknown option --{unknown[0]}")
+    return options
+
+
+def runner_name(options: PipelineOptions) -> str:
+    """Return the name of the runner, for the record."""
+    return str(options.view_as(StandardOptions).runner)
+
+
+def run(pipeline: beam.Pipeline, wait: bool = True) -> PipelineResult:
+    """Run a pipeline.
+
+    Args:
+        pipeline: to run.
+        wait: whether to wait until it is done; a template must not.
+
+    Raises:
+        InputError: if a worker raised one, with its message alone.
+    """
+    try:
+        with _quiet(runner_name(pipeline.options) == IN_PROCESS):
+            result = pipeline.run()
+            if wait:
+                result.wait_until_finish()
+    except Exception as error:
+        found = _INPUT_ERROR.findall(str(error))
+        if found:
+            raise InputError(found[-1]) from error
+        raise
+    return result
+
+
+@contextlib.contextmanager
+def _quiet(in_process: bool) -> Iterator[None]:
+    """Keep the in-process runner from logging the tracebacks that its exception holds too."""
+    log = logging.getLogger("apache_beam")
+    level = log.level
+    if in_process:
+        log.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        log.setLevel(level)

@@ -1,0 +1,48 @@
+"""Draw the next round of a workspace, as a job.
+
+    python -m pipelines.sample --workspace=runs/abt-buy --output=sampled.json
+
+The work is that of `evalsampling.ledger.Ledger.sample`, called in one worker: a round costs the
+same whatever the size of the pool.
+"""
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import apache_beam as beam
+
+from evalsampling.ledger import Ledger
+from evalsampling.workspace import Workspace, write_json
+from pipelines.running import parse_options, run
+
+
+def sample(workspace: str, size: int | None, next_round: bool, output: str | None) -> str:
+    """Draw a round and write the object `sample --json` prints to ``output``."""
+    result = Ledger(Workspace(workspace)).sample(size, next_round)
+    if output is not None:
+        write_json(Path(output), {"result": result})
+    return json.dumps(result)
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Parse, build, run."""
+    parser = argparse.ArgumentParser(description="Draw the next round.")
+    parser.add_argument("--workspace", required=True)
+    parser.add_argument("--size", type=int, help="new rows to draw")
+    parser.add_argument("--next", action="store_true", help="close the open round first")
+    parser.add_argument("--output", help="file for the result, as JSON")
+    parser.add_argument("--no-wait", action="store_true", help="start the job and return")
+    known, rest = parser.parse_known_args(argv)
+    pipeline = beam.Pipeline(options=parse_options(rest))
+    _ = (
+        pipeline
+        | "Workspace" >> beam.Create([known.workspace])
+        | "Sample" >> beam.Map(sample, known.size, known.next, known.output)
+    )
+    run(pipeline, wait=not known.no_wait)
+
+
+if __name__ == "__main__":
+    main()

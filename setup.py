@@ -1,0 +1,29 @@
+"""Installs evalsampling and its pipelines."""
+
+from setuptools import find_packages, setup
+
+setup(
+    name="evalsampling",
+    version="0.1.0",
+    description="Label-efficient evaluation of classifiers and linkers on very large pools",
+    long_description=open("README.md", encoding="utf-8").read(),
+    long_description_content_type="text/markdown",
+    license="Apache-2.0",
+    license_files=["LICENSE"],
+    python_requires=">=3.11",
+    packages=find_packages(include=["evalsampling*", "pipelines*"]),
+    package_data={"evalsampling": ["py.typed"]},
+    install_requires=[
+        "apache-beam>=2.70,<3",
+        "numpy>=2.0",
+        "pyarrow>=17",
+        "pyyaml>=6",
+        "scipy>=1.13",
+    ],
+    extras_require={
+        "gcp": ["apache-beam[gcp]>=2.70,<3", "google-cloud-storage>=3"],
+        "test": ["hypothesis", "mypy", "pytest", "pytest-xdist", "ruff", "types-PyYAML", "xxhash"],
+        "examples": ["rapidfuzz>=3", "recordlinkage>=0.16", "scikit-learn>=1.4"],
+    },
+    entry_points={"console_scripts": ["evalsampling=evalsampling.cli:main"]},
+)
