@@ -154,9 +154,7 @@ class Ledger:
         return self._sampled(last + 1, len(rows), exported, reason)
 
     @staticmethod
-    def _sampled(
-        number: int, rows: int, batch: Path | None, reason: str | None
-    ) -> dict[str, Any]:
+    def _sampled(number: int, rows: int, batch: Path | None, reason: str | None) -> dict[str, Any]:
         path = None if batch is None else str(batch)
         return {"round": number, "rows": rows, "batch": path, "reason": reason}
 
@@ -212,7 +210,7 @@ class Ledger:
         self,
         labels: Sequence[Path] = (),
         replace: Sequence[Path] = (),
-        options: Options = Options(),  # noqa: B008 - frozen
+        options: Options = Options(),
     ) -> tuple[dict[str, Any], list[str]]:
         """Take deliveries of labels and estimate.
 

@@ -52,7 +52,9 @@ class MemoryPool:
         if probability is not None and np.ndim(probability) == 2:
             classes = spec.get("labels", {}).get("classes", [0, 1])
             pool["probability"] = {value: f"probability {value}" for value in classes}
-            columns |= dict(zip(pool["probability"].values(), np.transpose(probability), strict=True))
+            columns |= dict(
+                zip(pool["probability"].values(), np.transpose(probability), strict=True)
+            )
         elif probability is not None:
             pool["probability"] = "probability"
             columns["probability"] = probability

@@ -102,6 +102,7 @@ def read_predictions(
     """Return the class codes predicted, shape (n, systems)."""
     name, classes = spec.pool.prediction, spec.labels.classes
     if name is None:
+        assert spec.pool.threshold is not None
         hit = scores >= spec.pool.threshold
         positive = spec.labels.positive
         return np.where(hit, positive, 1 - positive).astype(np.int64)[:, None]

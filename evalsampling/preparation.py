@@ -18,6 +18,7 @@ from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellSums
 from evalsampling.workspace import Workspace
 
+
 @dataclasses.dataclass(frozen=True)
 class Plan:
     """What there is to read.

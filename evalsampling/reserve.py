@@ -155,7 +155,9 @@ def check_unique(rows: pa.Table, column: str) -> None:
             )
 
 
-def located_ids(cells: CellBatch, keys: UInt64Array, taken: npt.NDArray[np.int64]) -> dict:
+def located_ids(
+    cells: CellBatch, keys: UInt64Array, taken: npt.NDArray[np.int64]
+) -> dict[str, pa.Array]:
     """Return hash, id, file and row of some rows of a batch, as columns of a table."""
     batch = cells.batch
     return {
@@ -265,7 +267,5 @@ def split_by_hash(cells: CellBatch, seed: int) -> Iterator[tuple[int, pa.Table]]
     shares = (keys >> np.uint64(56)).astype(np.int64)
     order = np.argsort(shares, kind="stable")
     numbers, first = np.unique(shares[order], return_index=True)
-    for number, begin, end in zip(
-        numbers.tolist(), first, [*first[1:], len(order)], strict=True
-    ):
+    for number, begin, end in zip(numbers.tolist(), first, [*first[1:], len(order)], strict=True):
         yield number, pa.table(located_ids(cells, keys, order[begin:end]))

@@ -249,9 +249,7 @@ def _repeat(
             stuck = 0 if len(rows) else stuck + len(evaluation.history.rounds[-1].row)
         seconds = time.process_time() - started
         draws = len(evaluation.history.row)
-        points.append(
-            [_Point(e.value, e.intervals, draws, seconds) for e in evaluation.estimate()]
-        )
+        points.append([_Point(e.value, e.intervals, draws, seconds) for e in evaluation.estimate()])
     assert NO_LABEL not in evaluation.history.label
     return points
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import difflib
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,6 +12,8 @@ import yaml
 
 from evalsampling import measures, samplers
 from evalsampling.errors import InputError
+from evalsampling.measures.base import Measure
+from evalsampling.samplers.base import Sampler
 
 MAX_CELLS = 4096
 """Most cells a pool is cut into."""
@@ -193,7 +196,7 @@ class EvaluationSpec:
 
     def to_mapping(self) -> dict[str, Any]:
         """Return the spec with every default filled in, as `from_mapping` takes it."""
-        pool = {
+        pool: dict[str, Any] = {
             "path": self.pool.path,
             "id": self.pool.id,
             "score": self.pool.score,
@@ -228,7 +231,7 @@ class EvaluationSpec:
             "workspace": self.workspace,
         }
 
-    def build_measures(self) -> list[measures.Measure]:
+    def build_measures(self) -> list[Measure]:
         """Return the measures named.
 
         Raises:
@@ -240,7 +243,7 @@ class EvaluationSpec:
             for m in self.measures
         ]
 
-    def build_sampler(self, name: str | None = None) -> samplers.Sampler:
+    def build_sampler(self, name: str | None = None) -> Sampler:
         """Return the sampler named, driven by the first measure.
 
         Args:
@@ -414,7 +417,7 @@ def _strata(section: _Section) -> StrataSpec:
         if not isinstance(edges, list) or not edges:
             raise InputError(f"strata.edges: must be a list of numbers, got {edges!r}")
         edges = tuple(_number("strata.edges", edge) for edge in edges)
-        if any(a >= b for a, b in zip(edges, edges[1:], strict=False)):
+        if any(a >= b for a, b in itertools.pairwise(edges)):
             raise InputError("strata.edges: must be strictly increasing")
     return StrataSpec(
         leaves=section.integer("leaves", 256, least=1),

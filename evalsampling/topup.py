@@ -102,7 +102,9 @@ class TopUp:
         return len(reserve)
 
 
-def _largest_by_group(group: npt.NDArray[np.int64], values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def _largest_by_group(
+    group: npt.NDArray[np.int64], values: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int64]:
     """Return, for every element, the largest value of its group."""
     largest = np.full(int(group.max()) + 1, -1, dtype=np.int64)
     np.maximum.at(largest, group, values)

@@ -230,9 +230,7 @@ class Workspace:
     def rounds(self) -> list[RoundFiles]:
         """All rounds, in order."""
         directory = self.path / "rounds"
-        numbers = sorted(
-            int(entry.name) for entry in _entries(directory) if entry.name.isdecimal()
-        )
+        numbers = sorted(int(entry.name) for entry in _entries(directory) if entry.name.isdecimal())
         if numbers != list(range(1, len(numbers) + 1)):
             raise InputError(f"{directory}: rounds are missing, there are {numbers}")
         return [self._read_round(directory / f"{number:04d}", number) for number in numbers]

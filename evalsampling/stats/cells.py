@@ -115,9 +115,7 @@ class CellSums:
         """Return the sums over both sets of rows."""
         if self.shape != other.shape:
             raise ValueError(f"cells of shapes {self.shape} and {other.shape} do not add up")
-        return CellSums(
-            self.shape, self.count + other.count, self.probability + other.probability
-        )
+        return CellSums(self.shape, self.count + other.count, self.probability + other.probability)
 
     def table(self) -> CellTable:
         """Return the cells that hold rows."""

@@ -79,8 +79,8 @@ def draw_rows(
     is_atom = np.zeros(len(history.cell), dtype=bool)
     is_atom[proposal.atom] = True
     seen: dict[int, list[int]] = {}
-    for row in np.flatnonzero(~is_atom):
-        seen.setdefault(int(history.cell[row]), []).append(int(row))
+    for known_row in np.flatnonzero(~is_atom).tolist():
+        seen.setdefault(int(history.cell[known_row]), []).append(known_row)
 
     next_rank = history.drawn_by_cell(cells)
     rows: list[int] = []
@@ -108,9 +108,9 @@ def draw_rows(
             if len(rows) == stop.draws or len(new_cells) == stop.new_rows:
                 break
 
-    row = np.array(rows, dtype=np.int64)
+    row: IntArray = np.array(rows, dtype=np.int64)
     probability = np.concatenate([proposal.cell_probability, proposal.atom_probability])
-    new = np.zeros(len(row), dtype=bool)
+    new = np.zeros(len(row), dtype=np.bool_)
     distinct, first = np.unique(row, return_index=True)
     new[first[distinct >= len(history.cell)]] = True
     drawn = Round(row, probability[np.array(chosen, dtype=np.int64)], new, proposal.posterior)

@@ -38,8 +38,10 @@ def hash_integers(ids: npt.NDArray[np.integer], seed: int) -> UInt64Array:
     Returns:
         Shape (n,), uint64: XXH64 of the ids as eight little-endian bytes.
     """
-    lanes = ids.astype(np.uint64, copy=False) if ids.dtype.kind == "u" else (
-        ids.astype(np.int64, copy=False).view(np.uint64)
+    lanes = (
+        ids.astype(np.uint64, copy=False)
+        if ids.dtype.kind == "u"
+        else (ids.astype(np.int64, copy=False).view(np.uint64))
     )
     hashes = np.empty(len(lanes), dtype=np.uint64)
     with np.errstate(over="ignore"):

@@ -61,7 +61,7 @@ class History:
 
     @property
     def probability(self) -> FloatArray:
-        """q of all draws, in order."""
+        """Q of all draws, in order."""
         return np.concatenate([np.zeros(0), *(r.probability for r in self.rounds)])
 
     def drawn_by_cell(self, cells: int) -> IntArray:

@@ -44,9 +44,7 @@ def wald(
     )
 
 
-def korn_graubard(
-    value: float, standard_error: float, draws: int, confidence: float
-) -> Interval:
+def korn_graubard(value: float, standard_error: float, draws: int, confidence: float) -> Interval:
     """Clopper-Pearson interval with the effective sample size of the design.
 
     The effective size n = value (1 - value) / standard_error^2 is that of the simple random
@@ -84,5 +82,3 @@ def interval_score(interval: Interval, truth: float, confidence: float) -> float
     """
     missed = max(interval.low - truth, 0.0) + max(truth - interval.high, 0.0)
     return (interval.high - interval.low) + 2 / (1 - confidence) * missed
-
-

@@ -71,7 +71,9 @@ def fit_dirichlet_tree(
     node_counts = tree.depth**2 + tree.sums(prior.T)
     posterior = (prior if start is None else start).T
     expected = unlabelled * posterior
-    for iteration in range(1, max_iterations + 1):
+    iterations = 0
+    while iterations < max_iterations:
+        iterations += 1
         counts = labelled.T + expected
         theta = root_counts + counts.sum(axis=1)
         branches = tree.branch_probabilities(node_counts + tree.sums(counts))
@@ -81,4 +83,4 @@ def fit_dirichlet_tree(
         change = np.abs(expected - previous).sum(axis=1)
         if np.all(change <= tolerance * (labelled.sum(axis=0) + expected.sum(axis=1))):
             break
-    return OracleFit(posterior.T, iteration)
+    return OracleFit(posterior.T, iterations)

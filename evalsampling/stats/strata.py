@@ -12,9 +12,7 @@ BINS_PER_LEAF = 8
 """Finest histogram the edges are cut from: dyadic bins give 4 to 8 a leaf over the range."""
 
 
-def csf_edges(
-    lower_ends: FloatArray, counts: npt.NDArray[np.int64], leaves: int
-) -> FloatArray:
+def csf_edges(lower_ends: FloatArray, counts: npt.NDArray[np.int64], leaves: int) -> FloatArray:
     """Cut equal steps of the cumulated square root of the frequency.
 
     Walking up the bins, an edge is put at a bin's lower end once the cumulated sqrt(count) has

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import apache_beam as beam
 from apache_beam import pvalue
@@ -59,7 +60,7 @@ class ScorePool(beam.PTransform):
         self._spec = spec
         self._directory = directory
 
-    def expand(self, items: beam.PCollection[WorkItem]) -> pvalue.DoOutputsTuple:
+    def expand(self, items: beam.PCollection[WorkItem]) -> Any:
         """Wire the transform."""
         return (
             items
@@ -77,7 +78,7 @@ class _Score(beam.DoFn):
         self._scorer = Scorer(spec.pool.scorer, spec.pool.scorer_path)
         self._rows = Metrics.counter("evalsampling", "rows-scored")
 
-    def process(self, item: WorkItem) -> Iterator[PoolBatch | pvalue.TaggedOutput]:
+    def process(self, item: WorkItem) -> Iterator[PoolBatch]:
         scored, batches = score_item(item, self._scorer, self._spec, self._directory)
         yield from batches
         yield pvalue.TaggedOutput("items", scored)

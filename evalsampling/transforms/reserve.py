@@ -39,9 +39,7 @@ class DrawReserve(beam.PTransform):
         self._keep = _KeepFirst(spec, capacity, held)
         self._strata = strata
 
-    def expand(
-        self, cells: beam.PCollection[CellBatch]
-    ) -> beam.PCollection[tuple[int, Reserve]]:
+    def expand(self, cells: beam.PCollection[CellBatch]) -> beam.PCollection[tuple[int, Reserve]]:
         """Wire the transform."""
         return (
             cells
@@ -51,9 +49,7 @@ class DrawReserve(beam.PTransform):
 
 
 class _KeepFirst(beam.DoFn):
-    def __init__(
-        self, spec: EvaluationSpec, capacity: int | None, held: HeldRows | None
-    ) -> None:
+    def __init__(self, spec: EvaluationSpec, capacity: int | None, held: HeldRows | None) -> None:
         self._spec = spec
         self._capacity = capacity
         self._held = held
