@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from evalsampling import __version__, samplers
-from evalsampling.errors import InputError
+from evalsampling.errors import InputError, UsageError
 from evalsampling.ledger import Ledger, Options
 from evalsampling.spec import EvaluationSpec
 from evalsampling.workspace import Workspace
@@ -33,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
         result = arguments.run(arguments)
     except InputError as error:
         print(f"evalsampling {arguments.command}: {error}", file=sys.stderr)
-        sys.exit(1)
+        sys.exit(2 if isinstance(error, UsageError) else 1)
     except KeyboardInterrupt:
         print(f"evalsampling {arguments.command}: interrupted", file=sys.stderr)
         sys.exit(1)

@@ -8,3 +8,7 @@ class InputError(ValueError):
     workspace. The command line prints its message and exits with 1; anything else that
     is raised is a defect of this package.
     """
+
+
+class UsageError(InputError):
+    """A command was given options it does not know; the command line exits with 2."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -21,7 +22,6 @@ from evalsampling.labels.votes import Register, Reject, check_votes, vote_table
 from evalsampling.measures.base import Measure
 from evalsampling.reserve import CELL, RANK
 from evalsampling.stats.estimation import Estimate
-from evalsampling.stats.history import NO_LABEL
 from evalsampling.workspace import Workspace
 
 
@@ -50,43 +50,19 @@ class Ledger:
     # --- what is known
 
     @functools.cached_property
-    def evaluation(self) -> Evaluation:
-        """The evaluation with all rounds and labels so far."""
-        evaluation = Evaluation.from_spec(self.workspace.spec, self.workspace.table)
-        history = self.workspace.history()
-        codes = self.workspace.spec.labels.codes
-        labels = np.full(len(history.cell), NO_LABEL, dtype=np.int64)
-        for row, label in self.register.labels.items():
-            labels[row] = codes[label]
-        evaluation.history = history.with_labels(labels)
-        return evaluation
-
-    @functools.cached_property
     def register(self) -> Register:
         """Every row sent out, its task, and its label as text."""
-        spec = self.workspace.spec
-        row_of_id: dict[str, int] = {}
-        row_of_task: dict[str, int] = {}
-        ids: list[str] = []
-        for files in self.workspace.rounds:
-            drawn = files.draws.filter(files.draws["new"])
-            for value in drawn["id"].to_pylist():
-                row_of_id[str(value)] = len(ids)
-                ids.append(str(value))
-            for task, value in zip(
+        ids = self.workspace.ids
+        row_of_id = {id: row for row, id in enumerate(ids)}
+        row_of_task = {
+            task: row_of_id[str(id)]
+            for files in self.workspace.rounds
+            for task, id in zip(
                 files.batch[TASK].to_pylist(), files.batch[ID].to_pylist(), strict=True
-            ):
-                row_of_task[task] = row_of_id[str(value)]
-        labels: dict[int, str] = {}
-        for delivery in self.workspace.deliveries:
-            for value, label in zip(
-                delivery.votes["id"].to_pylist(),
-                delivery.votes["label"].to_pylist(),
-                strict=True,
-            ):
-                if label is not None:
-                    labels[row_of_id[value]] = label
-        return Register(row_of_task, row_of_id, ids, labels, list(spec.labels.codes))
+            )
+        }
+        labels = {row_of_id[id]: label for id, label in self.workspace.labels.items()}
+        return Register(row_of_task, row_of_id, ids, labels, list(self.workspace.spec.labels.codes))
 
     @property
     def _answered(self) -> set[int]:
@@ -112,7 +88,7 @@ class Ledger:
         return unanswered
 
     def _forget(self) -> None:
-        for name in ("evaluation", "register", "open_rows"):
+        for name in ("register", "open_rows"):
             self.__dict__.pop(name, None)
 
     # --- sample
@@ -145,7 +121,7 @@ class Ledger:
         left = spec.budget - len(self.register.labels)
         if left <= 0:
             return self._sampled(last, 0, None, "budget")
-        evaluation = dataclasses.replace(self.evaluation)
+        evaluation = dataclasses.replace(self.workspace.evaluation)
         if evaluation.exhausted:
             return self._sampled(last, 0, None, "exhausted")
         rows = evaluation.draw(min(size or spec.round_size, left))
@@ -158,7 +134,7 @@ class Ledger:
         path = None if batch is None else str(batch)
         return {"round": number, "rows": rows, "batch": path, "reason": reason}
 
-    def _write_round(self, evaluation: Evaluation, rows: np.ndarray) -> Path | None:
+    def _write_round(self, evaluation: Evaluation, rows: npt.NDArray[np.int64]) -> Path | None:
         """Write the last round of an evaluation, whose new rows are ``rows``."""
         spec, history = self.workspace.spec, evaluation.history
         drawn, number = history.rounds[-1], len(history.rounds)
@@ -168,8 +144,7 @@ class Ledger:
         if len(set(known)) < len(known):
             twice = next(value for value in known if known.count(value) > 1)
             raise InputError(f"{spec.pool.path}: column {spec.pool.id!r}: duplicate id {twice!r}")
-        old_ids = [files.draws.filter(files.draws["new"])["id"] for files in self.workspace.rounds]
-        chunks = [chunk for column in old_ids for chunk in column.chunks]
+        chunks = [chunk for files in self.workspace.rounds for chunk in files.new_ids.chunks]
         ids = pa.chunked_array([*chunks, new_ids], type=new_ids.type)
         draws = pa.table(
             {
@@ -233,7 +208,7 @@ class Ledger:
             for number in self.open_rows:
                 self.workspace.close_round(number, "estimate --close")
             self._forget()
-        result = self._result(self.evaluation.estimate(chosen))
+        result = self._result(self.workspace.evaluation.estimate(chosen))
         self._keep(result, options)
         return result, messages
 
@@ -294,7 +269,7 @@ class Ledger:
         return f", listed in {listed}; first, line {rejects[0].line}: {rejects[0].reason}"
 
     def _result(self, estimates: Sequence[Estimate]) -> dict[str, Any]:
-        spec, history = self.workspace.spec, self.evaluation.history
+        spec, history = self.workspace.spec, self.workspace.evaluation.history
         labels = len(history.labelled)
         still_open = sum(self.open_rows.values())
         warnings = [warning for estimate in estimates for warning in estimate.warnings]
@@ -302,7 +277,7 @@ class Ledger:
         if missing:
             warnings.append(
                 f"{missing} of {len(history.cell)} rows drawn have no label ({still_open} still "
-                "open); their draws are left out, as if labels went missing at random"
+                "open); rows of the same round stand for them, as if labels went missing at random"
             )
         return {
             "round": len(history.rounds),
@@ -310,7 +285,7 @@ class Ledger:
             "open": still_open,
             "rejects": self.workspace.rejects,
             "warnings": warnings,
-            "done": labels >= min(spec.budget, self.evaluation.table.rows),
+            "done": labels >= min(spec.budget, self.workspace.evaluation.table.rows),
             "measures": [_as_json(estimate) for estimate in estimates],
         }
 

@@ -8,10 +8,9 @@ import contextlib
 import dataclasses
 import functools
 import json
-import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,15 @@ from evalsampling.pool import Strata
 from evalsampling.reserve import CELL, HASH, ID, PAYLOAD_PREFIX, RANK, Reserve
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellTable
-from evalsampling.stats.history import History, Round
+from evalsampling.stats.history import NO_LABEL, History, Round
+from evalsampling.storage import (
+    entries,
+    new_file,
+    read_json,
+    read_table,
+    write_json,
+    write_table,
+)
 
 VERSION = 1
 MARKER = "evaluation.json"
@@ -54,6 +61,11 @@ class RoundFiles:
     batch: pa.Table
     exported: Path | None
     closed: bool
+
+    @property
+    def new_ids(self) -> pa.ChunkedArray:
+        """Ids of the rows it met first, in the order of their draws."""
+        return self.draws.filter(self.draws["new"])[ID]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -159,7 +171,7 @@ class Workspace:
     @functools.cached_property
     def table(self) -> CellTable:
         """The cell table."""
-        stored = _read_table(self.path / "cells.parquet")
+        stored = read_table(self.path / "cells.parquet")
         classes = range(len(self.spec.labels.classes))
         return CellTable(
             code=stored[CELL].to_numpy(),
@@ -221,7 +233,7 @@ class Workspace:
     @property
     def top_ups(self) -> int:
         """Number of the last `prepare --top-up` that added to the reserve, 0 for none."""
-        names = [path.stem.split("-") for path in _entries(self.path / "reserve")]
+        names = [path.stem.split("-") for path in entries(self.path / "reserve")]
         return max((int(name[2]) for name in names if name[0] == "top"), default=0)
 
     # --- rounds
@@ -230,19 +242,19 @@ class Workspace:
     def rounds(self) -> list[RoundFiles]:
         """All rounds, in order."""
         directory = self.path / "rounds"
-        numbers = sorted(int(entry.name) for entry in _entries(directory) if entry.name.isdecimal())
+        numbers = sorted(int(entry.name) for entry in entries(directory) if entry.name.isdecimal())
         if numbers != list(range(1, len(numbers) + 1)):
             raise InputError(f"{directory}: rounds are missing, there are {numbers}")
         return [self._read_round(directory / f"{number:04d}", number) for number in numbers]
 
     def _read_round(self, directory: Path, number: int) -> RoundFiles:
-        design = _read_json(directory / "design.json")
+        design = read_json(directory / "design.json")
         exported = design["exported"]
         return RoundFiles(
             number=number,
             design=design,
-            draws=_read_table(directory / "draws.parquet"),
-            batch=_read_table(directory / "batch.parquet"),
+            draws=read_table(directory / "draws.parquet"),
+            batch=read_table(directory / "batch.parquet"),
             exported=None if exported is None else directory / exported,
             closed=(directory / "closed.json").exists(),
         )
@@ -269,12 +281,12 @@ class Workspace:
                 ) from error
         finally:
             shutil.rmtree(draft, ignore_errors=True)
-        self.__dict__.pop("rounds", None)
+        self._forget()
 
     def close_round(self, number: int, reason: str) -> None:
         """Close a round by hand; twice is once."""
         write_json(self.path / "rounds" / f"{number:04d}" / "closed.json", {"reason": reason})
-        self.__dict__.pop("rounds", None)
+        self._forget()
 
     # --- labels and estimates
 
@@ -282,9 +294,9 @@ class Workspace:
     def deliveries(self) -> list[Delivery]:
         """All deliveries of labels, in the order they came in."""
         found = []
-        for path in _entries(self.path / "labels"):
+        for path in entries(self.path / "labels"):
             if path.suffix == ".parquet":
-                votes = _read_table(path)
+                votes = read_table(path)
                 details = json.loads(votes.schema.metadata[b"evalsampling"])
                 found.append(Delivery(path.stem, votes, details["order"], details["rejects"]))
         return sorted(found, key=lambda delivery: (delivery.order, delivery.name))
@@ -294,12 +306,12 @@ class Workspace:
         details = {**details, "order": len(self.deliveries) + 1}
         stored = votes.replace_schema_metadata({"evalsampling": json.dumps(details)})
         write_table(self.path / "labels" / f"{name}.parquet", stored)
-        self.__dict__.pop("deliveries", None)
+        self._forget()
 
     def write_rejects(self, name: str, rows: pa.Table) -> Path:
         """List the rejected rows of a delivery beside it: columns file, line, reason."""
         path = self.path / "labels" / f"{name}.rejects.csv"
-        with _new_file(path) as temporary:
+        with new_file(path) as temporary:
             pa.csv.write_csv(rows, temporary)
         return path
 
@@ -314,8 +326,25 @@ class Workspace:
 
     # --- the evaluation
 
+    @functools.cached_property
+    def ids(self) -> list[str]:
+        """Ids of the rows drawn so far as text, in the order of the history's rows."""
+        return [str(id) for files in self.rounds for id in files.new_ids.to_pylist()]
+
+    @functools.cached_property
+    def labels(self) -> dict[str, str]:
+        """Class of each labelled row as text, by its id as text; later deliveries win."""
+        return {
+            id: label
+            for delivery in self.deliveries
+            for id, label in zip(
+                delivery.votes["id"].to_pylist(), delivery.votes["label"].to_pylist(), strict=True
+            )
+            if label is not None
+        }
+
     def history(self) -> History:
-        """Return the rounds of the files, all rows without labels."""
+        """Return the rounds and labels of the files."""
         history = History()
         index: dict[tuple[int, int], int] = {}
         for files in self.rounds:
@@ -333,7 +362,25 @@ class Workspace:
                 posterior=None if posterior is None else np.array(posterior),
             )
             history = history.with_round(drawn, cell[new], rank[new])
-        return history
+        codes = self.spec.labels.codes
+        return history.with_labels(
+            np.array(
+                [codes[self.labels[id]] if id in self.labels else NO_LABEL for id in self.ids],
+                dtype=np.int64,
+            )
+        )
+
+    @functools.cached_property
+    def evaluation(self) -> Evaluation:
+        """The evaluation with all rounds and labels so far."""
+        evaluation = Evaluation.from_spec(self.spec, self.table)
+        evaluation.history = self.history()
+        return evaluation
+
+    def _forget(self) -> None:
+        """Drop what was read of files that may have come to be more."""
+        for name in ("rounds", "deliveries", "ids", "labels", "evaluation"):
+            self.__dict__.pop(name, None)
 
 
 def load(path: str | Path) -> Evaluation:
@@ -342,55 +389,4 @@ def load(path: str | Path) -> Evaluation:
     Raises:
         InputError: if there is no prepared workspace.
     """
-    from evalsampling.ledger import Ledger
-
-    return Ledger(Workspace(path)).evaluation
-
-
-def write_table(path: Path, table: pa.Table, row_group_size: int | None = None) -> None:
-    """Write a Parquet file as a whole or not at all; one that is there stays."""
-    with _new_file(path) as temporary:
-        pq.write_table(table, temporary, row_group_size=row_group_size, compression="zstd")
-
-
-def write_json(path: Path, content: dict[str, Any]) -> None:
-    """Write a JSON file as a whole or not at all; one that is there stays."""
-    with _new_file(path) as temporary:
-        text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
-        temporary.write_text(text + "\n", encoding="utf-8")
-
-
-@contextlib.contextmanager
-def _new_file(path: Path) -> Iterator[Path]:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=".draft-", dir=path.parent)
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        yield temporary
-        temporary.chmod(0o644)
-        with contextlib.suppress(FileExistsError):
-            os.link(temporary, path)
-    finally:
-        temporary.unlink()
-
-
-def _entries(directory: Path) -> Sequence[Path]:
-    if not directory.is_dir():
-        return []
-    return sorted(entry for entry in directory.iterdir() if not entry.name.startswith("."))
-
-
-def _read_table(path: Path) -> pa.Table:
-    try:
-        return pq.read_table(path)
-    except (OSError, pa.ArrowException) as error:
-        raise InputError(f"{path}: cannot be read: {error}") from error
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: cannot be read: {error}") from error
-    return content
+    return Workspace(path).evaluation

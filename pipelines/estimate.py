@@ -13,7 +13,8 @@ from pathlib import Path
 import apache_beam as beam
 
 from evalsampling.ledger import Ledger, Options
-from evalsampling.workspace import Workspace, write_json
+from evalsampling.storage import write_json
+from evalsampling.workspace import Workspace
 from pipelines.running import parse_options, run
 
 

@@ -12,7 +12,7 @@ from apache_beam.options.pipeline_options import (
 )
 from apache_beam.runners.runner import PipelineResult
 
-from evalsampling.errors import InputError
+from evalsampling.errors import InputError, UsageError
 
 IN_PROCESS = "FnApiRunner"
 """Python's own runner, by name: 'DirectRunner' may silently become another engine."""
@@ -27,23 +27,17 @@ def parse_options(argv: Sequence[str]) -> PipelineOptions:
     """Return Beam's options; without a runner, the in-process one on two threads.
 
     Raises:
-        InputError: for an option that Beam does not know.
+        UsageError: for an option that Beam does not know.
     """
-    options = PipelineOptions([*argv])
-    standard = options.view_as(StandardOptions)
-    if standard.runner is None:
-        options = PipelineOptions(
-            ["--direct_num_workers=2", "--direct_running_mode=in_memory", *argv]
-        )
-        standard = options.view_as(StandardOptions)
-        standard.runner = IN_PROCESS
-    unknown = [
-        key for key in options.get_all_options(drop_default=True, retain_unknown_options=True)
-        if key not in options.get_all_options(drop_default=False)
-    ]  # fmt: skip
+    known = set(PipelineOptions([]).get_all_options())
+    given = PipelineOptions([*argv]).get_all_options(retain_unknown_options=True)
+    unknown = sorted(set(given) - known)
     if unknown:
-        raise InputError(f"unknown option --{unknown[0]}")
-    return options
+        raise UsageError(f"unknown option --{unknown[0]}")
+    if given["runner"] is not None:
+        return PipelineOptions([*argv])
+    defaults = [f"--runner={IN_PROCESS}", "--direct_num_workers=2"]
+    return PipelineOptions([*defaults, "--direct_running_mode=in_memory", *argv])
 
 
 def runner_name(options: PipelineOptions) -> str:

@@ -11,7 +11,8 @@ from evalsampling.measures.base import IntArray, Measure
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import DRAWS_PER_NEW_ROW, Proposal, StopRule, draw_rows
 from evalsampling.stats.estimation import Estimate, estimate_measure, unsupported, weighted_risk
-from evalsampling.stats.history import NO_LABEL, History
+from evalsampling.stats.history import History
+from evalsampling.stats.nonresponse import respond
 
 
 class Sampler(Protocol):
@@ -81,13 +82,13 @@ class ReplacementSampler(abc.ABC):
         measures: Sequence[Measure],
         confidence: float,
     ) -> list[Estimate]:
-        """Estimate by R^ = (1/N) sum_j l_j / (M q_j), N the draws whose row has a label.
+        """Estimate by R^ = (1/N) sum_j l_j / (M q_j), N all draws so far ([MR] eq. 1).
 
-        Draws of rows without a label are left out as if labels went missing at random.
+        Rows with a label stand for those of their round that have none (`stats.nonresponse`).
         """
-        row, probability = history.row, history.probability
-        answered = history.label[row] != NO_LABEL
-        row, weights = row[answered], 1 / (table.rows * probability[answered])
+        response = respond(history)
+        row = history.row[response.draw]
+        weights = response.factor / (table.rows * history.probability[response.draw])
         labelled = history.labelled
         estimates = []
         for measure in measures:

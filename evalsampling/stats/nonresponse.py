@@ -1,0 +1,49 @@
+"""Rows that were drawn and have no label: weights for those that have one."""
+
+import dataclasses
+
+import numpy as np
+import numpy.typing as npt
+
+from evalsampling.stats.history import NO_LABEL, History
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclasses.dataclass(frozen=True)
+class Response:
+    """Which draws count, and how much.
+
+    Attributes:
+        draw: shape (n,): places, among all draws of the history, of those that count.
+        factor: shape (n,): what to multiply their weights by: 0 for a row without a label, above
+            1 for a row that stands for such rows, 1 everywhere if all rows have labels.
+    """
+
+    draw: npt.NDArray[np.int64]
+    factor: FloatArray
+
+
+def respond(history: History) -> Response:
+    """Weight the rows that have a label for those that have none.
+
+    Labels are taken to be missing at random among the rows that a round met first: of these, a
+    share rho has a label, and each that has one counts 1 / rho (the weighting-class adjustment
+    of surveys, classes being rounds). A round all of whose new rows lack a label does not count:
+    its other draws, all of them of rows labelled before, would stand for the whole pool. Nor do
+    later draws of its rows.
+    """
+    rounds = len(history.rounds)
+    met = np.repeat(np.arange(rounds), [int(r.new.sum()) for r in history.rounds])
+    rows = np.bincount(met, minlength=rounds)
+    answered = np.bincount(met, history.label != NO_LABEL, minlength=rounds)
+    silent = (rows > 0) & (answered == 0)
+    drawn = np.repeat(np.arange(rounds), [len(r.row) for r in history.rounds])
+    row = history.row
+    draw = np.flatnonzero(~silent[drawn] & ~silent[met[row]])
+    row = row[draw]
+    share = answered / np.maximum(rows, 1)
+    has_label = history.label[row] != NO_LABEL
+    factor = np.zeros(len(row))
+    factor[has_label] = 1 / share[met[row[has_label]]]
+    return Response(draw, factor)
