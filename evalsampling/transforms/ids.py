@@ -27,7 +27,7 @@ class CheckIds(beam.PTransform):
             cells
             | "SplitByHash" >> beam.FlatMap(_split, self._spec.seed)  # (share, located ids)
             | "GroupShares" >> beam.GroupByKey()
-            | "CheckShares" >> beam.MapTuple(_check, column=self._spec.pool.id)
+            | "CheckShares" >> beam.Map(_check, self._spec.pool.id)
         )
 
 
@@ -35,7 +35,7 @@ def _split(cells: CellBatch, seed: int) -> Iterator[tuple[int, pa.Table]]:
     return split_by_hash(cells, seed)
 
 
-def _check(share: int, tables: Iterable[pa.Table], column: str) -> int:
-    rows = pa.concat_tables(tables)
+def _check(share: tuple[int, Iterable[pa.Table]], column: str) -> int:
+    rows = pa.concat_tables(share[1])
     check_unique(rows, column)
     return len(rows)

@@ -1,0 +1,40 @@
+# Two commands for a fresh machine: `make demo` and `make test`.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test check format reference-points clean
+
+demo: $(VENV)/.examples ## score and evaluate 25 million record pairs
+	$(BIN)/python examples/febrl/demo.py
+
+test: $(VENV)/.examples $(VENV)/.test ## lint, types, all tests
+	$(MAKE) check
+	$(BIN)/python -m pytest -n auto
+
+check: $(VENV)/.test ## lint and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/.test ## format the code
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+reference-points: $(VENV)/.test ## errors and coverage on the pools beside the project
+	$(BIN)/python benchmarks/reference_points.py
+
+clean: ## remove what was built
+	rm -rf $(VENV) build dist *.egg-info
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.examples: setup.py | $(BIN)/python
+	$(BIN)/pip install --quiet --editable ".[examples]"
+	touch $@
+
+$(VENV)/.test: setup.py | $(BIN)/python
+	$(BIN)/pip install --quiet --editable ".[test]"
+	touch $@

@@ -1,0 +1,105 @@
+"""Layers: who may import whom."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "evalsampling"
+
+STATISTICS = {"errors", "stats", "measures", "samplers"}
+IN_MEMORY = STATISTICS | {"spec", "pool", "reserve", "memory", "evaluation"}
+MAY_IMPORT = {
+    "errors": set(),
+    "progress": set(),
+    "stats": set(),
+    "measures": {"stats"},
+    "samplers": {"errors", "stats", "measures"},
+    "spec": STATISTICS,
+    "pool": STATISTICS | {"spec"},
+    "reserve": STATISTICS | {"spec", "pool"},
+    "memory": STATISTICS | {"spec", "pool", "reserve"},
+    "evaluation": IN_MEMORY,
+    "io": STATISTICS | {"spec", "pool"},
+    "labels": {"errors"},
+    "storage": {"errors"},
+    "workspace": IN_MEMORY | {"storage"},
+    "ledger": IN_MEMORY | {"storage", "workspace", "labels"},
+    "preparation": IN_MEMORY | {"storage", "workspace", "io"},
+    "topup": IN_MEMORY | {"storage", "workspace", "io", "preparation"},
+    "simulation": IN_MEMORY | {"io"},
+    "transforms": STATISTICS | {"spec", "pool", "reserve", "io", "progress"},
+}
+NO_LIMITS = {"cli", "__init__", "__main__"}
+
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+
+def imported(path: Path) -> set[str]:
+    """Names of all modules a file imports, wherever in it."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path} imports relatively"
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return names
+
+
+def room(path: Path) -> str:
+    """The part of the package a file belongs to."""
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_modules_import_only_what_is_below_them(path: Path) -> None:
+    here = room(path)
+    if here in NO_LIMITS:
+        return
+    ours = {name for name in imported(path) if name.split(".")[0] in ("evalsampling", "pipelines")}
+    assert not any(name.startswith("pipelines") for name in ours)
+    rooms = {name.split(".")[1] for name in ours} - {here}
+    assert rooms <= MAY_IMPORT[here]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_only_transforms_import_beam(path: Path) -> None:
+    if room(path) != "transforms":
+        assert not any(name.split(".")[0] == "apache_beam" for name in imported(path))
+
+
+@pytest.mark.parametrize("path", sorted((PACKAGE / "stats").glob("*.py")), ids=lambda p: p.stem)
+def test_statistics_need_numpy_and_scipy_alone(path: Path) -> None:
+    foreign = {name.split(".")[0] for name in imported(path)} - sys.stdlib_module_names
+    assert foreign <= {"numpy", "scipy", "evalsampling"}
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "pipelines").glob("*.py")), ids=lambda p: p.stem)
+def test_pipelines_only_parse_build_and_run(path: Path) -> None:
+    for node in ast.walk(ast.parse(path.read_text())):
+        assert not isinstance(node, ast.ClassDef), f"{path} defines {node.name}"
+
+
+@pytest.mark.parametrize(
+    "path", sorted((PACKAGE / "transforms").glob("*.py")), ids=lambda p: p.stem
+)
+def test_transforms_do_no_arithmetic_and_draw_nothing(path: Path) -> None:
+    assert not {name.split(".")[0] for name in imported(path)} & {"numpy", "random", "scipy"}
+
+
+def test_modules_are_small() -> None:
+    assert not [path for path in MODULES if len(path.read_text().splitlines()) > 600]
+
+
+def test_root_and_rounds_load_without_beam() -> None:
+    program = (
+        "import sys, evalsampling, evalsampling.workspace, evalsampling.cli\n"
+        "from evalsampling import Evaluation, EvaluationSpec, measures\n"
+        "assert 'apache_beam' not in sys.modules\n"
+        "assert 'scipy.stats' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT)
