@@ -1,0 +1,136 @@
+"""Histograms of scores against exact counts in rational numbers."""
+
+import math
+from fractions import Fraction
+
+import hypothesis
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+
+from evalsampling.stats.histogram import ScoreHistogram
+from tests.contracts import assert_mergeable
+
+LIMIT = 32
+
+
+def _scores(name: str) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    normal = rng.normal(size=200)
+    return {
+        "normal": normal,
+        "equal": np.full(50, 0.1),
+        "zero": np.zeros(50),
+        "huge range": np.array([0, *10.0 ** rng.uniform(-300, 300, 200), 1e-300, 1e300]),
+        "negative": -np.exp(3 * normal),
+        "float32": normal.astype(np.float32),
+        "one row": np.array([-3.25]),
+        "far from zero": 1e15 + rng.integers(0, 40, 200),
+        "greatest": np.array([-1.7e308, 0.0, 1.7e308]),
+        "powers of two": np.array([-4.0, -2, -1, 0, 0.5, 1, 2, 4, 8]),
+    }[name]
+
+
+NAMES = (
+    "normal", "equal", "zero", "huge range", "negative", "float32", "one row", "far from zero",
+    "greatest", "powers of two",
+)  # fmt: skip
+
+
+def same(a: ScoreHistogram, b: ScoreHistogram) -> bool:
+    fields = ("limit", "minimum", "maximum", "exponent", "first")
+    return all(getattr(a, f) == getattr(b, f) for f in fields) and np.array_equal(
+        a.counts, b.counts
+    )
+
+
+def exact_bins(scores: np.ndarray, exponent: int) -> list[int]:
+    width = Fraction(2) ** exponent
+    return [math.floor(Fraction(float(score)) / width) for score in scores]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_merge_contract(name: str) -> None:
+    scores = _scores(name)
+    shards = [*np.array_split(scores, min(5, len(scores))), scores[:0], scores[:1]]
+    states = [ScoreHistogram.from_scores(shard, LIMIT) for shard in shards]
+    assert_mergeable(states, ScoreHistogram.zero(LIMIT), same)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_bins_are_dyadic_and_counts_exact(name: str) -> None:
+    scores = _scores(name)
+    histogram = ScoreHistogram.from_scores(scores, LIMIT)
+    bins = exact_bins(scores, histogram.exponent)
+    assert histogram.first == min(bins)
+    expected = [bins.count(i) for i in range(min(bins), max(bins) + 1)]
+    assert histogram.counts.tolist() == expected
+    assert histogram.rows == len(scores)
+    assert (histogram.minimum, histogram.maximum) == (scores.min(), scores.max())
+
+
+@pytest.mark.parametrize("limit", [1, 2, 7, 32, 2048])
+@pytest.mark.parametrize("name", NAMES)
+def test_bins_are_the_narrowest_allowed(name: str, limit: int) -> None:
+    """Half as wide they would be more than the limit, or too fine for 53 bits."""
+    scores = _scores(name)
+    histogram = ScoreHistogram.from_scores(scores, limit)
+    assert len(histogram.counts) <= limit
+    resolution = max(-1000, math.frexp(float(np.abs(scores).max()))[1] - 52)
+    assert histogram.exponent >= resolution
+    if histogram.exponent > resolution:
+        finer = exact_bins(scores, histogram.exponent - 1)
+        assert max(finer) - min(finer) >= limit
+        assert 2 * len(histogram.counts) > limit
+    spread = name in ("normal", "negative", "float32", "huge range", "greatest")
+    assert not spread or histogram.exponent > resolution
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "greatest"])
+def test_counts_equal_those_of_numpy_on_the_same_edges(name: str) -> None:
+    scores = _scores(name)
+    histogram = ScoreHistogram.from_scores(scores, LIMIT)
+    ends = histogram.lower_ends
+    edges = np.append(ends, ends[-1] + math.ldexp(1, histogram.exponent))
+    expected, _ = np.histogram(scores.astype(np.float64), edges)
+    np.testing.assert_array_equal(histogram.counts, expected)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_lower_ends_are_exact(name: str) -> None:
+    histogram = ScoreHistogram.from_scores(_scores(name), LIMIT)
+    width = Fraction(2) ** histogram.exponent
+    expected = [(histogram.first + i) * width for i in range(len(histogram.counts))]
+    assert [Fraction(float(end)) for end in histogram.lower_ends] == expected
+
+
+# Below 1e-290 a negative score in a wide bin underflows: see the test after the next.
+moderate = st.floats(-(10.0**12), 10.0**12, allow_subnormal=False).filter(
+    lambda x: x == 0 or abs(x) > 1e-250
+)
+
+
+@hypothesis.settings(max_examples=150, deadline=None, derandomize=True)
+@hypothesis.given(
+    scores=st.lists(moderate, min_size=1, max_size=30),
+    cuts=st.lists(st.integers(0, 30), max_size=4),
+    limit=st.integers(1, 40),
+)
+def test_sharding_does_not_matter(scores: list[float], cuts: list[int], limit: int) -> None:
+    whole = ScoreHistogram.from_scores(np.array(scores), limit)
+    shards = np.split(np.array(scores), sorted(min(cut, len(scores)) for cut in cuts))
+    states = [ScoreHistogram.from_scores(shard, limit) for shard in shards]
+    assert same(sum(states, start=ScoreHistogram.zero(limit)), whole)
+
+
+def test_sharding_does_not_matter_for_a_tiny_negative_score() -> None:
+    tiny, huge = np.array([-1e-300]), np.array([1e300])
+    whole = ScoreHistogram.from_scores(np.concatenate([tiny, huge]), 8)
+    parts = [ScoreHistogram.from_scores(part, 8) for part in (tiny, huge)]
+    assert whole.counts[[0, -1]].tolist() == [1, 1]
+    assert same(parts[0] + parts[1], whole)
+
+
+def test_histograms_of_different_limits_do_not_add_up() -> None:
+    with pytest.raises(ValueError, match="of 8 and 16 bins"):
+        ScoreHistogram.zero(8) + ScoreHistogram.zero(16)

@@ -1,0 +1,219 @@
+"""Bad pools: one clear error each, and nothing left half-written."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.jobs import Job, Pool, make_pool
+
+
+def replaced(column: str, row: int, value: Any, type: pa.DataType | None = None) -> Pool:
+    """A pool with one value replaced."""
+    pool = make_pool()
+    values = pool.table[column].to_pylist()
+    values[row] = value
+    index = pool.table.schema.get_field_index(column)
+    return Pool(pool.table.set_column(index, column, pa.array(values, type)), pool.truth)
+
+
+def without(column: str) -> Pool:
+    pool = make_pool()
+    return Pool(pool.table.drop_columns([column]), pool.truth)
+
+
+def retyped(column: str, values: Any) -> Pool:
+    pool = make_pool()
+    index = pool.table.schema.get_field_index(column)
+    return Pool(pool.table.set_column(index, column, pa.array(values)), pool.truth)
+
+
+BAD: dict[str, tuple[Callable[[], Pool], list[str]]] = {
+    "missing column": (lambda: without("prediction"), ["part-0.parquet", "'prediction'", "score"]),
+    "missing payload": (lambda: without("name"), ["part-0.parquet", "'name'", "missing"]),
+    "null id": (lambda: replaced("id", 1777, None), ["part-1.parquet", "'id'", "row 777", "null"]),
+    "null score": (lambda: replaced("score", 3, None), ["part-0.parquet", "'score'", "row 3"]),
+    "duplicate id": (
+        lambda: replaced("id", 1900, make_pool().table["id"][4].as_py()),
+        ["part-1.parquet", "'id'", "row 900", "duplicate", "row 4 of", "part-0.parquet"],
+    ),
+    "nan score": (
+        lambda: replaced("score", 1234, float("nan")),
+        ["part-1.parquet", "'score'", "row 234", "nan"],
+    ),
+    "infinite score": (
+        lambda: replaced("score", 5, float("inf")),
+        ["part-0.parquet", "'score'", "row 5", "inf"],
+    ),
+    "prediction outside the classes": (
+        lambda: replaced("prediction", 1500, 2, pa.int8()),
+        ["part-1.parquet", "'prediction'", "row 500", "2"],
+    ),
+    "prediction of another type": (
+        lambda: retyped("prediction", ["no"] * 2000),
+        ["'prediction'", "string", "part-"],
+    ),
+    "score of a wrong type": (
+        lambda: retyped("score", ["high"] * 2000),
+        ["'score'", "string", "part-"],
+    ),
+    "id of a wrong type": (
+        lambda: retyped("id", np.arange(2000) / 2),
+        ["'id'", "double", "part-"],
+    ),
+    "empty pool": (
+        lambda: Pool(make_pool().table.slice(0, 0), {}),
+        ["*.parquet", "empty"],
+    ),
+}
+
+
+def assert_clean_failure(job: Job, words: list[str], *options: str) -> None:
+    result = job.prepare(*options)
+    assert result.status == 1
+    assert result.out == ""
+    lines = [line for line in result.err.splitlines() if line]
+    assert len(lines) == 1, result.err
+    for word in ("evalsampling prepare:", *words):
+        assert word in lines[0]
+    assert not job.workspace.exists()
+
+
+@pytest.mark.parametrize("name", list(BAD))
+def test_bad_pool(job: Any, name: str) -> None:
+    make, words = BAD[name]
+    assert_clean_failure(job(make(), files=2), words)
+
+
+def test_bad_pool_on_another_number_of_workers(job: Any) -> None:
+    make, words = BAD["nan score"]
+    one = job(make(), files=2, group_rows=100)
+    assert_clean_failure(one, words, "--runner=FnApiRunner", "--direct_num_workers=1")
+
+
+def test_duplicate_beyond_the_reserve_is_found_on_request(job: Any) -> None:
+    pool = make_pool(rows=8000)
+    ids = pool.table["id"].to_pylist()
+    cell_mates = np.argsort(pool.table["score"].to_numpy())[:2]
+    ids[cell_mates[1]] = ids[cell_mates[0]]
+    doubled = Pool(pool.table.set_column(0, "id", pa.array(ids)), pool.truth)
+    one = job(doubled, files=3, budget=1, strata={"leaves": 1}, round_size=1)
+    assert one.prepare().status == 0
+    other = job(doubled, files=3, budget=1, strata={"leaves": 1}, round_size=1)
+    late = int(max(cell_mates))
+    file = int(np.searchsorted([2666, 5333], late, side="right"))
+    place = f"part-{file}.parquet: column 'id', row {late - [0, 2666, 5333][file]}: duplicate"
+    assert_clean_failure(other, [place], "--check-ids")
+    clean = job(pool, files=3)
+    assert clean.prepare("--check-ids").status == 0
+
+
+def test_unreadable_file(job: Any) -> None:
+    one = job(files=3)
+    (one.directory / "pool" / "part-1.parquet").write_bytes(b"PAR1 not really PAR1")
+    assert_clean_failure(one, ["part-1.parquet", "cannot be read"])
+
+
+def test_damaged_pages(job: Any) -> None:
+    one = job(files=2)
+    path = one.directory / "pool" / "part-1.parquet"
+    content = bytearray(path.read_bytes())
+    content[4:1000] = bytes(996)
+    path.write_bytes(content)
+    assert_clean_failure(one, ["part-1.parquet", "cannot be read"])
+
+
+def test_no_such_pool(job: Any) -> None:
+    one = job()
+    for path in (one.directory / "pool").iterdir():
+        path.unlink()
+    assert_clean_failure(one, ["*.parquet", "no such file"])
+
+
+def test_files_that_do_not_agree(job: Any) -> None:
+    one = job(files=2)
+    path = one.directory / "pool" / "part-1.parquet"
+    table = pq.read_table(path)
+    pq.write_table(table.set_column(0, "id", table["id"].cast(pa.string())), path)
+    assert_clean_failure(one, ["part-1.parquet", "'id'", "string", "int64", "part-0.parquet"])
+
+
+def test_probability_outside_the_unit_interval(job: Any) -> None:
+    pool = make_pool()
+    p = np.full(2000, 0.5)
+    p[1999] = 1.5
+    table = pool.table.append_column("p", pa.array(p))
+    one = job(Pool(table, pool.truth), files=2, pool={"probability": "p"})
+    assert_clean_failure(one, ["part-1.parquet", "'p'", "row 999", "1.5"])
+
+
+def test_scorer_errors(job: Any) -> None:
+    one = job(files=2, pool={"scorer": "bad_scorer:fail"})
+    assert_clean_failure(one, ["bad_scorer:fail", "No module"])
+    (one.directory / "bad_scorer.py").write_text(
+        "def fail(batch):\n    raise KeyError('surname')\n"
+        "def short(batch):\n    return batch.slice(1)\n"
+    )
+    assert_clean_failure(one, ["part-", "rows 0 to 999", "bad_scorer:fail", "KeyError"])
+    two = job(files=2, pool={"scorer": "bad_scorer:short"})
+    assert_clean_failure(two, ["part-", "999 rows for 1000"])
+
+
+def test_another_spec_does_not_touch_a_prepared_workspace(job: Any) -> None:
+    one = job()
+    first = one.prepare()
+    assert one.prepare().json == first.json
+    one.spec.write_text(one.spec.read_text().replace("budget: 200", "budget: 300"))
+    again = one.prepare()
+    assert again.status == 1
+    assert "another budget" in again.err
+
+
+def test_killed_prepare_starts_over(job: Any) -> None:
+    """Killed when scored rows were already written; the next run finishes as if alone."""
+    one = job(files=4, group_rows=50, pool={"scorer": "slow_scorer:score"})
+    (one.directory / "slow_scorer.py").write_text(
+        "import os, time\n"
+        "def score(batch):\n"
+        "    time.sleep(float(os.environ.get('NAP', '0')))\n"
+        "    return batch\n"
+    )
+    command = [sys.executable, "-m", "evalsampling", "prepare", str(one.spec)]
+    process = subprocess.Popen(command, env={**os.environ, "NAP": "0.2"}, stderr=subprocess.PIPE)
+    scored = one.workspace / "scored"
+    deadline = time.monotonic() + 60
+    while not (scored.exists() and len(list(scored.glob("*.parquet"))) > 2):
+        assert time.monotonic() < deadline
+        assert process.poll() is None, process.communicate()[1]
+        time.sleep(0.05)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert not (one.workspace / "evaluation.json").exists()
+    unprepared = one.sample()
+    assert unprepared.status == 1
+    assert "not a prepared workspace" in unprepared.err
+    assert one.prepare().status == 0
+    other = job(files=1)
+    other.prepare()
+    for name in ("cells.parquet",):
+        assert pq.read_table(one.workspace / name) == pq.read_table(other.workspace / name)
+    assert one.sample().status == other.sample().status == 0
+    assert one.batch(1) == other.batch(1)
+
+
+def test_the_workspace_of_somebody_else_is_not_removed(job: Any, tmp_path: Path) -> None:
+    one = job()
+    (one.workspace / "rounds").mkdir(parents=True)
+    result = one.prepare()
+    assert result.status == 1
+    assert "rounds" in result.err
+    assert (one.workspace / "rounds").is_dir()

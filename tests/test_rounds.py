@@ -1,0 +1,521 @@
+"""Rounds: batches out, labels in, over the command line."""
+
+import csv
+import json
+import random
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from evalsampling import workspace
+from tests.jobs import Job, call, make_pool
+
+
+@pytest.fixture
+def drawn(job: Any) -> Job:
+    """A job with one open round."""
+    one: Job = job(measure=["f1", "precision", "recall", "accuracy"])
+    assert one.prepare().status == 0
+    assert one.sample().json["rows"] == 20
+    return one
+
+
+def files_below(directory: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(directory)): path.read_bytes()
+        for path in directory.rglob("*")
+        if path.is_file()
+    }
+
+
+# --- batches
+
+
+def test_batch_is_blind_and_shuffled(drawn: Job) -> None:
+    with (drawn.round_directory(1) / "batch.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == ["task", "name", "label"]
+    assert all(row["label"] == "" for row in rows)
+    tasks = [row["task"] for row in rows]
+    assert tasks == sorted(tasks), "the order of the tasks must tell nothing"
+    text = (drawn.round_directory(1) / "batch.csv").read_text()
+    batch = drawn.batch(1)
+    scores = dict(
+        zip(drawn.pool.table["id"].to_pylist(), drawn.pool.table["score"].to_pylist(), strict=True)
+    )
+    assert not any(repr(scores[id]) in text for id in batch["id"])
+    assert batch["kind"] == ["sample"] * 20
+    draws = pq.read_table(drawn.round_directory(1) / "draws.parquet")
+    order = draws.filter(draws["new"])["id"].to_pylist()
+    assert order != batch["id"]
+    assert sorted(order) == sorted(batch["id"])
+
+
+def test_batch_formats_hold_the_same(job: Any) -> None:
+    seen = []
+    for format in ("csv", "jsonl", "parquet"):
+        one = job(sink={"format": format})
+        one.prepare()
+        path = Path(one.sample().json["batch"])
+        if format == "csv":
+            with path.open() as file:
+                rows = list(csv.DictReader(file))
+        elif format == "jsonl":
+            rows = [json.loads(line) for line in path.read_text().splitlines()]
+        else:
+            rows = pq.read_table(path).to_pylist()
+        seen.append(rows)
+    assert seen[0] == seen[1] == seen[2]
+
+
+def test_payload_goes_with_its_row(drawn: Job) -> None:
+    named = dict(
+        zip(drawn.pool.table["id"].to_pylist(), drawn.pool.table["name"].to_pylist(), strict=True)
+    )
+    batch = drawn.batch(1)
+    assert batch["payload.name"] == [named[id] for id in batch["id"]]
+
+
+def test_sampling_an_open_round_returns_it_again(drawn: Job) -> None:
+    before = files_below(drawn.workspace)
+    again = drawn.sample().json
+    assert again["round"] == 1
+    assert again["rows"] == 20
+    assert files_below(drawn.workspace) == before
+
+
+def test_draws_hold_the_design(drawn: Job) -> None:
+    draws = pq.read_table(drawn.round_directory(1) / "draws.parquet")
+    assert draws.column_names == ["round", "draw", "id", "cell", "rank", "q", "new"]
+    design = json.loads((drawn.round_directory(1) / "design.json").read_text())
+    assert design["draws"] == len(draws)
+    assert design["new_rows"] == 20
+    assert draws["new"].to_pylist()[-1], "a round stops on the draw that meets its last new row"
+
+
+# --- closing
+
+
+def test_a_round_closes_when_every_row_is_answered(drawn: Job) -> None:
+    answers = drawn.answers(1)
+    drawn.estimate("--labels", drawn.deliver(answers[:19], "a.csv"))
+    assert drawn.sample().json["round"] == 1
+    skip = [[answers[19][0], "", "yes"]]
+    drawn.estimate("--labels", drawn.deliver(skip, "b.csv", "task,label,skipped"))
+    assert drawn.sample().json["round"] == 2
+
+
+def test_next_gives_up_the_open_rows_and_their_labels_still_count(drawn: Job) -> None:
+    answers = drawn.answers(1)
+    drawn.estimate("--labels", drawn.deliver(answers[:15], "a.csv"))
+    assert drawn.sample("--next").json["round"] == 2
+    assert set(drawn.batch(1)["id"]).isdisjoint(drawn.batch(2)["id"])
+    status = call("status", drawn.workspace, "--json").json
+    assert (status["labels"], status["open"]) == (15, 20)
+    late = drawn.estimate("--labels", drawn.deliver(answers[15:], "late.csv")).json
+    assert late["labels"] == 20
+
+
+def test_closing_by_hand(drawn: Job) -> None:
+    answers = drawn.answers(1)
+    result = drawn.estimate("--labels", drawn.deliver(answers[:12]), "--close").json
+    assert result["open"] == 0
+    assert any("8 of 20 rows drawn have no label" in warning for warning in result["warnings"])
+    assert drawn.sample().json["round"] == 2
+
+
+def test_open_round_without_answers_changes_no_number(drawn: Job) -> None:
+    first = drawn.estimate("--labels", drawn.deliver(drawn.answers(1))).json
+    drawn.sample()
+    assert drawn.estimate().json["measures"] == first["measures"]
+
+
+def test_budget_is_spent_to_the_row(job: Any) -> None:
+    one = job(budget=50)
+    one.prepare()
+    sizes = []
+    for number in range(1, 5):
+        sampled = one.sample().json
+        sizes.append((sampled["rows"], sampled["reason"]))
+        if sampled["rows"]:
+            result = one.estimate("--labels", one.deliver(one.answers(number))).json
+    assert sizes == [(20, None), (20, None), (10, None), (0, "budget")]
+    assert result["done"]
+
+
+def test_pool_smaller_than_the_budget_is_exhausted(job: Any) -> None:
+    one = job(make_pool(rows=60), budget=500, sampler="passive", strata={"leaves": 4})
+    one.prepare()
+    for number in range(1, 20):
+        sampled = one.sample().json
+        if not sampled["rows"]:
+            break
+        result = one.estimate("--labels", one.deliver(one.answers(number))).json
+    assert sampled["reason"] == "exhausted"
+    assert result["labels"] == 60
+    assert result["done"]
+
+
+def test_fixed_draws_may_meet_no_new_row(job: Any) -> None:
+    one = job(sampler={"name": "passive", "draws": 3}, strata={"leaves": 2})
+    one.prepare()
+    for number in range(1, 4):
+        sampled = one.sample().json
+        assert sampled["rows"] <= 3
+        draws = pq.read_table(one.round_directory(number) / "draws.parquet")
+        assert len(draws) == 3
+        one.estimate("--labels", one.deliver(one.answers(number)))
+
+
+# --- labels
+
+
+def measures(job: Job) -> Any:
+    return job.estimate().json["measures"]
+
+
+def test_same_delivery_twice_is_one(drawn: Job) -> None:
+    path = drawn.deliver(drawn.answers(1))
+    first = drawn.estimate("--labels", path)
+    before = files_below(drawn.workspace)
+    again = drawn.estimate("--labels", path)
+    assert again.json == first.json
+    assert "taken before" in again.err
+    copy = shutil.copy(path, path.with_name("renamed.csv"))
+    assert drawn.estimate("--labels", copy).json == first.json
+    assert files_below(drawn.workspace) == before
+
+
+def test_any_order_of_deliveries_gives_the_same_numbers(job: Any) -> None:
+    results = []
+    for order in ([0, 1, 2], [2, 0, 1], [1, 2, 0]):
+        one = job()
+        one.prepare()
+        one.sample()
+        answers = one.answers(1)
+        paths = [one.deliver(answers[i::3], f"{i}.csv") for i in range(3)]
+        for i in order:
+            result = one.estimate("--labels", paths[i]).json
+        results.append(result)
+    assert results[0] == results[1] == results[2]
+    together = job()
+    together.prepare()
+    together.sample()
+    answers = together.answers(1)
+    paths = [together.deliver(answers[i::3], f"{i}.csv") for i in range(3)]
+    assert together.estimate("--labels", *paths).json == results[0]
+
+
+def test_formats_of_deliveries_agree(job: Any) -> None:
+    results = []
+    for format in ("csv", "bom", "jsonl", "parquet", "floats", "ids"):
+        one = job()
+        one.prepare()
+        one.sample()
+        answers = one.answers(1)
+        random.Random(format).shuffle(answers)
+        path = one.directory / "labels.csv"
+        if format in ("csv", "bom"):
+            one.deliver(answers)
+            if format == "bom":
+                path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+        elif format == "ids":
+            batch = one.batch(1)
+            of_task = dict(zip(batch["task"], batch["id"], strict=True))
+            one.deliver([(of_task[task], label) for task, label in answers], header="id,label")
+        else:
+            path = one.directory / ("labels.jsonl" if format == "jsonl" else "labels.parquet")
+            tasks, labels = [a[0] for a in answers], [int(a[1]) for a in answers]
+            if format == "jsonl":
+                lines = [
+                    json.dumps({"task": t, "label": v, "annotator": "ann"})
+                    for t, v in zip(tasks, labels, strict=True)
+                ]
+                path.write_text("\n".join(lines))
+            else:
+                kind = pa.float64() if format == "floats" else pa.int64()
+                pq.write_table(pa.table({"task": tasks, "label": pa.array(labels, kind)}), path)
+        result = one.estimate("--labels", path).json
+        assert (result["labels"], result["rejects"]) == (20, 0)
+        results.append(result["measures"])
+    assert all(result == results[0] for result in results)
+
+
+def reject(drawn: Job, rows: list[list[str]], header: str = "task,label") -> str:
+    """Deliver bad rows: they are counted and listed, and no number changes; returns reasons."""
+    answers = drawn.answers(1)
+    drawn.estimate("--labels", drawn.deliver(answers[:10], "good.csv"))
+    before = measures(drawn)
+    path = drawn.deliver(rows, "bad.csv", header)
+    strict = drawn.estimate("--labels", path, "--strict")
+    assert strict.status == 1
+    assert "bad.csv: line" in strict.err
+    assert len(list((drawn.workspace / "labels").iterdir())) == 1
+    result = drawn.estimate("--labels", path)
+    assert result.status == 0
+    assert result.json["rejects"] == len(rows)
+    assert result.json["measures"] == before
+    (listed,) = (drawn.workspace / "labels").glob("*.rejects.csv")
+    with listed.open() as file:
+        found = list(csv.DictReader(file))
+    assert [int(row["line"]) for row in found] == list(range(2, len(rows) + 2))
+    assert all(row["file"].endswith("bad.csv") for row in found)
+    assert call("status", drawn.workspace, "--json").json["rejects"] == len(rows)
+    return " | ".join(row["reason"] for row in found)
+
+
+def test_unknown_task(drawn: Job) -> None:
+    assert "unknown task 't_nobody'" in reject(drawn, [["t_nobody", "1"]])
+
+
+def test_same_row_with_two_labels_in_one_delivery(drawn: Job) -> None:
+    task = drawn.answers(1)[15][0]
+    reason = reject(drawn, [[task, "1"], [task, "0"]])
+    assert "two different labels for one row: '1' in line 2 and '0' in line 3" in reason
+
+
+def test_label_that_contradicts_an_earlier_one(drawn: Job) -> None:
+    task, label = drawn.answers(1)[0]
+    other = "0" if label == "1" else "1"
+    assert f"the row has '{label}' already" in reject(drawn, [[task, other]])
+
+
+def test_label_outside_the_classes(drawn: Job) -> None:
+    task = drawn.answers(1)[15][0]
+    assert "label 'yes' is none of: 0, 1" in reject(drawn, [[task, "yes"]])
+
+
+def test_text_is_compared_exactly(drawn: Job) -> None:
+    tasks = [task for task, _ in drawn.answers(1)[15:18]]
+    reasons = reject(drawn, [[tasks[0], "01"], [tasks[1], "1.0"], [tasks[2], " 1"]])
+    assert reasons.count("is none of") == 3
+
+
+def test_row_with_a_field_too_many(drawn: Job) -> None:
+    task = drawn.answers(1)[15][0]
+    assert "3 fields where the header has 2" in reject(drawn, [[task, "1", "?"]])
+
+
+def test_id_that_lost_its_leading_zeros(job: Any) -> None:
+    one = job(make_pool(text_ids=True))
+    one.prepare()
+    one.sample()
+    lost = next(id for id in one.batch(1)["id"] if id.startswith("0"))
+    reason = reject(one, [[lost.lstrip("0"), "1"]], header="id,label")
+    assert f"did {lost!r} lose its leading zeros?" in reason
+
+
+def test_good_rows_of_a_bad_delivery_are_taken(drawn: Job) -> None:
+    rows = [*drawn.answers(1), ("t_nobody", "1")]
+    result = drawn.estimate("--labels", drawn.deliver(rows)).json
+    assert (result["labels"], result["rejects"]) == (20, 1)
+
+
+def test_correction_by_replace(drawn: Job) -> None:
+    answers = drawn.answers(1)
+    drawn.estimate("--labels", drawn.deliver(answers))
+    before = measures(drawn)
+    task, label = next(answer for answer in answers if answer[1] == "1")
+    path = drawn.deliver([(task, "0")], "correction.csv")
+    result = drawn.estimate("--replace", path).json
+    assert (result["labels"], result["rejects"]) == (20, 0)
+    assert result["measures"] != before
+    assert len(list((drawn.workspace / "labels").glob("*.parquet"))) == 2
+    assert label == "1"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("a.csv", b"task,answer\nx,1\n", ["'label' is missing"]),
+        ("a.csv", b"label\n1\n", ["'task' (or 'id') is missing"]),
+        ("a.csv", b"", ["empty"]),
+        ("a.csv", b'task,label\n"x,1\n', ["cannot be read"]),
+        ("a.csv", b"task,label\n\xff\xfe,1\n", ["cannot be read"]),
+        ("a.csv", b"task,label,label\nx,1,0\n", ["'label' is there twice"]),
+        ("a.jsonl", b'{"task": "x", "label": 1}\n{oops\n', ["line 2", "not JSON"]),
+        ("a.parquet", b"PAR1", ["cannot be read"]),
+        ("a.xlsx", b"", [".csv", ".jsonl", ".parquet"]),
+    ],
+)
+def test_unreadable_delivery_takes_nothing(
+    drawn: Job, name: str, content: bytes, words: list[str]
+) -> None:
+    path = drawn.directory / name
+    path.write_bytes(content)
+    good = drawn.deliver(drawn.answers(1), "good.csv")
+    before = files_below(drawn.workspace)
+    result = drawn.estimate("--labels", good, path)
+    assert result.status == 1
+    assert len(result.err.splitlines()) == 1
+    assert all(word in result.err for word in [str(path), *words])
+    assert files_below(drawn.workspace) == before
+
+
+# --- estimates
+
+
+def test_estimate_json(drawn: Job) -> None:
+    result = drawn.estimate("--labels", drawn.deliver(drawn.answers(1))).json
+    assert list(result) == ["round", "labels", "open", "rejects", "warnings", "done", "measures"]
+    assert [one["measure"] for one in result["measures"]] == [
+        "f1", "precision", "recall", "accuracy"
+    ]  # fmt: skip
+    for one in result["measures"]:
+        assert one["low"] == one["intervals"][0]["low"]
+        assert one["low"] <= one["value"] <= one["high"]
+        assert {interval["kind"] for interval in one["intervals"]} == {"design-based"}
+    assert len(list((drawn.workspace / "estimates").iterdir())) == 1
+    one = drawn.estimate("--measure", "recall").json["measures"]
+    assert one == [result["measures"][2]]
+    assert "unknown measure" in drawn.estimate("--measure", "recal").err
+
+
+def test_estimate_before_any_label(drawn: Job) -> None:
+    (first, *_) = drawn.estimate().json["measures"]
+    assert first["value"] is None
+    assert first["reason"] == "no labels yet"
+    assert (first["low"], first["high"]) == (0, 1)
+
+
+def test_estimates_converge_to_the_truth(job: Any) -> None:
+    """Ten rounds of a pool of 2,000 rows: 400 labels, the truth inside the interval."""
+    one = job(budget=1000, round_size=40)
+    one.prepare()
+    for number in range(1, 11):
+        one.sample()
+        result = one.estimate("--labels", one.deliver(one.answers(number))).json
+    predicted = dict(
+        zip(one.pool.table["id"].to_pylist(), one.pool.table["prediction"].to_pylist(), strict=True)
+    )
+    f = np.array(list(predicted.values()))
+    y = np.array([one.pool.truth[id] for id in predicted])
+    truth = 2 * np.sum(f * y) / (np.sum(f) + np.sum(y))
+    (f1,) = result["measures"]
+    assert f1["low"] < truth < f1["high"]
+    assert abs(f1["value"] - truth) < 4 * f1["standard_error"]
+
+
+def test_loading_a_workspace_gives_the_evaluation(drawn: Job) -> None:
+    drawn.estimate("--labels", drawn.deliver(drawn.answers(1)))
+    evaluation = workspace.load(drawn.workspace)
+    estimates = {estimate.measure: estimate.value for estimate in evaluation.estimate()}
+    assert estimates == {one["measure"]: one["value"] for one in measures(drawn)}
+
+
+def test_a_round_of_many_starts_from_the_files_alone(job: Any) -> None:
+    """Two evaluations, one in this process throughout, one read from files each round."""
+    one = job(round_size=30)
+    one.prepare()
+    memory = workspace.load(one.workspace)
+    for number in range(1, 4):
+        one.sample()
+        rows = memory.draw(30)
+        draws = pq.read_table(one.round_directory(number) / "draws.parquet")
+        np.testing.assert_array_equal(memory.history.rounds[-1].probability, draws["q"].to_numpy())
+        one.estimate("--labels", one.deliver(one.answers(number)))
+        ids = draws.filter(draws["new"])["id"].to_pylist()
+        labels = memory.history.label.copy()
+        labels[rows] = [one.pool.truth[id] for id in ids]
+        memory.history = memory.history.with_labels(labels)
+
+
+# --- killed or raced
+
+
+def test_sample_killed_before_the_round_is_whole(drawn: Job, monkeypatch: Any) -> None:
+    drawn.estimate("--labels", drawn.deliver(drawn.answers(1)))
+    before = files_below(drawn.workspace)
+
+    class Killed(BaseException):
+        pass
+
+    def die(*_: Any, **__: Any) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr("evalsampling.ledger.write_tasks", die)
+        with pytest.raises(Killed):
+            drawn.sample()
+    assert files_below(drawn.workspace) == before
+    assert drawn.sample().json["round"] == 2
+
+
+def test_two_commands_drawing_the_same_round(drawn: Job, monkeypatch: Any) -> None:
+    drawn.estimate("--labels", drawn.deliver(drawn.answers(1)))
+    rival = shutil.copytree(drawn.workspace, drawn.directory / "rival")
+    call("sample", rival)
+    theirs = rival / "rounds" / "0002"
+    from evalsampling import ledger
+
+    write = ledger.write_tasks
+
+    def lose(*arguments: Any) -> Path:
+        shutil.copytree(theirs, drawn.round_directory(2))
+        return write(*arguments)
+
+    monkeypatch.setattr("evalsampling.ledger.write_tasks", lose)
+    result = drawn.sample()
+    assert result.status == 1
+    assert "another command made this round" in result.err
+    assert files_below(drawn.round_directory(2)) == files_below(theirs)
+    monkeypatch.undo()
+    assert drawn.sample().json["round"] == 2
+
+
+# --- reserve
+
+
+def test_top_up(job: Any) -> None:
+    one = job(budget=1000, strata={"leaves": 2}, sampler="passive", round_size=90)
+    one.prepare()
+    reserve = one.workspace / "reserve"
+    whole = pq.read_table(reserve).sort_by([("cell", "ascending"), ("rank", "ascending")])
+    kept = whole.filter(pa.array(whole["rank"].to_numpy() < 20))
+    shutil.rmtree(reserve)
+    reserve.mkdir()
+    pq.write_table(kept, reserve / "part-00000.parquet")
+    before = files_below(one.workspace)
+    short = one.sample()
+    assert short.status == 1
+    assert "--top-up" in short.err
+    assert files_below(one.workspace) == before
+
+    assert one.prepare("--top-up").json["reserve_rows"] > len(kept)
+    topped = pq.read_table(reserve).sort_by([("cell", "ascending"), ("rank", "ascending")])
+    expected = whole.filter(pa.array(whole["rank"].to_numpy() < 20 + 2 * 90))
+    columns = ["cell", "rank", "id"]
+    counts = np.bincount(expected["cell"].to_numpy())
+    assert topped.select(columns) == expected.select(columns)
+    assert counts.max() == 200
+    assert one.sample().json["rows"] == 90
+    again = one.prepare("--top-up")
+    assert again.status == 0
+
+
+def test_top_up_refuses_a_changed_pool(job: Any) -> None:
+    one = job(budget=100)
+    one.prepare()
+    path = one.directory / "pool" / "part-0.parquet"
+    table = pq.read_table(path)
+    pq.write_table(pa.concat_tables([table, table.slice(0, 1)]), path)
+    result = one.prepare("--top-up")
+    assert result.status == 1
+    assert "part-0.parquet: the pool has changed" in result.err
+
+
+def test_payload_may_be_deleted_after_sampling(drawn: Job) -> None:
+    """Ids, draws and labels suffice to estimate."""
+    drawn.estimate("--labels", drawn.deliver(drawn.answers(1)))
+    before = measures(drawn)
+    shutil.rmtree(drawn.workspace / "reserve")
+    path = drawn.round_directory(1) / "batch.parquet"
+    table = pq.read_table(path).drop_columns(["payload.name"])
+    pq.write_table(table, path)
+    (drawn.round_directory(1) / "batch.csv").unlink()
+    assert measures(drawn) == before
