@@ -278,14 +278,16 @@ class _Section:
     def check_keys(self, *known: str) -> None:
         for key in self.content:
             if key not in known:
-                raise InputError(f"unknown key {self._path(str(key))}{_nearest(str(key), known)}")
+                paths = [self._path(name) for name in known]
+                path = self._path(str(key))
+                raise InputError(f"unknown key {path}{_nearest(path, paths)}")
 
     def get(self, key: str, default: Any = None) -> Any:
         value = self.content.get(key)
         return default if value is None else value
 
     def section(self, key: str, required: bool = False) -> "_Section":
-        if required and key not in self.content:
+        if required and self.get(key) is None:
             raise InputError(f"{self._path(key)}: missing")
         return _Section(self._path(key), self.get(key, {}))
 

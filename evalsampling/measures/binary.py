@@ -46,8 +46,10 @@ class FBeta(_Ratio):
 
     def __post_init__(self) -> None:
         """Check the weight."""
+        if isinstance(self.beta, bool) or not isinstance(self.beta, int | float):
+            raise ValueError(f"beta must be a number, got {self.beta!r}")
         if not (np.isfinite(self.beta) and self.beta > 0):
-            raise ValueError(f"FBeta.beta must be greater than 0, got {self.beta!r}")
+            raise ValueError(f"beta must be greater than 0, got {self.beta!r}")
 
     @property
     def name(self) -> str:

@@ -56,8 +56,12 @@ class ReplacementSampler(abc.ABC):
 
     def __post_init__(self) -> None:
         """Check the number of draws."""
-        if self.draws is not None and self.draws < 1:
-            raise ValueError(f"{type(self).__name__}.draws must be at least 1, got {self.draws}")
+        if self.draws is None:
+            return
+        if isinstance(self.draws, bool) or not isinstance(self.draws, int):
+            raise ValueError(f"draws must be a whole number, got {self.draws!r}")
+        if self.draws < 1:
+            raise ValueError(f"draws must be at least 1, got {self.draws}")
 
     @abc.abstractmethod
     def proposal(self, table: CellTable, history: History) -> Proposal:

@@ -1,0 +1,88 @@
+"""Trees against trees of objects."""
+
+import math
+
+import numpy as np
+import pytest
+
+from evalsampling.stats.tree import LeafTree
+from tests.stats.row_model import Node, build_tree
+
+SIZES = [
+    (1, 2), (2, 2), (3, 2), (4, 2), (5, 2), (7, 2), (8, 2), (13, 2), (256, 2), (100, 2),
+    (3, 3), (9, 3), (10, 3), (26, 3), (27, 3), (28, 3), (64, 4), (63, 4), (65, 4),
+    (5, 5), (6, 10), (12, 12), (12, 100), (250, 7),
+]  # fmt: skip
+
+
+def level_order(root: Node) -> list[Node]:
+    nodes, level = [], root.children
+    while level:
+        nodes += level
+        level = [child for node in level for child in node.children]
+    return nodes
+
+
+@pytest.mark.parametrize(("leaves", "branching"), SIZES)
+def test_nodes_cover_the_leaves_of_the_object_tree(leaves: int, branching: int) -> None:
+    tree, nodes = LeafTree(leaves, branching), level_order(build_tree(leaves, branching))
+    assert tree.depth.tolist() == [node.depth for node in nodes]
+    covered = tree.sums(np.eye(leaves)).T
+    assert [np.flatnonzero(row).tolist() for row in covered] == [node.leaves for node in nodes]
+    assert set(np.unique(covered)) <= {0, 1}
+
+
+@pytest.mark.parametrize(("leaves", "branching", "depth"), [(256, 2, 8), (27, 3, 3), (64, 4, 3)])
+def test_powers_make_the_complete_tree(leaves: int, branching: int, depth: int) -> None:
+    tree = LeafTree(leaves, branching)
+    sizes = tree.sums(np.ones(leaves))
+    for level in range(1, depth + 1):
+        at = tree.depth == level
+        assert at.sum() == branching**level
+        assert np.all(sizes[at] == branching ** (depth - level))
+    assert tree.depth.max() == depth
+
+
+@pytest.mark.parametrize("branching", [12, 13, 1000, 10**9])
+def test_many_children_make_the_flat_tree(branching: int) -> None:
+    tree = LeafTree(12, branching)
+    assert tree.depth.tolist() == [1] * 12
+    np.testing.assert_array_equal(tree.sums(np.arange(12.0)), np.arange(12.0))
+
+
+@pytest.mark.parametrize(("leaves", "branching"), SIZES)
+def test_probabilities_equal_those_of_the_object_tree(leaves: int, branching: int) -> None:
+    tree, root = LeafTree(leaves, branching), build_tree(leaves, branching)
+    nodes = level_order(root)
+    weights = np.random.default_rng(leaves).uniform(0.1, 5, (2, len(nodes)))
+    branches = tree.branch_probabilities(weights)
+    place = {id(node): i for i, node in enumerate(nodes)}
+    for y in range(2):
+        paths = np.full(leaves, math.nan)
+        stack = [(root, 1.0)]
+        while stack:
+            node, path = stack.pop()
+            if not node.children:
+                (paths[node.leaves[0]],) = (path,)
+            family = sum(weights[y, place[id(child)]] for child in node.children)
+            for child in node.children:
+                share = weights[y, place[id(child)]] / family
+                assert branches[y, place[id(child)]] == pytest.approx(share, rel=1e-14)
+                stack.append((child, path * share))
+        products = tree.leaf_probabilities(branches)[y]
+        np.testing.assert_allclose(products, paths, rtol=1e-12)
+        assert products.sum() == pytest.approx(1, abs=1e-12)
+
+
+@pytest.mark.parametrize(("leaves", "branching"), SIZES)
+def test_sums_equal_those_of_the_object_tree(leaves: int, branching: int) -> None:
+    values = np.random.default_rng(7).integers(0, 1000, (3, leaves))
+    tree, nodes = LeafTree(leaves, branching), level_order(build_tree(leaves, branching))
+    expected = [[sum(row[k] for k in node.leaves) for node in nodes] for row in values.tolist()]
+    assert tree.sums(values.astype(np.float64)).tolist() == expected
+
+
+@pytest.mark.parametrize(("leaves", "branching"), [(0, 2), (4, 1), (-1, 3)])
+def test_impossible_trees_are_refused(leaves: int, branching: int) -> None:
+    with pytest.raises(ValueError, match="no tree has"):
+        LeafTree(leaves, branching)
