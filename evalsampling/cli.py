@@ -191,7 +191,7 @@ def _sample_text(result: dict[str, Any]) -> str:
     if not result["rows"]:
         why = {
             "budget": "the budget is spent",
-            "exhausted": "every row of the pool has been drawn",
+            "exhausted": "every row that can add to the measure has been drawn",
             "no-new-rows": "the draws of this round met labelled rows only; sample again",
         }
         return f"nothing to label: {why[result['reason']]}"

@@ -58,8 +58,8 @@ class Evaluation:
 
     @property
     def exhausted(self) -> bool:
-        """Whether every row of the pool has been drawn."""
-        return len(self.history.cell) >= self.table.rows
+        """Whether every row that can be drawn has been."""
+        return self.sampler.exhausted(self.table, self.history)
 
     def estimate(self, measures: Sequence[Measure] | None = None) -> list[Estimate]:
         """Estimate measures, the evaluation's own if none are given, from the labels so far."""

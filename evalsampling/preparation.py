@@ -20,8 +20,8 @@ from evalsampling.workspace import Workspace
 
 
 @dataclasses.dataclass(frozen=True)
-class Plan:
-    """What there is to read.
+class PoolFiles:
+    """The files of a pool, as a preparation found them.
 
     Attributes:
         files: of the pool.
@@ -85,7 +85,7 @@ class Preparation:
         """Where the scorer's output goes."""
         return self.workspace.path / "scored"
 
-    def plan(self) -> Plan:
+    def plan(self) -> PoolFiles:
         """Look at the pool and clear what an unfinished run has left.
 
         Raises:
@@ -96,7 +96,7 @@ class Preparation:
         self.workspace.clear_unprepared()
         if self.spec.pool.scorer:
             self.scored_directory.mkdir(parents=True)
-        return Plan(tuple(files), time.time())
+        return PoolFiles(tuple(files), time.time())
 
     def write_reserve(self, part: int, reserve: Reserve) -> pa.Table:
         """Write one part of the reserve and return where its rows are from."""
@@ -105,7 +105,7 @@ class Preparation:
         return reserve.rows.select([HASH, ID, FILE, ROW])
 
     def commit(
-        self, plan: Plan, strata: Strata, sums: CellSums, located: Sequence[pa.Table]
+        self, plan: PoolFiles, strata: Strata, sums: CellSums, located: Sequence[pa.Table]
     ) -> dict[str, Any]:
         """Write the cell table and, last of all, the marker.
 

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from evalsampling.errors import InputError
 from evalsampling.io.parquet import WorkItem, list_pool, work_items
 from evalsampling.io.scorer import scored_item
-from evalsampling.preparation import Plan, Preparation
+from evalsampling.preparation import PoolFiles, Preparation
 from evalsampling.reserve import CELL, HASH, ID, RANK, HeldRows, Reserve
 from evalsampling.workspace import Workspace
 
@@ -49,7 +49,7 @@ class TopUp:
         spec, table = workspace.spec, workspace.table
         preparation = Preparation.of(spec, runner)
         files = list_pool(spec.pool.path, None)
-        here, there = Plan(tuple(files), 0).fingerprint, workspace.marker["pool"]
+        here, there = PoolFiles(tuple(files), 0).fingerprint, workspace.marker["pool"]
         if here != there:
             changed = [f["path"] for f in [*here, *there] if (f in here) != (f in there)]
             raise InputError(f"{changed[0]}: the pool has changed since it was prepared")

@@ -204,24 +204,24 @@ class Workspace:
         Raises:
             InputError: if the reserve of a cell is too short.
         """
-        wanted = pc.field(CELL).isin(pa.array(np.unique(cell))) & (
-            pc.field(RANK) <= int(rank.max(initial=0))
-        )
+        stride = int(rank.max(initial=0)) + 1
+        keys = cell * stride + rank
+        key = pc.add(pc.multiply(pc.field(CELL), stride), pc.field(RANK))
+        # The first two conditions pass over whole row groups, the last finds the rows.
+        wanted = pc.field(CELL).isin(pa.array(np.unique(cell)))
+        wanted &= (pc.field(RANK) >= int(rank.min(initial=0))) & (pc.field(RANK) < stride)
+        wanted &= key.isin(pa.array(keys))
         columns = [CELL, RANK, ID, *(PAYLOAD_PREFIX + name for name in self.spec.pool.payload)]
         found = pq.read_table(self.path / "reserve", columns=columns, filters=wanted)
-        place = {
-            key: row
-            for row, key in enumerate(
-                zip(found[CELL].to_pylist(), found[RANK].to_pylist(), strict=True)
-            )
-        }
-        rows = [place.get(key) for key in zip(cell.tolist(), rank.tolist(), strict=True)]
-        if None in rows:
-            short = int(cell[rows.index(None)])
+        there = found[CELL].to_numpy() * stride + found[RANK].to_numpy()
+        missing = ~np.isin(keys, there)
+        if missing.any():
             raise InputError(
-                f"{self.path}: cell {short} needs more rows than its reserve holds; "
+                f"{self.path}: cell {cell[missing][0]} needs more rows than its reserve holds; "
                 "run `evalsampling prepare SPEC --top-up` and then this command again"
             )
+        order = np.argsort(there)
+        rows = order[np.searchsorted(there, keys, sorter=order)]
         taken = found.take(pa.array(rows, type=pa.int64())).combine_chunks()
         payload = taken.drop_columns([CELL, RANK, ID]).rename_columns(list(self.spec.pool.payload))
         return taken[ID].combine_chunks(), payload

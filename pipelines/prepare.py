@@ -23,7 +23,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from evalsampling import progress
 from evalsampling.io.parquet import list_pool
 from evalsampling.pool import required_columns
-from evalsampling.preparation import Plan, Preparation
+from evalsampling.preparation import PoolFiles, Preparation
 from evalsampling.spec import EvaluationSpec
 from evalsampling.topup import TopUp
 from evalsampling.transforms import (
@@ -157,12 +157,12 @@ def top_up(spec: EvaluationSpec, wanted: int | None, options: PipelineOptions) -
     return {**preparation.result(), "reserve_rows": held}
 
 
-def _items(plan: Plan) -> Any:
+def _items(plan: PoolFiles) -> Any:
     return plan.items
 
 
 def _commit(
-    plan: Plan, preparation: Preparation, strata: Any, sums: Any, located: Any, _: Any
+    plan: PoolFiles, preparation: Preparation, strata: Any, sums: Any, located: Any, _: Any
 ) -> dict[str, Any]:
     return preparation.commit(plan, strata, sums, located)
 

@@ -161,6 +161,20 @@ def test_pool_smaller_than_the_budget_is_exhausted(job: Any) -> None:
     assert result["done"]
 
 
+def test_rows_that_cannot_add_to_the_measure_are_left_alone(job: Any) -> None:
+    """Precision needs the predicted positives and no more: then the pool is exhausted."""
+    one = job(make_pool(rows=600), budget=500, measure="precision", strata={"leaves": 4})
+    one.prepare()
+    predicted = sum(one.pool.table["prediction"].to_pylist())
+    for number in range(1, 20):
+        sampled = one.sample().json
+        if not sampled["rows"]:
+            break
+        one.estimate("--labels", one.deliver(one.answers(number)))
+    assert sampled["reason"] == "exhausted"
+    assert call("status", one.workspace, "--json").json["labels"] == predicted
+
+
 def test_fixed_draws_may_meet_no_new_row(job: Any) -> None:
     one = job(sampler={"name": "passive", "draws": 3}, strata={"leaves": 2})
     one.prepare()

@@ -8,10 +8,11 @@ References:
 import dataclasses
 
 import numpy as np
+import numpy.typing as npt
 
 from evalsampling.measures.base import Measure
 from evalsampling.samplers.base import ReplacementSampler
-from evalsampling.samplers.variance import FLOOR, loss_norms, losses_by_label
+from evalsampling.samplers.variance import FLOOR, adds_to, loss_norms, losses_by_label
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import Proposal
 from evalsampling.stats.history import History
@@ -62,13 +63,14 @@ class AdaptiveImportance(ReplacementSampler):
         total = np.sum(free * value) + atom_value.sum()
         return Proposal(value / total, atom, atom_value / total, posterior)
 
+    def reach(self, table: CellTable) -> npt.NDArray[np.bool_]:
+        """Return the cells that can add to the measure sampled for."""
+        return np.any(adds_to(self.measure, table), axis=1)
+
     def supports(self, table: CellTable, measure: Measure) -> bool:
         """Whether rows that add to the measure also add to the one sampled for.
 
         Label by label: an atom whose label adds nothing to the measure sampled for is never
         drawn again.
         """
-        classes = table.probability.shape[1]
-        here = np.any(losses_by_label(self.measure, table.signature, classes), axis=2)
-        there = np.any(losses_by_label(measure, table.signature, classes), axis=2)
-        return bool(np.all(here | ~there))
+        return bool(np.all(adds_to(self.measure, table) | ~adds_to(measure, table)))

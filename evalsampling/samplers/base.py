@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from evalsampling.measures.base import IntArray, Measure
 from evalsampling.stats.cells import CellTable
@@ -25,6 +26,9 @@ class Sampler(Protocol):
     @property
     def name(self) -> str:
         """Name in specs and results."""
+
+    def exhausted(self, table: CellTable, history: History) -> bool:
+        """Whether every row that can be drawn has been."""
 
     def design(
         self, table: CellTable, history: History, new_rows: int, rng: np.random.Generator
@@ -68,8 +72,17 @@ class ReplacementSampler(abc.ABC):
         """Return the sampling probabilities of the next round."""
 
     @abc.abstractmethod
+    def reach(self, table: CellTable) -> npt.NDArray[np.bool_]:
+        """Return which cells have rows that can be drawn, shape (cells,)."""
+
+    @abc.abstractmethod
     def supports(self, table: CellTable, measure: Measure) -> bool:
         """Whether every row that can add to the measure's risk always has a chance."""
+
+    def exhausted(self, table: CellTable, history: History) -> bool:
+        """Whether every row that can be drawn has been."""
+        unseen = table.count > history.drawn_by_cell(len(table))
+        return not bool(np.any(unseen & self.reach(table)))
 
     def design(
         self, table: CellTable, history: History, new_rows: int, rng: np.random.Generator

@@ -8,10 +8,11 @@ References:
 import dataclasses
 
 import numpy as np
+import numpy.typing as npt
 
 from evalsampling.measures.base import Measure
 from evalsampling.samplers.base import ReplacementSampler, no_atoms
-from evalsampling.samplers.variance import FLOOR, loss_norms, losses_by_label
+from evalsampling.samplers.variance import FLOOR, adds_to, loss_norms, losses_by_label
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import Proposal
 from evalsampling.stats.history import History
@@ -29,15 +30,17 @@ class Importance(ReplacementSampler):
 
     def proposal(self, table: CellTable, history: History) -> Proposal:
         """Return the proposal, the same for every round."""
-        prior = table.leaf_prior[table.leaf]
+        # A leaf whose scores are all 0 or 1 keeps a chance to be found wrong.
+        prior = np.maximum(table.leaf_prior, FLOOR)[table.leaf]
         losses = losses_by_label(self.measure, table.signature, prior.shape[1])
         risk = np.einsum("c,cy,cyd->d", table.count, prior, losses) / table.rows
         value = np.sum(loss_norms(self.measure, risk, losses, FLOOR) * prior, axis=1)
         return Proposal(value / np.sum(table.count * value), no_atoms(), np.zeros(0))
 
+    def reach(self, table: CellTable) -> npt.NDArray[np.bool_]:
+        """Return the cells that can add to the measure sampled for."""
+        return np.any(adds_to(self.measure, table), axis=1)
+
     def supports(self, table: CellTable, measure: Measure) -> bool:
         """Whether cells that can add to the measure can add to the one sampled for."""
-        classes = table.probability.shape[1]
-        here = np.any(losses_by_label(self.measure, table.signature, classes), axis=(1, 2))
-        there = np.any(losses_by_label(measure, table.signature, classes), axis=(1, 2))
-        return bool(np.all(here | ~there))
+        return bool(np.all(self.reach(table) | ~np.any(adds_to(measure, table), axis=1)))

@@ -3,6 +3,7 @@
 import dataclasses
 
 import numpy as np
+import numpy.typing as npt
 
 from evalsampling.measures.base import Measure
 from evalsampling.samplers.base import ReplacementSampler, no_atoms
@@ -20,6 +21,10 @@ class Passive(ReplacementSampler):
     def proposal(self, table: CellTable, history: History) -> Proposal:
         """Return q = 1 / M for every row."""
         return Proposal(np.full(len(table), 1 / table.rows), no_atoms(), np.zeros(0))
+
+    def reach(self, table: CellTable) -> npt.NDArray[np.bool_]:
+        """Return all cells."""
+        return np.ones(len(table), dtype=bool)
 
     def supports(self, table: CellTable, measure: Measure) -> bool:
         """Passive draws support every measure."""

@@ -1,9 +1,11 @@
 """What variance-minimising proposals are made of ([MR] sections 3.1 and 3.2)."""
 
 import numpy as np
+import numpy.typing as npt
 
 from evalsampling.errors import InputError
 from evalsampling.measures.base import FloatArray, IntArray, Measure
+from evalsampling.stats.cells import CellTable
 
 FLOOR = 1e-9
 """eps_0 of [MR] proposition 2: least weight, against the others' order 1, of a nonzero loss."""
@@ -24,6 +26,12 @@ def losses_by_label(measure: Measure, signature: IntArray, classes: int) -> Floa
         measure.loss(signature, np.full(len(signature), y, dtype=np.int64)) for y in range(classes)
     ]
     return np.stack(columns, axis=1)
+
+
+def adds_to(measure: Measure, table: CellTable) -> npt.NDArray[np.bool_]:
+    """Return whether rows of each cell and label have a nonzero loss, shape (cells, classes)."""
+    losses = losses_by_label(measure, table.signature, table.probability.shape[1])
+    return np.any(losses != 0, axis=2)
 
 
 def loss_norms(measure: Measure, risk: FloatArray, losses: FloatArray, floor: float) -> FloatArray:

@@ -117,9 +117,7 @@ CASES = {
 def test_sequences_have_the_chances_of_independent_draws(case: str) -> None:
     q, count, cell, label, atom, atom_q, (steps, places), draws = CASES[case]
     history, proposal = make_history(cell, label), make_proposal(q, atom, atom_q)
-    grid = [
-        ((i + 0.5) / steps, (j + 0.5) / places) for i in range(steps) for j in range(places)
-    ]
+    grid = [((i + 0.5) / steps, (j + 0.5) / places) for i in range(steps) for j in range(places)]
     found: collections.Counter = collections.Counter()
     for uniforms in itertools.product(grid, repeat=draws):
         after = draw_rows(
@@ -211,9 +209,7 @@ def test_rounds_that_ignore_labels_meet_rows_of_all_rounds_again() -> None:
     for seed in range(repeats):
         history = History()
         for number in range(3):
-            history = draw_many(
-                proposal, [20, 40], history, StopRule(NEVER, 30), 3 * seed + number
-            )
+            history = draw_many(proposal, [20, 40], history, StopRule(NEVER, 30), 3 * seed + number)
             history = history.with_labels(np.zeros(len(history.cell), np.int64))
         assert len(history.row) == 90
         met.append(len(history.cell))

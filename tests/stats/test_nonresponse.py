@@ -1,85 +1,82 @@
-"""Weights for rows that stand for others without a label."""
+"""Weights of labelled rows that stand for rows without a label."""
 
 import numpy as np
+import pytest
 
-from evalsampling import measures
-from evalsampling.samplers import AdaptiveImportance
-from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import NO_LABEL, History, Round
 from evalsampling.stats.nonresponse import respond
 
 
-def history(*rounds: tuple[list[int], int], label: list[int]) -> History:
-    """Rounds given as their rows and how many of these are met for the first time."""
-    made, seen = History(), 0
-    for rows, new in rounds:
-        flags = [row >= seen and rows.index(row) == i for i, row in enumerate(rows)]
-        assert sum(flags) == new
-        drawn = Round(np.array(rows), np.full(len(rows), 0.1), np.array(flags))
-        made = made.with_round(drawn, np.zeros(new, np.int64), np.arange(seen, seen + new))
-        seen += new
-    return made.with_labels(np.array(label))
+def make_history(rounds: list[list[int]], label: list[int]) -> History:
+    """Rounds of draws, each the index of a row; rows are numbered in order of their first draw."""
+    history, known = History(), 0
+    for row in rounds:
+        new = np.zeros(len(row), dtype=bool)
+        for place, r in enumerate(row):
+            if r == known:
+                new[place] = True
+                known += 1
+        met = int(new.sum())
+        drawn = Round(np.array(row), np.full(len(row), 0.1), new)
+        history = history.with_round(drawn, np.zeros(met, np.int64), np.arange(known - met, known))
+    return history.with_labels(np.array(label))
 
 
-def test_all_labelled_leaves_weights_alone() -> None:
-    response = respond(history(([0, 1, 0], 2), ([1, 2], 1), label=[1, 0, 1]))
-    np.testing.assert_array_equal(response.draw, np.arange(5))
-    np.testing.assert_array_equal(response.factor, np.ones(5))
+def test_all_labels_count_once() -> None:
+    response = respond(make_history([[0, 1, 0], [1, 2], [0, 0]], [1, 0, 1]))
+    assert response.draw.tolist() == [*range(7)]
+    assert response.factor.tolist() == [1] * 7
 
 
-def test_labelled_rows_of_a_round_stand_for_the_others() -> None:
-    known = history(([0, 1, 2, 3, 0], 4), ([4, 0, 5], 2), label=[1, NO_LABEL, 0, NO_LABEL, 1, 0])
-    response = respond(known)
-    np.testing.assert_array_equal(response.draw, np.arange(8))
-    np.testing.assert_array_equal(response.factor, [2, 0, 2, 0, 2, 1, 2, 1])
+def test_no_rounds_have_no_response() -> None:
+    response = respond(History())
+    assert len(response.draw) == len(response.factor) == 0
 
 
-def test_a_round_without_answers_does_not_count_nor_do_draws_of_its_rows() -> None:
-    known = history(
-        ([0, 1], 2), ([2, 0, 3], 2), ([4, 2, 0], 1), label=[1, 0, NO_LABEL, NO_LABEL, 1]
+def test_labelled_rows_stand_for_the_others_of_their_round() -> None:
+    """Round 1 met rows 0-3, three with a label; round 2 rows 4-5, one with a label."""
+    history = make_history(
+        [[0, 1, 0, 2, 3], [1, 4, 3, 5, 4]], [1, 0, NO_LABEL, 1, 0, NO_LABEL]
     )
-    response = respond(known)
-    np.testing.assert_array_equal(response.draw, [0, 1, 5, 7])
-    np.testing.assert_array_equal(response.factor, [1, 1, 1, 1])
+    response = respond(history)
+    assert response.draw.tolist() == [*range(10)]
+    first, second = 4 / 3, 2.0
+    expected = [first, first, first, 0, first, first, second, first, 0, second]
+    np.testing.assert_allclose(response.factor, expected, rtol=1e-15)
 
 
-def test_a_round_of_repeats_alone_counts() -> None:
-    response = respond(history(([0, 1], 2), ([1, 1, 0], 0), label=[1, 0]))
-    assert len(response.draw) == 5
-
-
-def test_missing_labels_bias_no_estimate() -> None:
-    """Half the labels of each round missing at random: the mean estimate stays at the truth.
-
-    300 repeats of 5 rounds know the mean of F1 to about 0.006 (one standard error); leaving out
-    unanswered draws alone, so that repeats of labelled rows weigh double, misses by 0.05.
-    """
-    table = CellTable(
-        code=np.arange(4),
-        leaf=np.array([0, 1, 2, 3]),
-        signature=np.array([[0], [0], [1], [1]]),
-        count=np.array([5000, 300, 60, 40]),
-        probability=np.array([[0.999, 0.001], [0.9, 0.1], [0.5, 0.5], [0.1, 0.9]]),
-        leaves=4,
+def test_round_without_any_label_and_its_rows_do_not_count() -> None:
+    history = make_history(
+        [[0, 1], [2, 0, 3], [2, 4, 1], [0, 1]], [1, 0, NO_LABEL, NO_LABEL, 1]
     )
-    positives = np.array([10, 40, 30, 36])
-    truth = 2 * 66 / (116 + 100)
-    sampler = AdaptiveImportance(measures.FBeta(), draws=60)
-    found = []
-    for repeat in range(300):
-        rng = np.random.default_rng(repeat)
-        order = [
-            rng.permutation(np.arange(n) < p) for n, p in zip(table.count, positives, strict=True)
-        ]
-        known = History()
-        for number in range(5):
-            known = sampler.design(table, known, 10**6, np.random.default_rng([repeat, number]))
-            label = known.label.copy()
-            new = np.flatnonzero(np.arange(len(label)) >= len(label) - known.rounds[-1].new.sum())
-            for row in new[rng.random(len(new)) < 0.5]:
-                label[row] = order[known.cell[row]][known.rank[row]]
-            known = known.with_labels(label)
-        (estimate,) = sampler.estimate(table, known, [measures.FBeta()], 0.95)
-        assert estimate.value is not None
-        found.append(estimate.value)
-    assert abs(np.mean(found) - truth) < 4 * np.std(found) / np.sqrt(300) + 0.005
+    response = respond(history)
+    rounds = np.repeat([1, 2, 3, 4], [2, 3, 3, 2])
+    assert rounds[response.draw].tolist() == [1, 1, 3, 3, 4, 4]
+    assert history.row[response.draw].tolist() == [0, 1, 4, 1, 0, 1]
+    assert response.factor.tolist() == [1] * 6
+
+
+def test_first_round_without_labels_leaves_nothing() -> None:
+    response = respond(make_history([[0, 1, 0]], [NO_LABEL, NO_LABEL]))
+    assert len(response.draw) == 0
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_weights_of_new_rows_add_up_to_their_number(seed: int) -> None:
+    """Calibration: over first draws, each round's factors sum to the rows it met."""
+    rng = np.random.default_rng(seed)
+    rounds, known = [], 0
+    for _ in range(4):
+        row: list[int] = []
+        for _ in range(30):
+            fresh = rng.random() < 0.5 or not known
+            row.append(known if fresh else int(rng.integers(known)))
+            known += fresh
+        rounds.append(row)
+    label = np.where(rng.random(known) < 0.6, rng.integers(0, 2, known), NO_LABEL)
+    history = make_history(rounds, label.tolist())
+    response = respond(history)
+    assert len(response.draw) == 120
+    for drawn, factor in zip(history.rounds, np.split(response.factor, 4), strict=True):
+        assert factor[drawn.new].sum() == pytest.approx(drawn.new.sum(), rel=1e-12)
+        assert np.all((factor == 0) == (history.label[drawn.row] == NO_LABEL))
