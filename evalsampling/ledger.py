@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from evalsampling import measures
 from evalsampling.errors import InputError
 from evalsampling.evaluation import Evaluation
-from evalsampling.labels.formats import read_votes, write_tasks
+from evalsampling.labels.formats import Vote, read_votes, write_tasks
 from evalsampling.labels.tasks import ID, TASK, blind, make_batch
 from evalsampling.labels.votes import Register, Reject, check_votes, vote_table
 from evalsampling.measures.base import Measure
@@ -38,6 +38,17 @@ class Options:
     measures: tuple[str, ...] = ()
     close: bool = False
     strict: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class _Checked:
+    """A delivery that was read and checked, and not stored yet."""
+
+    path: Path
+    name: str
+    replace: bool
+    taken: list[tuple[int, Vote]]
+    rejects: list[Reject]
 
 
 class Ledger:
@@ -223,39 +234,45 @@ class Ledger:
         ] or None
 
     def _take(self, deliveries: Sequence[tuple[Path, bool]], strict: bool) -> list[str]:
-        """Check all deliveries, then store them: a file that cannot be read stops them all."""
-        read = [(path, replace, self._read(path)) for path, replace in deliveries]
-        if strict:
-            for path, replace, (_, votes) in read:
-                _, rejects = check_votes(votes, self.register, replace)
-                if rejects:
-                    first = rejects[0]
-                    raise InputError(
-                        f"{path}: line {first.line}: {first.reason} "
-                        f"({len(rejects)} rejected; --strict takes nothing)"
-                    )
+        """Check all deliveries, each as if those before it were taken, then store them."""
+        labels = dict(self.register.labels)
+        known = {delivery.name for delivery in self.workspace.deliveries}
+        checked: list[_Checked] = []
         messages = []
-        for path, replace, (digest, votes) in read:
-            name = f"{digest}-replace" if replace else digest
-            if name in {delivery.name for delivery in self.workspace.deliveries}:
+        for path, replace in deliveries:
+            digest, votes = self._read(path)
+            register = dataclasses.replace(self.register, labels=labels)
+            taken, rejects = check_votes(votes, register, replace)
+            changed = {row: v.label for row, v in taken if v.label not in (None, labels.get(row))}
+            repeated = not (changed or rejects) if replace else digest in known
+            if repeated:
                 messages.append(f"{path}: taken before, nothing changed")
                 continue
-            taken, rejects = check_votes(votes, self.register, replace)
-            details = {"file": path.name, "replace": replace, "rejects": len(rejects)}
-            listed = self._write_rejects(name, path, rejects)
-            table = vote_table(taken, self.register)
-            self.workspace.add_delivery(name, table, details)
-            self._forget()
-            messages.append(f"{path}: {len(taken)} taken, {len(rejects)} rejected{listed}")
+            if rejects and strict:
+                raise InputError(
+                    f"{path}: line {rejects[0].line}: {rejects[0].reason} "
+                    f"({len(rejects)} rejected; --strict takes nothing)"
+                )
+            name = f"{digest}-replace-{len(known) + 1}" if replace else digest
+            known.add(name)
+            labels |= {row: str(label) for row, label in changed.items()}
+            checked.append(_Checked(path, name, replace, taken, rejects))
+        for one in checked:
+            details = {"file": one.path.name, "replace": one.replace, "rejects": len(one.rejects)}
+            listed = self._write_rejects(one.name, one.path, one.rejects)
+            self.workspace.add_delivery(one.name, vote_table(one.taken, self.register), details)
+            count = f"{len(one.taken)} taken, {len(one.rejects)} rejected"
+            messages.append(f"{one.path}: {count}{listed}")
+        self._forget()
         return messages
 
     @staticmethod
-    def _read(path: Path) -> tuple[str, list[Any]]:
+    def _read(path: Path) -> tuple[str, list[Vote]]:
         try:
             digest = hashlib.sha256(path.read_bytes()).hexdigest()
         except OSError as error:
             raise InputError(f"{path}: cannot be read: {error}") from error
-        return digest, list(read_votes(path))
+        return digest, read_votes(path)
 
     def _write_rejects(self, name: str, path: Path, rejects: Sequence[Reject]) -> str:
         if not rejects:

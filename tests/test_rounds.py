@@ -343,6 +343,27 @@ def test_correction_by_replace(drawn: Job) -> None:
     assert label == "1"
 
 
+def test_correction_may_be_taken_back(drawn: Job) -> None:
+    answers = drawn.answers(1)
+    drawn.estimate("--labels", drawn.deliver(answers))
+    before = measures(drawn)
+    task = next(task for task, label in answers if label == "1")
+    there = drawn.deliver([(task, "0")], "there.csv")
+    back = drawn.deliver([(task, "1")], "back.csv")
+    for path, same in [(there, False), (there, False), (back, True), (there, False), (back, True)]:
+        assert (drawn.estimate("--replace", path).json["measures"] == before) is same
+    assert len(list((drawn.workspace / "labels").glob("*-replace-*.parquet"))) == 4
+
+
+def test_strict_sees_contradictions_between_files_of_one_call(drawn: Job) -> None:
+    task = drawn.answers(1)[0][0]
+    paths = [drawn.deliver([(task, label)], f"{label}.csv") for label in "01"]
+    result = drawn.estimate("--labels", *paths, "--strict")
+    assert result.status == 1
+    assert "1.csv: line 2" in result.err
+    assert not (drawn.workspace / "labels").exists()
+
+
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
