@@ -14,6 +14,7 @@ from evalsampling.stats.estimation import (
     weighted_risk,
 )
 
+
 def test_weighted_risk_by_hand() -> None:
     """Terms w l are (1, 1), (0, 1), (2, 4); deviations from (1, 2): (0, -1), (-1, -1), (1, 2)."""
     weights = np.array([1.0, 0.5, 2.0])

@@ -105,9 +105,7 @@ def _korn_graubard_of_proportion(hits: int, draws: int, confidence: float) -> tu
 @pytest.mark.parametrize("draws", [15, 60, 250])
 def test_korn_graubard_covers_every_proportion(draws: int, confidence: float) -> None:
     """Exact coverage, summed over all outcomes: never below the level, as for Clopper-Pearson."""
-    ends = np.array(
-        [_korn_graubard_of_proportion(x, draws, confidence) for x in range(draws + 1)]
-    )
+    ends = np.array([_korn_graubard_of_proportion(x, draws, confidence) for x in range(draws + 1)])
     for share in np.linspace(0.003, 0.997, 143):
         chance = stats.binom.pmf(np.arange(draws + 1), draws, share)
         covered = chance[(ends[:, 0] <= share) & (share <= ends[:, 1])].sum()

@@ -35,9 +35,7 @@ def test_no_rounds_have_no_response() -> None:
 
 def test_labelled_rows_stand_for_the_others_of_their_round() -> None:
     """Round 1 met rows 0-3, three with a label; round 2 rows 4-5, one with a label."""
-    history = make_history(
-        [[0, 1, 0, 2, 3], [1, 4, 3, 5, 4]], [1, 0, NO_LABEL, 1, 0, NO_LABEL]
-    )
+    history = make_history([[0, 1, 0, 2, 3], [1, 4, 3, 5, 4]], [1, 0, NO_LABEL, 1, 0, NO_LABEL])
     response = respond(history)
     assert response.draw.tolist() == [*range(10)]
     first, second = 4 / 3, 2.0
@@ -46,9 +44,7 @@ def test_labelled_rows_stand_for_the_others_of_their_round() -> None:
 
 
 def test_round_without_any_label_and_its_rows_do_not_count() -> None:
-    history = make_history(
-        [[0, 1], [2, 0, 3], [2, 4, 1], [0, 1]], [1, 0, NO_LABEL, NO_LABEL, 1]
-    )
+    history = make_history([[0, 1], [2, 0, 3], [2, 4, 1], [0, 1]], [1, 0, NO_LABEL, NO_LABEL, 1])
     response = respond(history)
     rounds = np.repeat([1, 2, 3, 4], [2, 3, 3, 2])
     assert rounds[response.draw].tolist() == [1, 1, 3, 3, 4, 4]

@@ -1,0 +1,99 @@
+"""The reserve, a mergeable state, against sorting all rows."""
+
+import dataclasses
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from evalsampling.reserve import CELL, FILE, HASH, ID, ROW, Reserve
+from tests.contracts import assert_mergeable
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """A row of the pool, as a reserve holds it."""
+
+    cell: int
+    hash: int
+    id: int | str
+    file: str
+    row: int
+    name: str | None
+
+
+def make_rows(count: int, text: bool, seed: int = 0) -> list[Row]:
+    """Five cells, one of them with one row; two pairs of ids whose hashes are equal."""
+    rng = np.random.default_rng(seed)
+    hashes = rng.integers(0, 2**64 - 1, count, dtype=np.uint64).tolist()
+    cells = [4, *rng.integers(0, 4, count - 1).tolist()]
+    for pair in ((5, 6), (7, 8)):
+        for i in pair:
+            cells[i], hashes[i] = 2, pair[0]
+    ids = rng.permutation(10 * count)[:count].tolist()
+    return [
+        Row(c, h, f"id-{i}" if text else i, f"part-{n % 3}", n, None if n % 4 else f"row {n}")
+        for n, (c, h, i) in enumerate(zip(cells, hashes, ids, strict=True))
+    ]
+
+
+def reserve_of(rows: list[Row], capacity: int) -> Reserve:
+    if not rows:
+        return Reserve.zero(capacity)
+    table = pa.table(
+        {
+            CELL: pa.array([r.cell for r in rows], pa.int64()),
+            HASH: pa.array([r.hash for r in rows], pa.uint64()),
+            ID: pa.array([r.id for r in rows]),
+            FILE: pa.array([r.file for r in rows]).dictionary_encode(),
+            ROW: pa.array([r.row for r in rows]),
+            "payload.name": pa.array([r.name for r in rows], pa.string()),
+        }
+    )
+    return Reserve.of(capacity, [table])
+
+
+def content(reserve: Reserve) -> list[tuple]:
+    if reserve.rows is None:
+        return []
+    return [tuple(row.values()) for row in reserve.rows.to_pylist()]
+
+
+def same(a: Reserve, b: Reserve) -> bool:
+    return a.capacity == b.capacity and content(a) == content(b)
+
+
+def sorted_by_hand(rows: list[Row], capacity: int) -> list[tuple]:
+    kept = []
+    for cell in sorted({r.cell for r in rows}):
+        inside = sorted((r for r in rows if r.cell == cell), key=lambda r: (r.hash, r.id))
+        kept += inside[:capacity]
+    return [dataclasses.astuple(r) for r in kept]
+
+
+@pytest.mark.parametrize("text", [False, True], ids=["integers", "strings"])
+@pytest.mark.parametrize("capacity", [1, 3, 1000])
+def test_merge_contract(capacity: int, text: bool) -> None:
+    rows = make_rows(80, text)
+    shards = [rows[:30], rows[30:31], [], rows[31:33], rows[33:]]
+    states = [reserve_of(shard, capacity) for shard in shards]
+    assert_mergeable(states, Reserve.zero(capacity), same)
+    whole = sum(states, start=Reserve.zero(capacity))
+    assert content(whole) == sorted_by_hand(rows, capacity)
+
+
+@pytest.mark.parametrize("capacity", [1, 2, 3, 7, 1000])
+def test_reserve_holds_the_least_hashes_of_each_cell(capacity: int) -> None:
+    """With capacity 1 and 3 the end of the reserve falls between two equal hashes."""
+    rows = make_rows(80, text=False)
+    reserve = reserve_of(rows, capacity)
+    expected = sorted_by_hand(rows, capacity)
+    assert content(reserve) == expected
+    cells = [row[0] for row in expected]
+    assert reserve.ranks.tolist() == [cells[:i].count(cell) for i, cell in enumerate(cells)]
+    assert len(reserve) == len(expected)
+
+
+def test_reserves_of_different_capacity_do_not_add_up() -> None:
+    with pytest.raises(ValueError, match="do not add up"):
+        Reserve.zero(2) + Reserve.zero(3)
