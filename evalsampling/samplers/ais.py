@@ -38,6 +38,8 @@ class AdaptiveImportance(ReplacementSampler):
     def proposal(self, table: CellTable, history: History) -> Proposal:
         """Return the asymptotically optimal proposal for what is known now."""
         classes = table.probability.shape[1]
+        # A class that the prior excludes keeps a chance to be found.
+        prior = np.maximum(table.leaf_prior, FLOOR)
         atom = history.labelled
         atom_cell, atom_label = history.cell[atom], history.label[atom]
         labelled = np.zeros((table.leaves, classes))
@@ -45,7 +47,7 @@ class AdaptiveImportance(ReplacementSampler):
 
         posterior = fit_dirichlet_tree(
             tree=LeafTree(table.leaves, self.branching),
-            prior=table.leaf_prior,
+            prior=prior,
             labelled=labelled,
             unlabelled=table.leaf_count - labelled.sum(axis=1),
             start=history.rounds[-1].posterior if history.rounds else None,

@@ -12,6 +12,10 @@ FloatArray = npt.NDArray[np.float64]
 FEWEST_EVIDENCE = 10
 """Rows that must carry an estimate before an interval narrower than its range is given."""
 
+_ROUNDING = 1e-7
+"""A standard error below this share of the terms it is the difference of is rounding error: the
+variance is computed to 16 digits, so its root to 8."""
+
 
 @dataclasses.dataclass(frozen=True)
 class WeightedRisk:
@@ -103,6 +107,8 @@ def estimate_measure(
         nothing = whole_range(bounds, "undefined")
         return Estimate(name, None, None, confidence, (nothing,), reason, (reason,))
     standard_error = float(np.sqrt(max((jacobian @ risk.covariance @ jacobian.T).item(), 0.0)))
+    if standard_error <= _ROUNDING * float((np.abs(jacobian) @ np.abs(risk.mean)).item()):
+        standard_error = 0.0
     plain = wald(value, standard_error, confidence, bounds)
     if standard_error == 0:
         warning = (

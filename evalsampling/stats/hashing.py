@@ -68,6 +68,8 @@ def hash_strings(
     starts = offsets[:-1].astype(np.int64)
     lengths = offsets[1:].astype(np.int64) - starts
     hashes = np.empty(len(starts), dtype=np.uint64)
+    if not len(starts):
+        return hashes
     order = np.argsort(lengths, kind="stable")
     sizes, firsts = np.unique(lengths[order], return_index=True)
     for size, first, last in zip(sizes, firsts, [*firsts[1:], len(order)], strict=True):

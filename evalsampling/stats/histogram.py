@@ -21,7 +21,8 @@ class ScoreHistogram:
     exactly and any sharding of a pool gives the same histogram.
 
     Attributes:
-        limit: most bins between the extreme scores; more than half of it are used.
+        limit: most bins between the extreme scores, at least 2, one on either side of zero;
+            more than half of it are used.
         minimum: least score seen, +inf for none.
         maximum: greatest score seen, -inf for none.
         exponent: e, the binary logarithm of the bins' width.
@@ -38,6 +39,11 @@ class ScoreHistogram:
         default_factory=lambda: np.zeros(0, dtype=np.int64)
     )
 
+    def __post_init__(self) -> None:
+        """Check the limit."""
+        if self.limit < 2:
+            raise ValueError(f"ScoreHistogram.limit must be at least 2, got {self.limit}")
+
     @classmethod
     def zero(cls, limit: int) -> "ScoreHistogram":
         """Return the histogram of no scores."""
@@ -51,14 +57,16 @@ class ScoreHistogram:
             scores: shape (n,), finite; float32 scores are counted at their float64 values.
             limit: most bins between the extreme scores.
         """
-        if not len(scores):
+        if not len(scores) or limit < 2:
             return cls.zero(limit)
         scores = scores.astype(np.float64, copy=False)
         minimum, maximum = float(scores.min()), float(scores.max())
         exponent = _exponent(minimum, maximum, limit)
         first = _bin(minimum, exponent)
-        bins = np.floor(np.ldexp(scores, -exponent)).astype(np.int64) - first
-        return cls(limit, minimum, maximum, exponent, first, np.bincount(bins))
+        bins = np.floor(np.ldexp(scores, -exponent)).astype(np.int64)
+        if minimum < 0:
+            bins[(scores < 0) & (bins == 0)] = -1  # scores so close to 0 that they underflow
+        return cls(limit, minimum, maximum, exponent, first, np.bincount(bins - first))
 
     def __add__(self, other: "ScoreHistogram") -> "ScoreHistogram":
         """Return the histogram of both pools together."""
@@ -113,4 +121,5 @@ def _exponent(minimum: float, maximum: float, limit: int) -> int:
 
 
 def _bin(score: float, exponent: int) -> int:
-    return math.floor(math.ldexp(score, -exponent))
+    number = math.floor(math.ldexp(score, -exponent))
+    return -1 if score < 0 and number == 0 else number

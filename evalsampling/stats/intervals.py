@@ -39,9 +39,8 @@ def wald(
         bounds: least and greatest value the measure can have.
     """
     reach = float(special.ndtri((1 + confidence) / 2)) * standard_error
-    return Interval(
-        max(value - reach, bounds[0]), min(value + reach, bounds[1]), "design-based", "wald"
-    )
+    low, high = (min(max(end, bounds[0]), bounds[1]) for end in (value - reach, value + reach))
+    return Interval(low, high, "design-based", "wald")
 
 
 def korn_graubard(value: float, standard_error: float, draws: int, confidence: float) -> Interval:

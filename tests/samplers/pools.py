@@ -170,3 +170,25 @@ def labels_known(pool: Pool, history: History, order: list[np.ndarray]) -> np.nd
     known = np.full(len(pool), NO_LABEL)
     known[pool.rows(history, order)] = history.label
     return known
+
+
+@dataclasses.dataclass(frozen=True)
+class Lopsided:
+    """Errors at full weight where 1 is predicted, next to nothing where 0 is: below the floor."""
+
+    name = "lopsided"
+    bounds = (0.0, 2.0)
+    evidence_name = "labels"
+
+    def loss(self, prediction: np.ndarray, label: np.ndarray) -> np.ndarray:
+        f, y = prediction[:, 0] == 1, label == 1
+        return np.stack([f & ~y, ~f & y], axis=1).astype(np.float64)
+
+    def value(self, risk: np.ndarray) -> float:
+        return float(risk[0] + 1e-12 * risk[1])
+
+    def jacobian(self, risk: np.ndarray) -> np.ndarray:
+        return np.array([[1.0, 1e-12]])
+
+    def evidence(self, prediction: np.ndarray, label: np.ndarray) -> np.ndarray:
+        return np.ones(len(label), dtype=bool)

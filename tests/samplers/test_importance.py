@@ -7,7 +7,7 @@ from evalsampling.errors import InputError
 from evalsampling.measures import Accuracy, FBeta, Measure, Precision, Recall
 from evalsampling.samplers import Importance
 from evalsampling.stats.history import History
-from tests.samplers.pools import Pool, leaf_means, make_pool, optimal_proposal
+from tests.samplers.pools import Lopsided, Pool, leaf_means, make_pool, optimal_proposal
 
 MEASURES = [FBeta(), Precision(), Recall(), Accuracy()]
 IDS = [measure.name for measure in MEASURES]
@@ -25,6 +25,15 @@ def test_proposal_follows_the_formula(measure: Measure, classes: int) -> None:
     # Probabilities in the table are rounded to 2^-33, which loses some of 1e-9 relative.
     np.testing.assert_allclose(q, expected, rtol=1e-7)
     assert q.max() > 2 * q.min()
+
+
+def test_loss_that_hardly_matters_weighs_the_floor() -> None:
+    pool = make_pool(300, 8, seed=4)
+    q = Importance(Lopsided()).proposal(pool.table, History()).cell_probability
+    prior = leaf_means(pool)[pool.table.leaf]
+    predicted = pool.table.signature[:, 0] == 1
+    weight = np.where(predicted, prior[:, 0], 1e-9 * prior[:, 1])
+    np.testing.assert_allclose(q, weight / (pool.table.count @ weight), rtol=1e-6)
 
 
 def test_labels_do_not_change_the_proposal() -> None:

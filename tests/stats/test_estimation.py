@@ -129,7 +129,6 @@ def test_variance_that_rounding_made_negative_is_zero() -> None:
     assert_whole_range(found, "zero")
 
 
-@pytest.mark.xfail(strict=True, reason="the variance is compared with exactly 0")
 def test_variance_of_rounding_errors_is_zero() -> None:
     """Rows that all agree, each with both losses alike: l1 - G l2 is zero for any weights."""
     rng = np.random.default_rng(3)

