@@ -103,7 +103,7 @@ class ReplacementSampler(abc.ABC):
 
         Rows with a label stand for those of their round that have none (`stats.nonresponse`).
         """
-        response = respond(history)
+        response = respond(history, table.count)
         row = history.row[response.draw]
         weights = response.factor / (table.rows * history.probability[response.draw])
         labelled = history.labelled

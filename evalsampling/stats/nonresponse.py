@@ -24,14 +24,19 @@ class Response:
     factor: FloatArray
 
 
-def respond(history: History) -> Response:
+def respond(history: History, count: npt.NDArray[np.int64]) -> Response:
     """Weight the rows that have a label for those that have none.
 
     Labels are taken to be missing at random among the rows that a round met first: of these, a
     share rho has a label, and each that has one counts 1 / rho (the weighting-class adjustment
-    of surveys, classes being rounds). A round all of whose new rows lack a label does not count:
-    its other draws, all of them of rows labelled before, would stand for the whole pool. Nor do
-    later draws of its rows.
+    of surveys, classes being rounds). A round all of whose new rows lack a label, a silent one,
+    does not count: its other draws, all of them of rows labelled before, would stand for the
+    whole pool. Nor do later draws of its rows; in later rounds the U rows of a cell that nobody
+    had seen stand for the S silent ones of the cell too, by a factor of (U + S) / U.
+
+    Args:
+        history: rounds and labels.
+        count: shape (cells,): rows of each cell.
     """
     rounds = len(history.rounds)
     met = np.repeat(np.arange(rounds), [int(r.new.sum()) for r in history.rounds])
@@ -46,4 +51,11 @@ def respond(history: History) -> Response:
     has_label = history.label[row] != NO_LABEL
     factor = np.zeros(len(row))
     factor[has_label] = 1 / share[met[row[has_label]]]
+    for number in range(1, rounds) if silent.any() else ():
+        before = met < number
+        unseen = count - np.bincount(history.cell[before], minlength=len(count))
+        lost = np.bincount(history.cell[before & silent[met]], minlength=len(count))
+        new = (drawn[draw] == number) & (met[row] == number)
+        cell = history.cell[row[new]]
+        factor[new] *= (unseen[cell] + lost[cell]) / unseen[cell]
     return Response(draw, factor)

@@ -126,7 +126,6 @@ def test_labels_missing_at_random_leave_accuracy_where_it_is(kind: type) -> None
     assert abs(np.mean(values) - truth) < 3.5 * error + 0.02 * (1 - truth)
 
 
-@pytest.mark.xfail(strict=True, reason="later rounds leave out rows of a silent round unweighted")
 @pytest.mark.parametrize("kind", [Importance, AdaptiveImportance])
 def test_round_without_any_label_leaves_f1_where_it_is(kind: type) -> None:
     """A silent round of 60, four answered ones, 100 repeats.

@@ -7,6 +7,10 @@ from evalsampling.stats.history import NO_LABEL, History, Round
 from evalsampling.stats.nonresponse import respond
 
 
+COUNT = np.array([10])
+"""All rows are of one cell of ten."""
+
+
 def make_history(rounds: list[list[int]], label: list[int]) -> History:
     """Rounds of draws, each the index of a row; rows are numbered in order of their first draw."""
     history, known = History(), 0
@@ -23,20 +27,20 @@ def make_history(rounds: list[list[int]], label: list[int]) -> History:
 
 
 def test_all_labels_count_once() -> None:
-    response = respond(make_history([[0, 1, 0], [1, 2], [0, 0]], [1, 0, 1]))
+    response = respond(make_history([[0, 1, 0], [1, 2], [0, 0]], [1, 0, 1]), COUNT)
     assert response.draw.tolist() == [*range(7)]
     assert response.factor.tolist() == [1] * 7
 
 
 def test_no_rounds_have_no_response() -> None:
-    response = respond(History())
+    response = respond(History(), COUNT)
     assert len(response.draw) == len(response.factor) == 0
 
 
 def test_labelled_rows_stand_for_the_others_of_their_round() -> None:
     """Round 1 met rows 0-3, three with a label; round 2 rows 4-5, one with a label."""
     history = make_history([[0, 1, 0, 2, 3], [1, 4, 3, 5, 4]], [1, 0, NO_LABEL, 1, 0, NO_LABEL])
-    response = respond(history)
+    response = respond(history, COUNT)
     assert response.draw.tolist() == [*range(10)]
     first, second = 4 / 3, 2.0
     expected = [first, first, first, 0, first, first, second, first, 0, second]
@@ -45,15 +49,16 @@ def test_labelled_rows_stand_for_the_others_of_their_round() -> None:
 
 def test_round_without_any_label_and_its_rows_do_not_count() -> None:
     history = make_history([[0, 1], [2, 0, 3], [2, 4, 1], [0, 1]], [1, 0, NO_LABEL, NO_LABEL, 1])
-    response = respond(history)
+    response = respond(history, COUNT)
     rounds = np.repeat([1, 2, 3, 4], [2, 3, 3, 2])
     assert rounds[response.draw].tolist() == [1, 1, 3, 3, 4, 4]
     assert history.row[response.draw].tolist() == [0, 1, 4, 1, 0, 1]
-    assert np.all(response.factor > 0)
+    # In round 3 six rows are unseen and two silent: its new row stands for 8/6 of them.
+    np.testing.assert_allclose(response.factor, [1, 1, 8 / 6, 1, 1, 1])
 
 
 def test_first_round_without_labels_leaves_nothing() -> None:
-    response = respond(make_history([[0, 1, 0]], [NO_LABEL, NO_LABEL]))
+    response = respond(make_history([[0, 1, 0]], [NO_LABEL, NO_LABEL]), COUNT)
     assert len(response.draw) == 0
 
 
@@ -71,7 +76,7 @@ def test_weights_of_new_rows_add_up_to_their_number(seed: int) -> None:
         rounds.append(row)
     label = np.where(rng.random(known) < 0.6, rng.integers(0, 2, known), NO_LABEL)
     history = make_history(rounds, label.tolist())
-    response = respond(history)
+    response = respond(history, np.array([1000]))
     assert len(response.draw) == 120
     for drawn, factor in zip(history.rounds, np.split(response.factor, 4), strict=True):
         assert factor[drawn.new].sum() == pytest.approx(drawn.new.sum(), rel=1e-12)
