@@ -6,7 +6,6 @@ import pytest
 from evalsampling.stats.history import NO_LABEL, History, Round
 from evalsampling.stats.nonresponse import respond
 
-
 COUNT = np.array([10])
 """All rows are of one cell of ten."""
 
