@@ -138,14 +138,7 @@ def test_undefined_measure_is_an_input_error() -> None:
         AdaptiveImportance(Precision()).proposal(none.table, History())
 
 
-@pytest.mark.parametrize(
-    "p1",
-    [
-        [0.0, 0.7, 1.0],
-        [0.0, 0.0, 0.0],
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("p1", [[0.0, 0.7, 1.0], [0.0, 0.0, 0.0]], ids=str)
 def test_rows_of_a_certain_prior_keep_a_chance(p1: list[float]) -> None:
     """Supported means drawn: a hidden positive in a cell predicted negative must be findable."""
     leaf, prediction = np.repeat([0, 1, 2], 10), np.repeat([0, 1, 1], 10)

@@ -37,7 +37,7 @@ def rmse(result: dict[str, Any], sampler: str, measure: str, budget: int) -> flo
 
 
 def test_result_does_not_depend_on_workers_and_ais_beats_passive() -> None:
-    """Of 150 passive draws 3 are expected to be positive; AIS finds most of the 90 there are."""
+    """Of 150 passive draws 3 are expected to be positive; AIS looks where the 90 are."""
     known, tried = POOL.known, [AdaptiveImportance(FBeta()), Passive(FBeta())]
     reported: list[int] = []
     measures = [FBeta(), Recall()]
