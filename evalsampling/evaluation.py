@@ -42,18 +42,20 @@ class Evaluation:
     history: History = dataclasses.field(default_factory=History)
     pool: MemoryPool | None = None
 
-    def draw(self, new_rows: int) -> npt.NDArray[np.int64]:
+    def draw(self, new_rows: int, budget: int | None = None) -> npt.NDArray[np.int64]:
         """Draw one round.
 
         Args:
-            new_rows: most rows that may be met for the first time, at least 1.
+            new_rows: rows wanted that were never drawn before, at least 1; a sampler with a
+                fixed number of draws does not heed it.
+            budget: most such rows in any case.
 
         Returns:
             Indices of the new rows in ``history``; empty if the draws met labelled rows only.
         """
         before = len(self.history.cell)
         rng = np.random.Generator(np.random.PCG64([self.seed, len(self.history.rounds)]))
-        self.history = self.sampler.design(self.table, self.history, new_rows, rng)
+        self.history = self.sampler.design(self.table, self.history, new_rows, rng, budget)
         return np.arange(before, len(self.history.cell))
 
     @property

@@ -135,7 +135,7 @@ class Ledger:
         evaluation = dataclasses.replace(self.workspace.evaluation)
         if evaluation.exhausted:
             return self._sampled(last, 0, None, "exhausted")
-        rows = evaluation.draw(min(size or spec.round_size, left))
+        rows = evaluation.draw(size or spec.round_size, budget=left)
         exported = self._write_round(evaluation, rows)
         reason = None if len(rows) else "no-new-rows"
         return self._sampled(last + 1, len(rows), exported, reason)

@@ -242,7 +242,7 @@ def _repeat(
             if evaluation.exhausted or stuck > DRAWS_PER_NEW_ROW * plan.round_size:
                 break
             missing = budget - len(evaluation.history.cell)
-            rows = evaluation.draw(min(plan.round_size, missing))
+            rows = evaluation.draw(plan.round_size, budget=missing)
             labels = evaluation.history.label.copy()
             labels[rows] = oracle.ask(evaluation.history.cell[rows])
             evaluation.history = evaluation.history.with_labels(labels)

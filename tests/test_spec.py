@@ -63,7 +63,7 @@ def test_round_trip(changes: dict[str, Any]) -> None:
         ({"measure": "f11"}, "measure: unknown measure 'f11'; did you mean f1?"),
         ({"measure": []}, "measure: the list is empty"),
         ({"measure": ["f1", {"name": "f_beta", "beta": 1}]}, "measure: f1 is listed twice"),
-        ({"measure": {"name": "f_beta", "beta": -1}}, "beta must be greater than 0, got -1"),
+        ({"measure": {"name": "f_beta", "beta": -1}}, "beta must be between 0.001 and 1000, got -1"),
         ({"measure": {"name": "f_beta", "alpha": 1}}, "unknown key measure.alpha of f_beta"),
         ({"sampler": "aiss"}, "sampler: unknown sampler 'aiss'; did you mean ais?"),
         ({"sampler": {"name": "ais", "draw": 3}}, "did you mean draws?"),

@@ -38,7 +38,7 @@ class FBeta(_Ratio):
     """F_beta = (1 + beta^2) TP / (beta^2 P + PP): l = [y f, (beta^2 y + f) / (1 + beta^2)].
 
     Attributes:
-        beta: weight of recall against precision, greater than 0.
+        beta: weight of recall against precision, from 0.001 to 1000.
     """
 
     beta: float = 1.0
@@ -48,13 +48,13 @@ class FBeta(_Ratio):
         """Check the weight."""
         if isinstance(self.beta, bool) or not isinstance(self.beta, int | float):
             raise ValueError(f"beta must be a number, got {self.beta!r}")
-        if not (np.isfinite(self.beta) and self.beta > 0):
-            raise ValueError(f"beta must be greater than 0, got {self.beta!r}")
+        if not 1e-3 <= self.beta <= 1e3:
+            raise ValueError(f"beta must be between 0.001 and 1000, got {self.beta!r}")
 
     @property
     def name(self) -> str:
         """Return f1, or f_beta with its weight."""
-        return "f1" if self.beta == 1 else f"f_beta(beta={self.beta:g})"
+        return "f1" if self.beta == 1 else f"f_beta(beta={self.beta:.12g})"
 
     def loss(self, prediction: IntArray, label: IntArray) -> FloatArray:
         """Return [y f, (beta^2 y + f) / (1 + beta^2)], shape (n, 2)."""

@@ -31,9 +31,25 @@ class Sampler(Protocol):
         """Whether every row that can be drawn has been."""
 
     def design(
-        self, table: CellTable, history: History, new_rows: int, rng: np.random.Generator
+        self,
+        table: CellTable,
+        history: History,
+        new_rows: int,
+        rng: np.random.Generator,
+        budget: int | None = None,
     ) -> History:
-        """Draw one round that meets at most ``new_rows`` new rows."""
+        """Draw one round.
+
+        Args:
+            table: the cells.
+            history: rounds so far.
+            new_rows: rows wanted that were never drawn before.
+            rng: source of randomness.
+            budget: most such rows, whatever the sampler's own idea of a round.
+
+        Returns:
+            The history with one round more.
+        """
 
     def estimate(
         self,
@@ -85,11 +101,17 @@ class ReplacementSampler(abc.ABC):
         return not bool(np.any(unseen & self.reach(table)))
 
     def design(
-        self, table: CellTable, history: History, new_rows: int, rng: np.random.Generator
+        self,
+        table: CellTable,
+        history: History,
+        new_rows: int,
+        rng: np.random.Generator,
+        budget: int | None = None,
     ) -> History:
-        """Draw one round that meets at most ``new_rows`` new rows."""
+        """Draw one round: see `Sampler.design`. A fixed number of draws replaces ``new_rows``."""
         draws = self.draws or DRAWS_PER_NEW_ROW * new_rows
-        stop = StopRule(new_rows, draws)
+        most = self.draws or new_rows
+        stop = StopRule(most if budget is None else min(most, budget), draws)
         return draw_rows(self.proposal(table, history), table.count, history, stop, rng)
 
     def estimate(

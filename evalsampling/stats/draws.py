@@ -74,7 +74,6 @@ def draw_rows(
     free = count - np.bincount(atom_cell, minlength=cells)
     mass = np.concatenate([free * proposal.cell_probability, proposal.atom_probability])
     cumulated = np.cumsum(mass)
-    last = int(np.flatnonzero(mass)[-1])
 
     is_atom = np.zeros(len(history.cell), dtype=bool)
     is_atom[proposal.atom] = True
@@ -90,7 +89,6 @@ def draw_rows(
     while len(rows) < stop.draws and len(new_cells) < stop.new_rows:
         uniforms = rng.random((_DRAWS_AT_A_TIME, 2))
         picks = np.searchsorted(cumulated, uniforms[:, 0] * cumulated[-1], side="right")
-        picks = np.minimum(picks, last)
         place = uniforms[:, 1] * free[np.minimum(picks, cells - 1)]
         for pick, position in zip(picks.tolist(), place.astype(np.int64).tolist(), strict=True):
             if pick >= cells:

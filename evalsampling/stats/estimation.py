@@ -112,7 +112,8 @@ def estimate_measure(
     plain = wald(value, standard_error, confidence, bounds)
     if standard_error == 0:
         warning = (
-            f"{name}: every labelled row agrees, so the variance is estimated to be zero; "
+            f"{name}: no labelled row contradicts this value, so its variance is estimated to be "
+            "zero; "
             "the interval is the whole range of the measure"
         )
         intervals = (whole_range(bounds, "zero variance"), plain)

@@ -18,7 +18,7 @@ class LeafTree:
 
     Attributes:
         leaves: K.
-        branching: B, at least 2; B >= K is the flat tree.
+        branching: B, at least 2 and at most K, which is the flat tree.
         depth: shape (nodes,): depth of each node, 1 for the children of the root.
     """
 
@@ -27,7 +27,7 @@ class LeafTree:
         if leaves < 1 or branching < 2:
             raise ValueError(f"no tree has {leaves=} and {branching=}")
         self.leaves = leaves
-        self.branching = branching
+        self.branching = branching = min(branching, max(leaves, 2))
         above = np.zeros(leaves, dtype=np.int64)
         starts, children, depths, paths = [], [], [], []
         nodes, width, level = 0, 1, 0

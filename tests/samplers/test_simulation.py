@@ -129,9 +129,15 @@ class Scripted:
         return False
 
     def design(
-        self, table: CellTable, history: History, new_rows: int, rng: np.random.Generator
+        self,
+        table: CellTable,
+        history: History,
+        new_rows: int,
+        rng: np.random.Generator,
+        budget: int | None = None,
     ) -> History:
         known = len(history.cell)
+        new_rows = min(new_rows, budget or new_rows)
         row = np.arange(known, known + new_rows)
         drawn = Round(row, np.full(new_rows, 0.1), np.full(new_rows, True))
         return history.with_round(drawn, np.zeros(new_rows, np.int64), row)
