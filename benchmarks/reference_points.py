@@ -219,8 +219,8 @@ of [benchmarks/README.md](../benchmarks/README.md). F1 on pools whose truth is k
   the distance by which the interval misses; smaller is better). The default is Korn-Graubard, and
   the whole range of the measure where fewer than 10 positives were seen.
 - *Draws* is the mean number of draws, repeats of labelled rows included. *CPU s* is the time of
-  all repeats up to that number of labels. The seconds above each table are on the wall, of a machine
-  that may do other work meanwhile.
+  all repeats up to that number of labels. The seconds above each table are on the wall, of a
+  machine that may do other work meanwhile.
 """
 
 NOTES = """\
