@@ -1,12 +1,18 @@
 """Installs evalsampling and its pipelines."""
 
+import re
+from pathlib import Path
+
 from setuptools import find_packages, setup
+
+HERE = Path(__file__).parent
+VERSION = re.search(r'__version__ = "(.+)"', (HERE / "evalsampling/version.py").read_text())[1]
 
 setup(
     name="evalsampling",
-    version="0.1.0",
+    version=VERSION,
     description="Label-efficient evaluation of classifiers and linkers on very large pools",
-    long_description=open("README.md", encoding="utf-8").read(),
+    long_description=(HERE / "README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
     license="Apache-2.0",
     license_files=["LICENSE"],

@@ -7,5 +7,4 @@ from evalsampling import measures as measures
 from evalsampling.errors import InputError as InputError
 from evalsampling.evaluation import Evaluation as Evaluation
 from evalsampling.spec import EvaluationSpec as EvaluationSpec
-
-__version__ = "0.1.0"
+from evalsampling.version import __version__ as __version__

@@ -9,10 +9,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from evalsampling import __version__, samplers
+import pyarrow as pa
+
+from evalsampling import samplers
 from evalsampling.errors import InputError, UsageError
 from evalsampling.ledger import Ledger, Options
 from evalsampling.spec import EvaluationSpec
+from evalsampling.version import __version__
 from evalsampling.workspace import Workspace
 
 Printer = Callable[[dict[str, Any]], str]
@@ -31,16 +34,19 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
     ]  # fmt: skip
     try:
         result = arguments.run(arguments)
-    except InputError as error:
-        print(f"evalsampling {arguments.command}: {error}", file=sys.stderr)
-        sys.exit(2 if isinstance(error, UsageError) else 1)
-    except KeyboardInterrupt:
-        print(f"evalsampling {arguments.command}: interrupted", file=sys.stderr)
+        if arguments.json:
+            print(json.dumps(result, ensure_ascii=False, allow_nan=False))
+        else:
+            print(arguments.text(result))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read our output has gone; Python must not try to flush the rest at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
-    if arguments.json:
-        print(json.dumps(result, ensure_ascii=False, allow_nan=False))
-    else:
-        print(arguments.text(result))
+    except (InputError, OSError, pa.ArrowException, KeyboardInterrupt) as error:
+        problem = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error)
+        print(f"evalsampling {arguments.command}: {' '.join(problem.split())}", file=sys.stderr)
+        sys.exit(2 if isinstance(error, UsageError) else 1)
     sys.exit(0)
 
 
@@ -130,10 +136,9 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"must be at least 1, got {text}")
-    return value
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, got {text!r}")
+    return int(text)
 
 
 def _budgets(text: str) -> tuple[int, ...]:
@@ -180,7 +185,7 @@ def _through_pipeline(
 ) -> Any:
     """Run a pipeline and return the result it leaves in a file."""
     workspace = Workspace(arguments.workspace)
-    assert workspace.marker
+    workspace.check_prepared()
     with tempfile.TemporaryDirectory(prefix=".result-", dir=workspace.path) as directory:
         output = os.path.join(directory, "result.json")
         job([f"--workspace={workspace.path}", f"--output={output}", *options, *arguments.beam])
@@ -226,7 +231,7 @@ def _estimate(arguments: argparse.Namespace) -> Any:
 def _estimate_text(result: dict[str, Any]) -> str:
     lines = [f"{result['labels']:,} labels, {result['open']} open, {result['rejects']} rejected"]
     for one in result["measures"]:
-        level = f"{one['confidence']:.0%}"
+        level = f"{100 * one['confidence']:g} %"
         value = "undefined" if one["value"] is None else f"{one['value']:.4f}"
         lines.append(
             f"{one['measure']:<12} {value:>9}   {level} {one['low']:.4f} to {one['high']:.4f} "

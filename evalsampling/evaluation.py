@@ -52,7 +52,12 @@ class Evaluation:
 
         Returns:
             Indices of the new rows in ``history``; empty if the draws met labelled rows only.
+
+        Raises:
+            InputError: if ``new_rows`` is no such number, or the measure is undefined.
         """
+        if isinstance(new_rows, bool) or not isinstance(new_rows, int | np.integer) or new_rows < 1:
+            raise InputError(f"new rows must be a whole number of at least 1, got {new_rows!r}")
         before = len(self.history.cell)
         rng = np.random.Generator(np.random.PCG64([self.seed, len(self.history.rounds)]))
         self.history = self.sampler.design(self.table, self.history, new_rows, rng, budget)
@@ -142,15 +147,20 @@ class Evaluation:
             label: shape (n,): classes.
 
         Raises:
-            InputError: for an id that was not drawn or a label that is no class; then no label
-                is taken.
+            InputError: for an id that was not drawn, a label that is no class, or two labels for
+                one id; then no label is taken.
         """
         pool = self._memory()
         drawn = pool.ids(self.history.cell, self.history.rank).tolist()
         codes = pool.spec.labels.codes
         index = {value: row for row, value in enumerate(drawn)}
         labels = self.history.label.copy()
+        if len(id) != len(label):
+            raise InputError(f"{len(label)} labels for {len(id)} ids")
+        answers: dict[Any, Any] = {}
         for value, given in zip(np.asarray(id).tolist(), np.asarray(label).tolist(), strict=True):
+            if answers.setdefault(value, given) != given:
+                raise InputError(f"id {value!r} has two labels, {answers[value]!r} and {given!r}")
             if value not in index:
                 raise InputError(f"id {value!r} was not drawn")
             code = codes.get(str(given), NO_LABEL)

@@ -22,6 +22,7 @@ from evalsampling.labels.votes import Register, Reject, check_votes, vote_table
 from evalsampling.measures.base import Measure
 from evalsampling.reserve import CELL, RANK
 from evalsampling.stats.estimation import Estimate
+from evalsampling.version import __version__
 from evalsampling.workspace import Workspace
 
 
@@ -117,6 +118,11 @@ class Ledger:
         Raises:
             InputError: if a reserve is too short; nothing is written then.
         """
+        with self.workspace.in_use():
+            self._forget()
+            return self._sample(size, next_round)
+
+    def _sample(self, size: int | None, next_round: bool) -> dict[str, Any]:
         if self.open_rows and not next_round:
             files = self.workspace.rounds[max(self.open_rows) - 1]
             return self._sampled(files.number, len(files.batch), files.exported, None)
@@ -213,6 +219,17 @@ class Ledger:
                 the call is taken then. Or if a measure is unknown.
         """
         chosen = self._measures(options.measures)
+        with self.workspace.in_use():
+            self._forget()
+            return self._estimate(labels, replace, chosen, options)
+
+    def _estimate(
+        self,
+        labels: Sequence[Path],
+        replace: Sequence[Path],
+        chosen: Sequence[Measure] | None,
+        options: Options,
+    ) -> tuple[dict[str, Any], list[str]]:
         deliveries = [(path, False) for path in labels] + [(path, True) for path in replace]
         messages = self._take(deliveries, options.strict)
         if options.close:
@@ -235,7 +252,7 @@ class Ledger:
 
     def _take(self, deliveries: Sequence[tuple[Path, bool]], strict: bool) -> list[str]:
         """Check all deliveries, each as if those before it were taken, then store them."""
-        labels = dict(self.register.labels)
+        labels, answered = dict(self.register.labels), self._answered
         known = {delivery.name for delivery in self.workspace.deliveries}
         checked: list[_Checked] = []
         messages = []
@@ -244,17 +261,19 @@ class Ledger:
             register = dataclasses.replace(self.register, labels=labels)
             taken, rejects = check_votes(votes, register, replace)
             changed = {row: v.label for row, v in taken if v.label not in (None, labels.get(row))}
-            repeated = not (changed or rejects) if replace else digest in known
-            if repeated:
-                messages.append(f"{path}: taken before, nothing changed")
-                continue
+            answers = {row for row, _ in taken} - answered
             if rejects and strict:
                 raise InputError(
                     f"{path}: line {rejects[0].line}: {rejects[0].reason} "
                     f"({len(rejects)} rejected; --strict takes nothing)"
                 )
-            name = f"{digest}-replace-{len(known) + 1}" if replace else digest
+            before = digest in {name.partition("-")[0] for name in known}
+            if before and not changed and not answers:
+                messages.append(f"{path}: taken before, nothing changed")
+                continue
+            name = f"{digest}-{len(known) + 1}" if before else digest
             known.add(name)
+            answered |= answers
             labels |= {row: str(label) for row, label in changed.items()}
             checked.append(_Checked(path, name, replace, taken, rejects))
         for one in checked:
@@ -262,7 +281,8 @@ class Ledger:
             listed = self._write_rejects(one.name, one.path, one.rejects)
             self.workspace.add_delivery(one.name, vote_table(one.taken, self.register), details)
             count = f"{len(one.taken)} taken, {len(one.rejects)} rejected"
-            messages.append(f"{one.path}: {count}{listed}")
+            warning = "warning: " if one.rejects and not one.taken else ""
+            messages.append(f"{warning}{one.path}: {count}{listed}")
         self._forget()
         return messages
 
@@ -294,15 +314,17 @@ class Ledger:
         if missing:
             warnings.append(
                 f"{missing} of {len(history.cell)} rows drawn have no label ({still_open} still "
-                "open); rows of the same round stand for them, as if labels went missing at random"
+                "open)"
+                + ("; others of their round stand for them, as if missing at random" * bool(labels))
             )
+        exhausted = self.workspace.evaluation.exhausted and not still_open
         return {
             "round": len(history.rounds),
             "labels": labels,
             "open": still_open,
             "rejects": self.workspace.rejects,
             "warnings": warnings,
-            "done": labels >= min(spec.budget, self.workspace.evaluation.table.rows),
+            "done": labels >= spec.budget or exhausted,
             "measures": [_as_json(estimate) for estimate in estimates],
         }
 
@@ -313,6 +335,7 @@ class Ledger:
             "rounds": len(rounds),
             "closed": [files.number for files in rounds if files.closed],
             "measures": options.measures,
+            "version": __version__,
         }
         name = hashlib.sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()
         self.workspace.add_estimate(name, result)

@@ -59,6 +59,8 @@ class MemoryPool:
             pool["probability"] = "probability"
             columns["probability"] = probability
         for name, values in columns.items():
+            if np.ndim(values) != 1:
+                raise InputError(f"{name}: must have one dimension, got {np.ndim(values)}")
             if len(values) != len(score):
                 raise InputError(f"{name}: {len(values)} values for {len(score)} scores")
         checked = EvaluationSpec.from_mapping(

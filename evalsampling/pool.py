@@ -158,7 +158,7 @@ class Strata:
             InputError: if there are no rows.
         """
         if not histogram.rows:
-            raise InputError(f"{spec.pool.path}: the pool is empty")
+            raise InputError("the pool is empty")
         if spec.strata.edges:
             edges = np.array(spec.strata.edges)
         else:

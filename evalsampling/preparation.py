@@ -69,7 +69,7 @@ class Preparation:
             InputError: if the spec names no workspace.
         """
         if spec.workspace is None:
-            raise InputError("workspace: missing")
+            raise InputError("the spec names no workspace; add `workspace: DIRECTORY`")
         packages = ("evalsampling", "apache-beam", "numpy", "scipy", "pyarrow")
         versions = {name: importlib.metadata.version(name) for name in packages}
         return cls(spec, runner, {"python": platform.python_version(), **versions})
@@ -85,17 +85,24 @@ class Preparation:
         """Where the scorer's output goes."""
         return self.workspace.path / "scored"
 
-    def plan(self) -> PoolFiles:
-        """Look at the pool and clear what an unfinished run has left.
+    def list_files(self) -> list[PoolFile]:
+        """Find the files of the pool and check their columns.
 
         Raises:
             InputError: as `io.parquet.list_pool` says.
         """
         columns = None if self.spec.pool.scorer else required_columns(self.spec)
-        files = list_pool(self.spec.pool.path, columns)
-        self.workspace.clear_unprepared()
+        return list_pool(self.spec.pool.path, columns)
+
+    def plan(self) -> PoolFiles:
+        """Look at the pool.
+
+        Raises:
+            InputError: as `io.parquet.list_pool` says.
+        """
+        files = self.list_files()
         if self.spec.pool.scorer:
-            self.scored_directory.mkdir(parents=True)
+            self.scored_directory.mkdir(parents=True, exist_ok=True)
         return PoolFiles(tuple(files), time.time())
 
     def write_reserve(self, part: int, reserve: Reserve) -> pa.Table:

@@ -119,10 +119,13 @@ class _Truth:
                 table = pq.read_table(path)
         except (OSError, pa.ArrowException) as error:
             raise InputError(f"{path}: cannot be read: {' '.join(str(error).split())}") from error
-        batch = PoolBatch(table.combine_chunks().to_batches()[0], str(path)) if len(table) else None
-        if batch is None:
+        if not len(table):
             raise InputError(f"{path}: no labels")
-        given = batch.column("label").cast(pa.string())
+        batch = PoolBatch(table.combine_chunks().to_batches()[0], str(path))
+        column = batch.column("label")
+        if not (pa.types.is_integer(column.type) or pa.types.is_string(column.type)):
+            raise batch.error("label", 0, f"must be whole numbers or text, got {column.type}")
+        given = column.cast(pa.string())
         codes = pc.index_in(given, value_set=pa.array(list(spec.labels.codes)))
         if codes.null_count:
             row = pc.index(codes.is_null(), True).as_py()

@@ -174,7 +174,7 @@ class EvaluationSpec:
             confidence=top.number("confidence", 0.95),
             seed=top.integer("seed", 0, least=0),
             sink=_sink(top.section("sink")),
-            workspace=_absolute(top.text("workspace"), directory),
+            workspace=_absolute("workspace", top.text("workspace"), directory),
         )
         if not 0 < spec.confidence < 1:
             raise InputError(f"confidence: must be between 0 and 1, got {spec.confidence}")
@@ -322,9 +322,11 @@ def _nearest(key: str, known: Sequence[str]) -> str:
     return f"; did you mean {near[0]}?" if near else f"; valid keys: {', '.join(known)}"
 
 
-def _absolute(path: str | None, directory: Path) -> str | None:
-    if path is None or "://" in path:
-        return path
+def _absolute(key: str, path: str | None, directory: Path) -> str | None:
+    if path is None:
+        return None
+    if "://" in path:
+        raise InputError(f"{key}: must be a path of this machine, got {path!r}")
     return str((directory / path).resolve())
 
 
@@ -353,7 +355,7 @@ def _labels(section: _Section) -> LabelsSpec:
 
 def _pool(section: _Section, labels: LabelsSpec, directory: Path) -> PoolSpec:
     section.check_keys("path", "id", "score", "prediction", "probability", "payload", "scorer")
-    path = _absolute(section.text("path", required=True), directory)
+    path = _absolute("pool.path", section.text("path", required=True), directory)
     scorer = section.text("scorer")
     if scorer is not None and len([p for p in scorer.split(":") if p]) != 2:
         raise InputError(f"pool.scorer: must be module:function, got {scorer!r}")
@@ -447,10 +449,12 @@ def _named(kind: str, item: Any, known: Mapping[str, Any]) -> Named:
 
 def _build(kind: str, build: Any, name: str, parameters: Mapping[str, Any], **given: Any) -> Any:
     fields = {f.name for f in dataclasses.fields(build)}
-    free = sorted(fields - {"positive", "measure", "branching"})
+    given_elsewhere = {"positive", "measure", "branching"} | ({"beta"} if name == "f1" else set())
+    free = sorted(fields - given_elsewhere)
     for key in parameters:
-        if key not in free or (name == "f1" and key == "beta"):
-            raise InputError(f"unknown key {kind}.{key} of {name}{_nearest(key, free)}")
+        if key not in free:
+            hint = _nearest(key, free) if free else "; it has no parameters"
+            raise InputError(f"unknown key {kind}.{key} of {name}{hint}")
     try:
         return build(**parameters, **given)
     except (TypeError, ValueError) as error:

@@ -8,8 +8,8 @@ import contextlib
 import dataclasses
 import functools
 import json
+import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
-import pyarrow.parquet as pq
 
 from evalsampling.errors import InputError
 from evalsampling.evaluation import Evaluation
@@ -30,15 +29,24 @@ from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import NO_LABEL, History, Round
 from evalsampling.storage import (
     entries,
+    locked,
+    new_directory,
     new_file,
     read_json,
     read_table,
+    remove_drafts,
     write_json,
     write_table,
 )
 
 VERSION = 1
 MARKER = "evaluation.json"
+_MARKER_KEYS = (
+    "version", "spec", "directory", "rows", "edges", "probability", "minimum", "maximum", "pool",
+    "seconds", "runner", "versions",
+)  # fmt: skip
+_PREPARING = ".preparing"
+_IN_USE = ".in-use"
 _RESERVE_GROUP_ROWS = 1024
 
 
@@ -106,16 +114,9 @@ class Workspace:
         Raises:
             InputError: if the workspace is not prepared, or by another version.
         """
+        self.check_prepared()
         path = self.path / MARKER
-        try:
-            content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError as error:
-            raise InputError(
-                f"{self.path}: not a prepared workspace ({MARKER} is missing); "
-                "run `evalsampling prepare` first"
-            ) from error
-        except (OSError, ValueError) as error:
-            raise InputError(f"{path}: cannot be read: {error}") from error
+        content = read_json(path, _MARKER_KEYS)
         if content.get("version") != VERSION:
             raise InputError(f"{path}: version {content.get('version')!r}, expected {VERSION}")
         return content
@@ -135,26 +136,75 @@ class Workspace:
             maximum=self.marker["maximum"],
         )
 
+    def check_prepared(self) -> None:
+        """Check that `prepare` has finished here.
+
+        Raises:
+            InputError: if it has not.
+        """
+        if not self.prepared:
+            raise InputError(
+                f"{self.path}: not a prepared workspace ({MARKER} is missing); "
+                "run `evalsampling prepare` first"
+            )
+
     def commit(self, content: dict[str, Any]) -> None:
         """Write the marker that makes the workspace prepared."""
         write_json(self.path / MARKER, {"version": VERSION, **content})
 
-    def clear_unprepared(self) -> None:
-        """Remove what a `prepare` that did not finish has left.
+    @contextlib.contextmanager
+    def preparing(self) -> Iterator[None]:
+        """Hold the workspace while it is prepared; if that fails it is as it was.
+
+        What a killed `prepare` has left is removed first. It is known by its lock file, so no
+        directory of anything else is ever touched.
 
         Raises:
-            InputError: if there are rounds, which only a prepared workspace can have.
+            InputError: if the directory holds anything else, or somebody is preparing it.
         """
-        if self.prepared:
-            return
-        for name in ("rounds", "labels"):
-            if (self.path / name).exists():
-                raise InputError(f"{self.path}: holds {name}/ but no {MARKER}; nothing is changed")
+        lock = self.path / _PREPARING
+        if self.path.exists() and not lock.exists():
+            held = sorted(os.listdir(self.path))
+            if held:
+                raise InputError(
+                    f"{self.path}: not empty and not a workspace, it holds {held[0]}; "
+                    "choose another directory"
+                )
+        self.path.mkdir(parents=True, exist_ok=True)
+        try:
+            with locked(lock, wait=False):
+                self._clear()
+                try:
+                    yield
+                    lock.unlink()
+                except BaseException:
+                    self._clear()
+                    lock.unlink()
+                    with contextlib.suppress(OSError):
+                        self.path.rmdir()
+                    raise
+        except BlockingIOError as error:
+            raise InputError(f"{self.path}: another prepare is at work there") from error
+
+    def _clear(self) -> None:
         for name in ("reserve", "scored"):
             shutil.rmtree(self.path / name, ignore_errors=True)
-        (self.path / "cells.parquet").unlink(missing_ok=True)
-        if self.path.is_dir() and not any(self.path.iterdir()):
-            self.path.rmdir()
+        for name in ("cells.parquet", MARKER):
+            (self.path / name).unlink(missing_ok=True)
+
+    @contextlib.contextmanager
+    def in_use(self) -> Iterator[None]:
+        """Let one command at a time add rounds and labels; others wait.
+
+        Raises:
+            InputError: if the workspace is not prepared.
+        """
+        self.check_prepared()
+        with locked(self.path / _IN_USE, wait=True):
+            for name in ("rounds", "labels", "estimates"):
+                remove_drafts(self.path / name)
+            self._forget()
+            yield
 
     def write_cells(self, table: CellTable) -> None:
         """Write cells.parquet."""
@@ -212,7 +262,7 @@ class Workspace:
         wanted &= (pc.field(RANK) >= int(rank.min(initial=0))) & (pc.field(RANK) < stride)
         wanted &= key.isin(pa.array(keys))
         columns = [CELL, RANK, ID, *(PAYLOAD_PREFIX + name for name in self.spec.pool.payload)]
-        found = pq.read_table(self.path / "reserve", columns=columns, filters=wanted)
+        found = read_table(self.path / "reserve", columns=columns, filters=wanted)
         there = found[CELL].to_numpy() * stride + found[RANK].to_numpy()
         missing = ~np.isin(keys, there)
         if missing.any():
@@ -228,7 +278,7 @@ class Workspace:
 
     def read_reserve_places(self) -> pa.Table:
         """Return cell, rank, hash and id of all rows of the reserve."""
-        return pq.read_table(self.path / "reserve", columns=[CELL, RANK, HASH, ID])
+        return read_table(self.path / "reserve", columns=[CELL, RANK, HASH, ID])
 
     @property
     def top_ups(self) -> int:
@@ -248,7 +298,7 @@ class Workspace:
         return [self._read_round(directory / f"{number:04d}", number) for number in numbers]
 
     def _read_round(self, directory: Path, number: int) -> RoundFiles:
-        design = read_json(directory / "design.json")
+        design = read_json(directory / "design.json", ["exported", "posterior"])
         exported = design["exported"]
         return RoundFiles(
             number=number,
@@ -266,21 +316,14 @@ class Workspace:
         Raises:
             InputError: if somebody else added a round meanwhile; nothing of theirs is changed.
         """
-        number = len(self.rounds) + 1
-        parent = self.path / "rounds"
-        parent.mkdir(exist_ok=True)
-        draft = Path(tempfile.mkdtemp(prefix=".draft-", dir=parent))
+        path = self.path / "rounds" / f"{len(self.rounds) + 1:04d}"
         try:
-            yield draft
-            try:
-                draft.rename(parent / f"{number:04d}")
-            except OSError as error:
-                raise InputError(
-                    f"{parent / f'{number:04d}'}: another command made this round meanwhile; "
-                    "run this one again"
-                ) from error
-        finally:
-            shutil.rmtree(draft, ignore_errors=True)
+            with new_directory(path) as draft:
+                yield draft
+        except FileExistsError as error:
+            raise InputError(
+                f"{path}: another command made this round meanwhile; run this one again"
+            ) from error
         self._forget()
 
     def close_round(self, number: int, reason: str) -> None:
@@ -297,7 +340,10 @@ class Workspace:
         for path in entries(self.path / "labels"):
             if path.suffix == ".parquet":
                 votes = read_table(path)
-                details = json.loads(votes.schema.metadata[b"evalsampling"])
+                try:
+                    details = json.loads(votes.schema.metadata[b"evalsampling"])
+                except (KeyError, TypeError) as error:
+                    raise InputError(f"{path}: not a delivery that was taken here") from error
                 found.append(Delivery(path.stem, votes, details["order"], details["rejects"]))
         return sorted(found, key=lambda delivery: (delivery.order, delivery.name))
 
@@ -322,7 +368,8 @@ class Workspace:
     @property
     def rejects(self) -> int:
         """Rows of all deliveries that were rejected."""
-        return sum(delivery.rejects for delivery in self.deliveries)
+        # The same content delivered again is judged anew: the last judgement counts.
+        return sum({d.name.partition("-")[0]: d.rejects for d in self.deliveries}.values())
 
     # --- the evaluation
 

@@ -13,9 +13,9 @@ from pathlib import Path
 import apache_beam as beam
 
 from evalsampling.ledger import Ledger, Options
-from evalsampling.storage import write_json
+from evalsampling.storage import replace_json
 from evalsampling.workspace import Workspace
-from pipelines.running import parse_options, run
+from pipelines.running import parse_options, run, run_as_program
 
 
 def estimate(
@@ -31,7 +31,7 @@ def estimate(
         [Path(path) for path in labels], [Path(path) for path in replace], options
     )
     if output is not None:
-        write_json(Path(output), {"result": result, "messages": messages})
+        replace_json(Path(output), {"result": result, "messages": messages})
     return json.dumps(result)
 
 
@@ -59,4 +59,4 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_as_program(main)

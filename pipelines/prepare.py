@@ -21,7 +21,6 @@ from apache_beam import pvalue
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from evalsampling import progress
-from evalsampling.io.parquet import list_pool
 from evalsampling.pool import required_columns
 from evalsampling.preparation import PoolFiles, Preparation
 from evalsampling.spec import EvaluationSpec
@@ -37,7 +36,7 @@ from evalsampling.transforms import (
     SummarizePool,
 )
 from evalsampling.workspace import Workspace
-from pipelines.running import parse_options, run, runner_name
+from pipelines.running import parse_options, run, run_as_program, runner_name
 
 
 def build(root: beam.Pipeline, preparation: Preparation, check_ids: bool = False) -> None:
@@ -121,13 +120,9 @@ def prepare(
     if not wait:
         run(pipeline, wait=False)
         return None
-    rows = sum(file.rows for file in list_pool(spec.pool.path, None))
-    try:
-        with progress.watch("prepare", "rows", 2 * rows):
-            run(pipeline)
-    except BaseException:
-        preparation.workspace.clear_unprepared()
-        raise
+    rows = sum(file.rows for file in preparation.list_files())
+    with preparation.workspace.preparing(), progress.watch("prepare", "rows", 2 * rows):
+        run(pipeline)
     return preparation.result()
 
 
@@ -182,4 +177,4 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_as_program(main)

@@ -3,13 +3,16 @@
 import contextlib
 import logging
 import re
-from collections.abc import Iterator, Sequence
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Sequence
 
 import apache_beam as beam
 from apache_beam.options.pipeline_options import (
     PipelineOptions,
     StandardOptions,
 )
+from apache_beam.runners import create_runner
 from apache_beam.runners.runner import PipelineResult
 
 from evalsampling.errors import InputError, UsageError
@@ -17,10 +20,14 @@ from evalsampling.errors import InputError, UsageError
 IN_PROCESS = "FnApiRunner"
 """Python's own runner, by name: 'DirectRunner' may silently become another engine."""
 
-_INPUT_ERROR = re.compile(
-    rf"{InputError.__module__}\.{InputError.__name__}: (?P<message>.*?)(?: \[while running .*)?$",
-    re.MULTILINE,
+_OS_ERRORS = [
+    "OSError", "FileNotFoundError", "NotADirectoryError", "PermissionError", "FileExistsError",
+]  # fmt: skip
+_USER_ERRORS = (InputError.__module__ + "." + InputError.__name__, *_OS_ERRORS)
+_USER_ERROR = re.compile(
+    rf"^({'|'.join(map(re.escape, _USER_ERRORS))}): (.*?)(?: \[while running .*)?$", re.MULTILINE
 )
+"""An error that a user can mend, as the last line of a traceback in a runner's own error."""
 
 
 def parse_options(argv: Sequence[str]) -> PipelineOptions:
@@ -35,6 +42,10 @@ def parse_options(argv: Sequence[str]) -> PipelineOptions:
     if unknown:
         raise UsageError(f"unknown option --{unknown[0]}")
     if given["runner"] is not None:
+        try:
+            create_runner(given["runner"])
+        except (ValueError, AttributeError, ImportError) as error:
+            raise UsageError(f"--runner={given['runner']}: {error}") from error
         return PipelineOptions([*argv])
     defaults = [f"--runner={IN_PROCESS}", "--direct_num_workers=2"]
     return PipelineOptions([*defaults, "--direct_running_mode=in_memory", *argv])
@@ -61,11 +72,22 @@ def run(pipeline: beam.Pipeline, wait: bool = True) -> PipelineResult:
             if wait:
                 result.wait_until_finish()
     except Exception as error:
-        found = _INPUT_ERROR.findall(str(error))
+        text = "".join(traceback.format_exception_only(error))
+        found = _USER_ERROR.findall(text)
         if found:
-            raise InputError(found[-1]) from error
+            kind, message = found[-1]
+            told = message if kind.endswith(InputError.__name__) else f"{kind}: {message}"
+            raise InputError(told) from error
         raise
     return result
+
+
+def run_as_program(main: Callable[[], None]) -> None:
+    """Run a pipeline's ``main``; what a user can mend is one line on stderr and exit code 1."""
+    try:
+        main()
+    except InputError as error:
+        sys.exit(f"{sys.argv[0]}: {error}")
 
 
 @contextlib.contextmanager

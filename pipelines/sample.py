@@ -14,16 +14,16 @@ from pathlib import Path
 import apache_beam as beam
 
 from evalsampling.ledger import Ledger
-from evalsampling.storage import write_json
+from evalsampling.storage import replace_json
 from evalsampling.workspace import Workspace
-from pipelines.running import parse_options, run
+from pipelines.running import parse_options, run, run_as_program
 
 
 def sample(workspace: str, size: int | None, next_round: bool, output: str | None) -> str:
     """Draw a round and write the object `sample --json` prints to ``output``."""
     result = Ledger(Workspace(workspace)).sample(size, next_round)
     if output is not None:
-        write_json(Path(output), {"result": result})
+        replace_json(Path(output), {"result": result})
     return json.dumps(result)
 
 
@@ -46,4 +46,4 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_as_program(main)

@@ -6,7 +6,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -85,6 +84,7 @@ def assert_clean_failure(job: Job, words: list[str], *options: str) -> None:
     assert len(lines) == 1, result.err
     for word in ("evalsampling prepare:", *words):
         assert word in lines[0]
+    assert "while running" not in lines[0]
     assert not job.workspace.exists()
 
 
@@ -210,10 +210,68 @@ def test_killed_prepare_starts_over(job: Any) -> None:
     assert one.batch(1) == other.batch(1)
 
 
-def test_the_workspace_of_somebody_else_is_not_removed(job: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["rounds/0001", "scored/mine", "notes.txt"])
+def test_a_directory_of_somebody_else_is_not_touched(job: Any, name: str) -> None:
     one = job()
-    (one.workspace / "rounds").mkdir(parents=True)
+    theirs = one.workspace / name
+    theirs.parent.mkdir(parents=True)
+    theirs.write_text("precious")
     result = one.prepare()
     assert result.status == 1
-    assert "rounds" in result.err
-    assert (one.workspace / "rounds").is_dir()
+    assert "not empty and not a workspace" in result.err
+    assert theirs.read_text() == "precious"
+
+
+def test_a_failed_prepare_leaves_an_empty_directory_of_mine(job: Any) -> None:
+    one = job(replaced("score", 3, None))
+    one.workspace.mkdir()
+    assert one.prepare().status == 1
+    assert not one.workspace.exists() or not list(one.workspace.iterdir())
+
+
+def test_two_prepares_at_once(job: Any) -> None:
+    """One finishes, the other is told; nothing of the first is lost."""
+    one = job(files=4, group_rows=50, pool={"scorer": "slow_scorer:score"})
+    (one.directory / "slow_scorer.py").write_text(
+        "import os, time\n"
+        "def score(batch):\n"
+        "    time.sleep(float(os.environ.get('NAP', '0')))\n"
+        "    return batch\n"
+    )
+    command = [sys.executable, "-m", "evalsampling", "prepare", str(one.spec)]
+    process = subprocess.Popen(command, env={**os.environ, "NAP": "0.1"}, stderr=subprocess.PIPE)
+    while not (one.workspace / "scored").exists():
+        assert process.poll() is None, process.communicate()[1]
+        time.sleep(0.05)
+    second = one.prepare()
+    assert second.status == 1
+    assert "another prepare is at work" in second.err
+    assert process.wait() == 0
+    process.communicate()
+    assert one.prepare().status == 0
+    assert one.sample().status == 0
+
+
+def test_column_that_is_there_twice(job: Any) -> None:
+    one = job()
+    path = one.directory / "pool" / "part-0.parquet"
+    table = pq.read_table(path)
+    pq.write_table(table.append_column("score", table["score"]), path)
+    assert_clean_failure(one, ["part-0.parquet", "'score' is there twice"])
+
+
+def test_workspace_that_cannot_be_made(job: Any) -> None:
+    one = job()
+    one.workspace.write_text("a file")
+    result = one.prepare()
+    assert result.status == 1
+    assert len(result.err.splitlines()) == 1
+    assert one.workspace.read_text() == "a file"
+
+
+def test_remote_paths_are_refused(job: Any) -> None:
+    one = job()
+    one.spec.write_text(one.spec.read_text().replace("workspace: workspace", "workspace: gs://b/w"))
+    result = one.prepare()
+    assert result.status == 1
+    assert "workspace: must be a path of this machine, got 'gs://b/w'" in result.err

@@ -39,6 +39,41 @@ def test_unknown_beam_option_exits_with_2(job: Any) -> None:
     assert "number_of_wrokers" in result.err
 
 
+def test_unknown_runner_exits_with_2_even_when_prepared(job: Any) -> None:
+    one = job()
+    one.prepare()
+    result = one.prepare("--runner=Nope")
+    assert result.status == 2
+    assert "--runner=Nope" in result.err
+
+
+def test_pipelines_as_programs_tell_errors_in_one_line(tmp_path: Any) -> None:
+    command = [sys.executable, "-m", "pipelines.prepare", f"--spec={tmp_path}/absent.yaml"]
+    done = subprocess.run(command, capture_output=True, check=False, text=True)
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1
+    assert "absent.yaml: cannot be read" in done.stderr
+
+
+def test_output_of_a_pipeline_is_replaced(job: Any) -> None:
+    one: Job = job()
+    one.prepare()
+    output = one.directory / "out.json"
+    from pipelines import sample
+
+    for options, number in [([], 1), (["--next"], 2)]:
+        sample.main([f"--workspace={one.workspace}", f"--output={output}", *options])
+        assert json.loads(output.read_text())["result"]["round"] == number
+
+
+def test_reader_that_has_gone(job: Any) -> None:
+    one: Job = job()
+    one.prepare()
+    command = f"{sys.executable} -m evalsampling status {one.workspace} | true"
+    done = subprocess.run(command, shell=True, capture_output=True, check=False, text=True)
+    assert "Traceback" not in done.stderr
+
+
 def test_missing_files_exit_with_1(tmp_path: Any) -> None:
     for command in ("prepare", "sample", "estimate", "status"):
         result = call(command, tmp_path / "absent")
@@ -115,6 +150,8 @@ def test_simulate_with_a_wrong_truth(job: Any) -> None:
         ({"id": list(one.pool.truth), "label": [3] * 2000}, "'3' is no class"),
         ({"id": [1] * 2000, "label": [0] * 2000}, "an id is there twice"),
         ({"id": list(one.pool.truth), "truth": [0] * 2000}, "column 'label' is missing"),
+        ({"id": [], "label": []}, "no labels"),
+        ({"id": list(one.pool.truth), "label": [0.5] * 2000}, "whole numbers or text"),
     ]:
         pq.write_table(pa.table(labels), truth)
         result = call("simulate", one.spec, "--truth", truth, "--repeats", 1)

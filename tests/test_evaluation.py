@@ -105,3 +105,20 @@ def test_bad_labels_change_nothing() -> None:
     with pytest.raises(InputError, match="is not one of"):
         evaluation.label(ids[:2], np.array([1, 2]))
     assert len(evaluation.history.labelled) == 0
+
+
+@pytest.mark.parametrize("size", [0, -1, 1.5, True])
+def test_size_of_a_round(size: Any) -> None:
+    evaluation = Evaluation.from_arrays(**arrays())
+    with pytest.raises(InputError, match="whole number of at least 1"):
+        evaluation.sample(size)
+    assert not evaluation.history.rounds
+
+
+def test_two_labels_for_one_id() -> None:
+    evaluation = Evaluation.from_arrays(**arrays())
+    ids = evaluation.sample(10)
+    with pytest.raises(InputError, match="has two labels"):
+        evaluation.label(ids[[0, 0]], np.array([0, 1]))
+    with pytest.raises(InputError, match="1 labels for 2 ids"):
+        evaluation.label(ids[:2], np.array([0]))

@@ -14,6 +14,7 @@ STATISTICS = {"errors", "stats", "measures", "samplers"}
 IN_MEMORY = STATISTICS | {"spec", "pool", "reserve", "memory", "evaluation"}
 MAY_IMPORT = {
     "errors": set(),
+    "version": set(),
     "progress": set(),
     "stats": set(),
     "measures": {"stats"},
@@ -27,7 +28,7 @@ MAY_IMPORT = {
     "labels": {"errors"},
     "storage": {"errors"},
     "workspace": IN_MEMORY | {"storage"},
-    "ledger": IN_MEMORY | {"storage", "workspace", "labels"},
+    "ledger": IN_MEMORY | {"storage", "workspace", "labels", "version"},
     "preparation": IN_MEMORY | {"storage", "workspace", "io"},
     "topup": IN_MEMORY | {"storage", "workspace", "io", "preparation"},
     "simulation": IN_MEMORY | {"io"},

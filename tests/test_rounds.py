@@ -2,8 +2,11 @@
 
 import csv
 import json
+import os
 import random
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +32,7 @@ def files_below(directory: Path) -> dict[str, bytes]:
     return {
         str(path.relative_to(directory)): path.read_bytes()
         for path in directory.rglob("*")
-        if path.is_file()
+        if path.is_file() and path.name != ".in-use"
     }
 
 
@@ -173,6 +176,14 @@ def test_rows_that_cannot_add_to_the_measure_are_left_alone(job: Any) -> None:
         one.estimate("--labels", one.deliver(one.answers(number)))
     assert sampled["reason"] == "exhausted"
     assert call("status", one.workspace, "--json").json["labels"] == predicted
+    result = one.estimate().json
+    assert result["done"]
+    (precision,) = result["measures"]
+    hits = one.pool.table.filter(one.pool.table["prediction"].to_numpy() == 1)["id"].to_pylist()
+    truth = [one.pool.truth[id] for id in hits]
+    assert precision["value"] == pytest.approx(np.mean(truth), abs=1e-12)
+    assert precision["method"] == "census"
+    assert precision["low"] == precision["high"] == precision["value"]
 
 
 def test_fixed_draws_may_meet_no_new_row(job: Any) -> None:
@@ -352,7 +363,28 @@ def test_correction_may_be_taken_back(drawn: Job) -> None:
     back = drawn.deliver([(task, "1")], "back.csv")
     for path, same in [(there, False), (there, False), (back, True), (there, False), (back, True)]:
         assert (drawn.estimate("--replace", path).json["measures"] == before) is same
-    assert len(list((drawn.workspace / "labels").glob("*-replace-*.parquet"))) == 4
+    assert len(list((drawn.workspace / "labels").glob("*.parquet"))) == 5
+
+
+def test_master_file_delivered_again_brings_the_labels_of_the_new_round(drawn: Job) -> None:
+    """Labels of the whole pool in one file: rejected rows of round 1 count in round 2."""
+    rows = [(str(id), str(label)) for id, label in drawn.pool.truth.items()]
+    master = drawn.deliver(rows, "master.csv", "id,label")
+    first = drawn.estimate("--labels", master).json
+    assert (first["labels"], first["rejects"]) == (20, 1980)
+    drawn.sample()
+    second = drawn.estimate("--labels", master).json
+    assert (second["labels"], second["open"], second["rejects"]) == (40, 0, 1960)
+    assert "taken before" in drawn.estimate("--labels", master).err
+
+
+def test_strict_also_holds_for_a_delivery_taken_before(drawn: Job) -> None:
+    bad = drawn.deliver([("t_nobody", "1")], "bad.csv")
+    assert drawn.estimate("--labels", bad).status == 0
+    good = drawn.deliver(drawn.answers(1), "good.csv")
+    result = drawn.estimate("--labels", good, bad, "--strict")
+    assert result.status == 1
+    assert drawn.estimate().json["labels"] == 0
 
 
 def test_strict_sees_contradictions_between_files_of_one_call(drawn: Job) -> None:
@@ -375,6 +407,9 @@ def test_strict_sees_contradictions_between_files_of_one_call(drawn: Job) -> Non
         ("a.csv", b"task,label,label\nx,1,0\n", ["'label' is there twice"]),
         ("a.jsonl", b'{"task": "x", "label": 1}\n{oops\n', ["line 2", "not JSON"]),
         ("a.parquet", b"PAR1", ["cannot be read"]),
+        ("a.csv", b"task;label\nx;1\n", ["commas, not by semicolons"]),
+        ("a.csv", "task,label\nx,1\n".encode("utf-16"), ["not UTF-8"]),
+        ("a.csv", b"Task,Label\nx,1\n", ["compared exactly"]),
         ("a.xlsx", b"", [".csv", ".jsonl", ".parquet"]),
     ],
 )
@@ -501,6 +536,56 @@ def test_two_commands_drawing_the_same_round(drawn: Job, monkeypatch: Any) -> No
     assert files_below(drawn.round_directory(2)) == files_below(theirs)
     monkeypatch.undo()
     assert drawn.sample().json["round"] == 2
+
+
+def test_sampling_at_once_gives_one_round(drawn: Job) -> None:
+    drawn.estimate("--labels", drawn.deliver(drawn.answers(1)))
+    command = [sys.executable, "-m", "evalsampling", "sample", str(drawn.workspace), "--json"]
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(3)]
+    printed = [process.communicate()[0] for process in running]
+    assert [process.returncode for process in running] == [0, 0, 0]
+    assert {json.loads(text)["round"] for text in printed} == {2}
+    assert len(list((drawn.workspace / "rounds").iterdir())) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("evaluation.json", "[]", ["evaluation.json", "damaged"]),
+        ("evaluation.json", '{"version": 1}', ["evaluation.json", "damaged", "'spec'"]),
+        ("rounds/0001/design.json", "{}", ["design.json", "damaged", "'exported'"]),
+        ("rounds/0001/draws.parquet", "PAR1", ["draws.parquet", "cannot be read"]),
+        ("cells.parquet", "PAR1", ["cells.parquet", "cannot be read"]),
+        ("estimates", "", ["estimates"]),
+    ],
+)
+def test_damaged_workspace(drawn: Job, name: str, content: str, words: list[str]) -> None:
+    (drawn.workspace / name).write_text(content)
+    result = drawn.estimate()
+    assert result.status == 1
+    assert len(result.err.splitlines()) == 1, result.err
+    assert all(word in result.err for word in words)
+
+
+def test_reserve_that_is_gone(drawn: Job) -> None:
+    shutil.rmtree(drawn.workspace / "reserve")
+    result = drawn.sample("--next")
+    assert result.status == 1
+    assert "reserve: cannot be read" in result.err
+
+
+def test_drafts_of_killed_commands_are_removed(drawn: Job) -> None:
+    (drawn.workspace / "rounds" / ".draft-x").mkdir()
+    (drawn.workspace / "labels").mkdir()
+    (drawn.workspace / "labels" / ".draft-y").write_text("")
+    drawn.estimate()
+    assert not list(drawn.workspace.rglob(".draft-*"))
+
+
+def test_others_may_read_the_batch(drawn: Job) -> None:
+    umask = os.umask(0)
+    os.umask(umask)
+    assert drawn.round_directory(1).stat().st_mode & 0o777 == 0o777 & ~umask
 
 
 # --- reserve

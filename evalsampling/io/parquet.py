@@ -78,6 +78,8 @@ def list_pool(pattern: str, columns: Sequence[str] | None) -> list[PoolFile]:
                 if name not in schema.names:
                     known = ", ".join(schema.names)
                     raise InputError(f"{path}: column {name!r} is missing; there are: {known}")
+                if schema.names.count(name) > 1:
+                    raise InputError(f"{path}: column {name!r} is there twice")
                 first = first or schema
                 here, there = (_stored_type(s.field(name).type) for s in (schema, first))
                 if here != there:

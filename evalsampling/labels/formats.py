@@ -79,7 +79,9 @@ def read_votes(path: Path) -> list[Vote]:
         raise InputError(f"{path}: labels come as {', '.join(_READERS)}")
     try:
         return list(reader(path))
-    except (OSError, UnicodeDecodeError, csv.Error, pa.ArrowException) as error:
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: cannot be read: not UTF-8, save it as UTF-8 text") from error
+    except (OSError, csv.Error, pa.ArrowException) as error:
         raise InputError(f"{path}: cannot be read: {' '.join(str(error).split())}") from error
 
 
@@ -107,7 +109,7 @@ def _read_jsonl(path: Path) -> Iterator[Vote]:
                 continue
             try:
                 row = json.loads(text)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise InputError(f"{path}: line {line}: not JSON: {error}") from error
             if not isinstance(row, dict):
                 raise InputError(f"{path}: line {line}: not a JSON object")
@@ -134,10 +136,15 @@ _COLUMNS = ("task", "id", "label", "annotator", "time", "skipped")
 
 
 def _check_columns(path: Path, columns: list[str]) -> None:
+    there = ", ".join(map(repr, columns))
+    if len(columns) == 1 and any(mark in columns[0] for mark in ";\t"):
+        there += " (fields are told apart by commas, not by semicolons or tabs)"
+    elif {name.strip().lower() for name in columns} > {"label"} and "label" not in columns:
+        there += " (names are compared exactly)"
     if "task" not in columns and "id" not in columns:
-        raise InputError(f"{path}: column 'task' (or 'id') is missing; there are: {columns}")
+        raise InputError(f"{path}: column 'task' (or 'id') is missing; there are: {there}")
     if "label" not in columns:
-        raise InputError(f"{path}: column 'label' is missing; there are: {columns}")
+        raise InputError(f"{path}: column 'label' is missing; there are: {there}")
     for name in _COLUMNS:
         if columns.count(name) > 1:
             raise InputError(f"{path}: column {name!r} is there twice")

@@ -53,13 +53,14 @@ def check_votes(
     Returns:
         The votes that count, each with the index of its row, and the rejects by line.
     """
+    stripped = {known.lstrip("0"): known for known in register.row_of_id if known[:1] == "0"}
     rejects: list[Reject] = []
     found: list[tuple[int, Vote]] = []
     for vote in votes:
         if vote.problem is not None:
             rejects.append(Reject(vote.line, vote.problem))
             continue
-        row, reason = _find(vote, register)
+        row, reason = _find(vote, register, stripped)
         if row is None:
             rejects.append(Reject(vote.line, reason))
         elif vote.skipped:
@@ -91,7 +92,7 @@ def check_votes(
     return taken, sorted(rejects, key=lambda reject: reject.line)
 
 
-def _find(vote: Vote, register: Register) -> tuple[int | None, str]:
+def _find(vote: Vote, register: Register, stripped: Mapping[str, str]) -> tuple[int | None, str]:
     """Return the row a vote is about, or why there is none."""
     if vote.task is not None:
         return register.row_of_task.get(vote.task), f"unknown task {vote.task!r}"
@@ -101,10 +102,8 @@ def _find(vote: Vote, register: Register) -> tuple[int | None, str]:
     if row is not None:
         return row, ""
     reason = f"unknown id {vote.id!r}"
-    for known in register.row_of_id:
-        if known != vote.id and known.lstrip("0") == vote.id:
-            reason += f": ids are compared as text, did {known!r} lose its leading zeros?"
-            break
+    if vote.id in stripped:
+        reason += f": ids are compared as text, did {stripped[vote.id]!r} lose its leading zeros?"
     return None, reason
 
 

@@ -9,9 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from evalsampling.measures.base import IntArray, Measure
+from evalsampling.samplers.variance import adds_to
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import DRAWS_PER_NEW_ROW, Proposal, StopRule, draw_rows
-from evalsampling.stats.estimation import Estimate, estimate_measure, unsupported, weighted_risk
+from evalsampling.stats.estimation import (
+    Estimate,
+    census,
+    estimate_measure,
+    unsupported,
+    weighted_risk,
+)
 from evalsampling.stats.history import History
 from evalsampling.stats.nonresponse import respond
 
@@ -110,7 +117,8 @@ class ReplacementSampler(abc.ABC):
     ) -> History:
         """Draw one round: see `Sampler.design`. A fixed number of draws replaces ``new_rows``."""
         draws = self.draws or DRAWS_PER_NEW_ROW * new_rows
-        most = self.draws or new_rows
+        unseen = int(np.sum((table.count - history.drawn_by_cell(len(table)))[self.reach(table)]))
+        most = self.draws or min(new_rows, unseen or new_rows)
         stop = StopRule(most if budget is None else min(most, budget), draws)
         return draw_rows(self.proposal(table, history), table.count, history, stop, rng)
 
@@ -136,6 +144,15 @@ class ReplacementSampler(abc.ABC):
                     unsupported(measure.name, measure.bounds, confidence, self.measure.name)
                 )
                 continue
+            if _is_census(table, history, measure):
+                seen = measure.loss(
+                    table.signature[history.cell[labelled]], history.label[labelled]
+                )
+                value = measure.value(seen.sum(axis=0) / table.rows)
+                estimates.append(
+                    census(measure.name, measure.bounds, value, confidence, measure.evidence_name)
+                )
+                continue
             losses = measure.loss(table.signature[history.cell[row]], history.label[row])
             risk = weighted_risk(weights, losses)
             evidence = measure.evidence(
@@ -154,6 +171,13 @@ class ReplacementSampler(abc.ABC):
                 )
             )
         return estimates
+
+
+def _is_census(table: CellTable, history: History, measure: Measure) -> bool:
+    """Whether every row that can add to the risk of the measure has a label."""
+    cells = np.any(adds_to(measure, table), axis=1)
+    labelled = np.bincount(history.cell[history.labelled], minlength=len(table))
+    return bool(np.all(labelled[cells] == table.count[cells]))
 
 
 def no_atoms() -> IntArray:

@@ -25,11 +25,13 @@ class WeightedRisk:
         mean: R^, shape (d,).
         covariance: of R^, shape (d, d).
         draws: N.
+        answered: draws whose row has a label, the others having weight 0.
     """
 
     mean: FloatArray
     covariance: FloatArray
     draws: int
+    answered: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,7 +71,7 @@ def weighted_risk(weights: FloatArray, losses: FloatArray) -> WeightedRisk:
     mean = terms.mean(axis=0) if draws else np.zeros(losses.shape[1])
     centred = terms - mean
     covariance = centred.T @ centred / (max(draws - 1, 1) * max(draws, 1))
-    return WeightedRisk(mean, covariance, draws)
+    return WeightedRisk(mean, covariance, draws, int(np.count_nonzero(weights)))
 
 
 def estimate_measure(
@@ -109,24 +111,49 @@ def estimate_measure(
     standard_error = float(np.sqrt(max((jacobian @ risk.covariance @ jacobian.T).item(), 0.0)))
     if standard_error <= _ROUNDING * float((np.abs(jacobian) @ np.abs(risk.mean)).item()):
         standard_error = 0.0
+    warnings = []
+    if not bounds[0] <= value <= bounds[1]:
+        warnings.append(
+            f"{name}: the weighted estimate {value:.4g} lies outside its range and was cut; "
+            "more labels will mend that"
+        )
+        value = min(max(value, bounds[0]), bounds[1])
     plain = wald(value, standard_error, confidence, bounds)
     if standard_error == 0:
-        warning = (
+        default = whole_range(bounds, "zero variance")
+        warnings.append(
             f"{name}: no labelled row contradicts this value, so its variance is estimated to be "
-            "zero; "
-            "the interval is the whole range of the measure"
+            "zero; the interval is the whole range of the measure"
         )
-        intervals = (whole_range(bounds, "zero variance"), plain)
-        return Estimate(name, value, standard_error, confidence, intervals, None, (warning,))
-    if evidence < FEWEST_EVIDENCE:
-        warning = (
+    elif evidence < FEWEST_EVIDENCE:
+        default = whole_range(bounds, f"few {evidence_name}")
+        warnings.append(
             f"{name}: only {evidence} {evidence_name} seen, fewer than {FEWEST_EVIDENCE}; "
             "the interval is the whole range of the measure"
         )
-        intervals = (whole_range(bounds, f"few {evidence_name}"), plain)
-        return Estimate(name, value, standard_error, confidence, intervals, None, (warning,))
-    intervals = (korn_graubard(value, standard_error, risk.draws, confidence), plain)
-    return Estimate(name, value, standard_error, confidence, intervals)
+    else:
+        default = korn_graubard(value, standard_error, risk.answered, confidence)
+    intervals = (default, plain)
+    return Estimate(name, value, standard_error, confidence, intervals, None, tuple(warnings))
+
+
+def census(
+    name: str, bounds: tuple[float, float], value: float, confidence: float, evidence_name: str
+) -> Estimate:
+    """Return the exact value of a measure all of whose rows have labels.
+
+    Args:
+        name: of the measure.
+        bounds: of the measure.
+        value: g at the risk of the whole pool, NaN if undefined.
+        confidence: in (0, 1).
+        evidence_name: what the measure needs, in words.
+    """
+    if not np.isfinite(value):
+        reason = f"{name} is undefined (0/0): the pool has no {evidence_name}"
+        return Estimate(name, None, None, confidence, (whole_range(bounds, "undefined"),), reason)
+    exact = Interval(value, value, "design-based", "census")
+    return Estimate(name, value, 0.0, confidence, (exact,))
 
 
 def unsupported(

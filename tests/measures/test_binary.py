@@ -145,5 +145,5 @@ def test_evidence(measure: Measure, evidence: list[bool], words: str) -> None:
 
 @pytest.mark.parametrize("beta", [0, -1, math.inf, math.nan])
 def test_weight_must_be_a_positive_number(beta: float) -> None:
-    with pytest.raises(ValueError, match="between 0.001 and 1000"):
+    with pytest.raises(ValueError, match=r"between 0\.001 and 1000"):
         FBeta(beta=beta)

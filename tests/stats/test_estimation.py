@@ -53,7 +53,7 @@ def estimate(
     bounds: tuple[float, float] = (0.0, 1.0),
 ) -> Estimate:
     risk = WeightedRisk(
-        np.array([0.5, 1.0]), np.array(covariance or [[0.01, 0.002], [0.002, 0.04]]), draws
+        np.array([0.5, 1.0]), np.array(covariance or [[0.01, 0.002], [0.002, 0.04]]), draws, draws
     )
     return estimate_measure(
         name="f1",
