@@ -1,6 +1,7 @@
 """The rows of a pool: checked columns of an Arrow batch, their cells, their permanent order."""
 
 import dataclasses
+import functools
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellSums, cell_codes
 from evalsampling.stats.hashing import UInt64Array, hash_integers, hash_strings
 from evalsampling.stats.histogram import ScoreHistogram
-from evalsampling.stats.strata import BINS_PER_LEAF, assign_leaves, csf_edges
+from evalsampling.stats.strata import BINS_PER_LEAF, LeafTable, csf_edges
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -169,6 +170,11 @@ class Strata:
             rule = "column"
         return cls(edges, rule, histogram.minimum, histogram.maximum)
 
+    @functools.cached_property
+    def leaf_table(self) -> LeafTable:
+        """Finds the leaf of a score."""
+        return LeafTable(self.edges)
+
     @property
     def leaves(self) -> int:
         """Number of leaves."""
@@ -219,7 +225,7 @@ def assign_cells(batch: PoolBatch, spec: EvaluationSpec, strata: Strata) -> Cell
     ids = batch.ids(spec.pool.id)
     scores = read_scores(batch, spec)
     predictions = read_predictions(batch, spec, scores)
-    cell = cell_codes(strata.shape(spec), assign_leaves(strata.edges, scores), predictions)
+    cell = cell_codes(strata.shape(spec), strata.leaf_table.find(scores), predictions)
     return CellBatch(batch, ids, cell, _probabilities(batch, spec, strata, scores))
 
 

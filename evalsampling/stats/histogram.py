@@ -59,13 +59,10 @@ class ScoreHistogram:
         """
         if not len(scores) or limit < 2:
             return cls.zero(limit)
-        scores = scores.astype(np.float64, copy=False)
         minimum, maximum = float(scores.min()), float(scores.max())
-        exponent = _exponent(minimum, maximum, limit)
+        exponent = dyadic_exponent(minimum, maximum, limit)
         first = _bin(minimum, exponent)
-        bins = np.floor(np.ldexp(scores, -exponent)).astype(np.int64)
-        if minimum < 0:
-            bins[(scores < 0) & (bins == 0)] = -1  # scores so close to 0 that they underflow
+        bins = dyadic_bins(scores.astype(np.float64, copy=False), exponent)
         return cls(limit, minimum, maximum, exponent, first, np.bincount(bins - first))
 
     def __add__(self, other: "ScoreHistogram") -> "ScoreHistogram":
@@ -78,7 +75,7 @@ class ScoreHistogram:
             return other
         minimum = min(self.minimum, other.minimum)
         maximum = max(self.maximum, other.maximum)
-        exponent = _exponent(minimum, maximum, self.limit)
+        exponent = dyadic_exponent(minimum, maximum, self.limit)
         first = _bin(minimum, exponent)
         counts = np.zeros(_bin(maximum, exponent) - first + 1, dtype=np.int64)
         for part in (self, other):
@@ -108,8 +105,30 @@ class ScoreHistogram:
         return cls(**state | {"counts": np.array(state["counts"], dtype=np.int64)})
 
 
-def _exponent(minimum: float, maximum: float, limit: int) -> int:
-    """Smallest exponent with at most ``limit`` bins over [minimum, maximum], below 2^52."""
+def dyadic_bins(scores: npt.NDArray[np.float64], exponent: int) -> npt.NDArray[np.int64]:
+    """Return the bin of width 2^exponent of each score: floor(score / 2^exponent), exactly.
+
+    Args:
+        scores: shape (n,), with quotients below 2^53.
+        exponent: e.
+    """
+    bins = np.floor(np.ldexp(scores, -exponent)).astype(np.int64)
+    below_zero = bins == 0
+    below_zero &= scores < 0  # so close to 0 that the quotient underflows
+    bins[below_zero] = -1
+    return bins
+
+
+def dyadic_exponent(minimum: float, maximum: float, limit: int) -> int:
+    """Return the smallest exponent with at most ``limit`` bins over [minimum, maximum].
+
+    Quotients score / 2^exponent stay below 2^52, so that bin numbers are exact.
+
+    Args:
+        minimum: least score.
+        maximum: greatest score.
+        limit: at least 2.
+    """
     magnitude = math.frexp(max(abs(minimum), abs(maximum)))[1]
     exponent = max(_FINEST, magnitude - 52)
     spread = maximum - minimum

@@ -51,7 +51,7 @@ def test_csf_follows_the_rule_and_leaves_no_leaf_empty(name: str, leaves: int) -
     assert edges.tolist() == slow_csf(histogram.lower_ends, histogram.counts, leaves)
     assert len(edges) < leaves
     assert np.all(np.diff(edges) > 0)
-    rows = np.bincount(strata.assign_leaves(edges, scores), minlength=len(edges) + 1)
+    rows = np.bincount(strata.LeafTable(edges).find(scores), minlength=len(edges) + 1)
     assert np.all(rows > 0)
 
 
@@ -95,7 +95,7 @@ def test_leaf_is_the_number_of_edges_at_or_below_the_score() -> None:
     scores = np.array([-9, -1, np.nextafter(-1, -2), -0.0, 0.0, 0.1, np.nextafter(0.1, 0), 2, 99])
     expected = [sum(edge <= score for edge in edges.tolist()) for score in scores.tolist()]
     assert expected == [0, 1, 0, 2, 2, 3, 2, 4, 4]
-    assert strata.assign_leaves(edges, scores).tolist() == expected
+    assert strata.LeafTable(edges).find(scores).tolist() == expected
 
 
 def test_float32_scores_are_compared_at_their_float64_values() -> None:
@@ -104,9 +104,50 @@ def test_float32_scores_are_compared_at_their_float64_values() -> None:
     scores = np.array([0.1, 0.7], dtype=np.float32)
     assert float(scores[0]) > 0.1
     assert float(scores[1]) < 0.7
-    assert strata.assign_leaves(edges, scores).tolist() == [1, 1]
-    assert strata.assign_leaves(edges, scores.astype(np.float64)).tolist() == [1, 1]
+    assert strata.LeafTable(edges).find(scores).tolist() == [1, 1]
+    assert strata.LeafTable(edges).find(scores.astype(np.float64)).tolist() == [1, 1]
 
 
 def test_one_leaf_without_edges() -> None:
-    assert strata.assign_leaves(np.zeros(0), np.array([-5.0, 5.0])).tolist() == [0, 0]
+    assert strata.LeafTable(np.zeros(0)).find(np.array([-5.0, 5.0])).tolist() == [0, 0]
+
+
+def searched(edges: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    return np.searchsorted(edges, scores.astype(np.float64), side="right")
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-5, 1.0, 1e6, 1e300])
+@pytest.mark.parametrize("seed", range(5))
+def test_table_finds_what_a_search_finds(scale: float, seed: int) -> None:
+    """Any edges: scores on, just above and just below them, far outside, zero, subnormal."""
+    rng = np.random.default_rng(seed)
+    edges = np.unique(rng.normal(size=rng.integers(1, 300)) * scale)
+    scores = np.concatenate(
+        [
+            rng.normal(size=2000) * 2 * scale,
+            edges,
+            np.nextafter(edges, np.inf),
+            np.nextafter(edges, -np.inf),
+            [0.0, -0.0, 1e307, -1e307, 1e-320, -1e-320],
+        ]
+    )
+    np.testing.assert_array_equal(strata.LeafTable(edges).find(scores), searched(edges, scores))
+    with np.errstate(over="ignore"):
+        narrow = scores.astype(np.float32)
+    narrow = narrow[np.isfinite(narrow)]
+    np.testing.assert_array_equal(strata.LeafTable(edges).find(narrow), searched(edges, narrow))
+
+
+@pytest.mark.parametrize("edges", [[0.0], [-1e-320], [1e-300, 1e300], [-1.0, 0.0, 1.0]])
+def test_table_of_extreme_edges(edges: list[float]) -> None:
+    scores = np.array([-1e300, -1.0, -1e-300, -1e-320, 0.0, 1e-320, 1e-300, 0.5, 1.0, 1e299, 1e301])
+    bounds = np.array(edges)
+    np.testing.assert_array_equal(strata.LeafTable(bounds).find(scores), searched(bounds, scores))
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_table_of_edges_cut_from_a_histogram(kind: type) -> None:
+    scores = np.random.default_rng(1).normal(size=20000).astype(kind)
+    histogram = ScoreHistogram.from_scores(scores, strata.BINS_PER_LEAF * 256)
+    edges = strata.csf_edges(histogram.lower_ends, histogram.counts, 256)
+    np.testing.assert_array_equal(strata.LeafTable(edges).find(scores), searched(edges, scores))
