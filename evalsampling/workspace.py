@@ -187,6 +187,7 @@ class Workspace:
             raise InputError(f"{self.path}: another prepare is at work there") from error
 
     def _clear(self) -> None:
+        remove_drafts(self.path)
         for name in ("reserve", "scored"):
             shutil.rmtree(self.path / name, ignore_errors=True)
         for name in ("cells.parquet", MARKER):

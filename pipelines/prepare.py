@@ -142,12 +142,14 @@ def top_up(spec: EvaluationSpec, wanted: int | None, options: PipelineOptions) -
     """
     preparation = Preparation.of(spec, runner_name(options))
     preparation.check_same_spec()
-    work = TopUp.of(Workspace(preparation.workspace.path), wanted, runner_name(options))
-    if work is not None:
-        pipeline = beam.Pipeline(options=options)
-        build_top_up(pipeline, work)
-        with progress.watch("top-up", "rows", preparation.workspace.marker["rows"]):
-            run(pipeline)
+    workspace = Workspace(preparation.workspace.path)
+    with workspace.in_use():
+        work = TopUp.of(workspace, wanted, runner_name(options))
+        if work is not None:
+            pipeline = beam.Pipeline(options=options)
+            build_top_up(pipeline, work)
+            with progress.watch("top-up", "rows", workspace.marker["rows"]):
+                run(pipeline)
     held = len(preparation.workspace.read_reserve_places())
     return {**preparation.result(), "reserve_rows": held}
 
