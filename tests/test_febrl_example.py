@@ -183,43 +183,23 @@ def test_configuration_is_rewritten_for_another_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("scorer_model")
-def test_demo_follows_the_rounds_and_compares_with_the_truth(
+def test_demo_evaluates_a_small_pool_through_the_command_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A stand-in for the command line offers two rounds of tasks, then none."""
-    rounds = iter([3, 5, 0])
-    calls = []
-
-    def command(name: str, *arguments: Path | str) -> str:
-        calls.append(name)
-        if name == "estimate":
-            entries = [
-                {"measure": measure, "value": 0.9, "low": None, "high": None}
-                for measure in demo.MEASURES
-            ]
-            return json.dumps({"labels": 8, "measures": entries})
-        if name == "prepare":
-            return ""
-        rows = next(rounds)
-        folder = tmp_path / "workspace" / "rounds" / f"{rows:04d}"
-        folder.mkdir(parents=True)
-        tasks = [str(number) for number in range(rows)]
-        pq.write_table(pa.table({"task": tasks, "id": range(rows)}), folder / "batch.parquet")
-        (folder / "batch.csv").write_text("task,label\n" + "".join(f"{t},\n" for t in tasks))
-        batch = str(folder / "batch.csv")
-        return json.dumps({"round": rows, "rows": rows, "batch": batch, "reason": "budget spent"})
-
-    monkeypatch.setattr(demo, "_command", command)
+    """3,600 pairs, three rounds of 100 labels by simulated annotators, and the truth beside."""
+    monkeypatch.setattr(demo, "ROUNDS", 3)
     monkeypatch.setattr(demo, "train", partial(febrl_scorer.train, nonmatches=20_000))
     assert demo.main(["--left", str(PEOPLE), "--build", str(tmp_path)]) == 0
-    assert calls == ["prepare", *["sample", "estimate"] * 2, "sample", "estimate"]
-    assert sorted(path.name for path in (tmp_path / "answers").iterdir()) == [
-        "round-3.csv",
-        "round-5.csv",
-    ]
     printed = capsys.readouterr().out
     assert "3,600 pairs" in printed
-    assert "no further round: budget spent" in printed
+    rounds = [line.split() for line in printed.splitlines() if " - " in line and line[:5].strip()]
+    assert [line[:2] for line in rounds[:3]] == [["1", "100"], ["2", "200"], ["3", "300"]]
+    table = printed.split("truth\n")[1].splitlines()
+    for name, line in zip(demo.MEASURES, table, strict=False):
+        words = line.split()
+        assert words[0] == name
+        low, high, truth = float(words[2]), float(words[4]), float(words[5])
+        assert low <= truth <= high
 
 
 def test_demo_fails_when_a_command_fails(

@@ -159,23 +159,28 @@ def _interval(entry: dict[str, Any]) -> str:
     return f"{'-':^15}" if low is None or high is None else f"{low:6.4f} - {high:6.4f}"
 
 
-def _command(name: str, *arguments: Path | str) -> str:
-    """Runs a command of the library and returns what it prints; progress shows as it comes."""
+def _command(name: str, *arguments: Path | str, quiet: bool = False) -> str:
+    """Runs a command of the library and returns what it prints.
+
+    Its messages show as they come, or if it is to be quiet only when it fails.
+    """
     paths = [str(HERE), os.environ.get("PYTHONPATH", "")]
     result = subprocess.run(
         [sys.executable, "-m", "evalsampling", name, *map(str, arguments)],
         stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE if quiet else None,
         text=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
         check=False,
     )
     if result.returncode:
-        raise CommandError(f"`evalsampling {name}` ended with status {result.returncode}")
+        told = f": {result.stderr.strip()}" if quiet else ""
+        raise CommandError(f"`evalsampling {name}` ended with status {result.returncode}{told}")
     return result.stdout
 
 
 def _command_json(name: str, *arguments: Path | str) -> dict[str, Any]:
-    result: dict[str, Any] = json.loads(_command(name, *arguments, "--json"))
+    result: dict[str, Any] = json.loads(_command(name, *arguments, "--json", quiet=True))
     return result
 
 
