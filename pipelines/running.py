@@ -20,6 +20,8 @@ from evalsampling.errors import InputError, UsageError
 IN_PROCESS = "FnApiRunner"
 """Python's own runner, by name: 'DirectRunner' may silently become another engine."""
 
+_RUNNERS_IN_PROCESS = (IN_PROCESS, "DirectRunner", "BundleBasedDirectRunner")
+
 _OS_ERRORS = [
     "OSError", "FileNotFoundError", "NotADirectoryError", "PermissionError", "FileExistsError",
 ]  # fmt: skip
@@ -67,7 +69,7 @@ def run(pipeline: beam.Pipeline, wait: bool = True) -> PipelineResult:
         InputError: if a worker raised one, with its message alone.
     """
     try:
-        with _quiet(runner_name(pipeline.options) == IN_PROCESS):
+        with _quiet(runner_name(pipeline.options) in _RUNNERS_IN_PROCESS):
             result = pipeline.run()
             if wait:
                 result.wait_until_finish()
@@ -92,7 +94,7 @@ def run_as_program(main: Callable[[], None]) -> None:
 
 @contextlib.contextmanager
 def _quiet(in_process: bool) -> Iterator[None]:
-    """Keep the in-process runner from logging the tracebacks that its exception holds too."""
+    """Keep in-process runners from logging the tracebacks that their exception holds too."""
     log = logging.getLogger("apache_beam")
     level = log.level
     if in_process:

@@ -94,10 +94,18 @@ def test_bad_pool(job: Any, name: str) -> None:
     assert_clean_failure(job(make(), files=2), words)
 
 
-def test_bad_pool_on_another_number_of_workers(job: Any) -> None:
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--runner=FnApiRunner", "--direct_num_workers=1"],
+        ["--runner=DirectRunner"],
+        ["--runner=BundleBasedDirectRunner"],
+    ],
+    ids=lambda options: options[0].removeprefix("--runner="),
+)
+def test_bad_pool_on_other_runners(job: Any, options: list[str]) -> None:
     make, words = BAD["nan score"]
-    one = job(make(), files=2, group_rows=100)
-    assert_clean_failure(one, words, "--runner=FnApiRunner", "--direct_num_workers=1")
+    assert_clean_failure(job(make(), files=2, group_rows=100), words, *options)
 
 
 def test_duplicate_beyond_the_reserve_is_found_on_request(job: Any) -> None:
