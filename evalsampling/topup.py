@@ -3,9 +3,7 @@
 import dataclasses
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from evalsampling.errors import InputError
 from evalsampling.io.parquet import WorkItem, list_pool, work_items
@@ -55,33 +53,18 @@ class TopUp:
             raise InputError(f"{changed[0]}: the pool has changed since it was prepared")
         wanted = wanted or spec.round_size
         cells = int(np.prod(workspace.strata.shape(spec)))
-        rows = np.zeros(cells, dtype=np.int64)
-        last_hash = np.zeros(cells, dtype=np.uint64)
-        last_id = np.full(cells, None, dtype=object)
-        held = workspace.read_reserve_places()
-        if len(held):
-            last = held.filter(
-                pc.equal(
-                    held[RANK],
-                    pa.array(_largest_by_group(held[CELL].to_numpy(), held[RANK].to_numpy())),
-                )
-            )
-            cell = last[CELL].to_numpy()
-            rows[cell] = last[RANK].to_numpy() + 1
-            last_hash[cell] = last[HASH].to_numpy()
-            last_id[cell] = last[ID].to_pylist()
-        count = np.zeros(cells, dtype=np.int64)
+        held = _ends(workspace.read_reserve_places(), cells)
+        count, drawn = np.zeros((2, cells), dtype=np.int64)
         count[table.code] = table.count
-        drawn = np.zeros(cells, dtype=np.int64)
         drawn[table.code] = workspace.history().drawn_by_cell(len(table))
-        short = (rows < count) & (rows - drawn < wanted)
+        short = (held.rows < count) & (held.rows - drawn < wanted)
         if not short.any():
             return None
         return cls(
             preparation,
             number=workspace.top_ups + 1,
             capacity=2 * wanted,
-            held=HeldRows(short, last_hash, last_id, rows),
+            held=dataclasses.replace(held, short=short),
         )
 
     def items(self) -> list[WorkItem]:
@@ -102,10 +85,20 @@ class TopUp:
         return len(reserve)
 
 
-def _largest_by_group(
-    group: npt.NDArray[np.int64], values: npt.NDArray[np.int64]
-) -> npt.NDArray[np.int64]:
-    """Return, for every element, the largest value of its group."""
-    largest = np.full(int(group.max()) + 1, -1, dtype=np.int64)
-    np.maximum.at(largest, group, values)
-    return largest[group]
+def _ends(places: pa.Table, cells: int) -> HeldRows:
+    """Return where the reserve of each cell ends, no cell being short.
+
+    Args:
+        places: columns cell, rank, hash and id of all rows held.
+        cells: number of cell codes there are.
+    """
+    cell = places[CELL].to_numpy()
+    order = np.lexsort((places[RANK].to_numpy(), cell))
+    last = order[np.flatnonzero(np.diff(cell[order], append=cells))]
+    ends = places.take(pa.array(last))
+    rows, last_hash = np.zeros(cells, dtype=np.int64), np.zeros(cells, dtype=np.uint64)
+    last_id = np.full(cells, None, dtype=object)
+    rows[cell[last]] = ends[RANK].to_numpy() + 1
+    last_hash[cell[last]] = ends[HASH].to_numpy()
+    last_id[cell[last]] = ends[ID].to_pylist()
+    return HeldRows(np.zeros(cells, dtype=np.bool_), last_hash, last_id, rows)

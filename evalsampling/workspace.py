@@ -269,7 +269,7 @@ class Workspace:
         if missing.any():
             raise InputError(
                 f"{self.path}: cell {cell[missing][0]} needs more rows than its reserve holds; "
-                "run `evalsampling prepare SPEC --top-up` and then this command again"
+                f"run `evalsampling prepare SPEC --top-up {len(cell)}` and then this command again"
             )
         order = np.argsort(there)
         rows = order[np.searchsorted(there, keys, sorter=order)]

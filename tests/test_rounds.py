@@ -591,9 +591,17 @@ def test_others_may_read_the_batch(drawn: Job) -> None:
 # --- reserve
 
 
-def test_top_up(job: Any) -> None:
-    one = job(budget=1000, strata={"leaves": 2}, sampler="passive", round_size=90)
-    one.prepare()
+@pytest.mark.parametrize("scored", [False, True], ids=["columns", "scored"])
+def test_top_up(job: Any, scored: bool) -> None:
+    one = job(
+        budget=1000,
+        strata={"leaves": 2},
+        sampler="passive",
+        round_size=90,
+        pool={"scorer": "same_scorer:score"} if scored else {},
+    )
+    (one.directory / "same_scorer.py").write_text("def score(batch):\n    return batch\n")
+    assert one.prepare().status == 0
     reserve = one.workspace / "reserve"
     whole = pq.read_table(reserve).sort_by([("cell", "ascending"), ("rank", "ascending")])
     kept = whole.filter(pa.array(whole["rank"].to_numpy() < 20))
@@ -603,7 +611,7 @@ def test_top_up(job: Any) -> None:
     before = files_below(one.workspace)
     short = one.sample()
     assert short.status == 1
-    assert "--top-up" in short.err
+    assert "--top-up 90`" in short.err
     assert files_below(one.workspace) == before
 
     assert one.prepare("--top-up").json["reserve_rows"] > len(kept)
