@@ -142,14 +142,24 @@ class Strata:
     Attributes:
         edges: interior edges of the leaves, strictly increasing.
         probability: where prior probabilities come from: "column", "score" or "expit(score)".
-        minimum: least score of the pool.
-        maximum: greatest score of the pool.
+        minimum: least score of the pool, None if it was not looked for.
+        maximum: greatest score of the pool, None likewise.
     """
 
     edges: FloatArray
     probability: str
-    minimum: float
-    maximum: float
+    minimum: float | None = None
+    maximum: float | None = None
+
+    @classmethod
+    def given(cls, spec: EvaluationSpec) -> "Strata | None":
+        """Return the strata of a spec that leaves nothing to find out, else None.
+
+        With explicit edges and prior probabilities in columns the first pass is not needed.
+        """
+        if spec.strata.edges is None or spec.pool.probability is None:
+            return None
+        return cls(np.array(spec.strata.edges), "column")
 
     @classmethod
     def from_histogram(cls, histogram: ScoreHistogram, spec: EvaluationSpec) -> "Strata":

@@ -21,7 +21,7 @@ from apache_beam import pvalue
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from evalsampling import progress
-from evalsampling.pool import required_columns
+from evalsampling.pool import Strata, required_columns
 from evalsampling.preparation import PoolFiles, Preparation
 from evalsampling.spec import EvaluationSpec
 from evalsampling.topup import TopUp
@@ -52,13 +52,19 @@ def build(root: beam.Pipeline, preparation: Preparation, check_ids: bool = False
     items = plan | "ListItems" >> beam.FlatMap(_items)
 
     if spec.pool.scorer is None:
-        scores = items | "FetchScores" >> FetchPool([spec.pool.score])
-        rows = items
+        rows, batches = items, None
     else:
         scored = items | "ScorePool" >> ScorePool(spec, preparation.scored_directory)
-        scores, rows = scored.batches, scored.items
-    histogram = scores | "SummarizePool" >> SummarizePool(spec)
-    strata = pvalue.AsSingleton(histogram | "CutStrata" >> CutStrata(spec))
+        rows, batches = scored.items, scored.batches
+
+    given = Strata.given(spec)
+    if given is not None:
+        strata = root | "GivenStrata" >> beam.Create([given])
+    else:
+        scores = batches or items | "FetchScores" >> FetchPool([spec.pool.score])
+        histogram = scores | "SummarizePool" >> SummarizePool(spec)
+        strata = histogram | "CutStrata" >> CutStrata(spec)
+    strata = pvalue.AsSingleton(strata)
 
     cells = (
         rows
@@ -121,7 +127,8 @@ def prepare(
         run(pipeline, wait=False)
         return None
     rows = sum(file.rows for file in preparation.list_files())
-    with preparation.workspace.preparing(), progress.watch("prepare", "rows", 2 * rows):
+    passes = 1 if Strata.given(spec) is not None and spec.pool.scorer is None else 2
+    with preparation.workspace.preparing(), progress.watch("prepare", "rows", passes * rows):
         run(pipeline)
     return preparation.result()
 

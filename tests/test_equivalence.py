@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from evalsampling.io import parquet as io_parquet
 from evalsampling.memory import MemoryPool
 from evalsampling.pool import PoolBatch
 from evalsampling.simulation import KnownPool
@@ -142,6 +143,31 @@ def test_probabilities(job: Any, probability: str) -> None:
     assert Workspace(one.workspace).strata.probability == (
         "score" if probability == "score" else "column"
     )
+
+
+@pytest.mark.parametrize("prior", ["column", "score"])
+def test_explicit_edges(job: Any, prior: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leaves as given, one of them empty; with prior probabilities given too, one pass."""
+    pool = make_pool()
+    p = 1 / (1 + np.exp(-pool.table["score"].to_numpy()))
+    named = {"probability": "p"} if prior == "column" else {}
+    edges = {"edges": [-3.0, -1.5, 0.0, 2.0, 900.0]}
+    table = Pool(pool.table.append_column("p", pa.array(p)), pool.truth)
+    one = job(table, files=3, pool=named, strata=edges, budget=300)
+    read = []
+    fetch = io_parquet.read_batches
+
+    def counting(item: Any, columns: Any) -> Any:
+        read.append(item.rows)
+        return fetch(item, columns)
+
+    monkeypatch.setattr("evalsampling.transforms.pool.read_batches", counting)
+    assert one.prepare().json["leaves"] == 6
+    assert sum(read) == (2000 if prior == "column" else 4000)
+    assert_same(one.workspace, reference(one), budget=300)
+    assert one.sample().json["rows"] == 20
+    assert one.estimate("--labels", one.deliver(one.answers(1))).json["labels"] == 20
+    assert one.sample().json["rows"] == 20
 
 
 def test_scorer_runs_once_and_gives_the_same_cells(job: Any) -> None:
