@@ -1,5 +1,6 @@
 """Bad pools: one clear error each, and nothing left half-written."""
 
+import importlib
 import os
 import signal
 import subprocess
@@ -186,9 +187,8 @@ def test_another_spec_does_not_touch_a_prepared_workspace(job: Any) -> None:
     assert "another budget" in again.err
 
 
-def test_killed_prepare_starts_over(job: Any) -> None:
-    """Killed when scored rows were already written; the next run finishes as if alone."""
-    one = job(files=4, group_rows=50, pool={"scorer": "slow_scorer:score"})
+def start_slow_prepare(one: Job) -> subprocess.Popen[bytes]:
+    """Start `prepare` with a scorer that takes 0.2 s for each of the 40 row groups."""
     (one.directory / "slow_scorer.py").write_text(
         "import os, time\n"
         "def score(batch):\n"
@@ -196,7 +196,13 @@ def test_killed_prepare_starts_over(job: Any) -> None:
         "    return batch\n"
     )
     command = [sys.executable, "-m", "evalsampling", "prepare", str(one.spec)]
-    process = subprocess.Popen(command, env={**os.environ, "NAP": "0.2"}, stderr=subprocess.PIPE)
+    return subprocess.Popen(command, env={**os.environ, "NAP": "0.2"}, stderr=subprocess.PIPE)
+
+
+def test_killed_prepare_starts_over(job: Any) -> None:
+    """Killed when scored rows were already written; the next run finishes as if alone."""
+    one = job(files=4, group_rows=50, pool={"scorer": "slow_scorer:score"})
+    process = start_slow_prepare(one)
     scored = one.workspace / "scored"
     deadline = time.monotonic() + 60
     while not (scored.exists() and len(list(scored.glob("*.parquet"))) > 2):
@@ -239,15 +245,9 @@ def test_a_failed_prepare_leaves_an_empty_directory_of_mine(job: Any) -> None:
 
 def test_two_prepares_at_once(job: Any) -> None:
     """One finishes, the other is told; nothing of the first is lost."""
+    importlib.import_module("pipelines.prepare")  # so that the second starts at once
     one = job(files=4, group_rows=50, pool={"scorer": "slow_scorer:score"})
-    (one.directory / "slow_scorer.py").write_text(
-        "import os, time\n"
-        "def score(batch):\n"
-        "    time.sleep(float(os.environ.get('NAP', '0')))\n"
-        "    return batch\n"
-    )
-    command = [sys.executable, "-m", "evalsampling", "prepare", str(one.spec)]
-    process = subprocess.Popen(command, env={**os.environ, "NAP": "0.1"}, stderr=subprocess.PIPE)
+    process = start_slow_prepare(one)
     while not (one.workspace / "scored").exists():
         assert process.poll() is None, process.communicate()[1]
         time.sleep(0.05)
