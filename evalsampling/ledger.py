@@ -174,6 +174,7 @@ class Ledger:
                 "new": pa.array(drawn.new),
             }
         )
+        told = spec.to_mapping()
         batch = make_batch(spec.seed, number, new_ids, payload)
         with self.workspace.new_round() as directory:
             exported = None
@@ -182,8 +183,8 @@ class Ledger:
             design = {
                 "version": 1,
                 "round": number,
-                "sampler": spec.to_mapping()["sampler"],
-                "measure": spec.to_mapping()["measure"][0],
+                "sampler": told["sampler"],
+                "measure": told["measure"][0],
                 "seed": spec.seed,
                 "draws": len(drawn.row),
                 "new_rows": len(rows),

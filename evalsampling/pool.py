@@ -202,7 +202,7 @@ def new_histogram(spec: EvaluationSpec) -> ScoreHistogram:
 
 def score_histogram(batch: PoolBatch, spec: EvaluationSpec) -> ScoreHistogram:
     """First pass over a batch: its scores counted."""
-    return ScoreHistogram.from_scores(read_scores(batch, spec), BINS_PER_LEAF * spec.strata.leaves)
+    return ScoreHistogram.from_scores(read_scores(batch, spec), new_histogram(spec).limit)
 
 
 @dataclasses.dataclass(frozen=True)

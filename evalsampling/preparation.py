@@ -85,25 +85,24 @@ class Preparation:
         """Where the scorer's output goes."""
         return self.workspace.path / "scored"
 
-    def list_files(self) -> list[PoolFile]:
+    def find_files(self) -> PoolFiles:
         """Find the files of the pool and check their columns.
 
         Raises:
             InputError: as `io.parquet.list_pool` says.
         """
         columns = None if self.spec.pool.scorer else required_columns(self.spec)
-        return list_pool(self.spec.pool.path, columns)
+        return PoolFiles(tuple(list_pool(self.spec.pool.path, columns)), time.time())
 
     def plan(self) -> PoolFiles:
-        """Look at the pool.
+        """Find the files of the pool and make room for what a scorer adds.
 
         Raises:
             InputError: as `io.parquet.list_pool` says.
         """
-        files = self.list_files()
         if self.spec.pool.scorer:
             self.scored_directory.mkdir(parents=True, exist_ok=True)
-        return PoolFiles(tuple(files), time.time())
+        return self.find_files()
 
     def write_reserve(self, part: int, reserve: Reserve) -> pa.Table:
         """Write one part of the reserve and return where its rows are from."""

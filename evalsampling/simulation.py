@@ -38,7 +38,7 @@ from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellSums, CellTable
 from evalsampling.stats.draws import DRAWS_PER_NEW_ROW
 from evalsampling.stats.history import NO_LABEL
-from evalsampling.stats.intervals import interval_score
+from evalsampling.stats.intervals import Interval, interval_score
 
 IntArray = npt.NDArray[np.int64]
 
@@ -224,10 +224,10 @@ def simulate(
 
 @dataclasses.dataclass(frozen=True)
 class _Point:
-    """One estimate of one repeat: ``intervals`` holds method, low, high, the default first."""
+    """One estimate of one repeat, with the draws and seconds up to it."""
 
     value: float | None
-    intervals: tuple[Any, ...]
+    intervals: tuple[Interval, ...]
     draws: int
     seconds: float
 
@@ -289,7 +289,9 @@ def _summary(points: Sequence[_Point], truth: float, confidence: float) -> dict[
     }
 
 
-def _interval_summary(intervals: Sequence[Any], truth: float, confidence: float) -> dict[str, Any]:
+def _interval_summary(
+    intervals: Sequence[Interval], truth: float, confidence: float
+) -> dict[str, Any]:
     scores = [interval_score(interval, truth, confidence) for interval in intervals]
     return {
         "coverage": float(np.mean([i.low <= truth <= i.high for i in intervals])),

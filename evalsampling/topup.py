@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from evalsampling.errors import InputError
-from evalsampling.io.parquet import WorkItem, list_pool, work_items
+from evalsampling.io.parquet import WorkItem
 from evalsampling.io.scorer import scored_item
 from evalsampling.preparation import PoolFiles, Preparation
 from evalsampling.reserve import CELL, HASH, ID, RANK, HeldRows, Reserve
@@ -19,12 +19,14 @@ class TopUp:
 
     Attributes:
         preparation: of the workspace's own spec.
+        pool: its files.
         number: of this top-up, from 1.
         capacity: rows added to each short cell.
         held: what there is.
     """
 
     preparation: Preparation
+    pool: PoolFiles
     number: int
     capacity: int
     held: HeldRows
@@ -46,8 +48,8 @@ class TopUp:
         """
         spec, table = workspace.spec, workspace.table
         preparation = Preparation.of(spec, runner)
-        files = list_pool(spec.pool.path, None)
-        here, there = PoolFiles(tuple(files), 0).fingerprint, workspace.marker["pool"]
+        pool = preparation.find_files()
+        here, there = pool.fingerprint, workspace.marker["pool"]
         if here != there:
             changed = [f["path"] for f in [*here, *there] if (f in here) != (f in there)]
             raise InputError(f"{changed[0]}: the pool has changed since it was prepared")
@@ -62,6 +64,7 @@ class TopUp:
             return None
         return cls(
             preparation,
+            pool,
             number=workspace.top_ups + 1,
             capacity=2 * wanted,
             held=dataclasses.replace(held, short=short),
@@ -69,8 +72,7 @@ class TopUp:
 
     def items(self) -> list[WorkItem]:
         """Return what there is to read: the scored rows, if a scorer made them."""
-        files = list_pool(self.preparation.spec.pool.path, None)
-        items = list(work_items(files))
+        items = list(self.pool.items)
         if not self.preparation.spec.pool.scorer:
             return items
         directory = self.preparation.scored_directory

@@ -81,7 +81,7 @@ class Delivery:
     """Labels that came in together.
 
     Attributes:
-        name: hash of the file's content, and ``-replace`` if it replaced labels.
+        name: hash of the file's content, and a number if that content had come before.
         votes: those that count: columns line, id, label, annotator, time, skipped.
         order: from 1, in which deliveries came in.
         rejects: votes that do not count.
@@ -154,13 +154,14 @@ class Workspace:
 
     @contextlib.contextmanager
     def preparing(self) -> Iterator[None]:
-        """Hold the workspace while it is prepared; if that fails it is as it was.
+        """Hold the workspace while it is prepared; unless it is then, all that was written goes.
 
         What a killed `prepare` has left is removed first. It is known by its lock file, so no
         directory of anything else is ever touched.
 
         Raises:
-            InputError: if the directory holds anything else, or somebody is preparing it.
+            InputError: if the directory holds anything else, or somebody is preparing it or has
+                just done so.
         """
         lock = self.path / _PREPARING
         if self.path.exists() and not lock.exists():
@@ -173,16 +174,18 @@ class Workspace:
         self.path.mkdir(parents=True, exist_ok=True)
         try:
             with locked(lock, wait=False):
+                if self.prepared:
+                    lock.unlink()
+                    raise InputError(f"{self.path}: another prepare has finished there meanwhile")
                 self._clear()
                 try:
                     yield
-                    lock.unlink()
-                except BaseException:
-                    self._clear()
+                finally:
+                    if not self.prepared:
+                        self._clear()
                     lock.unlink()
                     with contextlib.suppress(OSError):
                         self.path.rmdir()
-                    raise
         except BlockingIOError as error:
             raise InputError(f"{self.path}: another prepare is at work there") from error
 
@@ -190,8 +193,7 @@ class Workspace:
         remove_drafts(self.path)
         for name in ("reserve", "scored"):
             shutil.rmtree(self.path / name, ignore_errors=True)
-        for name in ("cells.parquet", MARKER):
-            (self.path / name).unlink(missing_ok=True)
+        (self.path / "cells.parquet").unlink(missing_ok=True)
 
     @contextlib.contextmanager
     def in_use(self) -> Iterator[None]:
@@ -402,7 +404,7 @@ class Workspace:
             keys = list(zip(code.tolist(), rank.tolist(), strict=True))
             for key in (key for key, first in zip(keys, new.tolist(), strict=True) if first):
                 index[key] = len(index)
-            posterior = files.design.get("posterior")
+            posterior = files.design["posterior"]
             drawn = Round(
                 row=np.array([index[key] for key in keys], dtype=np.int64),
                 probability=files.draws["q"].to_numpy(),

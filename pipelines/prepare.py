@@ -126,7 +126,7 @@ def prepare(
     if not wait:
         run(pipeline, wait=False)
         return None
-    rows = sum(file.rows for file in preparation.list_files())
+    rows = preparation.find_files().rows
     passes = 1 if Strata.given(spec) is not None and spec.pool.scorer is None else 2
     with preparation.workspace.preparing(), progress.watch("prepare", "rows", passes * rows):
         run(pipeline)

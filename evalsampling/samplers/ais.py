@@ -8,7 +8,6 @@ References:
 import dataclasses
 
 import numpy as np
-import numpy.typing as npt
 
 from evalsampling.measures.base import Measure
 from evalsampling.samplers.base import ReplacementSampler
@@ -64,10 +63,6 @@ class AdaptiveImportance(ReplacementSampler):
         atom_value = loss_norms(self.measure, jacobian_risk, atom_losses, floor)
         total = np.sum(free * value) + atom_value.sum()
         return Proposal(value / total, atom, atom_value / total, posterior)
-
-    def reach(self, table: CellTable) -> npt.NDArray[np.bool_]:
-        """Return the cells that can add to the measure sampled for."""
-        return np.any(adds_to(self.measure, table), axis=1)
 
     def supports(self, table: CellTable, measure: Measure) -> bool:
         """Whether rows that add to the measure also add to the one sampled for.

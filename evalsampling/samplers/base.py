@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evalsampling.measures.base import IntArray, Measure
-from evalsampling.samplers.variance import adds_to
+from evalsampling.samplers.variance import cells_adding_to
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import DRAWS_PER_NEW_ROW, Proposal, StopRule, draw_rows
 from evalsampling.stats.estimation import (
@@ -95,17 +95,24 @@ class ReplacementSampler(abc.ABC):
         """Return the sampling probabilities of the next round."""
 
     @abc.abstractmethod
-    def reach(self, table: CellTable) -> npt.NDArray[np.bool_]:
-        """Return which cells have rows that can be drawn, shape (cells,)."""
-
-    @abc.abstractmethod
     def supports(self, table: CellTable, measure: Measure) -> bool:
         """Whether every row that can add to the measure's risk always has a chance."""
 
+    def reach(self, table: CellTable) -> npt.NDArray[np.bool_]:
+        """Return which cells have rows that can be drawn, shape (cells,).
+
+        They are the cells that can add to the measure sampled for.
+        """
+        return cells_adding_to(self.measure, table)
+
+    def _unseen(self, table: CellTable, history: History) -> int:
+        """Return how many rows can be drawn and never were."""
+        unseen = table.count - history.drawn_by_cell(len(table))
+        return int(unseen[self.reach(table)].sum())
+
     def exhausted(self, table: CellTable, history: History) -> bool:
         """Whether every row that can be drawn has been."""
-        unseen = table.count > history.drawn_by_cell(len(table))
-        return not bool(np.any(unseen & self.reach(table)))
+        return self._unseen(table, history) == 0
 
     def design(
         self,
@@ -117,8 +124,7 @@ class ReplacementSampler(abc.ABC):
     ) -> History:
         """Draw one round: see `Sampler.design`. A fixed number of draws replaces ``new_rows``."""
         draws = self.draws or DRAWS_PER_NEW_ROW * new_rows
-        unseen = int(np.sum((table.count - history.drawn_by_cell(len(table)))[self.reach(table)]))
-        most = self.draws or min(new_rows, unseen or new_rows)
+        most = self.draws or min(new_rows, self._unseen(table, history) or new_rows)
         stop = StopRule(most if budget is None else min(most, budget), draws)
         return draw_rows(self.proposal(table, history), table.count, history, stop, rng)
 
@@ -137,45 +143,34 @@ class ReplacementSampler(abc.ABC):
         row = history.row[response.draw]
         weights = response.factor / (table.rows * history.probability[response.draw])
         labelled = history.labelled
-        estimates = []
-        for measure in measures:
+        known = table.signature[history.cell[labelled]], history.label[labelled]
+
+        def estimate_one(measure: Measure) -> Estimate:
+            name, bounds = measure.name, measure.bounds
             if not self.supports(table, measure):
-                estimates.append(
-                    unsupported(measure.name, measure.bounds, confidence, self.measure.name)
-                )
-                continue
+                return unsupported(name, bounds, confidence, self.measure.name)
             if _is_census(table, history, measure):
-                seen = measure.loss(
-                    table.signature[history.cell[labelled]], history.label[labelled]
-                )
-                value = measure.value(seen.sum(axis=0) / table.rows)
-                estimates.append(
-                    census(measure.name, measure.bounds, value, confidence, measure.evidence_name)
-                )
-                continue
+                value = measure.value(measure.loss(*known).sum(axis=0) / table.rows)
+                return census(name, bounds, value, confidence, measure.evidence_name)
             losses = measure.loss(table.signature[history.cell[row]], history.label[row])
             risk = weighted_risk(weights, losses)
-            evidence = measure.evidence(
-                table.signature[history.cell[labelled]], history.label[labelled]
+            return estimate_measure(
+                name=name,
+                bounds=bounds,
+                value=measure.value(risk.mean),
+                jacobian=measure.jacobian(risk.mean),
+                risk=risk,
+                evidence=int(measure.evidence(*known).sum()),
+                evidence_name=measure.evidence_name,
+                confidence=confidence,
             )
-            estimates.append(
-                estimate_measure(
-                    name=measure.name,
-                    bounds=measure.bounds,
-                    value=measure.value(risk.mean),
-                    jacobian=measure.jacobian(risk.mean),
-                    risk=risk,
-                    evidence=int(evidence.sum()),
-                    evidence_name=measure.evidence_name,
-                    confidence=confidence,
-                )
-            )
-        return estimates
+
+        return [estimate_one(measure) for measure in measures]
 
 
 def _is_census(table: CellTable, history: History, measure: Measure) -> bool:
     """Whether every row that can add to the risk of the measure has a label."""
-    cells = np.any(adds_to(measure, table), axis=1)
+    cells = cells_adding_to(measure, table)
     labelled = np.bincount(history.cell[history.labelled], minlength=len(table))
     return bool(np.all(labelled[cells] == table.count[cells]))
 

@@ -8,11 +8,10 @@ References:
 import dataclasses
 
 import numpy as np
-import numpy.typing as npt
 
 from evalsampling.measures.base import Measure
 from evalsampling.samplers.base import ReplacementSampler, no_atoms
-from evalsampling.samplers.variance import FLOOR, adds_to, loss_norms, losses_by_label
+from evalsampling.samplers.variance import FLOOR, cells_adding_to, loss_norms, losses_by_label
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import Proposal
 from evalsampling.stats.history import History
@@ -37,10 +36,6 @@ class Importance(ReplacementSampler):
         value = np.sum(loss_norms(self.measure, risk, losses, FLOOR) * prior, axis=1)
         return Proposal(value / np.sum(table.count * value), no_atoms(), np.zeros(0))
 
-    def reach(self, table: CellTable) -> npt.NDArray[np.bool_]:
-        """Return the cells that can add to the measure sampled for."""
-        return np.any(adds_to(self.measure, table), axis=1)
-
     def supports(self, table: CellTable, measure: Measure) -> bool:
         """Whether cells that can add to the measure can add to the one sampled for."""
-        return bool(np.all(self.reach(table) | ~np.any(adds_to(measure, table), axis=1)))
+        return bool(np.all(self.reach(table) | ~cells_adding_to(measure, table)))

@@ -34,6 +34,11 @@ def adds_to(measure: Measure, table: CellTable) -> npt.NDArray[np.bool_]:
     return np.any(losses != 0, axis=2)
 
 
+def cells_adding_to(measure: Measure, table: CellTable) -> npt.NDArray[np.bool_]:
+    """Return whether rows of each cell can have a nonzero loss, shape (cells,)."""
+    return np.any(adds_to(measure, table), axis=1)
+
+
 def loss_norms(measure: Measure, risk: FloatArray, losses: FloatArray, floor: float) -> FloatArray:
     """Return n(x, y) = max(||Dg(R) l(x, y)||, floor 1[l != 0]) ([MR] proposition 2).
 
