@@ -126,3 +126,12 @@ class Job:
             writer.writerow(header.split(","))
             writer.writerows(rows)
         return path
+
+
+def files_below(directory: Path) -> dict[str, bytes]:
+    """Return path and content of every file, but for the lock of a workspace."""
+    return {
+        str(path.relative_to(directory)): path.read_bytes()
+        for path in directory.rglob("*")
+        if path.is_file() and path.name != ".in-use"
+    }

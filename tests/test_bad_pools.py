@@ -16,7 +16,7 @@ import pytest
 
 from evalsampling import InputError
 from evalsampling.workspace import Workspace
-from tests.jobs import Job, Pool, make_pool
+from tests.jobs import Job, Pool, files_below, make_pool
 
 
 def replaced(column: str, row: int, value: Any, type: pa.DataType | None = None) -> Pool:
@@ -287,33 +287,36 @@ def test_remote_paths_are_refused(job: Any) -> None:
     assert "workspace: must be a path of this machine, got 'gs://b/w'" in result.err
 
 
-def files_of(workspace: Path) -> set[str]:
-    return {path.name for path in workspace.rglob("*") if path.is_file()}
-
-
 def test_a_prepare_that_comes_late_clears_nothing(job: Any) -> None:
     """It looked before another one had finished, and got the lock after that."""
     one = job()
     one.prepare()
-    before = files_of(one.workspace)
+    before = files_below(one.workspace)
     (one.workspace / ".preparing").touch()
     with (
         pytest.raises(InputError, match="has finished there meanwhile"),
         Workspace(one.workspace).preparing(),
     ):
         pytest.fail("a prepared workspace was given out to be prepared")
-    assert files_of(one.workspace) == before
+    assert files_below(one.workspace) == before
 
 
 def test_interrupted_after_the_marker_is_prepared(job: Any) -> None:
     one = job()
     one.prepare()
-    before = files_of(one.workspace)
-    marker = (one.workspace / "evaluation.json").read_text()
-    (one.workspace / "evaluation.json").unlink()
+    written = files_below(one.workspace)
+    for name in ("evaluation.json", "cells.parquet"):
+        (one.workspace / name).unlink()
     (one.workspace / ".preparing").touch()
-    with pytest.raises(KeyboardInterrupt), Workspace(one.workspace).preparing():
-        for name in ("cells.parquet", "evaluation.json"):
-            (one.workspace / name).write_text(marker)
-        raise KeyboardInterrupt
-    assert files_of(one.workspace) == {"cells.parquet", "evaluation.json"} < before
+
+    def write_and_stop() -> None:
+        with Workspace(one.workspace).preparing():
+            for name, content in written.items():
+                (one.workspace / name).parent.mkdir(exist_ok=True)
+                (one.workspace / name).write_bytes(content)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_and_stop()
+    assert files_below(one.workspace) == written
+    assert one.sample().status == 0

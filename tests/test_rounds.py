@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalsampling import workspace
-from tests.jobs import Job, call, make_pool
+from tests.jobs import Job, call, files_below, make_pool
 
 
 @pytest.fixture
@@ -26,14 +26,6 @@ def drawn(job: Any) -> Job:
     assert one.prepare().status == 0
     assert one.sample().json["rows"] == 20
     return one
-
-
-def files_below(directory: Path) -> dict[str, bytes]:
-    return {
-        str(path.relative_to(directory)): path.read_bytes()
-        for path in directory.rglob("*")
-        if path.is_file() and path.name != ".in-use"
-    }
 
 
 # --- batches
