@@ -20,6 +20,9 @@ from evalsampling.workspace import Workspace
 
 Printer = Callable[[dict[str, Any]], str]
 
+_MOST_POINTS = 8
+"""Points of a curve that are printed; `--json` has them all."""
+
 
 def main(argv: Sequence[str] | None = None) -> NoReturn:
     """Run a command and exit: 0 done, 1 the work failed with one clear line, 2 wrong usage."""
@@ -230,14 +233,35 @@ def _estimate(arguments: argparse.Namespace) -> Any:
 
 def _estimate_text(result: dict[str, Any]) -> str:
     lines = [f"{result['labels']:,} labels, {result['open']} open, {result['rejects']} rejected"]
-    for one in result["measures"]:
+    for one in _thinned(result["measures"]):
         level = f"{100 * one['confidence']:g} %"
         value = "undefined" if one["value"] is None else f"{one['value']:.4f}"
         lines.append(
-            f"{one['measure']:<12} {value:>9}   {level} {one['low']:.4f} to {one['high']:.4f} "
+            f"{_title(one):<24} {value:>9}   {level} {_end(one['low'])} to {_end(one['high'])} "
             f"({one['method']})"
         )
     return "\n".join(lines)
+
+
+def _title(one: dict[str, Any]) -> str:
+    parts = [one["measure"], None if one["threshold"] is None else f"at {one['threshold']:.4g}"]
+    parts += [None if one["system"] is None else f"of {one['system']}", one["slice"]]
+    return " ".join(part for part in parts if part is not None)
+
+
+def _end(value: float | None) -> str:
+    return "?" if value is None else f"{value:.4f}"
+
+
+def _thinned(measures: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return what is printed: of a curve's many points, some."""
+    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for one in measures:
+        groups.setdefault((one["measure"], one["system"], one["slice"]), []).append(one)
+    shown = []
+    for points in groups.values():
+        shown += points[:: -(-len(points) // _MOST_POINTS)]
+    return shown
 
 
 # --- status
@@ -262,7 +286,8 @@ def _status_text(result: dict[str, Any]) -> str:
 
 def _simulate(arguments: argparse.Namespace) -> Any:
     from evalsampling import progress
-    from evalsampling.simulation import KnownPool, Plan, simulate
+    from evalsampling.known import KnownPool
+    from evalsampling.simulation import Plan, simulate
 
     spec = EvaluationSpec.load(arguments.spec)
     plan = Plan(
@@ -272,20 +297,28 @@ def _simulate(arguments: argparse.Namespace) -> Any:
         seed=spec.seed,
         confidence=spec.confidence,
     )
-    tried = [spec.build_sampler(name) for name in arguments.sampler or [spec.sampler.name]]
     known = KnownPool.read(spec, Path(arguments.truth))
+    ranges = known.partition.ranges
+    tried = [spec.build_sampler(ranges, name) for name in arguments.sampler or [spec.sampler.name]]
     with progress.watch("simulate", "repeats", len(tried) * plan.repeats):
-        return simulate(known, tried, spec.build_measures(), plan, report=progress.advance)
+        measures = spec.build_measures(ranges)
+        return simulate(known, tried, measures, plan, report=progress.advance)
 
 
 def _simulate_text(result: dict[str, Any]) -> str:
-    lines = [f"truth: {', '.join(f'{m} {v:.4f}' for m, v in result['truth'].items())}"]
-    lines.append(f"{'sampler':<12}{'measure':<12}{'labels':>7}{'rmse':>8}{'bias':>9}"
+    scalars = {m: v for m, v in result["truth"].items() if not isinstance(v, list)}
+    lines = [f"truth: {', '.join(f'{m} {v:.4f}' for m, v in scalars.items())}"] if scalars else []
+    lines.append(f"{'sampler':<12}{'measure':<20}{'labels':>7}{'rmse':>8}{'bias':>9}"
                  f"{'coverage':>10}{'width':>8}{'score':>8}{'undefined':>11}")  # fmt: skip
     for one in result["results"]:
+        found = "".join(
+            f"{'-' if one[key] is None else format(one[key], f'.{digits}f'):>{width}}"
+            for key, digits, width in (
+                ("coverage", 2, 10), ("median_width", 3, 8), ("interval_score", 3, 8)
+            )
+        )  # fmt: skip
         lines.append(
-            f"{one['sampler']:<12}{one['measure']:<12}{one['budget']:>7,}{one['rmse']:>8.4f}"
-            f"{one['bias']:>9.4f}{one['coverage']:>10.2f}{one['median_width']:>8.3f}"
-            f"{one['interval_score']:>8.3f}{one['undefined']:>11}"
+            f"{one['sampler']:<12}{one['measure']:<20}{one['budget']:>7,}{one['rmse']:>8.4f}"
+            f"{one['bias']:>9.4f}{found}{one['undefined']:>11}"
         )
     return "\n".join(lines)

@@ -13,11 +13,16 @@ import numpy.typing as npt
 from evalsampling.errors import InputError
 from evalsampling.measures.base import Measure
 from evalsampling.memory import MemoryPool
+from evalsampling.partition import Partition
 from evalsampling.samplers.base import Sampler
+from evalsampling.samplers.diagnosis import LeafDiagnosis, diagnose
+from evalsampling.samplers.estimates import WHOLE_POOL, Scope, estimate_region
+from evalsampling.slicing import NO_SLICES, Slices
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.estimation import Estimate
 from evalsampling.stats.history import NO_LABEL, History
+from evalsampling.stats.regions import Ellipsoid
 
 
 @dataclasses.dataclass
@@ -31,6 +36,7 @@ class Evaluation:
         seed: of the draws; a round's generator is seeded by it and by the round's number.
         confidence: level of the intervals, in (0, 1).
         history: rounds, draws and labels so far; replaced, never changed, as they come in.
+        scope: systems and slices that are reported.
         pool: the rows behind the cells, when they are in memory.
     """
 
@@ -39,80 +45,118 @@ class Evaluation:
     measures: Sequence[Measure]
     seed: int
     confidence: float
-    history: History = dataclasses.field(default_factory=History)
+    history: History
+    scope: Scope = WHOLE_POOL
     pool: MemoryPool | None = None
 
     def draw(self, new_rows: int, budget: int | None = None) -> npt.NDArray[np.int64]:
         """Draw one round.
 
         Args:
-            new_rows: rows wanted that were never drawn before, at least 1; a sampler with a
-                fixed number of draws does not heed it.
+            new_rows: rows wanted that were never drawn before (of a stochastic oracle, draws),
+                at least 1; a sampler with a fixed number of draws does not heed it.
             budget: most such rows in any case.
 
         Returns:
-            Indices of the new rows in ``history``; empty if the draws met labelled rows only.
+            Indices of the new questions in ``history``; empty if the draws met labelled rows only.
 
         Raises:
             InputError: if ``new_rows`` is no such number, or the measure is undefined.
         """
         if isinstance(new_rows, bool) or not isinstance(new_rows, int | np.integer) or new_rows < 1:
             raise InputError(f"new rows must be a whole number of at least 1, got {new_rows!r}")
-        before = len(self.history.cell)
+        before = len(self.history)
         rng = np.random.Generator(np.random.PCG64([self.seed, len(self.history.rounds)]))
         self.history = self.sampler.design(self.table, self.history, new_rows, rng, budget)
-        return np.arange(before, len(self.history.cell))
+        return np.arange(before, len(self.history))
 
     @property
     def exhausted(self) -> bool:
-        """Whether every row that can be drawn has been."""
+        """Whether every question that can be asked has been."""
         return self.sampler.exhausted(self.table, self.history)
 
     def estimate(self, measures: Sequence[Measure] | None = None) -> list[Estimate]:
-        """Estimate measures, the evaluation's own if none are given, from the labels so far."""
+        """Estimate measures, the evaluation's own if none are given, from the labels so far.
+
+        One estimate for every component of every measure, on the pool and on every slice.
+        """
         return self.sampler.estimate(
-            self.table, self.history, measures or self.measures, self.confidence
+            self.table, self.history, measures or self.measures, self.confidence, self.scope
         )
+
+    def region(self, measure: Measure) -> Ellipsoid:
+        """Return the joint confidence region of a measure's components ([MR] section 3).
+
+        Raises:
+            InputError: if the draws do not support the measure, or a component is undefined.
+        """
+        if not self.sampler.supports(self.table, measure):
+            raise InputError(f"{measure.name}: rows that add to it had no chance of being drawn")
+        sample = self.sampler.weigh(self.table, self.history)
+        try:
+            return estimate_region(measure, self.table, self.history, sample, self.confidence)
+        except ValueError as error:
+            raise InputError(f"{measure.name}: {error}") from error
+
+    def diagnose(self) -> list[LeafDiagnosis]:
+        """Return, for each leaf, what the scores said and what the labels say."""
+        return diagnose(self.table, self.history)
 
     @classmethod
     def from_spec(
-        cls, spec: EvaluationSpec, table: CellTable, sampler: str | None = None
+        cls,
+        spec: EvaluationSpec,
+        table: CellTable,
+        partition: Partition,
+        slices: Slices = NO_SLICES,
+        sampler: str | None = None,
     ) -> "Evaluation":
         """Start an evaluation of a pool whose cells are known.
 
         Args:
             spec: names measures, sampler, seed and confidence.
             table: the cells.
+            partition: how the pool was cut into them.
+            slices: of the pool.
             sampler: name of another sampler to use.
         """
         return cls(
             table=table,
-            sampler=spec.build_sampler(sampler),
-            measures=spec.build_measures(),
+            sampler=spec.build_sampler(partition.ranges, sampler),
+            measures=spec.build_measures(partition.ranges),
             seed=spec.seed,
             confidence=spec.confidence,
+            history=History.start(len(spec.pool.systems), table.classes, len(spec.pool.slices)),
+            scope=Scope(
+                domains=slices.domains,
+                systems=tuple(system.name for system in spec.pool.systems),
+                bands_seed=spec.seed,
+            ),
         )
 
     @classmethod
     def from_arrays(
         cls,
-        score: npt.NDArray[np.floating],
-        prediction: npt.NDArray[Any],
+        score: npt.NDArray[np.floating] | None,
+        prediction: npt.NDArray[Any] | None,
         *,
         id: npt.NDArray[Any] | None = None,
         probability: npt.NDArray[np.floating] | None = None,
+        columns: dict[str, npt.NDArray[Any]] | None = None,
         **spec: Any,
     ) -> "Evaluation":
         """Prepare a pool held in memory.
 
         Args:
-            score: shape (n,), finite: drives the strata.
-            prediction: shape (n,): classes predicted.
+            score: shape (n,), finite: drives the strata. None if ``columns`` hold what the spec's
+                ``pool`` names.
+            prediction: shape (n,): classes predicted; None likewise.
             id: shape (n,), integers or strings, no two alike; row numbers if not given.
             probability: shape (n,): prior probability of the positive class, or (n, classes);
                 by default the score if all scores lie in [0, 1], else expit(score).
-            **spec: keys of the spec file but for the pool: ``measure``, ``sampler``, ``labels``,
-                ``strata``, ``seed``, ``confidence``.
+            columns: shape (n,) each: other columns of the pool, for systems, slices, features.
+            **spec: keys of the spec file: ``measure``, ``sampler``, ``labels``, ``strata``,
+                ``seed``, ``confidence``; of ``pool`` those that name columns.
 
         Returns:
             An evaluation whose rows `sample` and `label` know by their ids.
@@ -129,15 +173,20 @@ class Evaluation:
         >>> estimate.measure, 0.8 < estimate.value < 1
         ('f1', True)
         """
-        pool = MemoryPool.from_arrays(score, prediction, id, probability, spec)
-        evaluation = cls.from_spec(pool.spec, pool.table)
+        pool = MemoryPool.from_arrays(score, prediction, id, probability, columns or {}, spec)
+        evaluation = cls.from_spec(pool.spec, pool.table, pool.partition, pool.slices)
         evaluation.pool = pool
         return evaluation
 
     def sample(self, new_rows: int) -> npt.NDArray[Any]:
-        """Draw one round from a pool in memory and return the ids of its new rows."""
+        """Draw one round from a pool in memory and return the ids of its new rows.
+
+        A stochastic oracle is to answer for each entry, also for a row that is there again.
+        """
+        pool = self._memory()
         rows = self.draw(new_rows)
-        return self._memory().ids(self.history.cell[rows], self.history.rank[rows])
+        self.history = self.history.with_rows(*pool.describe(self.history))
+        return pool.ids(self.history.cell[rows], self.history.rank[rows])
 
     def label(self, id: npt.NDArray[Any], label: npt.NDArray[Any]) -> None:
         """Take the labels of rows that were drawn from a pool in memory.
@@ -147,26 +196,35 @@ class Evaluation:
             label: shape (n,): classes.
 
         Raises:
-            InputError: for an id that was not drawn, a label that is no class, or two labels for
-                one id; then no label is taken.
+            InputError: for an id that was not drawn, a label that is no class, or, of a
+                deterministic oracle, two labels for one id; then no label is taken.
         """
         pool = self._memory()
-        drawn = pool.ids(self.history.cell, self.history.rank).tolist()
-        codes = pool.spec.labels.codes
-        index = {value: row for row, value in enumerate(drawn)}
-        labels = self.history.label.copy()
         if len(id) != len(label):
             raise InputError(f"{len(label)} labels for {len(id)} ids")
+        drawn = pool.ids(self.history.cell, self.history.rank).tolist()
+        codes = pool.spec.labels.codes
+        labels = self.history.label.copy()
+        waiting: dict[Any, list[int]] = {}
+        for question, value in enumerate(drawn):
+            if not self.sampler.stochastic or labels[question] == NO_LABEL:
+                waiting.setdefault(value, []).append(question)
         answers: dict[Any, Any] = {}
         for value, given in zip(np.asarray(id).tolist(), np.asarray(label).tolist(), strict=True):
-            if answers.setdefault(value, given) != given:
-                raise InputError(f"id {value!r} has two labels, {answers[value]!r} and {given!r}")
-            if value not in index:
-                raise InputError(f"id {value!r} was not drawn")
             code = codes.get(str(given), NO_LABEL)
             if code == NO_LABEL:
                 raise InputError(f"label {given!r} of id {value!r} is not one of {[*codes]}")
-            labels[index[value]] = code
+            if value not in waiting:
+                raise InputError(f"id {value!r} was not drawn")
+            if not self.sampler.stochastic:
+                if answers.setdefault(value, given) != given:
+                    first = answers[value]
+                    raise InputError(f"id {value!r} has two labels, {first!r} and {given!r}")
+                labels[waiting[value][0]] = code
+            elif not waiting[value]:
+                raise InputError(f"id {value!r} has more labels than it was drawn")
+            else:
+                labels[waiting[value].pop(0)] = code
         self.history = self.history.with_labels(labels)
 
     def _memory(self) -> MemoryPool:

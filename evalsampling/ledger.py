@@ -13,15 +13,16 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from evalsampling import measures
 from evalsampling.errors import InputError
 from evalsampling.evaluation import Evaluation
 from evalsampling.labels.formats import Vote, read_votes, write_tasks
-from evalsampling.labels.tasks import ID, TASK, blind, make_batch
+from evalsampling.labels.tasks import ID, TASK, blind, make_batch, task_name
 from evalsampling.labels.votes import Register, Reject, check_votes, vote_table
 from evalsampling.measures.base import Measure
-from evalsampling.reserve import CELL, RANK
-from evalsampling.stats.estimation import Estimate
+from evalsampling.reserve import CELL, PAYLOAD_PREFIX, RANK
+from evalsampling.spec import MeasureSpec
+from evalsampling.stats.estimation import Estimate, as_json, brief
+from evalsampling.stats.history import History
 from evalsampling.version import __version__
 from evalsampling.workspace import Workspace
 
@@ -63,38 +64,35 @@ class Ledger:
 
     @functools.cached_property
     def register(self) -> Register:
-        """Every row sent out, its task, and its label as text."""
-        ids = self.workspace.ids
-        row_of_id = {id: row for row, id in enumerate(ids)}
-        row_of_task = {
-            task: row_of_id[str(id)]
-            for files in self.workspace.rounds
-            for task, id in zip(
-                files.batch[TASK].to_pylist(), files.batch[ID].to_pylist(), strict=True
-            )
-        }
-        labels = {row_of_id[id]: label for id, label in self.workspace.labels.items()}
-        return Register(row_of_task, row_of_id, ids, labels, list(self.workspace.spec.labels.codes))
+        """Every question asked, its task, and its label as text."""
+        ids, tasks = self.workspace.ids, self.workspace.tasks
+        question_of_task = {task: question for question, task in enumerate(tasks)}
+        questions_of_id: dict[str, list[int]] = {}
+        for question, id in enumerate(ids):
+            questions_of_id.setdefault(id, []).append(question)
+        labels = {question_of_task[task]: label for task, label in self.workspace.labels.items()}
+        classes = list(self.workspace.spec.labels.codes)
+        return Register(question_of_task, questions_of_id, ids, tasks, labels, classes)
 
     @property
     def _answered(self) -> set[int]:
-        """Rows with a label or a skip."""
-        rows = self.register.row_of_id
+        """Questions with a label or a skip."""
+        questions = self.register.question_of_task
         return {
-            rows[value]
+            questions[task]
             for delivery in self.workspace.deliveries
-            for value in delivery.votes["id"].to_pylist()
+            for task in delivery.votes["task"].to_pylist()
         }
 
     @functools.cached_property
     def open_rows(self) -> dict[int, int]:
-        """Unanswered rows of each round that is not closed, by round number, all above 0."""
+        """Unanswered questions of each round that is not closed, by round number, all above 0."""
         answered = self._answered
         unanswered: dict[int, int] = {}
         for files in self.workspace.rounds:
             if not files.closed:
-                rows = [self.register.row_of_task[task] for task in files.batch[TASK].to_pylist()]
-                count = sum(row not in answered for row in rows)
+                tasks = files.batch[TASK].to_pylist()
+                count = sum(self.register.question_of_task[t] not in answered for t in tasks)
                 if count:
                     unanswered[files.number] = count
         return unanswered
@@ -141,7 +139,7 @@ class Ledger:
         evaluation = dataclasses.replace(self.workspace.evaluation)
         if evaluation.exhausted:
             return self._sampled(last, 0, None, "exhausted")
-        rows = evaluation.draw(size or spec.round_size, budget=left)
+        rows = evaluation.draw(size or spec.round_size.of(last), budget=left)
         exported = self._write_round(evaluation, rows)
         reason = None if len(rows) else "no-new-rows"
         return self._sampled(last + 1, len(rows), exported, reason)
@@ -152,30 +150,34 @@ class Ledger:
         return {"round": number, "rows": rows, "batch": path, "reason": reason}
 
     def _write_round(self, evaluation: Evaluation, rows: npt.NDArray[np.int64]) -> Path | None:
-        """Write the last round of an evaluation, whose new rows are ``rows``."""
+        """Write the last round of an evaluation, whose new questions are ``rows``."""
         spec, history = self.workspace.spec, evaluation.history
         drawn, number = history.rounds[-1], len(history.rounds)
         code = evaluation.table.code[history.cell]
-        new_ids, payload = self.workspace.read_reserve(code[rows], history.rank[rows])
-        known = [*self.register.ids, *map(str, new_ids.to_pylist())]
-        if len(set(known)) < len(known):
-            twice = next(value for value in known if known.count(value) > 1)
-            raise InputError(f"{spec.pool.path}: column {spec.pool.id!r}: duplicate id {twice!r}")
-        chunks = [chunk for files in self.workspace.rounds for chunk in files.new_ids.chunks]
-        ids = pa.chunked_array([*chunks, new_ids], type=new_ids.type)
+        asked = self.workspace.read_reserve(code[rows], history.rank[rows])
+        self._check_ids(asked, code, history)
+        described = [name for name in asked.column_names if not name.startswith(PAYLOAD_PREFIX)]
+        earlier = [files.asked.select(described) for files in self.workspace.rounds]
+        known = pa.concat_tables([*earlier, asked.select(described)])
         draws = pa.table(
             {
-                "round": pa.array([number] * len(drawn.row), pa.int32()),
-                "draw": pa.array(np.arange(1, len(drawn.row) + 1)),
-                "id": ids.take(pa.array(drawn.row)),
-                CELL: pa.array(code[drawn.row]),
-                RANK: pa.array(history.rank[drawn.row]),
+                "round": pa.array([number] * len(drawn.question), pa.int32()),
+                "draw": pa.array(np.arange(1, len(drawn.question) + 1)),
+                "question": pa.array(drawn.question + 1),
+                CELL: pa.array(code[drawn.question]),
+                RANK: pa.array(history.rank[drawn.question]),
                 "q": pa.array(drawn.probability),
                 "new": pa.array(drawn.new),
             }
         )
+        for name in described:
+            draws = draws.append_column(name, known[name].take(pa.array(drawn.question)))
         told = spec.to_mapping()
-        batch = make_batch(spec.seed, number, new_ids, payload)
+        names = [
+            task_name(spec, number, id, question + 1)
+            for id, question in zip(asked[ID].to_pylist(), rows.tolist(), strict=True)
+        ]
+        batch = make_batch(names, asked)
         with self.workspace.new_round() as directory:
             exported = None
             if len(rows):
@@ -186,7 +188,7 @@ class Ledger:
                 "sampler": told["sampler"],
                 "measure": told["measure"][0],
                 "seed": spec.seed,
-                "draws": len(drawn.row),
+                "draws": len(drawn.question),
                 "new_rows": len(rows),
                 "exported": exported,
                 "posterior": None if drawn.posterior is None else drawn.posterior.tolist(),
@@ -196,6 +198,19 @@ class Ledger:
             pq.write_table(batch, directory / "batch.parquet")
         self._forget()
         return self.workspace.rounds[-1].exported
+
+    def _check_ids(self, asked: pa.Table, code: npt.NDArray[np.int64], history: History) -> None:
+        """Check that no two rows have the same id.
+
+        Raises:
+            InputError: if two have.
+        """
+        spec = self.workspace.spec
+        places: dict[str, tuple[int, int]] = {}
+        ids = [*self.register.ids, *map(str, asked[ID].to_pylist())]
+        for id, cell, rank in zip(ids, code.tolist(), history.rank.tolist(), strict=True):
+            if places.setdefault(id, (cell, rank)) != (cell, rank):
+                raise InputError(f"{spec.pool.path}: column {spec.pool.id!r}: duplicate id {id!r}")
 
     # --- estimate
 
@@ -242,14 +257,14 @@ class Ledger:
         return result, messages
 
     def _measures(self, names: Sequence[str]) -> list[Measure] | None:
-        known = {m.name: m for m in self.workspace.spec.build_measures()}
-        positive = self.workspace.spec.labels.positive
+        """Return the measures of some names: the spec's, or any other with its defaults."""
+        spec, ranges = self.workspace.spec, self.workspace.partition.ranges
+        listed = spec.build_measures(ranges)
+        chosen: list[Measure] = []
         for name in names:
-            if name not in known and name not in measures.BY_NAME:
-                raise InputError(f"unknown measure {name!r}; known: {', '.join(measures.BY_NAME)}")
-        return [
-            known.get(name) or measures.BY_NAME[name](positive=positive) for name in names
-        ] or None
+            found = [measure for measure in listed if measure.name == name]
+            chosen += found or MeasureSpec.parse(name).build(spec.setting(ranges))
+        return chosen or None
 
     def _take(self, deliveries: Sequence[tuple[Path, bool]], strict: bool) -> list[str]:
         """Check all deliveries, each as if those before it were taken, then store them."""
@@ -310,11 +325,11 @@ class Ledger:
         spec, history = self.workspace.spec, self.workspace.evaluation.history
         labels = len(history.labelled)
         still_open = sum(self.open_rows.values())
-        warnings = [warning for estimate in estimates for warning in estimate.warnings]
-        missing = len(history.cell) - labels
+        warnings = brief(estimates)
+        missing = len(history) - labels
         if missing:
             warnings.append(
-                f"{missing} of {len(history.cell)} rows drawn have no label ({still_open} still "
+                f"{missing} of {len(history)} rows drawn have no label ({still_open} still "
                 "open)"
                 + ("; others of their round stand for them, as if missing at random" * bool(labels))
             )
@@ -326,7 +341,7 @@ class Ledger:
             "rejects": self.workspace.rejects,
             "warnings": warnings,
             "done": labels >= spec.budget or exhausted,
-            "measures": [_as_json(estimate) for estimate in estimates],
+            "measures": [as_json(estimate) for estimate in estimates],
         }
 
     def _keep(self, result: dict[str, Any], options: Options) -> None:
@@ -354,22 +369,3 @@ class Ledger:
             "rejects": self.workspace.rejects,
             "prepared": {key: marker[key] for key in ("rows", "seconds", "runner", "versions")},
         }
-
-
-def _as_json(estimate: Estimate) -> dict[str, Any]:
-    default = estimate.intervals[0]
-    return {
-        "measure": estimate.measure,
-        "system": None,
-        "against": None,
-        "slice": None,
-        "threshold": None,
-        "value": estimate.value,
-        "standard_error": estimate.standard_error,
-        "low": default.low,
-        "high": default.high,
-        "confidence": estimate.confidence,
-        "method": default.method,
-        "intervals": [dataclasses.asdict(interval) for interval in estimate.intervals],
-        "reason": estimate.reason,
-    }

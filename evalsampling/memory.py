@@ -9,10 +9,23 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from evalsampling.errors import InputError
-from evalsampling.pool import PoolBatch, Strata, assign_cells, score_histogram
-from evalsampling.reserve import CELL, ID, Reserve, ReserveBuilder, check_unique
+from evalsampling.partition import Partition, assign_cells
+from evalsampling.pool import PoolBatch
+from evalsampling.reserve import (
+    CELL,
+    ID,
+    SLICE_PREFIX,
+    Reserve,
+    ReserveBuilder,
+    check_unique,
+    outputs_of_columns,
+)
+from evalsampling.slicing import Slices
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellTable
+from evalsampling.stats.history import History
+from evalsampling.stats.outputs import Outputs
+from evalsampling.summary import summarize
 
 
 @dataclasses.dataclass(frozen=True)
@@ -21,21 +34,26 @@ class MemoryPool:
 
     Attributes:
         spec: what was asked for.
+        partition: how it is cut into cells.
         table: its cells.
+        slices: its slices.
         reserve: all of its rows.
     """
 
     spec: EvaluationSpec
+    partition: Partition
     table: CellTable
+    slices: Slices
     reserve: Reserve
 
     @classmethod
     def from_arrays(
         cls,
-        score: npt.NDArray[np.floating],
-        prediction: npt.NDArray[Any],
+        score: npt.NDArray[np.floating] | None,
+        prediction: npt.NDArray[Any] | None,
         id: npt.NDArray[Any] | None,
         probability: npt.NDArray[np.floating] | None,
+        columns: dict[str, npt.NDArray[Any]],
         spec: dict[str, Any],
     ) -> "MemoryPool":
         """Prepare columns; see `Evaluation.from_arrays`.
@@ -43,46 +61,58 @@ class MemoryPool:
         Raises:
             InputError: naming the key, or the column and row, that is wrong.
         """
-        columns: dict[str, Any] = {
-            "id": np.arange(len(score)) if id is None else id,
-            "score": score,
-            "prediction": prediction,
-        }
-        pool: dict[str, Any] = {"path": "arrays"}
+        given = {"score": score, "prediction": prediction}
+        there = {name: values for name, values in given.items() if values is not None} | columns
+        if not there:
+            raise InputError("no columns are given")
+        rows = len(next(iter(there.values())))
+        there["id"] = np.arange(rows) if id is None else id
+        pool: dict[str, Any] = {"path": "arrays", **spec.get("pool", {})}
         if probability is not None and np.ndim(probability) == 2:
             classes = spec.get("labels", {}).get("classes", [0, 1])
             pool["probability"] = {value: f"probability {value}" for value in classes}
-            columns |= dict(
-                zip(pool["probability"].values(), np.transpose(probability), strict=True)
-            )
+            there |= dict(zip(pool["probability"].values(), np.transpose(probability), strict=True))
         elif probability is not None:
             pool["probability"] = "probability"
-            columns["probability"] = probability
-        for name, values in columns.items():
+            there["probability"] = probability
+        for name, values in there.items():
             if np.ndim(values) != 1:
                 raise InputError(f"{name}: must have one dimension, got {np.ndim(values)}")
-            if len(values) != len(score):
-                raise InputError(f"{name}: {len(values)} values for {len(score)} scores")
+            if len(values) != rows:
+                raise InputError(f"{name}: {len(values)} values for {rows} rows")
         checked = EvaluationSpec.from_mapping(
-            {"pool": pool, "budget": max(len(score), 1), **spec}, Path()
+            {"budget": max(rows, 1), **spec, "pool": pool}, Path()
         )
-        return cls.prepare(checked, PoolBatch(pa.record_batch(columns)))
+        return cls.prepare(checked, PoolBatch(pa.record_batch(there)))
 
     @classmethod
     def prepare(cls, spec: EvaluationSpec, batch: PoolBatch) -> "MemoryPool":
         """Make both passes over a pool that is one batch."""
-        strata = Strata.from_histogram(score_histogram(batch, spec), spec)
-        shape = strata.shape(spec)
-        cells = assign_cells(batch, spec, strata)
-        reserve = ReserveBuilder(spec, int(np.prod(shape)), capacity=len(cells.cell))
+        partition = Partition.given(spec)
+        if partition is None or not len(batch.rows):
+            partition = Partition.from_summary(summarize(batch, spec), spec)
+        cells = assign_cells(batch, spec, partition)
+        reserve = ReserveBuilder(spec, partition.grid.cells, capacity=len(cells.cell))
         reserve.add(cells)
         kept = reserve.build()
         check_unique(kept.rows, spec.pool.id)
-        return cls(spec, cells.sums(shape).table(), kept)
+        means = cells.sums(partition).means()
+        table = partition.grid.table(*means, len(spec.labels.classes))
+        slices = Slices.of(spec.pool.slices, cells.slice_counts(partition), table)
+        return cls(spec, partition, table, slices, kept)
 
     def ids(self, cell: npt.NDArray[np.int64], rank: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
         """Return the ids of rows given by their place in the cell table and their rank."""
+        return self._rows(cell, rank)[ID].to_numpy(zero_copy_only=False)
+
+    def describe(self, history: History) -> tuple[Outputs, npt.NDArray[np.int64]]:
+        """Return outputs and slice codes of the rows of all questions of a history."""
+        rows = self._rows(history.cell, history.rank)
+        outputs = outputs_of_columns(rows, len(self.spec.pool.systems), self.table.classes)
+        columns = [rows[SLICE_PREFIX + name] for name in self.spec.pool.slices]
+        return outputs, self.slices.codes(columns, len(rows))
+
+    def _rows(self, cell: npt.NDArray[np.int64], rank: npt.NDArray[np.int64]) -> pa.Table:
         assert self.reserve.rows is not None
         first = np.searchsorted(self.reserve.rows[CELL].to_numpy(), self.table.code[cell])
-        taken = self.reserve.rows[ID].take(pa.array(first + rank))
-        return taken.to_numpy(zero_copy_only=False)
+        return self.reserve.rows.take(pa.array(first + rank))

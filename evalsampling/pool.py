@@ -1,7 +1,7 @@
-"""The rows of a pool: checked columns of an Arrow batch, their cells, their permanent order."""
+"""The rows of a pool: checked columns of an Arrow batch, their permanent order."""
 
 import dataclasses
-import functools
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,11 +11,9 @@ import pyarrow.compute as pc
 from scipy import special
 
 from evalsampling.errors import InputError
-from evalsampling.spec import EvaluationSpec
-from evalsampling.stats.cells import CellSums, cell_codes
+from evalsampling.spec import EvaluationSpec, SystemSpec
 from evalsampling.stats.hashing import UInt64Array, hash_integers, hash_strings
-from evalsampling.stats.histogram import ScoreHistogram
-from evalsampling.stats.strata import BINS_PER_LEAF, LeafTable, csf_edges
+from evalsampling.stats.outputs import Outputs
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -42,11 +40,11 @@ class PoolBatch:
         file = f"{self.path}: " if self.path else ""
         return InputError(f"{file}column {column!r}, row {self.first_row + row}: {problem}")
 
-    def column(self, name: str) -> pa.Array:
-        """Return a column without nulls, a dictionary decoded.
+    def any_column(self, name: str) -> pa.Array:
+        """Return a column, nulls and all, a dictionary decoded.
 
         Raises:
-            InputError: if it is missing or has a null.
+            InputError: if it is missing.
         """
         index = self.rows.schema.get_field_index(name)
         if index < 0:
@@ -54,10 +52,19 @@ class PoolBatch:
             known = ", ".join(self.rows.schema.names)
             raise InputError(f"{file}column {name!r} is missing; there are: {known}")
         column = self.rows.column(index)
-        if column.null_count:
-            raise self.error(name, pc.index(column.is_null(), True).as_py(), "null")
         if pa.types.is_dictionary(column.type):
             column = column.dictionary_decode()
+        return column
+
+    def column(self, name: str) -> pa.Array:
+        """Return a column without nulls, a dictionary decoded.
+
+        Raises:
+            InputError: if it is missing or has a null.
+        """
+        column = self.any_column(name)
+        if column.null_count:
+            raise self.error(name, pc.index(column.is_null(), True).as_py(), "null")
         return column
 
     def numbers(self, name: str) -> npt.NDArray[np.floating]:
@@ -92,21 +99,56 @@ class PoolBatch:
         raise self.error(name, 0, f"ids must be integers or strings, got type {column.type}")
 
 
-def read_scores(batch: PoolBatch, spec: EvaluationSpec) -> npt.NDArray[np.floating]:
-    """Return the scores of a batch, shape (n,)."""
-    return batch.numbers(spec.pool.score)
+NO_PROBABILITY = "none"
+"""The rule of a system of which no probability is known."""
+
+NO_VALUE = "null"
+"""What a null is called in a slice column."""
 
 
-def read_predictions(
-    batch: PoolBatch, spec: EvaluationSpec, scores: npt.NDArray[np.floating]
+def read_outputs(batch: PoolBatch, spec: EvaluationSpec, rules: tuple[str, ...]) -> Outputs:
+    """Return what the systems say of the rows of a batch.
+
+    Args:
+        batch: the rows.
+        spec: names the systems' columns.
+        rules: where each system's probabilities come from: "column", "score", "expit(score)" or
+            "none".
+
+    Raises:
+        InputError: naming file, column and row of the first bad value.
+    """
+    scores, predictions, probabilities = [], [], []
+    classes = len(spec.labels.classes)
+    for system, rule in zip(spec.pool.systems, rules, strict=True):
+        score = None if system.score is None else batch.numbers(system.score)
+        predictions.append(_predictions(batch, spec, system, score))
+        if rule == NO_PROBABILITY:
+            probabilities.append(np.full((len(batch.rows), classes), np.nan))
+        else:
+            probabilities.append(read_probabilities(batch, spec, system.probability, rule, score))
+        unknown = np.full(len(batch.rows), np.inf)
+        scores.append(unknown if score is None else score.astype(np.float64, copy=False))
+    return Outputs(
+        prediction=np.stack(predictions, axis=1),
+        score=np.stack(scores, axis=1),
+        probability=np.stack(probabilities, axis=1),
+    )
+
+
+def _predictions(
+    batch: PoolBatch,
+    spec: EvaluationSpec,
+    system: SystemSpec,
+    scores: npt.NDArray[np.floating] | None,
 ) -> IntArray:
-    """Return the class codes predicted, shape (n, systems)."""
-    name, classes = spec.pool.prediction, spec.labels.classes
+    """Return the class codes that a system predicts, shape (n,)."""
+    name, classes = system.prediction, spec.labels.classes
     if name is None:
-        assert spec.pool.threshold is not None
-        hit = scores >= spec.pool.threshold
+        assert scores is not None
+        assert system.threshold is not None
         positive = spec.labels.positive
-        return np.where(hit, positive, 1 - positive).astype(np.int64)[:, None]
+        return np.where(scores >= system.threshold, positive, 1 - positive).astype(np.int64)
     column = batch.column(name)
     if pa.types.is_boolean(column.type):
         column = column.cast(pa.int8())
@@ -120,7 +162,84 @@ def read_predictions(
     if codes.null_count:
         row = pc.index(codes.is_null(), True).as_py()
         raise batch.error(name, row, f"{column[row].as_py()!r} is none of {[*classes]}")
-    return codes.to_numpy().astype(np.int64)[:, None]
+    return codes.to_numpy().astype(np.int64)
+
+
+def read_probabilities(
+    batch: PoolBatch,
+    spec: EvaluationSpec,
+    named: str | Mapping[str, str] | None,
+    rule: str,
+    scores: npt.NDArray[np.floating] | None,
+) -> FloatArray:
+    """Return the probability of each class, shape (n, classes).
+
+    Args:
+        batch: the rows.
+        spec: tells the classes.
+        named: column of the positive class, or one for each class, if the rule is "column".
+        rule: see `read_outputs`; "even" gives every class the same.
+        scores: shape (n,), for rules that need them.
+    """
+    if isinstance(named, Mapping):
+        columns = list(named.values())
+        matrix = np.stack([_unit_interval(batch, column) for column in columns], axis=1)
+        wrong = np.abs(matrix.sum(axis=1) - 1) > 1e-3
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            total = f"{matrix[row].sum():g}"
+            raise batch.error(
+                columns[0], row, f"probabilities of the classes sum to {total}, not 1"
+            )
+        return matrix
+    classes = len(spec.labels.classes)
+    if named is not None:
+        values = _unit_interval(batch, named)
+    elif rule == "even":
+        return np.full((len(batch.rows), classes), 1 / classes)
+    else:
+        assert scores is not None
+        values = scores.astype(np.float64, copy=False)
+        values = values if rule == "score" else special.expit(values)
+    both = np.empty((len(values), 2))
+    both[:, spec.labels.positive] = values
+    both[:, 1 - spec.labels.positive] = 1 - values
+    return both
+
+
+def _unit_interval(batch: PoolBatch, name: str) -> FloatArray:
+    values = batch.numbers(name).astype(np.float64, copy=False)
+    wrong = (values < 0) | (values > 1)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise batch.error(name, row, f"a probability lies in [0, 1], got {values[row]}")
+    return values
+
+
+def read_features(batch: PoolBatch, spec: EvaluationSpec) -> FloatArray:
+    """Return the feature columns, shape (n, features)."""
+    return np.stack([batch.numbers(name) for name in spec.pool.features], axis=1, dtype=np.float64)
+
+
+def read_slices(batch: PoolBatch, spec: EvaluationSpec) -> tuple[pa.Array, ...]:
+    """Return the slice columns as text, a null as `NO_VALUE`.
+
+    Raises:
+        InputError: for a column that is neither whole numbers, truth values nor text.
+    """
+    slices = []
+    for name in spec.pool.slices:
+        column = batch.any_column(name)
+        kind = column.type
+        if not (
+            pa.types.is_integer(kind)
+            or pa.types.is_boolean(kind)
+            or pa.types.is_string(kind)
+            or pa.types.is_large_string(kind)
+        ):
+            raise batch.error(name, 0, f"slices are whole numbers, booleans or text, got {kind}")
+        slices.append(pc.fill_null(column.cast(pa.string()), NO_VALUE))
+    return tuple(slices)
 
 
 def hash_ids(ids: pa.Array, seed: int) -> UInt64Array:
@@ -135,150 +254,17 @@ def hash_ids(ids: pa.Array, seed: int) -> UInt64Array:
     return hash_strings(text, bounds, seed)
 
 
-@dataclasses.dataclass(frozen=True)
-class Strata:
-    """What the first pass decides and everything later reads.
-
-    Attributes:
-        edges: interior edges of the leaves, strictly increasing.
-        probability: where prior probabilities come from: "column", "score" or "expit(score)".
-        minimum: least score of the pool, None if it was not looked for.
-        maximum: greatest score of the pool, None likewise.
-    """
-
-    edges: FloatArray
-    probability: str
-    minimum: float | None = None
-    maximum: float | None = None
-
-    @classmethod
-    def given(cls, spec: EvaluationSpec) -> "Strata | None":
-        """Return the strata of a spec that leaves nothing to find out, else None.
-
-        With explicit edges and prior probabilities in columns the first pass is not needed.
-        """
-        if spec.strata.edges is None or spec.pool.probability is None:
-            return None
-        return cls(np.array(spec.strata.edges), "column")
-
-    @classmethod
-    def from_histogram(cls, histogram: ScoreHistogram, spec: EvaluationSpec) -> "Strata":
-        """Cut the leaves and say what the scores are.
-
-        Raises:
-            InputError: if there are no rows.
-        """
-        if not histogram.rows:
-            raise InputError("the pool is empty")
-        if spec.strata.edges:
-            edges = np.array(spec.strata.edges)
-        else:
-            edges = csf_edges(histogram.lower_ends, histogram.counts, spec.strata.leaves)
-        is_probability = histogram.minimum >= 0 and histogram.maximum <= 1
-        rule = "score" if is_probability else "expit(score)"
-        if spec.pool.probability is not None:
-            rule = "column"
-        return cls(edges, rule, histogram.minimum, histogram.maximum)
-
-    @functools.cached_property
-    def leaf_table(self) -> LeafTable:
-        """Finds the leaf of a score."""
-        return LeafTable(self.edges)
-
-    @property
-    def leaves(self) -> int:
-        """Number of leaves."""
-        return len(self.edges) + 1
-
-    def shape(self, spec: EvaluationSpec) -> tuple[int, ...]:
-        """Return (leaves, classes predicted): the cells there can be."""
-        return (self.leaves, len(spec.labels.classes))
-
-
-def new_histogram(spec: EvaluationSpec) -> ScoreHistogram:
-    """Return the empty histogram from which the spec's leaves are cut."""
-    return ScoreHistogram.zero(BINS_PER_LEAF * spec.strata.leaves)
-
-
-def score_histogram(batch: PoolBatch, spec: EvaluationSpec) -> ScoreHistogram:
-    """First pass over a batch: its scores counted."""
-    return ScoreHistogram.from_scores(read_scores(batch, spec), new_histogram(spec).limit)
-
-
-@dataclasses.dataclass(frozen=True)
-class CellBatch:
-    """Rows with their cells.
-
-    Attributes:
-        batch: the rows as read.
-        ids: their ids.
-        cell: shape (n,): cell codes.
-        probability: shape (n, classes): prior probabilities.
-    """
-
-    batch: PoolBatch
-    ids: pa.Array
-    cell: IntArray
-    probability: FloatArray
-
-    def sums(self, shape: tuple[int, ...]) -> CellSums:
-        """Return the sums of the rows over the cells of a shape."""
-        return CellSums.from_rows(shape, self.cell, self.probability)
-
-
-def assign_cells(batch: PoolBatch, spec: EvaluationSpec, strata: Strata) -> CellBatch:
-    """Second pass over a batch: check its columns and find each row's cell.
-
-    Raises:
-        InputError: naming file, column and row of the first bad value.
-    """
-    ids = batch.ids(spec.pool.id)
-    scores = read_scores(batch, spec)
-    predictions = read_predictions(batch, spec, scores)
-    cell = cell_codes(strata.shape(spec), strata.leaf_table.find(scores), predictions)
-    return CellBatch(batch, ids, cell, _probabilities(batch, spec, strata, scores))
-
-
-def _probabilities(
-    batch: PoolBatch, spec: EvaluationSpec, strata: Strata, scores: npt.NDArray[np.floating]
-) -> FloatArray:
-    named = spec.pool.probability
-    if named is None or isinstance(named, str):
-        if named is not None:
-            values = _unit_interval(batch, named)
-        else:
-            values = scores.astype(np.float64, copy=False)
-            values = values if strata.probability == "score" else special.expit(values)
-        both = np.empty((len(values), 2))
-        both[:, spec.labels.positive] = values
-        both[:, 1 - spec.labels.positive] = 1 - values
-        return both
-    columns = list(named.values())
-    matrix = np.stack([_unit_interval(batch, column) for column in columns], axis=1)
-    wrong = np.abs(matrix.sum(axis=1) - 1) > 1e-3
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise batch.error(
-            columns[0], row, f"probabilities of the classes sum to {matrix[row].sum():g}, not 1"
-        )
-    return matrix
-
-
-def _unit_interval(batch: PoolBatch, name: str) -> FloatArray:
-    values = batch.numbers(name).astype(np.float64, copy=False)
-    wrong = (values < 0) | (values > 1)
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise batch.error(name, row, f"a probability lies in [0, 1], got {values[row]}")
-    return values
-
-
 def required_columns(spec: EvaluationSpec) -> list[str]:
-    """Return the columns of the pool that preparing reads, each once."""
+    """Return the columns of the pool that the second pass reads, each once."""
     pool = spec.pool
-    named: list[Any] = [pool.id, pool.score, pool.prediction]
-    if isinstance(pool.probability, str):
-        named.append(pool.probability)
-    elif pool.probability is not None:
-        named.extend(pool.probability.values())
-    return list(dict.fromkeys(name for name in [*named, *pool.payload] if name is not None))
+    named: list[Any] = [pool.id, pool.score, *_columns(pool.probability)]
+    for system in pool.systems:
+        named += [system.score, system.prediction, *_columns(system.probability)]
+    named += [*pool.features, *pool.slices, *pool.payload]
+    return list(dict.fromkeys(name for name in named if name is not None))
+
+
+def _columns(named: str | Mapping[str, str] | None) -> list[str]:
+    if isinstance(named, Mapping):
+        return list(named.values())
+    return [] if named is None else [named]

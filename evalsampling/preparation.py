@@ -12,10 +12,13 @@ import pyarrow as pa
 
 from evalsampling.errors import InputError
 from evalsampling.io.parquet import PoolFile, WorkItem, list_pool, work_items
-from evalsampling.pool import Strata, required_columns
+from evalsampling.partition import Partition, check_slices
+from evalsampling.pool import required_columns
 from evalsampling.reserve import FILE, HASH, ID, ROW, Reserve, check_unique
+from evalsampling.slicing import Slices
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellSums
+from evalsampling.stats.slices import SliceCounts
 from evalsampling.workspace import Workspace
 
 
@@ -111,38 +114,44 @@ class Preparation:
         return reserve.rows.select([HASH, ID, FILE, ROW])
 
     def commit(
-        self, plan: PoolFiles, strata: Strata, sums: CellSums, located: Sequence[pa.Table]
+        self,
+        plan: PoolFiles,
+        partition: Partition,
+        sums: CellSums,
+        counts: SliceCounts,
+        located: Sequence[pa.Table],
     ) -> dict[str, Any]:
-        """Write the cell table and, last of all, the marker.
+        """Write the cell table, the slices and, last of all, the marker.
 
         Args:
             plan: what was read.
-            strata: leaves and prior.
+            partition: leaves, cells and prior.
             sums: over all rows.
+            counts: of the slice columns, over all rows.
             located: what `write_reserve` returned for each part.
 
         Returns:
             The object `prepare --json` prints.
 
         Raises:
-            InputError: if an id is in the reserve twice.
+            InputError: if an id is in the reserve twice, or a slice column has too many values.
         """
         rows = pa.concat_tables(located)
         check_unique(rows, self.spec.pool.id)
-        table = sums.table()
-        self.workspace.write_cells(table)
+        check_slices(counts)
+        classes = len(self.spec.labels.classes)
+        table = partition.grid.table(*sums.means(), classes)
+        self.workspace.write_cells(sums, partition, classes)
+        self.workspace.write_slices(Slices.of(self.spec.pool.slices, counts, table), table)
         self.workspace.commit(
             {
                 "spec": self.spec.to_mapping(),
-                "directory": self.spec.pool.scorer_path or "/",
+                "directory": self.spec.pool.directory,
                 "rows": table.rows,
-                "leaves": strata.leaves,
+                "leaves": table.leaves,
                 "cells": len(table),
                 "reserve_rows": len(rows),
-                "edges": strata.edges.tolist(),
-                "probability": strata.probability,
-                "minimum": strata.minimum,
-                "maximum": strata.maximum,
+                "partition": partition.to_mapping(),
                 "pool": plan.fingerprint,
                 "seconds": round(time.time() - plan.started, 3),
                 "runner": self.runner,

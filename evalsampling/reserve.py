@@ -14,13 +14,18 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from evalsampling.errors import InputError
-from evalsampling.pool import CellBatch, hash_ids
+from evalsampling.partition import CellBatch
+from evalsampling.pool import hash_ids
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.hashing import UInt64Array
+from evalsampling.stats.outputs import Outputs
 
 CELL, RANK, HASH, ID, FILE, ROW = "cell", "rank", "hash", "id", "file", "row"
 PAYLOAD_PREFIX = "payload."
 """Payload columns keep their name behind this, so that none can be taken for another."""
+
+SLICE_PREFIX = "slice."
+"""So do slice columns."""
 
 PARTS = 16
 """Parts the reserve of a pool is written in, each by one worker."""
@@ -42,7 +47,8 @@ class Reserve:
 
     Attributes:
         capacity: most rows kept of a cell.
-        rows: columns cell, hash, id, file, row and the payload, ordered by cell and hash;
+        rows: columns cell, hash, id, file, row, the outputs (`output_columns`), slices and
+            payload, ordered by cell and hash;
             None for no rows.
     """
 
@@ -168,6 +174,39 @@ def located_ids(
     }
 
 
+def output_columns(outputs: Outputs) -> dict[str, pa.Array]:
+    """Return outputs as columns of a table.
+
+    ``prediction.S``, ``score.S`` and ``probability.S.C`` for system number S and class code C.
+    """
+    columns = {}
+    for system in range(outputs.prediction.shape[1]):
+        columns[f"prediction.{system}"] = pa.array(outputs.prediction[:, system])
+        columns[f"score.{system}"] = pa.array(outputs.score[:, system])
+        for y in range(outputs.probability.shape[2]):
+            column = pa.array(outputs.probability[:, system, y])
+            columns[f"probability.{system}.{y}"] = column
+    return columns
+
+
+def output_names(systems: int, classes: int) -> list[str]:
+    """Return the names of the columns that `output_columns` makes."""
+    return list(output_columns(Outputs.none(systems, classes)))
+
+
+def outputs_of_columns(rows: pa.Table, systems: int, classes: int) -> Outputs:
+    """Return the outputs that `output_columns` put into a table."""
+    prediction = [rows[f"prediction.{s}"].to_numpy() for s in range(systems)]
+    score = [rows[f"score.{s}"].to_numpy() for s in range(systems)]
+    probability = [
+        np.stack([rows[f"probability.{s}.{y}"].to_numpy() for y in range(classes)], axis=1)
+        for s in range(systems)
+    ]
+    return Outputs(
+        np.stack(prediction, axis=1), np.stack(score, axis=1), np.stack(probability, axis=1)
+    )
+
+
 @dataclasses.dataclass(frozen=True)
 class HeldRows:
     """Where the reserve of each cell ends, for adding to it.
@@ -232,6 +271,9 @@ class ReserveBuilder:
         if not len(taken):
             return
         columns = {CELL: pa.array(cells.cell[taken]), **located_ids(cells, keys, taken)}
+        columns |= output_columns(cells.outputs.take(taken))
+        for name, values in zip(self._spec.pool.slices, cells.slices, strict=True):
+            columns[SLICE_PREFIX + name] = values.take(pa.array(taken))
         for name in self._spec.pool.payload:
             column = cells.batch.rows.column(name).take(pa.array(taken))
             if pa.types.is_dictionary(column.type):

@@ -1,153 +1,40 @@
 """Simulation: how a sampler would have done on a pool whose truth is known.
 
-Rows of a cell are exchangeable, so the labels that a random order would bring are drawn from
-the cell's urn of true labels as they are asked for. A repeat costs the same whatever the size
-of the pool.
+Rows of a cell are exchangeable, so the rows that a random order would bring are drawn from the
+cell's urn of kinds as they are asked for. A repeat costs the same whatever the size of the pool.
 """
 
 import concurrent.futures
 import dataclasses
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.csv
-import pyarrow.parquet as pq
 
 from evalsampling.errors import InputError
 from evalsampling.evaluation import Evaluation
-from evalsampling.io.parquet import list_pool, read_batches, work_items
-from evalsampling.io.scorer import Scorer
+from evalsampling.known import KnownPool
 from evalsampling.measures.base import Measure
-from evalsampling.pool import (
-    PoolBatch,
-    Strata,
-    assign_cells,
-    new_histogram,
-    required_columns,
-    score_histogram,
-)
 from evalsampling.samplers.base import Sampler
-from evalsampling.spec import EvaluationSpec
-from evalsampling.stats.cells import CellSums, CellTable
+from evalsampling.samplers.diagnosis import divergence
+from evalsampling.samplers.estimates import point_estimate
+from evalsampling.spec import RoundSize
 from evalsampling.stats.draws import DRAWS_PER_NEW_ROW
-from evalsampling.stats.history import NO_LABEL
+from evalsampling.stats.estimation import Estimate
+from evalsampling.stats.history import NO_LABEL, History
 from evalsampling.stats.intervals import Interval, interval_score
 
 IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
 
+_ROUNDING = 1e-9
+"""What an interval without width may differ by from a truth summed in another order."""
 
-@dataclasses.dataclass(frozen=True)
-class KnownPool:
-    """A pool with its truth, as far as any sampler can tell rows apart.
-
-    Attributes:
-        table: the cells.
-        labels: shape (cells, classes): true labels in each cell.
-    """
-
-    table: CellTable
-    labels: IntArray
-
-    @classmethod
-    def read(cls, spec: EvaluationSpec, truth: Path) -> "KnownPool":
-        """Read a pool and its truth.
-
-        Args:
-            spec: of the evaluation.
-            truth: Parquet or CSV file with the spec's id column and ``label``.
-
-        Raises:
-            InputError: for anything wrong with either.
-        """
-        labels = _Truth.read(truth, spec)
-        histogram = new_histogram(spec)
-        for batch in _batches(spec, [spec.pool.score]):
-            histogram += score_histogram(batch, spec)
-        strata = Strata.from_histogram(histogram, spec)
-        shape, classes = strata.shape(spec), len(spec.labels.classes)
-        sums = CellSums.zero(shape, classes)
-        counts = np.zeros((len(sums.count), classes), dtype=np.int64)
-        for batch in _batches(spec, required_columns(spec)):
-            cells = assign_cells(batch, spec, strata)
-            sums += cells.sums(shape)
-            np.add.at(counts, (cells.cell, labels.of(batch, cells.ids)), 1)
-        table = sums.table()
-        return cls(table, counts[table.code])
-
-    def value(self, measure: Measure) -> float:
-        """Return the true value of a measure, NaN if it is undefined."""
-        cells, classes = self.labels.shape
-        signature = np.repeat(self.table.signature, classes, axis=0)
-        losses = measure.loss(signature, np.tile(np.arange(classes), cells))
-        return measure.value(self.labels.ravel() @ losses / self.table.rows)
-
-
-def _batches(spec: EvaluationSpec, columns: Sequence[str]) -> Iterator[PoolBatch]:
-    if spec.pool.scorer is None:
-        for item in work_items(list_pool(spec.pool.path, columns)):
-            yield from read_batches(item, columns)
-    else:
-        scorer = Scorer(spec.pool.scorer, spec.pool.scorer_path)
-        for item in work_items(list_pool(spec.pool.path, None)):
-            yield from map(scorer.score, read_batches(item, None))
-
-
-@dataclasses.dataclass(frozen=True)
-class _Truth:
-    """True labels by id."""
-
-    path: Path
-    ids: pa.Array
-    codes: IntArray
-
-    @classmethod
-    def read(cls, path: Path, spec: EvaluationSpec) -> "_Truth":
-        name = spec.pool.id
-        try:
-            if path.suffix.lower() == ".csv":
-                text = {name: pa.string(), "label": pa.string()}
-                convert = pyarrow.csv.ConvertOptions(column_types=text)
-                table = pyarrow.csv.read_csv(path, convert_options=convert)
-            else:
-                table = pq.read_table(path)
-        except (OSError, pa.ArrowException) as error:
-            raise InputError(f"{path}: cannot be read: {' '.join(str(error).split())}") from error
-        if not len(table):
-            raise InputError(f"{path}: no labels")
-        batch = PoolBatch(table.combine_chunks().to_batches()[0], str(path))
-        column = batch.column("label")
-        if not (pa.types.is_integer(column.type) or pa.types.is_string(column.type)):
-            raise batch.error("label", 0, f"must be whole numbers or text, got {column.type}")
-        given = column.cast(pa.string())
-        codes = pc.index_in(given, value_set=pa.array(list(spec.labels.codes)))
-        if codes.null_count:
-            row = pc.index(codes.is_null(), True).as_py()
-            raise batch.error("label", row, f"{given[row].as_py()!r} is no class")
-        ids = batch.ids(name)
-        if pc.count_distinct(ids).as_py() < len(ids):
-            raise InputError(f"{path}: column {name!r}: an id is there twice")
-        return cls(path, ids, codes.to_numpy().astype(np.int64))
-
-    def of(self, batch: PoolBatch, ids: pa.Array) -> IntArray:
-        """Return the label codes of rows."""
-        known = self.ids
-        if known.type != ids.type:
-            ids, known = ids.cast(pa.string()), known.cast(pa.string())
-        place = pc.index_in(ids, value_set=known)
-        if place.null_count:
-            row = pc.index(place.is_null(), True).as_py()
-            raise InputError(
-                f"{batch.path}: row {batch.first_row + row}: "
-                f"id {ids[row].as_py()!r} has no label in {self.path}"
-            )
-        return self.codes[place.to_numpy()]
+MOST_INTERVALS = 64
+"""Components of a measure beyond which a simulation compares values alone."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -156,14 +43,14 @@ class Plan:
 
     Attributes:
         budgets: numbers of distinct labels at which estimates are taken, increasing.
-        round_size: most new rows of a round.
+        round_size: new rows of each round.
         repeats: how often.
         seed: of the draws and labels.
         confidence: level of the intervals.
     """
 
     budgets: tuple[int, ...]
-    round_size: int
+    round_size: RoundSize
     repeats: int
     seed: int
     confidence: float
@@ -193,10 +80,12 @@ def simulate(
     Raises:
         InputError: if the truth of a measure is undefined.
     """
-    truth = {measure.name: known.value(measure) for measure in measures}
-    for name, value in truth.items():
-        if not np.isfinite(value):
-            raise InputError(f"{name} of this pool is undefined (0/0): nothing to compare with")
+    truth = [known.value(measure) for measure in measures]
+    for measure, value in zip(measures, truth, strict=True):
+        if not np.any(np.isfinite(value)):
+            raise InputError(
+                f"{measure.name} of this pool is undefined (0/0): nothing to compare with"
+            )
     with concurrent.futures.ProcessPoolExecutor(workers or os.cpu_count()) as pool:
         jobs = {
             (number, repeat): pool.submit(_repeat, known, sampler, measures, plan, repeat)
@@ -205,31 +94,51 @@ def simulate(
         }
         for _ in concurrent.futures.as_completed(jobs.values()):
             report(1)
+    titles = [_title(known, measure) for measure in measures]
     results = []
     for number, sampler in enumerate(samplers):
         runs = [jobs[number, repeat].result() for repeat in range(plan.repeats)]
-        for m, measure in enumerate(measures):
+        for m in range(len(measures)):
             for b, budget in enumerate(plan.budgets):
                 points = [run[b][m] for run in runs]
                 results.append(
                     {
                         "sampler": sampler.name,
-                        "measure": measure.name,
+                        "measure": titles[m],
                         "budget": budget,
-                        **_summary(points, truth[measure.name], plan.confidence),
+                        **_summary(points, truth[m], plan.confidence),
                     }
                 )
-    return {"truth": truth, "results": results}
+    told = {
+        title: value.tolist() if len(value) > 1 else float(value[0])
+        for title, value in zip(titles, truth, strict=True)
+    }
+    return {"truth": told, "results": results}
+
+
+def _title(known: KnownPool, measure: Measure) -> str:
+    """Return the name of a measure, with its system's if there are several."""
+    systems = known.systems
+    return measure.name if len(systems) == 1 else f"{measure.name} of {systems[measure.system]}"
 
 
 @dataclasses.dataclass(frozen=True)
 class _Point:
-    """One estimate of one repeat, with the draws and seconds up to it."""
+    """What one repeat has of one measure at one budget.
 
-    value: float | None
-    intervals: tuple[Interval, ...]
+    Attributes:
+        value: shape (components,), NaN where undefined.
+        estimates: of the components; empty where only values are compared.
+        draws: so far.
+        seconds: of processor time so far.
+        divergence: of the latest proposal from the best one, if it can be told.
+    """
+
+    value: FloatArray
+    estimates: tuple[Estimate, ...]
     draws: int
     seconds: float
+    divergence: float | None
 
 
 def _repeat(
@@ -237,64 +146,142 @@ def _repeat(
 ) -> list[list[_Point]]:
     """One evaluation from the first label to the last budget; a list of points a budget."""
     seeds = np.random.SeedSequence([plan.seed, repeat]).generate_state(2, np.uint64)
-    evaluation = Evaluation(known.table, sampler, measures, int(seeds[0]), plan.confidence)
-    oracle = _Urns(known.labels, int(seeds[1]))
+    systems = known.outputs.prediction.shape[1]
+    history = History.start(systems, known.table.classes)
+    evaluation = Evaluation(known.table, sampler, measures, int(seeds[0]), plan.confidence, history)
+    oracle = _Urns(known, int(seeds[1]))
     started, stuck, points = time.process_time(), 0, []
     for budget in plan.budgets:
-        while len(evaluation.history.cell) < budget:
-            if evaluation.exhausted or stuck > DRAWS_PER_NEW_ROW * plan.round_size:
+        while len(evaluation.history) < budget:
+            size = plan.round_size.of(len(evaluation.history.rounds))
+            if evaluation.exhausted or stuck > DRAWS_PER_NEW_ROW * size:
                 break
-            missing = budget - len(evaluation.history.cell)
-            rows = evaluation.draw(plan.round_size, budget=missing)
-            labels = evaluation.history.label.copy()
-            labels[rows] = oracle.ask(evaluation.history.cell[rows])
-            evaluation.history = evaluation.history.with_labels(labels)
-            stuck = 0 if len(rows) else stuck + len(evaluation.history.rounds[-1].row)
+            rows = evaluation.draw(size, budget=budget - len(evaluation.history))
+            evaluation.history = oracle.answer(evaluation.history)
+            stuck = 0 if len(rows) else stuck + len(evaluation.history.rounds[-1].question)
         seconds = time.process_time() - started
-        draws = len(evaluation.history.row)
-        points.append([_Point(e.value, e.intervals, draws, seconds) for e in evaluation.estimate()])
+        points.append([_point(evaluation, measure, known, seconds) for measure in measures])
     assert NO_LABEL not in evaluation.history.label
     return points
 
 
+def _point(evaluation: Evaluation, measure: Measure, known: KnownPool, seconds: float) -> _Point:
+    table, history, sampler = evaluation.table, evaluation.history, evaluation.sampler
+    estimates: list[Estimate] = []
+    if len(measure.components) > MOST_INTERVALS and sampler.supports(table, measure):
+        value = point_estimate(measure, history, sampler.weigh(table, history))
+    else:
+        estimates = evaluation.estimate([measure])
+        value = np.array([np.nan if e.value is None else e.value for e in estimates])
+    return _Point(
+        value=value,
+        estimates=tuple(estimates),
+        draws=len(history.question),
+        seconds=seconds,
+        divergence=_divergence(evaluation, known),
+    )
+
+
+def _divergence(evaluation: Evaluation, known: KnownPool) -> float | None:
+    sampler = evaluation.sampler
+    if sampler.stochastic:
+        return None
+    proposal = sampler.proposal(evaluation.table, evaluation.history)
+    if proposal is None:
+        return None
+    return divergence(sampler.measure, evaluation.table, known.labels, evaluation.history, proposal)
+
+
 class _Urns:
-    """The true labels of each cell in random order, drawn as they are asked for."""
+    """The rows of each cell in random order, drawn as they are asked for."""
 
-    def __init__(self, labels: IntArray, seed: int) -> None:
-        self._left = labels.copy()
+    def __init__(self, known: KnownPool, seed: int) -> None:
+        self._known = known
+        self._left = known.count.copy()
+        self._first = np.searchsorted(known.cell, np.arange(len(known.table) + 1))
         self._rng = np.random.Generator(np.random.PCG64(seed))
+        self._kind: dict[tuple[int, int], int] = {}
+        self._kinds: list[int] = []
 
-    def ask(self, cells: IntArray) -> IntArray:
-        """Return the label codes of the next row of each cell."""
-        answers = np.empty(len(cells), dtype=np.int64)
-        for i, (cell, uniform) in enumerate(zip(cells, self._rng.random(len(cells)), strict=True)):
-            cumulated = np.cumsum(self._left[cell])
-            answers[i] = np.searchsorted(cumulated, uniform * cumulated[-1], side="right")
-            self._left[cell, answers[i]] -= 1
-        return answers
+    def answer(self, history: History) -> History:
+        """Return the history with the rows and labels of all questions that were asked."""
+        asked = len(self._kinds)
+        cells, ranks = history.cell[asked:].tolist(), history.rank[asked:].tolist()
+        uniforms = self._rng.random(len(cells)).tolist()
+        for place, uniform in zip(zip(cells, ranks, strict=True), uniforms, strict=True):
+            kind = self._kind.get(place)
+            if kind is None:
+                begin, end = self._first[place[0]], self._first[place[0] + 1]
+                cumulated = np.cumsum(self._left[begin:end])
+                at = np.searchsorted(cumulated, uniform * cumulated[-1], side="right")
+                kind = int(begin + at)
+                self._left[kind] -= 1
+                self._kind[place] = kind
+            self._kinds.append(kind)
+        kinds = np.array(self._kinds, dtype=np.int64)
+        history = history.with_rows(self._known.outputs.take(kinds), history.slice)
+        return history.with_labels(self._known.label[kinds])
 
 
-def _summary(points: Sequence[_Point], truth: float, confidence: float) -> dict[str, Any]:
-    errors = np.array([(point.value or 0.0) - truth for point in points])
-    first = [point.intervals[0] for point in points]
-    wald = [point.intervals[-1] for point in points]
+def _summary(points: Sequence[_Point], truth: FloatArray, confidence: float) -> dict[str, Any]:
+    """Sum up the repeats; for a measure of several components the errors add up in squares."""
+    counted = np.isfinite(truth)
+    values = np.stack([point.value for point in points])[:, counted]
+    errors = np.nan_to_num(values) - truth[counted]
+    divergences = [point.divergence for point in points if point.divergence is not None]
     return {
-        "rmse": float(np.sqrt(np.mean(errors**2))),
+        "rmse": float(np.sqrt(np.mean(np.sum(errors**2, axis=1)))),
         "bias": float(np.mean(errors)),
-        **_interval_summary(first, truth, confidence),
-        "undefined": sum(point.value is None for point in points),
+        **_intervals(points, truth, confidence, None),
+        "undefined": int(np.sum(np.any(np.isnan(values), axis=1))),
         "draws": float(np.mean([point.draws for point in points])),
         "seconds": float(np.sum([point.seconds for point in points])),
-        "wald": _interval_summary(wald, truth, confidence),
+        "wald": _intervals(points, truth, confidence, "wald"),
+        "intervals": {
+            method: _intervals(points, truth, confidence, method) for method in _methods(points)
+        },
+        "divergence": float(np.mean(divergences)) if divergences else None,
     }
 
 
-def _interval_summary(
-    intervals: Sequence[Interval], truth: float, confidence: float
+def _methods(points: Sequence[_Point]) -> list[str]:
+    """Return the methods of intervals that stand beside the default one."""
+    found = {
+        interval.method: None
+        for point in points
+        for estimate in point.estimates
+        for interval in estimate.intervals[1:]
+    }
+    return sorted(found)
+
+
+def _intervals(
+    points: Sequence[_Point], truth: FloatArray, confidence: float, method: str | None
 ) -> dict[str, Any]:
-    scores = [interval_score(interval, truth, confidence) for interval in intervals]
+    """Sum up the intervals of one method, or of the default.
+
+    Where the default claims nothing, no method does: it then counts with the default interval.
+    """
+    chosen: list[tuple[Interval, float]] = []
+    for point in points:
+        for estimate, true in zip(point.estimates, truth.tolist(), strict=True):
+            if np.isfinite(true):
+                chosen.append((_interval(estimate, method), true))
+        if not point.estimates:
+            return {"coverage": None, "median_width": None, "interval_score": None}
+    covered = [
+        interval.low - _ROUNDING <= true <= interval.high + _ROUNDING for interval, true in chosen
+    ]
+    scores = [interval_score(interval, true, confidence) for interval, true in chosen]
     return {
-        "coverage": float(np.mean([i.low <= truth <= i.high for i in intervals])),
-        "median_width": float(np.median([i.high - i.low for i in intervals])),
+        "coverage": float(np.mean(covered)),
+        "median_width": float(np.median([i.high - i.low for i, _ in chosen])),
         "interval_score": float(np.mean(scores)),
     }
+
+
+def _interval(estimate: Estimate, method: str | None) -> Interval:
+    default = estimate.intervals[0]
+    if method is None or (method != "wald" and not estimate.claims):
+        return default
+    return next((i for i in estimate.intervals if i.method == method), default)

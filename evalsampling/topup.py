@@ -53,8 +53,8 @@ class TopUp:
         if here != there:
             changed = [f["path"] for f in [*here, *there] if (f in here) != (f in there)]
             raise InputError(f"{changed[0]}: the pool has changed since it was prepared")
-        wanted = wanted or spec.round_size
-        cells = int(np.prod(workspace.strata.shape(spec)))
+        wanted = wanted or spec.round_size.of(len(workspace.rounds))
+        cells = workspace.partition.grid.cells
         held = _ends(workspace.read_reserve_places(), cells)
         count, drawn = np.zeros((2, cells), dtype=np.int64)
         count[table.code] = table.count

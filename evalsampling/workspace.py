@@ -22,10 +22,22 @@ import pyarrow.csv
 
 from evalsampling.errors import InputError
 from evalsampling.evaluation import Evaluation
-from evalsampling.pool import Strata
-from evalsampling.reserve import CELL, HASH, ID, PAYLOAD_PREFIX, RANK, Reserve
+from evalsampling.labels.tasks import task_name
+from evalsampling.partition import Partition
+from evalsampling.reserve import (
+    CELL,
+    HASH,
+    ID,
+    PAYLOAD_PREFIX,
+    RANK,
+    SLICE_PREFIX,
+    Reserve,
+    output_names,
+    outputs_of_columns,
+)
+from evalsampling.slicing import Slices
 from evalsampling.spec import EvaluationSpec
-from evalsampling.stats.cells import CellTable
+from evalsampling.stats.cells import CellSums, CellTable
 from evalsampling.stats.history import NO_LABEL, History, Round
 from evalsampling.storage import (
     entries,
@@ -42,8 +54,7 @@ from evalsampling.storage import (
 VERSION = 1
 MARKER = "evaluation.json"
 _MARKER_KEYS = (
-    "version", "spec", "directory", "rows", "edges", "probability", "minimum", "maximum", "pool",
-    "seconds", "runner", "versions",
+    "version", "spec", "directory", "rows", "partition", "pool", "seconds", "runner", "versions",
 )  # fmt: skip
 _PREPARING = ".preparing"
 _IN_USE = ".in-use"
@@ -70,10 +81,18 @@ class RoundFiles:
     exported: Path | None
     closed: bool
 
-    @property
-    def new_ids(self) -> pa.ChunkedArray:
-        """Ids of the rows it met first, in the order of their draws."""
-        return self.draws.filter(self.draws["new"])[ID]
+    @functools.cached_property
+    def asked(self) -> pa.Table:
+        """The draws that asked a question."""
+        return self.draws.filter(self.draws["new"])
+
+    def new_tasks(self, spec: EvaluationSpec) -> list[str]:
+        """Return the tasks of the questions it asked, in the order of their draws."""
+        ids, questions = self.asked[ID].to_pylist(), self.asked["question"].to_pylist()
+        return [
+            task_name(spec, self.number, id, question)
+            for id, question in zip(ids, questions, strict=True)
+        ]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -127,14 +146,9 @@ class Workspace:
         return EvaluationSpec.from_mapping(self.marker["spec"], Path(self.marker["directory"]))
 
     @functools.cached_property
-    def strata(self) -> Strata:
-        """Leaves and prior, as the first pass decided them."""
-        return Strata(
-            edges=np.array(self.marker["edges"], dtype=np.float64),
-            probability=self.marker["probability"],
-            minimum=self.marker["minimum"],
-            maximum=self.marker["maximum"],
-        )
+    def partition(self) -> Partition:
+        """How the pool is cut into cells."""
+        return Partition.from_mapping(self.marker["partition"], self.spec)
 
     def check_prepared(self) -> None:
         """Check that `prepare` has finished here.
@@ -193,7 +207,8 @@ class Workspace:
         remove_drafts(self.path)
         for name in ("reserve", "scored"):
             shutil.rmtree(self.path / name, ignore_errors=True)
-        (self.path / "cells.parquet").unlink(missing_ok=True)
+        for name in ("cells.parquet", "slices.parquet"):
+            (self.path / name).unlink(missing_ok=True)
 
     @contextlib.contextmanager
     def in_use(self) -> Iterator[None]:
@@ -209,31 +224,61 @@ class Workspace:
             self._forget()
             yield
 
-    def write_cells(self, table: CellTable) -> None:
-        """Write cells.parquet."""
-        classes = range(table.probability.shape[1])
-        columns = {
-            CELL: table.code,
-            "leaf": table.leaf,
-            "prediction": table.signature[:, 0],
-            "count": table.count,
-            **{f"probability.{y}": table.probability[:, y] for y in classes},
-        }
+    def write_cells(self, sums: CellSums, partition: Partition, classes: int) -> None:
+        """Write cells.parquet: for each cell that holds rows its code, leaf, rows and means."""
+        code, count, mean = sums.means()
+        bin, slot = np.divmod(code, partition.grid.signatures.slots)
+        leaf = partition.grid.leaf[bin]
+        columns = {CELL: code, "leaf": leaf, "bin": bin, "signature": slot, "count": count}
+        for place, column in enumerate(mean.T):
+            system, y = divmod(place - classes, classes)
+            columns[f"prior.{place}" if system < 0 else f"system.{system}.{y}"] = column
         write_table(self.path / "cells.parquet", pa.table(columns))
 
     @functools.cached_property
     def table(self) -> CellTable:
         """The cell table."""
         stored = read_table(self.path / "cells.parquet")
-        classes = range(len(self.spec.labels.classes))
-        return CellTable(
+        names = [name for name in stored.column_names if name.startswith(("prior.", "system."))]
+        return self.partition.grid.table(
             code=stored[CELL].to_numpy(),
-            leaf=stored["leaf"].to_numpy(),
-            signature=stored["prediction"].to_numpy()[:, None],
             count=stored["count"].to_numpy(),
-            probability=np.stack([stored[f"probability.{y}"].to_numpy() for y in classes], axis=1),
-            leaves=self.strata.leaves,
+            mean=np.stack([stored[name].to_numpy() for name in names], axis=1),
+            classes=len(self.spec.labels.classes),
         )
+
+    def write_slices(self, slices: Slices, table: CellTable) -> None:
+        """Write slices.parquet: rows of each value of each slice column in each cell."""
+        if not slices.names:
+            return
+        columns: dict[str, list[Any]] = {"column": [], "value": [], CELL: [], "count": []}
+        for name, values, counts in zip(slices.names, slices.values, slices.counts, strict=True):
+            for value, by_cell in zip(values, counts, strict=True):
+                there = np.flatnonzero(by_cell)
+                columns["column"] += [name] * len(there)
+                columns["value"] += [value] * len(there)
+                columns[CELL] += table.code[there].tolist()
+                columns["count"] += by_cell[there].tolist()
+        write_table(self.path / "slices.parquet", pa.table(columns))
+
+    @functools.cached_property
+    def slices(self) -> Slices:
+        """The slices of the pool."""
+        names = self.spec.pool.slices
+        if not names:
+            return Slices()
+        stored = read_table(self.path / "slices.parquet")
+        values, counts = [], []
+        for name in names:
+            rows = stored.filter(pc.equal(stored["column"], name))
+            known = sorted(set(rows["value"].to_pylist()))
+            by_cell = np.zeros((len(known), len(self.table)), dtype=np.int64)
+            place = pc.index_in(rows["value"], value_set=pa.array(known, pa.string())).to_numpy()
+            cell = np.searchsorted(self.table.code, rows[CELL].to_numpy())
+            by_cell[place, cell] = rows["count"].to_numpy()
+            values.append(tuple(known))
+            counts.append(by_cell)
+        return Slices(names, tuple(values), tuple(counts))
 
     def write_reserve(self, name: str, reserve: Reserve, first_rank: int = 0) -> None:
         """Write a part of the reserve; its cells are in no other part of the same rank."""
@@ -242,9 +287,7 @@ class Workspace:
         path = self.path / "reserve" / f"{name}.parquet"
         write_table(path, rows, row_group_size=_RESERVE_GROUP_ROWS)
 
-    def read_reserve(
-        self, cell: npt.NDArray[np.int64], rank: npt.NDArray[np.int64]
-    ) -> tuple[pa.Array, pa.Table]:
+    def read_reserve(self, cell: npt.NDArray[np.int64], rank: npt.NDArray[np.int64]) -> pa.Table:
         """Look up rows of the reserve.
 
         Args:
@@ -252,7 +295,8 @@ class Workspace:
             rank: shape (n,): places in the cells' permanent order.
 
         Returns:
-            The ids and the payload of the rows, in the order asked for.
+            Columns id, outputs, slices and payload, the last two with their prefixes; rows in the
+            order asked for.
 
         Raises:
             InputError: if the reserve of a cell is too short.
@@ -263,9 +307,9 @@ class Workspace:
         # The first two conditions pass over whole row groups, the last finds the rows.
         wanted = pc.field(CELL).isin(pa.array(np.unique(cell)))
         wanted &= (pc.field(RANK) >= int(rank.min(initial=0))) & (pc.field(RANK) < stride)
-        wanted &= key.isin(pa.array(keys))
-        columns = [CELL, RANK, ID, *(PAYLOAD_PREFIX + name for name in self.spec.pool.payload)]
-        found = read_table(self.path / "reserve", columns=columns, filters=wanted)
+        wanted &= key.isin(pa.array(np.unique(keys)))
+        kept = [ID, *self._described, *(PAYLOAD_PREFIX + n for n in self.spec.pool.payload)]
+        found = read_table(self.path / "reserve", columns=[CELL, RANK, *kept], filters=wanted)
         there = found[CELL].to_numpy() * stride + found[RANK].to_numpy()
         missing = ~np.isin(keys, there)
         if missing.any():
@@ -275,9 +319,16 @@ class Workspace:
             )
         order = np.argsort(there)
         rows = order[np.searchsorted(there, keys, sorter=order)]
-        taken = found.take(pa.array(rows, type=pa.int64())).combine_chunks()
-        payload = taken.drop_columns([CELL, RANK, ID]).rename_columns(list(self.spec.pool.payload))
-        return taken[ID].combine_chunks(), payload
+        return found.select(kept).take(pa.array(rows, type=pa.int64())).combine_chunks()
+
+    @property
+    def _described(self) -> list[str]:
+        """Columns that tell what rows are: outputs and slices."""
+        systems, classes = len(self.spec.pool.systems), len(self.spec.labels.classes)
+        return [
+            *output_names(systems, classes),
+            *(SLICE_PREFIX + name for name in self.spec.pool.slices),
+        ]
 
     def read_reserve_places(self) -> pa.Table:
         """Return cell, rank, hash and id of all rows of the reserve."""
@@ -377,45 +428,55 @@ class Workspace:
     # --- the evaluation
 
     @functools.cached_property
+    def tasks(self) -> list[str]:
+        """Tasks of all questions, in the order of the history's."""
+        return [task for files in self.rounds for task in files.new_tasks(self.spec)]
+
+    @functools.cached_property
     def ids(self) -> list[str]:
-        """Ids of the rows drawn so far as text, in the order of the history's rows."""
-        return [str(id) for files in self.rounds for id in files.new_ids.to_pylist()]
+        """Ids of the rows asked about as text, in the order of the history's questions."""
+        return [str(id) for files in self.rounds for id in files.asked[ID].to_pylist()]
 
     @functools.cached_property
     def labels(self) -> dict[str, str]:
-        """Class of each labelled row as text, by its id as text; later deliveries win."""
+        """Class of each answered task as text; later deliveries win."""
         return {
-            id: label
+            task: label
             for delivery in self.deliveries
-            for id, label in zip(
-                delivery.votes["id"].to_pylist(), delivery.votes["label"].to_pylist(), strict=True
+            for task, label in zip(
+                delivery.votes["task"].to_pylist(), delivery.votes["label"].to_pylist(), strict=True
             )
             if label is not None
         }
 
     def history(self) -> History:
         """Return the rounds and labels of the files."""
-        history = History()
-        index: dict[tuple[int, int], int] = {}
+        systems, classes = len(self.spec.pool.systems), self.table.classes
+        history = History.start(systems, classes, len(self.spec.pool.slices))
         for files in self.rounds:
-            code, rank = files.draws[CELL].to_numpy(), files.draws[RANK].to_numpy()
-            cell = np.searchsorted(self.table.code, code)
-            new = files.draws["new"].to_numpy(zero_copy_only=False)
-            keys = list(zip(code.tolist(), rank.tolist(), strict=True))
-            for key in (key for key, first in zip(keys, new.tolist(), strict=True) if first):
-                index[key] = len(index)
+            draws = files.draws
+            new = draws["new"].to_numpy(zero_copy_only=False)
             posterior = files.design["posterior"]
             drawn = Round(
-                row=np.array([index[key] for key in keys], dtype=np.int64),
-                probability=files.draws["q"].to_numpy(),
+                question=draws["question"].to_numpy() - 1,
+                probability=draws["q"].to_numpy(),
                 new=new,
                 posterior=None if posterior is None else np.array(posterior),
             )
-            history = history.with_round(drawn, cell[new], rank[new])
-        codes = self.spec.labels.codes
+            asked = files.asked
+            cell = np.searchsorted(self.table.code, asked[CELL].to_numpy())
+            columns = [asked[SLICE_PREFIX + name] for name in self.spec.pool.slices]
+            history = history.with_round(
+                drawn,
+                cell,
+                asked[RANK].to_numpy(),
+                outputs_of_columns(asked, systems, classes),
+                self.slices.codes(columns, len(asked)),
+            )
+        known = self.spec.labels.codes
         return history.with_labels(
             np.array(
-                [codes[self.labels[id]] if id in self.labels else NO_LABEL for id in self.ids],
+                [known[self.labels[t]] if t in self.labels else NO_LABEL for t in self.tasks],
                 dtype=np.int64,
             )
         )
@@ -423,13 +484,13 @@ class Workspace:
     @functools.cached_property
     def evaluation(self) -> Evaluation:
         """The evaluation with all rounds and labels so far."""
-        evaluation = Evaluation.from_spec(self.spec, self.table)
+        evaluation = Evaluation.from_spec(self.spec, self.table, self.partition, self.slices)
         evaluation.history = self.history()
         return evaluation
 
     def _forget(self) -> None:
         """Drop what was read of files that may have come to be more."""
-        for name in ("rounds", "deliveries", "ids", "labels", "evaluation"):
+        for name in ("rounds", "deliveries", "tasks", "ids", "labels", "evaluation"):
             self.__dict__.pop(name, None)
 
 

@@ -17,17 +17,23 @@ from collections.abc import Sequence
 from typing import Any
 
 import apache_beam as beam
+import pyarrow as pa
 from apache_beam import pvalue
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from evalsampling import progress
-from evalsampling.pool import Strata, required_columns
+from evalsampling.partition import Partition
+from evalsampling.pool import required_columns
 from evalsampling.preparation import PoolFiles, Preparation
 from evalsampling.spec import EvaluationSpec
+from evalsampling.stats.cells import CellSums
+from evalsampling.stats.slices import SliceCounts
+from evalsampling.summary import summary_columns
 from evalsampling.topup import TopUp
 from evalsampling.transforms import (
     AssignCells,
     CheckIds,
+    CountSlices,
     CutStrata,
     DrawReserve,
     FetchPool,
@@ -57,45 +63,51 @@ def build(root: beam.Pipeline, preparation: Preparation, check_ids: bool = False
         scored = items | "ScorePool" >> ScorePool(spec, preparation.scored_directory)
         rows, batches = scored.items, scored.batches
 
-    given = Strata.given(spec)
+    given = Partition.given(spec)
     if given is not None:
-        strata = root | "GivenStrata" >> beam.Create([given])
+        cut = root | "GivenPartition" >> beam.Create([given])
     else:
-        scores = batches or items | "FetchScores" >> FetchPool([spec.pool.score])
-        histogram = scores | "SummarizePool" >> SummarizePool(spec)
-        strata = histogram | "CutStrata" >> CutStrata(spec)
-    strata = pvalue.AsSingleton(strata)
+        scores = batches or items | "FetchScores" >> FetchPool(summary_columns(spec))
+        cut = scores | "SummarizePool" >> SummarizePool(spec) | "CutStrata" >> CutStrata(spec)
+    partition = pvalue.AsSingleton(cut)
 
     cells = (
         rows
         | "FetchRows" >> FetchPool(required_columns(spec))
-        | "AssignCells" >> AssignCells(spec, strata)
+        | "AssignCells" >> AssignCells(spec, partition)
     )
-    sums = cells | "SumCells" >> SumCells(spec, strata)
+    sums = cells | "SumCells" >> SumCells(partition)
+    counts = cells | "CountSlices" >> CountSlices(partition)
     located = (
         cells
-        | "DrawReserve" >> DrawReserve(spec, strata)  # (part, Reserve)
+        | "DrawReserve" >> DrawReserve(spec, partition)  # (part, Reserve)
         | "WriteReserve" >> beam.MapTuple(preparation.write_reserve)
     )
     checked = pvalue.AsList(cells | "CheckIds" >> CheckIds(spec)) if check_ids else None
     # The marker is last: its side inputs are everything else that is written.
     _ = plan | "Commit" >> beam.Map(
-        _commit, preparation, strata, pvalue.AsSingleton(sums), pvalue.AsList(located), checked
+        _commit,
+        preparation,
+        partition,
+        pvalue.AsSingleton(sums),
+        pvalue.AsSingleton(counts),
+        pvalue.AsList(located),
+        checked,
     )
 
 
 def build_top_up(root: beam.Pipeline, top_up: TopUp) -> None:
     """Build the pipeline that adds rows to the reserve of a prepared workspace."""
     spec = top_up.preparation.spec
-    strata = pvalue.AsSingleton(
-        root | "Strata" >> beam.Create([top_up.preparation.workspace.strata])
+    partition = pvalue.AsSingleton(
+        root | "Partition" >> beam.Create([top_up.preparation.workspace.partition])
     )
     _ = (
         root
         | "ListItems" >> beam.Create(top_up.items())
         | "FetchRows" >> FetchPool(required_columns(spec))
-        | "AssignCells" >> AssignCells(spec, strata)
-        | "DrawReserve" >> DrawReserve(spec, strata, top_up.capacity, top_up.held)
+        | "AssignCells" >> AssignCells(spec, partition)
+        | "DrawReserve" >> DrawReserve(spec, partition, top_up.capacity, top_up.held)
         | "WriteReserve" >> beam.MapTuple(top_up.write)
     )
 
@@ -127,7 +139,7 @@ def prepare(
         run(pipeline, wait=False)
         return None
     rows = preparation.find_files().rows
-    passes = 1 if Strata.given(spec) is not None and spec.pool.scorer is None else 2
+    passes = 1 if Partition.given(spec) is not None and spec.pool.scorer is None else 2
     with preparation.workspace.preparing(), progress.watch("prepare", "rows", passes * rows):
         run(pipeline)
     return preparation.result()
@@ -166,9 +178,15 @@ def _items(plan: PoolFiles) -> Any:
 
 
 def _commit(
-    plan: PoolFiles, preparation: Preparation, strata: Any, sums: Any, located: Any, _: Any
+    plan: PoolFiles,
+    preparation: Preparation,
+    partition: Partition,
+    sums: CellSums,
+    counts: SliceCounts,
+    located: Sequence[pa.Table],
+    _: Any,
 ) -> dict[str, Any]:
-    return preparation.commit(plan, strata, sums, located)
+    return preparation.commit(plan, partition, sums, counts, located)
 
 
 def main(argv: Sequence[str] | None = None) -> None:

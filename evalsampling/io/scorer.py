@@ -2,8 +2,6 @@
 
 import dataclasses
 import functools
-import importlib
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +13,7 @@ from evalsampling.errors import InputError
 from evalsampling.io.parquet import WorkItem, read_batches
 from evalsampling.pool import PoolBatch, required_columns
 from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.references import load
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,13 +35,7 @@ class Scorer:
         Raises:
             InputError: if there is no such module or function.
         """
-        module, name = self.reference.split(":")
-        if self.directory and self.directory not in sys.path:
-            sys.path.insert(0, self.directory)
-        try:
-            function = getattr(importlib.import_module(module), name)
-        except (ImportError, AttributeError) as error:
-            raise InputError(f"pool.scorer: {self.reference}: {error}") from error
+        function = load("pool.scorer", self.reference, self.directory)
         if not callable(function):
             raise InputError(f"pool.scorer: {self.reference} is not a function")
         return function

@@ -8,38 +8,47 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from evalsampling.spec import EvaluationSpec
+
 TASK, ID, KIND, LABEL = "task", "id", "kind", "label"
 SAMPLE = "sample"
 """The kind of a task whose row was drawn by the design."""
 
 
-def task_name(seed: int, number: int, id: Any) -> str:
-    """Return the opaque name of a row in a round: a keyed hash that tells nothing of the id.
+def task_name(spec: EvaluationSpec, number: int, id: Any, question: int) -> str:
+    """Return the opaque name of a question: a keyed hash that tells nothing of the id.
 
     Names are text that no spreadsheet takes for a number, 18 characters, equal for equal
     arguments.
 
     Args:
-        seed: the key, in [0, 2^64).
+        spec: has the key, its seed.
         number: of the round, from 1.
         id: of the row, an integer or a string.
+        question: its number, from 1: a stochastic oracle is asked about a row more than once.
     """
+    again = f":{question}" if spec.labels.oracle == "stochastic" else ""
     digest = hashlib.blake2b(
-        f"{number}:{id}".encode(), digest_size=10, key=seed.to_bytes(8, "little")
+        f"{number}:{id}{again}".encode(), digest_size=10, key=spec.seed.to_bytes(8, "little")
     ).digest()
     return "t_" + base64.b32encode(digest).decode().lower()
 
 
-def make_batch(seed: int, number: int, ids: pa.Array, payload: pa.Table) -> pa.Table:
+def make_batch(names: Sequence[str], rows: pa.Table) -> pa.Table:
     """Return the tasks of a round: columns task, id, kind and the payload.
 
     Rows are ordered by task, which is an order at random: neither the order of the draws nor
     that of the scores can be read from it.
+
+    Args:
+        names: of the tasks.
+        rows: columns id and payload, with its prefix, a row for each task.
     """
-    names = [task_name(seed, number, id) for id in ids.to_pylist()]
-    table = pa.table({TASK: pa.array(names, pa.string()), ID: ids, KIND: [SAMPLE] * len(names)})
-    for name in payload.column_names:
-        table = table.append_column(pa.field(f"payload.{name}", payload[name].type), payload[name])
+    table = pa.table(
+        {TASK: pa.array(names, pa.string()), ID: rows[ID], KIND: [SAMPLE] * len(names)}
+    )
+    for name in payload_columns(rows):
+        table = table.append_column(pa.field(name, rows[name].type), rows[name])
     return table.take(pa.array(np.argsort(names)))
 
 

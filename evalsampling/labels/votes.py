@@ -13,16 +13,19 @@ class Register:
     """What has been sent out and what is known, for checking a delivery.
 
     Attributes:
-        row_of_task: index of the row behind each task.
-        row_of_id: index of each row drawn, by its id as text.
-        ids: id of each row as text, by index.
-        labels: class each labelled row has, as text, by index.
+        question_of_task: the question behind each task.
+        questions_of_id: the questions about each row, by its id as text: one, unless the oracle
+            is stochastic.
+        ids: id of each question's row as text.
+        tasks: task of each question.
+        labels: class that each answered question has, as text.
         classes: the classes as text.
     """
 
-    row_of_task: Mapping[str, int]
-    row_of_id: Mapping[str, int]
+    question_of_task: Mapping[str, int]
+    questions_of_id: Mapping[str, Sequence[int]]
     ids: Sequence[str]
+    tasks: Sequence[str]
     labels: Mapping[int, str]
     classes: Sequence[str]
 
@@ -53,7 +56,7 @@ def check_votes(
     Returns:
         The votes that count, each with the index of its row, and the rejects by line.
     """
-    stripped = {known.lstrip("0"): known for known in register.row_of_id if known[:1] == "0"}
+    stripped = {known.lstrip("0"): known for known in register.questions_of_id if known[:1] == "0"}
     rejects: list[Reject] = []
     found: list[tuple[int, Vote]] = []
     for vote in votes:
@@ -95,12 +98,14 @@ def check_votes(
 def _find(vote: Vote, register: Register, stripped: Mapping[str, str]) -> tuple[int | None, str]:
     """Return the row a vote is about, or why there is none."""
     if vote.task is not None:
-        return register.row_of_task.get(vote.task), f"unknown task {vote.task!r}"
+        return register.question_of_task.get(vote.task), f"unknown task {vote.task!r}"
     if vote.id is None:
         return None, "neither task nor id is given"
-    row = register.row_of_id.get(vote.id)
-    if row is not None:
-        return row, ""
+    questions = register.questions_of_id.get(vote.id, ())
+    if len(questions) == 1:
+        return questions[0], ""
+    if questions:
+        return None, f"id {vote.id!r} was drawn {len(questions)} times: name the task"
     reason = f"unknown id {vote.id!r}"
     if vote.id in stripped:
         reason += f": ids are compared as text, did {stripped[vote.id]!r} lose its leading zeros?"
@@ -108,10 +113,11 @@ def _find(vote: Vote, register: Register, stripped: Mapping[str, str]) -> tuple[
 
 
 def vote_table(taken: Sequence[tuple[int, Vote]], register: Register) -> pa.Table:
-    """Return the votes that count as stored: line, id, label, annotator, time, skipped."""
+    """Return the votes that count as stored: line, task, id, label, annotator, time, skipped."""
     return pa.table(
         {
             "line": pa.array([vote.line for _, vote in taken], pa.int64()),
+            "task": pa.array([register.tasks[row] for row, _ in taken], pa.string()),
             "id": pa.array([register.ids[row] for row, _ in taken], pa.string()),
             "label": pa.array([vote.label for _, vote in taken], pa.string()),
             "annotator": pa.array([vote.annotator for _, vote in taken], pa.string()),

@@ -7,11 +7,30 @@ References:
 
 from collections.abc import Callable, Mapping
 
+from evalsampling.measures.base import Component as Component
 from evalsampling.measures.base import Measure as Measure
 from evalsampling.measures.binary import Accuracy as Accuracy
+from evalsampling.measures.binary import BalancedAccuracy as BalancedAccuracy
+from evalsampling.measures.binary import FalsePositiveRate as FalsePositiveRate
 from evalsampling.measures.binary import FBeta as FBeta
+from evalsampling.measures.binary import FowlkesMallows as FowlkesMallows
+from evalsampling.measures.binary import MatthewsCorrelation as MatthewsCorrelation
+from evalsampling.measures.binary import NegativePredictiveValue as NegativePredictiveValue
 from evalsampling.measures.binary import Precision as Precision
+from evalsampling.measures.binary import Prevalence as Prevalence
 from evalsampling.measures.binary import Recall as Recall
+from evalsampling.measures.binary import Specificity as Specificity
+from evalsampling.measures.calibrated import Calibrated as Calibrated
+from evalsampling.measures.curves import AveragePrecision as AveragePrecision
+from evalsampling.measures.curves import PRCurve as PRCurve
+from evalsampling.measures.curves import ROCArea as ROCArea
+from evalsampling.measures.curves import ROCCurve as ROCCurve
+from evalsampling.measures.joint import Joint as Joint
+from evalsampling.measures.multiclass import F1OfMacroAverages as F1OfMacroAverages
+from evalsampling.measures.multiclass import MacroF1 as MacroF1
+from evalsampling.measures.multiclass import MicroF1 as MicroF1
+from evalsampling.measures.risks import Brier as Brier
+from evalsampling.measures.risks import LogLoss as LogLoss
 
 BY_NAME: Mapping[str, Callable[..., Measure]] = {
     "f1": FBeta,
@@ -19,6 +38,22 @@ BY_NAME: Mapping[str, Callable[..., Measure]] = {
     "precision": Precision,
     "recall": Recall,
     "accuracy": Accuracy,
+    "balanced_accuracy": BalancedAccuracy,
+    "specificity": Specificity,
+    "npv": NegativePredictiveValue,
+    "false_positive_rate": FalsePositiveRate,
+    "prevalence": Prevalence,
+    "mcc": MatthewsCorrelation,
+    "fowlkes_mallows": FowlkesMallows,
+    "macro_f1": MacroF1,
+    "micro_f1": MicroF1,
+    "f1_of_macro_averages": F1OfMacroAverages,
+    "brier": Brier,
+    "log_loss": LogLoss,
+    "pr_curve": PRCurve,
+    "average_precision": AveragePrecision,
+    "roc_curve": ROCCurve,
+    "roc_auc": ROCArea,
 }
-"""What a spec may name. Called with ``positive``, the code of the positive class, and the
-parameters given there."""
+"""What a spec may name. Called with those of ``positive``, ``classes``, ``system`` and
+``thresholds`` that are fields of the class, and the parameters given there."""

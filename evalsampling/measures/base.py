@@ -1,56 +1,124 @@
 """What a measure is: per-row losses, a mapping of their mean, its Jacobian."""
 
-from typing import Protocol
+import abc
+import dataclasses
 
 import numpy as np
 import numpy.typing as npt
 
+from evalsampling.stats.derivatives import jacobian
+from evalsampling.stats.outputs import Outputs
+
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+PREDICTION = frozenset({"prediction"})
+"""What measures of classes look at."""
 
 
-class Measure(Protocol):
-    """A generalized measure G = g(R), R = E[l(x, y)] in R^d ([MR] definition 1).
-
-    Predictions and labels are class codes, the places of the classes in the spec's list.
+@dataclasses.dataclass(frozen=True)
+class Component:
+    """One of the numbers a measure consists of.
 
     Attributes:
-        name: its name in specs and results, parameters included.
-        bounds: least and greatest value it can have.
+        name: in results; that of the measure, unless it has several.
+        bounds: least and greatest value, infinite where there is none.
+        system: number of the system it is about.
+        threshold: the score threshold it is about, if any.
     """
 
-    @property
-    def name(self) -> str:
-        """Name in specs and results, parameters included."""
+    name: str
+    bounds: tuple[float, float] = (0.0, 1.0)
+    system: int = 0
+    threshold: float | None = None
 
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """Least and greatest value of the measure."""
 
-    def loss(self, prediction: IntArray, label: IntArray) -> FloatArray:
+class Measure(abc.ABC):
+    """A generalized measure G = g(R), R = E[l(x, y)], R in R^d and G in R^m ([MR] definition 1).
+
+    Predictions and labels are class codes, the places of the classes in the spec's list. One's
+    own measure needs `name`, `loss` and `value`; all else has a default. The default Jacobian is
+    exact if `value` works on complex numbers too.
+
+    Attributes:
+        name: in specs and results, parameters included.
+        system: number of the system it is about.
+        bounds: least and greatest value of each component.
+        evidence_name: what `evidence` counts, in words, for warnings: "positives".
+        looks_at: which outputs the loss depends on: "prediction", "score", "probability".
+    """
+
+    name: str
+    system: int = 0
+    bounds: tuple[float, float] = (0.0, 1.0)
+    evidence_name: str = "labels"
+    looks_at = frozenset({"prediction", "score", "probability"})
+
+    @abc.abstractmethod
+    def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
         """Return l(x, y) of rows.
 
         Args:
-            prediction: shape (n, systems): class codes predicted.
+            outputs: of n rows.
             label: shape (n,): class codes.
 
         Returns:
             Shape (n, d).
         """
 
-    def value(self, risk: FloatArray) -> float:
-        """Return g at ``risk``, shape (d,): NaN where the measure is undefined."""
+    @abc.abstractmethod
+    def value(self, risk: FloatArray) -> FloatArray:
+        """Return g at ``risk``, shape (d,): shape (m,), NaN where a component is undefined."""
+
+    @property
+    def components(self) -> tuple[Component, ...]:
+        """The m numbers the measure consists of; one unless overridden."""
+        return (Component(self.name, self.bounds, self.system),)
+
+    @property
+    def size(self) -> int:
+        """The number d of entries of the loss; by default, that of the loss of no rows.
+
+        These have two classes, unless the measure has an attribute `classes`.
+        """
+        outputs = Outputs.none(self.system + 1, getattr(self, "classes", 2))
+        return self.loss(outputs, np.zeros(0, dtype=np.int64)).shape[1]
+
+    @property
+    def known(self) -> tuple[int, ...]:
+        """Places, in the loss, of what does not involve the label: their means are no secret."""
+        return ()
 
     def jacobian(self, risk: FloatArray) -> FloatArray:
-        """Return the Jacobian of g at ``risk``, shape (1, d): NaN where it is undefined."""
+        """Return Dg at ``risk``, shape (m, d): NaN where a component is undefined.
 
-    def evidence(self, prediction: IntArray, label: IntArray) -> npt.NDArray[np.bool_]:
-        """Return which rows carry the estimate, shape (n,).
+        By default the derivative is taken numerically: see `stats.derivatives`.
+        """
+        return jacobian(self.value, risk)
+
+    def evidence(self, outputs: Outputs, label: IntArray) -> BoolArray:
+        """Return which rows carry the estimate, shape (n,); all by default.
 
         A normal approximation may be trusted once enough of *these* were seen: for recall the
         positives, however many negatives there are beside them.
         """
+        return np.ones(len(label), dtype=bool)
 
-    @property
-    def evidence_name(self) -> str:
-        """What `evidence` counts, in words, for warnings: "positives"."""
+    # Measures whose loss has a structure do these without ever making the matrices.
+
+    def mean_loss(self, outputs: Outputs, label: IntArray, weight: FloatArray) -> FloatArray:
+        """Return sum_i weight_i l_i, shape (d,)."""
+        return weight @ self.loss(outputs, label)
+
+    def adds(self, outputs: Outputs, label: IntArray) -> BoolArray:
+        """Return which rows have a loss other than 0, shape (n,)."""
+        return np.any(self.loss(outputs, label) != 0, axis=1)
+
+    def influence(self, outputs: Outputs, label: IntArray, risk: FloatArray) -> FloatArray:
+        """Return Dg(risk) l of each row, shape (n, m)."""
+        return self.loss(outputs, label) @ self.jacobian(risk).T
+
+    def squared_norm(self, outputs: Outputs, label: IntArray, risk: FloatArray) -> FloatArray:
+        """Return ||Dg(risk) l||^2 of each row, shape (n,); undefined components are left out."""
+        return np.nansum(self.influence(outputs, label, risk) ** 2, axis=1)

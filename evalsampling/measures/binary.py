@@ -1,127 +1,286 @@
-"""Measures of one system for a positive class: f is "predicted positive", y "is positive".
+"""Measures of hard predictions: f is "predicted positive", y "is positive".
 
-Losses and mappings are those of [MR] table 1.
+Losses and mappings are those of [MR] table 1, where it has the measure. 0/0 is NaN.
 """
 
 import dataclasses
 
 import numpy as np
-import numpy.typing as npt
 
-from evalsampling.measures.base import FloatArray, IntArray
+from evalsampling.measures.base import PREDICTION, BoolArray, FloatArray, IntArray, Measure
+from evalsampling.measures.forms import Mean, Ratio
+from evalsampling.stats.outputs import Outputs
+
+ROUNDING = 1e-12
+"""A share this close to 1 differs from it by rounding only: no pool has so many rows."""
+
+
+def is_inside(share: float) -> bool:
+    """Return whether a share, maybe complex, is neither 0 nor 1 (nor beyond, being weighted)."""
+    return bool(0 < np.real(share) < 1 - ROUNDING)
 
 
 @dataclasses.dataclass(frozen=True)
-class _Ratio:
-    """A ratio of two risks in [0, 1]: g(R) = R1 / R2."""
+class Accuracy(Measure):
+    """Accuracy, of any number of classes: l = [1 if y differs from f], g(R) = 1 - R.
 
-    positive: int = 1
-    bounds = (0.0, 1.0)
+    [MR] table 1. Always defined.
+    """
 
-    def value(self, risk: FloatArray) -> float:
-        """Return R1 / R2, NaN for 0/0."""
-        return float(risk[0] / risk[1]) if risk[1] else np.nan
+    system: int = 0
+    name = "accuracy"
+    looks_at = PREDICTION
+
+    def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
+        """Return 1 for each error, shape (n, 1)."""
+        return (outputs.prediction[:, [self.system]] != label[:, None]).astype(np.float64)
+
+    def value(self, risk: FloatArray) -> FloatArray:
+        """Return 1 - R, shape (1,)."""
+        return 1 - risk
 
     def jacobian(self, risk: FloatArray) -> FloatArray:
-        """Return [1 / R2, -R1 / R2^2], NaN where R2 is 0."""
-        if not risk[1]:
-            return np.full((1, 2), np.nan)
-        return np.array([[1 / risk[1], -risk[0] / risk[1] ** 2]])
-
-    def _flags(self, prediction: IntArray, label: IntArray) -> tuple[FloatArray, FloatArray]:
-        f = (prediction[:, 0] == self.positive).astype(np.float64)
-        return f, (label == self.positive).astype(np.float64)
+        """Return -1, shape (1, 1)."""
+        return -np.ones((1, 1))
 
 
 @dataclasses.dataclass(frozen=True)
-class FBeta(_Ratio):
-    """F_beta = (1 + beta^2) TP / (beta^2 P + PP): l = [y f, (beta^2 y + f) / (1 + beta^2)].
+class Binary(Measure):
+    """What measures for a positive class share. The evidence is the positives, by default.
+
+    Attributes:
+        positive: code of the positive class.
+        system: number of the system it is about.
+    """
+
+    positive: int = 1
+    system: int = 0
+    evidence_name = "positives"
+    looks_at = PREDICTION
+
+    def evidence(self, outputs: Outputs, label: IntArray) -> BoolArray:
+        """Return the positives, shape (n,)."""
+        return label == self.positive
+
+    def _predicted(self, outputs: Outputs) -> BoolArray:
+        return outputs.prediction[:, self.system] == self.positive
+
+    def _flags(self, outputs: Outputs, label: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return f and y as numbers, each of shape (n,)."""
+        f, y = self._predicted(outputs), label == self.positive
+        return f.astype(np.float64), y.astype(np.float64)
+
+
+@dataclasses.dataclass(frozen=True)
+class FBeta(Binary, Ratio):
+    """F_beta = (1 + beta^2) TP / (beta^2 P + PP).
+
+    l = [y f, (beta^2 y + f) / (1 + beta^2)], g(R) = R1 / R2 ([MR] table 1). Undefined without
+    positives and predicted positives.
 
     Attributes:
         beta: weight of recall against precision, from 0.001 to 1000.
+
+    Raises:
+        ValueError: the weight is not such a number.
     """
 
     beta: float = 1.0
-    evidence_name = "positives"
 
     def __post_init__(self) -> None:
-        """Check the weight."""
+        """Check the weight, which the name shows unless it is 1."""
         if isinstance(self.beta, bool) or not isinstance(self.beta, int | float):
             raise ValueError(f"beta must be a number, got {self.beta!r}")
         if not 1e-3 <= self.beta <= 1e3:
             raise ValueError(f"beta must be between 0.001 and 1000, got {self.beta!r}")
+        name = "f1" if self.beta == 1 else f"f_beta(beta={self.beta:.12g})"
+        object.__setattr__(self, "name", name)
 
-    @property
-    def name(self) -> str:
-        """Return f1, or f_beta with its weight."""
-        return "f1" if self.beta == 1 else f"f_beta(beta={self.beta:.12g})"
-
-    def loss(self, prediction: IntArray, label: IntArray) -> FloatArray:
+    def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
         """Return [y f, (beta^2 y + f) / (1 + beta^2)], shape (n, 2)."""
-        f, y = self._flags(prediction, label)
+        f, y = self._flags(outputs, label)
         square = self.beta**2
         return np.stack([y * f, (square * y + f) / (1 + square)], axis=1)
 
-    def evidence(self, prediction: IntArray, label: IntArray) -> npt.NDArray[np.bool_]:
-        """Return the positives."""
-        return label == self.positive
-
 
 @dataclasses.dataclass(frozen=True)
-class Precision(_Ratio):
-    """Precision TP / PP: l = [y f, f]."""
+class Precision(Binary, Ratio):
+    """Precision TP / PP: l = [y f, f], g(R) = R1 / R2 ([MR] table 1)."""
 
     name = "precision"
+    known = (1,)
     evidence_name = "predicted positives"
 
-    def loss(self, prediction: IntArray, label: IntArray) -> FloatArray:
+    def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
         """Return [y f, f], shape (n, 2)."""
-        f, y = self._flags(prediction, label)
+        f, y = self._flags(outputs, label)
         return np.stack([y * f, f], axis=1)
 
-    def evidence(self, prediction: IntArray, label: IntArray) -> npt.NDArray[np.bool_]:
-        """Return the predicted positives."""
-        return prediction[:, 0] == self.positive
+    def evidence(self, outputs: Outputs, label: IntArray) -> BoolArray:
+        """Return the predicted positives, shape (n,)."""
+        return self._predicted(outputs)
 
 
 @dataclasses.dataclass(frozen=True)
-class Recall(_Ratio):
-    """Recall TP / P: l = [y f, y]."""
+class Recall(Binary, Ratio):
+    """Recall TP / P: l = [y f, y], g(R) = R1 / R2 ([MR] table 1)."""
 
     name = "recall"
-    evidence_name = "positives"
 
-    def loss(self, prediction: IntArray, label: IntArray) -> FloatArray:
+    def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
         """Return [y f, y], shape (n, 2)."""
-        f, y = self._flags(prediction, label)
+        f, y = self._flags(outputs, label)
         return np.stack([y * f, y], axis=1)
-
-    def evidence(self, prediction: IntArray, label: IntArray) -> npt.NDArray[np.bool_]:
-        """Return the positives."""
-        return label == self.positive
 
 
 @dataclasses.dataclass(frozen=True)
-class Accuracy:
-    """Accuracy, of any number of classes: l = 1[y != f], g(R) = 1 - R."""
+class Specificity(Binary, Ratio):
+    """Specificity TN / N: l = [(1 - y) (1 - f), 1 - y], g(R) = R1 / R2."""
 
-    positive: int = 1
-    name = "accuracy"
-    bounds = (0.0, 1.0)
-    evidence_name = "labels"
+    name = "specificity"
+    evidence_name = "negatives"
 
-    def loss(self, prediction: IntArray, label: IntArray) -> FloatArray:
-        """Return 1 for each error, shape (n, 1)."""
-        return (prediction[:, 0] != label).astype(np.float64)[:, None]
+    def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
+        """Return [(1 - y) (1 - f), 1 - y], shape (n, 2)."""
+        f, y = self._flags(outputs, label)
+        return np.stack([(1 - y) * (1 - f), 1 - y], axis=1)
 
-    def value(self, risk: FloatArray) -> float:
-        """Return 1 - R."""
-        return float(1 - risk[0])
+    def evidence(self, outputs: Outputs, label: IntArray) -> BoolArray:
+        """Return the negatives, shape (n,)."""
+        return label != self.positive
+
+
+@dataclasses.dataclass(frozen=True)
+class FalsePositiveRate(Binary, Ratio):
+    """False positive rate FP / N: l = [(1 - y) f, 1 - y], g(R) = R1 / R2."""
+
+    name = "false_positive_rate"
+    evidence_name = "negatives"
+
+    def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
+        """Return [(1 - y) f, 1 - y], shape (n, 2)."""
+        f, y = self._flags(outputs, label)
+        return np.stack([(1 - y) * f, 1 - y], axis=1)
+
+    def evidence(self, outputs: Outputs, label: IntArray) -> BoolArray:
+        """Return the negatives, shape (n,)."""
+        return label != self.positive
+
+
+@dataclasses.dataclass(frozen=True)
+class NegativePredictiveValue(Binary, Ratio):
+    """Negative predictive value TN / PN: l = [(1 - y) (1 - f), 1 - f], g(R) = R1 / R2."""
+
+    name = "npv"
+    known = (1,)
+    evidence_name = "predicted negatives"
+
+    def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
+        """Return [(1 - y) (1 - f), 1 - f], shape (n, 2)."""
+        f, y = self._flags(outputs, label)
+        return np.stack([(1 - y) * (1 - f), 1 - f], axis=1)
+
+    def evidence(self, outputs: Outputs, label: IntArray) -> BoolArray:
+        """Return the predicted negatives, shape (n,)."""
+        return ~self._predicted(outputs)
+
+
+@dataclasses.dataclass(frozen=True)
+class Prevalence(Binary, Mean):
+    """Share of positives: l = [y], g(R) = R. No system has a part in it."""
+
+    name = "prevalence"
+
+    def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
+        """Return y, shape (n, 1)."""
+        return (label == self.positive).astype(np.float64)[:, None]
+
+
+@dataclasses.dataclass(frozen=True)
+class Margins(Binary):
+    """A measure of both margins and the true positives: l = [y f, y, f]."""
+
+    known = (2,)
+
+    def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
+        """Return [y f, y, f], shape (n, 3)."""
+        f, y = self._flags(outputs, label)
+        return np.stack([y * f, y, f], axis=1)
+
+
+@dataclasses.dataclass(frozen=True)
+class BalancedAccuracy(Margins):
+    """Mean of recall and specificity: g(R) = (R1 + R2 (1 - R2 - R3)) / (2 R2 (1 - R2)).
+
+    [MR] table 1. Undefined without positives or without negatives.
+    """
+
+    name = "balanced_accuracy"
+
+    def value(self, risk: FloatArray) -> FloatArray:
+        """Return the mean of recall and specificity, shape (1,)."""
+        hit, y, f = risk
+        if not is_inside(y):
+            return np.array([np.nan])
+        return np.array([(hit / y + (1 - y - f + hit) / (1 - y)) / 2])
 
     def jacobian(self, risk: FloatArray) -> FloatArray:
-        """Return [-1]."""
-        return np.array([[-1.0]])
+        """Return Dg, shape (1, 3): NaN where there are no positives or no negatives."""
+        hit, y, f = risk
+        if not is_inside(y):
+            return np.full((1, 3), np.nan)
+        by_y = (hit - f) / (1 - y) ** 2 - hit / y**2
+        return np.array([[1 / y + 1 / (1 - y), by_y, -1 / (1 - y)]]) / 2
 
-    def evidence(self, prediction: IntArray, label: IntArray) -> npt.NDArray[np.bool_]:
-        """Return every row."""
-        return np.ones(len(label), dtype=bool)
+
+@dataclasses.dataclass(frozen=True)
+class MatthewsCorrelation(Margins):
+    """Matthews correlation: g(R) = (R1 - R2 R3) / sqrt(R2 R3 (1 - R2) (1 - R3)).
+
+    [MR] table 1. Undefined if all labels, or all predictions, are the same.
+    """
+
+    name = "mcc"
+    bounds = (-1.0, 1.0)
+
+    def value(self, risk: FloatArray) -> FloatArray:
+        """Return the correlation, shape (1,)."""
+        hit, y, f = risk
+        if not (is_inside(y) and is_inside(f)):
+            return np.array([np.nan])
+        return np.array([(hit - y * f) / np.sqrt(y * f * (1 - y) * (1 - f))])
+
+    def jacobian(self, risk: FloatArray) -> FloatArray:
+        """Return Dg, shape (1, 3): NaN where a margin is 0 or 1."""
+        hit, y, f = risk
+        if not (is_inside(y) and is_inside(f)):
+            return np.full((1, 3), np.nan)
+        scale = np.sqrt(y * f * (1 - y) * (1 - f))
+        half = (hit - y * f) / scale / 2
+        by_y = -f / scale - half * (1 - 2 * y) / (y * (1 - y))
+        by_f = -y / scale - half * (1 - 2 * f) / (f * (1 - f))
+        return np.array([[1 / scale, by_y, by_f]])
+
+
+@dataclasses.dataclass(frozen=True)
+class FowlkesMallows(Margins):
+    """Geometric mean of precision and recall: g(R) = R1 / sqrt(R2 R3).
+
+    [MR] table 1. Undefined without positives or without predicted positives.
+    """
+
+    name = "fowlkes_mallows"
+
+    def value(self, risk: FloatArray) -> FloatArray:
+        """Return R1 / sqrt(R2 R3), shape (1,)."""
+        hit, y, f = risk
+        if not (np.real(y) > 0 and np.real(f) > 0):
+            return np.array([np.nan])
+        return np.array([hit / np.sqrt(y * f)])
+
+    def jacobian(self, risk: FloatArray) -> FloatArray:
+        """Return Dg, shape (1, 3): NaN where R2 or R3 is 0."""
+        hit, y, f = risk
+        if not (y > 0 and f > 0):
+            return np.full((1, 3), np.nan)
+        return np.array([[1.0, -hit / (2 * y), -hit / (2 * f)]]) / np.sqrt(y * f)

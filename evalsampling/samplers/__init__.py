@@ -5,12 +5,18 @@ from collections.abc import Mapping
 from evalsampling.samplers.ais import AdaptiveImportance as AdaptiveImportance
 from evalsampling.samplers.base import ReplacementSampler as ReplacementSampler
 from evalsampling.samplers.base import Sampler as Sampler
+from evalsampling.samplers.given import Given as Given
 from evalsampling.samplers.importance import Importance as Importance
+from evalsampling.samplers.oasis import Oasis as Oasis
 from evalsampling.samplers.passive import Passive as Passive
+from evalsampling.samplers.stratified import Stratified as Stratified
 
-BY_NAME: Mapping[str, type[ReplacementSampler]] = {
+BY_NAME: Mapping[str, type[Sampler]] = {
     "passive": Passive,
+    "stratified": Stratified,
     "importance": Importance,
+    "oasis": Oasis,
     "ais": AdaptiveImportance,
+    "given": Given,
 }
 """What a spec may name."""

@@ -1,73 +1,119 @@
-"""Adaptive importance sampling with a Dirichlet-tree model of the oracle.
+"""Adaptive importance sampling with a model of the oracle.
 
 References:
     [MR] Marchant and Rubinstein, *Needle in a Haystack: Label-Efficient Evaluation under
-    Extreme Class Imbalance*, KDD 2021, algorithm 1, proposition 2 and section 4.
+    Extreme Class Imbalance*, KDD 2021, algorithm 1, proposition 2 and section 4; technical
+    report, appendix H (stochastic oracle).
 """
 
 import dataclasses
 
 import numpy as np
 
-from evalsampling.measures.base import Measure
-from evalsampling.samplers.base import ReplacementSampler
-from evalsampling.samplers.variance import FLOOR, adds_to, loss_norms, losses_by_label
+from evalsampling.measures.base import FloatArray, Measure
+from evalsampling.samplers.base import ReplacementSampler, no_atoms
+from evalsampling.samplers.variance import (
+    FLOOR,
+    cell_norms,
+    cells_adding_to,
+    loss_norms,
+    model_risk,
+)
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import Proposal
 from evalsampling.stats.history import History
-from evalsampling.stats.oracle import fit_dirichlet_tree
+from evalsampling.stats.oracle import fit_dirichlet_tree, predict_stochastic
 from evalsampling.stats.tree import LeafTree
+
+MODELS = ("tree", "scores")
 
 
 @dataclasses.dataclass(frozen=True)
 class AdaptiveImportance(ReplacementSampler):
-    """AIS for a deterministic oracle: v(x) = p(x) sum_y n(x, y) pi_t(y|x), no square root.
+    """AIS: the proposal that would be optimal if the model of the oracle were right.
 
-    pi_t is the posterior of the Dirichlet tree given all labels so far; a labelled row is an
-    atom with a posterior of its own, a point mass at its label. Expectation-maximization starts
-    from the posterior of the round before, which the history holds.
+    For a deterministic oracle v(x) = p(x) sum_y n(x, y) pi_t(y|x), no square root; pi_t is the
+    posterior of the Dirichlet tree given all labels so far. A labelled row is an atom with a
+    posterior of its own, a point mass at its label. Expectation-maximization starts from the
+    posterior of the round before, which the history holds.
+
+    For a stochastic oracle v(x) = p(x) sqrt(sum_y n(x, y)^2 p_t(y|x)), p_t the posterior
+    predictive of the same tree given importance-weighted counts; there are no atoms.
 
     Attributes:
         branching: children of a node of the tree; at least the number of leaves: flat model.
+        model: ``tree``; or ``scores`` for the prior probabilities as they are, so that only
+            what is known of labelled rows adapts.
     """
 
     branching: int = 2
+    model: str = "tree"
     name = "ais"
 
-    def proposal(self, table: CellTable, history: History) -> Proposal:
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        super().__post_init__()
+        if self.model not in MODELS:
+            raise ValueError(f"model must be one of {', '.join(MODELS)}, got {self.model!r}")
+
+    def variance_minimising(self, table: CellTable, history: History) -> Proposal:
         """Return the asymptotically optimal proposal for what is known now."""
-        classes = table.probability.shape[1]
         # A class that the prior excludes keeps a chance to be found.
         prior = np.maximum(table.leaf_prior, FLOOR)
+        if self.stochastic:
+            return self._for_stochastic(table, history, prior)
+        return self._for_deterministic(table, history, prior)
+
+    def _for_deterministic(self, table: CellTable, history: History, prior: FloatArray) -> Proposal:
         atom = history.labelled
-        atom_cell, atom_label = history.cell[atom], history.label[atom]
-        labelled = np.zeros((table.leaves, classes))
-        np.add.at(labelled, (table.leaf[atom_cell], atom_label), 1)
+        cell, label = history.cell[atom], history.label[atom]
+        posterior = prior
+        if self.model == "tree":
+            labelled = np.zeros((table.leaves, table.classes))
+            np.add.at(labelled, (table.leaf[cell], label), 1)
+            posterior = fit_dirichlet_tree(
+                tree=LeafTree(table.leaves, self.branching),
+                prior=prior,
+                labelled=labelled,
+                unlabelled=table.leaf_count - labelled.sum(axis=1),
+                start=history.rounds[-1].posterior if history.rounds else None,
+            ).posterior
 
-        posterior = fit_dirichlet_tree(
-            tree=LeafTree(table.leaves, self.branching),
-            prior=prior,
-            labelled=labelled,
-            unlabelled=table.leaf_count - labelled.sum(axis=1),
-            start=history.rounds[-1].posterior if history.rounds else None,
-        ).posterior
-
-        free = table.count - np.bincount(atom_cell, minlength=len(table))
+        free = table.count - np.bincount(cell, minlength=len(table))
         response = posterior[table.leaf]
-        losses = losses_by_label(self.measure, table.signature, classes)
-        atom_losses = losses[atom_cell, atom_label]
-        risk = np.einsum("c,cy,cyd->d", free, response, losses) + atom_losses.sum(axis=0)
+        outputs = history.outputs.take(atom)
+        risk = model_risk(self.measure, table, free[:, None] * response)
+        risk = (risk + self.measure.mean_loss(outputs, label, np.ones(len(atom)))) / table.rows
         floor = FLOOR * max(free.sum(), 1) / table.rows
-        jacobian_risk = risk / table.rows
-        value = np.sum(loss_norms(self.measure, jacobian_risk, losses, floor) * response, axis=1)
-        atom_value = loss_norms(self.measure, jacobian_risk, atom_losses, floor)
+        value = np.sum(cell_norms(self.measure, table, risk, floor) * response, axis=1)
+        atom_value = loss_norms(self.measure, outputs, label, risk, floor)
         total = np.sum(free * value) + atom_value.sum()
         return Proposal(value / total, atom, atom_value / total, posterior)
+
+    def _for_stochastic(self, table: CellTable, history: History, prior: FloatArray) -> Proposal:
+        posterior = prior
+        if self.model == "tree":
+            sample = self.weigh(table, history)
+            leaf = table.leaf[history.cell[sample.question]]
+            counts = np.zeros((table.leaves, table.classes))
+            np.add.at(counts, (leaf, history.label[sample.question]), sample.first)
+            tree = LeafTree(table.leaves, self.branching)
+            posterior = predict_stochastic(tree, prior, counts)
+        response = posterior[table.leaf]
+        risk = model_risk(self.measure, table, table.count[:, None] * response) / table.rows
+        # eps_t bounds the square here, which `loss_norms` takes the root of.
+        floor = np.sqrt(FLOOR / (len(history.rounds) + 1))
+        norms = cell_norms(self.measure, table, risk, floor)
+        value = np.sqrt(np.sum(norms**2 * response, axis=1))
+        total = np.sum(table.count * value)
+        return Proposal(value / total, no_atoms(), np.zeros(0), posterior)
 
     def supports(self, table: CellTable, measure: Measure) -> bool:
         """Whether rows that add to the measure also add to the one sampled for.
 
-        Label by label: an atom whose label adds nothing to the measure sampled for is never
-        drawn again.
+        Cell by cell for a stochastic oracle; for a deterministic one label by label, since an
+        atom whose label adds nothing to the measure sampled for is never drawn again.
         """
-        return bool(np.all(adds_to(self.measure, table) | ~adds_to(measure, table)))
+        if self.stochastic:
+            return bool(np.all(self.reach(table) | ~cells_adding_to(measure, table)))
+        return super().supports(table, measure)

@@ -3,40 +3,44 @@
 import abc
 import dataclasses
 from collections.abc import Sequence
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from evalsampling.measures.base import IntArray, Measure
-from evalsampling.samplers.variance import cells_adding_to
+from evalsampling.samplers.estimates import WHOLE_POOL, Scope, estimate_measure
+from evalsampling.samplers.variance import adds_to, cells_adding_to
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import DRAWS_PER_NEW_ROW, Proposal, StopRule, draw_rows
-from evalsampling.stats.estimation import (
-    Estimate,
-    census,
-    estimate_measure,
-    unsupported,
-    weighted_risk,
-)
+from evalsampling.stats.estimation import Estimate, undefined
 from evalsampling.stats.history import History
 from evalsampling.stats.nonresponse import respond
+from evalsampling.stats.sample import WeightedSample
 
 
-class Sampler(Protocol):
+@dataclasses.dataclass(frozen=True)
+class Sampler(abc.ABC):
     """A published way to choose rows and to estimate from them.
 
     A pure function of the cell table, the history and a seeded generator: started again from
     files it takes the same next step.
+
+    Attributes:
+        measure: the measure whose variance is to be small.
+        oracle: ``deterministic`` if a row has one label, ``stochastic`` if asking again may bring
+            another.
     """
 
+    name = "sampler"
+    measure: Measure
+    oracle: str = "deterministic"
+
     @property
-    def name(self) -> str:
-        """Name in specs and results."""
+    def stochastic(self) -> bool:
+        """Whether the same row is worth asking about again."""
+        return self.oracle == "stochastic"
 
-    def exhausted(self, table: CellTable, history: History) -> bool:
-        """Whether every row that can be drawn has been."""
-
+    @abc.abstractmethod
     def design(
         self,
         table: CellTable,
@@ -50,13 +54,42 @@ class Sampler(Protocol):
         Args:
             table: the cells.
             history: rounds so far.
-            new_rows: rows wanted that were never drawn before.
+            new_rows: questions wanted: rows never drawn before, or, of a stochastic oracle, draws.
             rng: source of randomness.
-            budget: most such rows, whatever the sampler's own idea of a round.
+            budget: most such questions, whatever the sampler's own idea of a round.
 
         Returns:
             The history with one round more.
         """
+
+    @abc.abstractmethod
+    def weigh(self, table: CellTable, history: History) -> WeightedSample:
+        """Return the labelled rows with their weights."""
+
+    @abc.abstractmethod
+    def supports(self, table: CellTable, measure: Measure) -> bool:
+        """Whether every row that can add to the measure's risk always has a chance."""
+
+    def proposal(self, table: CellTable, history: History) -> Proposal | None:
+        """Return the sampling probabilities of the next round, if it draws with replacement."""
+        return None
+
+    def latest_weights(self, table: CellTable, history: History) -> npt.NDArray[np.float64] | None:
+        """Return what each question would weigh under the latest proposal, if there is one."""
+        return None
+
+    def reach(self, table: CellTable) -> npt.NDArray[np.bool_]:
+        """Return which cells have rows that can be drawn, shape (cells,): all unless overridden."""
+        return np.ones(len(table), dtype=bool)
+
+    def unseen(self, table: CellTable, history: History) -> int:
+        """Return how many rows can be drawn and never were."""
+        unseen = table.count - history.drawn_by_cell(len(table))
+        return int(unseen[self.reach(table)].sum())
+
+    def exhausted(self, table: CellTable, history: History) -> bool:
+        """Whether every question that can be asked has been."""
+        return not self.stochastic and self.unseen(table, history) == 0
 
     def estimate(
         self,
@@ -64,55 +97,85 @@ class Sampler(Protocol):
         history: History,
         measures: Sequence[Measure],
         confidence: float,
+        scope: Scope = WHOLE_POOL,
     ) -> list[Estimate]:
-        """Estimate measures from all rounds so far."""
+        """Estimate measures on the pool, or on parts of it, from all rounds so far."""
+        sample = self.weigh(table, history)
+        latest = self.latest_weights(table, history) if sample.draws else None
+        sample = sample if latest is None else sample.with_latest(latest)
+        estimates: list[Estimate] = []
+        for measure in measures:
+            complete = not self.stochastic and _is_census(table, history, measure)
+            if not (complete or self.supports(table, measure)):
+                reason = (
+                    f"{measure.name} cannot be estimated from rows drawn for {self.measure.name}: "
+                    "rows that add to it had no chance of being drawn"
+                )
+                estimates += [
+                    undefined(target, confidence, "no support", reason, warn=True)
+                    for domain in scope.domains
+                    for target in scope.targets(measure, domain)
+                ]
+            else:
+                estimates += estimate_measure(
+                    measure, table, history, sample, confidence, scope, complete
+                )
+        return estimates
 
 
 @dataclasses.dataclass(frozen=True)
-class ReplacementSampler(abc.ABC):
+class ReplacementSampler(Sampler):
     """Draws with replacement from a proposal, estimates by importance weighting.
 
     Attributes:
-        measure: the measure whose variance is to be small.
-        draws: draws of a round; None to draw until the new rows wanted were met, at most
+        draws: draws of a round; None to draw until the questions wanted were asked, at most
             `DRAWS_PER_NEW_ROW` for each.
+        delta: share of the pool's own distribution mixed into the proposal, in [0, 1]: a
+            positive one lets other measures be estimated from the same draws.
     """
 
-    measure: Measure
     draws: int | None = None
+    delta: float = 0.0
 
     def __post_init__(self) -> None:
-        """Check the number of draws."""
-        if self.draws is None:
-            return
-        if isinstance(self.draws, bool) or not isinstance(self.draws, int):
-            raise ValueError(f"draws must be a whole number, got {self.draws!r}")
-        if self.draws < 1:
-            raise ValueError(f"draws must be at least 1, got {self.draws}")
+        """Check the parameters."""
+        if self.draws is not None:
+            if isinstance(self.draws, bool) or not isinstance(self.draws, int):
+                raise ValueError(f"draws must be a whole number, got {self.draws!r}")
+            if self.draws < 1:
+                raise ValueError(f"draws must be at least 1, got {self.draws}")
+        if isinstance(self.delta, bool) or not isinstance(self.delta, int | float):
+            raise ValueError(f"delta must be a number, got {self.delta!r}")
+        if not 0 <= self.delta <= 1:
+            raise ValueError(f"delta must be between 0 and 1, got {self.delta}")
 
     @abc.abstractmethod
+    def variance_minimising(self, table: CellTable, history: History) -> Proposal:
+        """Return the sampling probabilities of the next round, before any mixing."""
+
     def proposal(self, table: CellTable, history: History) -> Proposal:
-        """Return the sampling probabilities of the next round."""
-
-    @abc.abstractmethod
-    def supports(self, table: CellTable, measure: Measure) -> bool:
-        """Whether every row that can add to the measure's risk always has a chance."""
+        """Return the sampling probabilities of the next round: (1 - delta) q + delta p."""
+        proposal = self.variance_minimising(table, history)
+        return proposal.mixed(self.delta, table.rows) if self.delta else proposal
 
     def reach(self, table: CellTable) -> npt.NDArray[np.bool_]:
         """Return which cells have rows that can be drawn, shape (cells,).
 
         They are the cells that can add to the measure sampled for.
         """
+        if self.delta:
+            return np.ones(len(table), dtype=bool)
         return cells_adding_to(self.measure, table)
 
-    def _unseen(self, table: CellTable, history: History) -> int:
-        """Return how many rows can be drawn and never were."""
-        unseen = table.count - history.drawn_by_cell(len(table))
-        return int(unseen[self.reach(table)].sum())
+    def supports(self, table: CellTable, measure: Measure) -> bool:
+        """Whether rows that add to the measure also add to the one sampled for.
 
-    def exhausted(self, table: CellTable, history: History) -> bool:
-        """Whether every row that can be drawn has been."""
-        return self._unseen(table, history) == 0
+        Label by label: a labelled row that adds nothing to the measure sampled for may never be
+        drawn again.
+        """
+        if self.delta:
+            return True
+        return bool(np.all(adds_to(self.measure, table) | ~adds_to(measure, table)))
 
     def design(
         self,
@@ -124,48 +187,32 @@ class ReplacementSampler(abc.ABC):
     ) -> History:
         """Draw one round: see `Sampler.design`. A fixed number of draws replaces ``new_rows``."""
         draws = self.draws or DRAWS_PER_NEW_ROW * new_rows
-        most = self.draws or min(new_rows, self._unseen(table, history) or new_rows)
+        if self.draws or self.stochastic:
+            most = self.draws or new_rows
+        else:
+            most = min(new_rows, self.unseen(table, history) or new_rows)
         stop = StopRule(most if budget is None else min(most, budget), draws)
-        return draw_rows(self.proposal(table, history), table.count, history, stop, rng)
+        proposal = self.proposal(table, history)
+        return draw_rows(proposal, table, history, stop, rng, self.stochastic)
 
-    def estimate(
-        self,
-        table: CellTable,
-        history: History,
-        measures: Sequence[Measure],
-        confidence: float,
-    ) -> list[Estimate]:
-        """Estimate by R^ = (1/N) sum_j l_j / (M q_j), N all draws so far ([MR] eq. 1).
+    def weigh(self, table: CellTable, history: History) -> WeightedSample:
+        """Weigh each draw by w = 1 / (M q); all draws so far count ([MR] eq. 1).
 
         Rows with a label stand for those of their round that have none (`stats.nonresponse`).
         """
-        response = respond(history, table.count)
-        row = history.row[response.draw]
+        response = respond(history, table.count, self.stochastic)
         weights = response.factor / (table.rows * history.probability[response.draw])
-        labelled = history.labelled
-        known = table.signature[history.cell[labelled]], history.label[labelled]
+        question = history.question[response.draw]
+        return WeightedSample.with_replacement(question, weights, len(history))
 
-        def estimate_one(measure: Measure) -> Estimate:
-            name, bounds = measure.name, measure.bounds
-            if not self.supports(table, measure):
-                return unsupported(name, bounds, confidence, self.measure.name)
-            if _is_census(table, history, measure):
-                value = measure.value(measure.loss(*known).sum(axis=0) / table.rows)
-                return census(name, bounds, value, confidence, measure.evidence_name)
-            losses = measure.loss(table.signature[history.cell[row]], history.label[row])
-            risk = weighted_risk(weights, losses)
-            return estimate_measure(
-                name=name,
-                bounds=bounds,
-                value=measure.value(risk.mean),
-                jacobian=measure.jacobian(risk.mean),
-                risk=risk,
-                evidence=int(measure.evidence(*known).sum()),
-                evidence_name=measure.evidence_name,
-                confidence=confidence,
-            )
-
-        return [estimate_one(measure) for measure in measures]
+    def latest_weights(self, table: CellTable, history: History) -> npt.NDArray[np.float64]:
+        """Return what each question would weigh under the proposal that all labels lead to."""
+        proposal = self.proposal(table, history)
+        chance = proposal.cell_probability[history.cell]
+        chance[proposal.atom] = proposal.atom_probability
+        weights = np.zeros(len(history))
+        np.divide(1 / table.rows, chance, out=weights, where=chance > 0)
+        return weights
 
 
 def _is_census(table: CellTable, history: History, measure: Measure) -> bool:

@@ -18,7 +18,7 @@ class Passive(ReplacementSampler):
 
     name = "passive"
 
-    def proposal(self, table: CellTable, history: History) -> Proposal:
+    def variance_minimising(self, table: CellTable, history: History) -> Proposal:
         """Return q = 1 / M for every row."""
         return Proposal(np.full(len(table), 1 / table.rows), no_atoms(), np.zeros(0))
 

@@ -1,8 +1,8 @@
 """The cell table: all that a design ever reads of a pool.
 
-A *cell* is a leaf together with a loss signature, here the classes predicted. Counts and sums
-are integers, so the table does not depend on how the pool was cut or in which order it was
-summed: a probability p enters as the integer round(p 2^32).
+A *cell* is a score bin together with the signature of the predictions; leaves are groups of
+adjacent bins. Counts and sums are integers, so the table does not depend on how the pool was
+cut or in which order it was summed: a probability p enters as the integer round(p 2^32).
 """
 
 import dataclasses
@@ -11,6 +11,12 @@ import json
 
 import numpy as np
 import numpy.typing as npt
+
+from evalsampling.stats.outputs import Outputs
+from evalsampling.stats.signatures import Signatures
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
 
 PROBABILITY_ONE = 1 << 32
 """The integer that stands for a probability of one."""
@@ -21,28 +27,41 @@ _ROWS_AT_A_TIME = 1 << 20
 
 @dataclasses.dataclass(frozen=True)
 class CellTable:
-    """The cells of a pool that hold rows, ordered by leaf, then signature.
+    """The cells of a pool that hold rows, ordered by bin, then signature.
+
+    A cell whose rows have different signatures, being pooled, is described by several *kinds*
+    of rows; every other cell is of one kind.
 
     Attributes:
-        code: shape (cells,), ascending: the cell's number among all there could be (see
-            `cell_codes`), its name in every file.
+        code: shape (cells,), ascending: the cell's number among all there could be, its name in
+            every file.
         leaf: shape (cells,): the leaf of each cell, in [0, leaves).
-        signature: shape (cells, systems): class codes predicted, in [0, classes).
         count: shape (cells,), int64: rows.
-        probability: shape (cells, classes): mean prior probability of each class.
-        leaves: number of leaves, none of them empty when cut by `strata.csf_edges`.
+        prior: shape (cells, classes): mean prior probability of each class.
+        leaves: number of leaves, none of them empty when cut from the pool.
+        kind_cell: shape (kinds,), ascending: index of the cell of each kind.
+        kind_share: shape (kinds,): its share of the cell's rows, summing to 1 in each cell.
+        outputs: of a row of each kind: predictions; score of the system that drives the strata,
+            the lower end of its bin, and infinity for all other systems; mean probabilities.
     """
 
-    code: npt.NDArray[np.int64]
-    leaf: npt.NDArray[np.int64]
-    signature: npt.NDArray[np.int64]
-    count: npt.NDArray[np.int64]
-    probability: npt.NDArray[np.float64]
+    code: IntArray
+    leaf: IntArray
+    count: IntArray
+    prior: FloatArray
     leaves: int
+    kind_cell: IntArray
+    kind_share: FloatArray
+    outputs: Outputs
 
     def __len__(self) -> int:
         """Return the number of cells."""
         return len(self.count)
+
+    @property
+    def classes(self) -> int:
+        """Number of classes."""
+        return self.prior.shape[1]
 
     @functools.cached_property
     def rows(self) -> int:
@@ -50,21 +69,34 @@ class CellTable:
         return int(self.count.sum())
 
     @functools.cached_property
-    def leaf_count(self) -> npt.NDArray[np.int64]:
+    def leaf_count(self) -> IntArray:
         """M_k, rows in each leaf, shape (leaves,)."""
         return self.sum_by_leaf(self.count[:, None])[:, 0].astype(np.int64)
 
     @functools.cached_property
-    def leaf_prior(self) -> npt.NDArray[np.float64]:
+    def leaf_prior(self) -> FloatArray:
         """s(y|k), mean prior probability of each class in each leaf, shape (leaves, classes)."""
-        mass = self.sum_by_leaf(self.count[:, None] * self.probability)
+        mass = self.sum_by_leaf(self.count[:, None] * self.prior)
         return mass / np.maximum(self.leaf_count, 1)[:, None]
 
-    def sum_by_leaf(self, values: npt.NDArray[np.generic]) -> npt.NDArray[np.float64]:
+    def sum_by_leaf(self, values: npt.NDArray[np.generic]) -> FloatArray:
         """Sum values of shape (cells, n) into shape (leaves, n)."""
         return np.stack(
             [np.bincount(self.leaf, column, minlength=self.leaves) for column in values.T], axis=1
         )
+
+    def mean_by_cell(self, values: FloatArray) -> FloatArray:
+        """Average values of shape (kinds, ...) over the kinds of each cell: (cells, ...)."""
+        if len(self.kind_cell) == len(self):
+            return values
+        share = self.kind_share.reshape(-1, *(1 for _ in values.shape[1:]))
+        first = np.flatnonzero(np.diff(self.kind_cell, prepend=-1))
+        return np.add.reduceat(values * share, first, axis=0)
+
+    @functools.cached_property
+    def first_kind(self) -> IntArray:
+        """The first kind of each cell, shape (cells,)."""
+        return np.flatnonzero(np.diff(self.kind_cell, prepend=-1))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,37 +104,28 @@ class CellSums:
     """Exact sums a cell, over every cell there could be: a mergeable state.
 
     Attributes:
-        shape: (leaves, classes predicted by the first system, by the second, ...).
         count: shape (cells,), Python integers: rows.
-        probability: shape (cells, classes), Python integers: sums of round(p 2^32).
+        probability: shape (cells, columns), Python integers: sums of round(p 2^32).
     """
 
-    shape: tuple[int, ...]
     count: npt.NDArray[np.object_]
     probability: npt.NDArray[np.object_]
 
     @classmethod
-    def zero(cls, shape: tuple[int, ...], classes: int) -> "CellSums":
+    def zero(cls, cells: int, columns: int) -> "CellSums":
         """Return the sums over no rows."""
-        cells = int(np.prod(shape))
-        return cls(shape, np.zeros(cells, dtype=object), np.zeros((cells, classes), dtype=object))
+        return cls(np.zeros(cells, dtype=object), np.zeros((cells, columns), dtype=object))
 
     @classmethod
-    def from_rows(
-        cls,
-        shape: tuple[int, ...],
-        cell: npt.NDArray[np.int64],
-        probability: npt.NDArray[np.float64],
-    ) -> "CellSums":
+    def from_rows(cls, cells: int, cell: IntArray, probability: FloatArray) -> "CellSums":
         """Sum rows.
 
         Args:
-            shape: (leaves, classes predicted by the first system, ...).
-            cell: shape (n,): each row's cell code (see `cell_codes`).
-            probability: shape (n, classes): prior probabilities in [0, 1], all classes.
+            cells: number of cells there could be.
+            cell: shape (n,): each row's cell code.
+            probability: shape (n, columns): in [0, 1].
         """
-        cells = int(np.prod(shape))
-        sums = cls.zero(shape, probability.shape[1])
+        sums = cls.zero(cells, probability.shape[1])
         for begin in range(0, len(cell), _ROWS_AT_A_TIME):
             part = cell[begin : begin + _ROWS_AT_A_TIME]
             integers = np.rint(probability[begin : begin + _ROWS_AT_A_TIME] * PROBABILITY_ONE)
@@ -113,55 +136,102 @@ class CellSums:
 
     def __add__(self, other: "CellSums") -> "CellSums":
         """Return the sums over both sets of rows."""
-        if self.shape != other.shape:
-            raise ValueError(f"cells of shapes {self.shape} and {other.shape} do not add up")
-        return CellSums(self.shape, self.count + other.count, self.probability + other.probability)
+        if self.probability.shape != other.probability.shape:
+            shapes = f"{self.probability.shape} and {other.probability.shape}"
+            raise ValueError(f"sums of shapes {shapes} do not add up")
+        return CellSums(self.count + other.count, self.probability + other.probability)
 
-    def table(self) -> CellTable:
-        """Return the cells that hold rows."""
-        kept = np.flatnonzero(self.count.astype(bool))
-        leaf, *signature = np.unravel_index(kept, self.shape)
-        mass = self.probability[kept] / (self.count[kept] * PROBABILITY_ONE)[:, None]
-        return CellTable(
-            code=kept,
-            leaf=leaf.astype(np.int64),
-            signature=np.stack(signature, axis=1).astype(np.int64),
-            count=self.count[kept].astype(np.int64),
-            probability=mass.astype(np.float64),
-            leaves=self.shape[0],
-        )
+    def means(self) -> tuple[IntArray, IntArray, FloatArray]:
+        """Return codes, rows and mean probabilities of the cells that hold rows."""
+        code = np.flatnonzero(self.count.astype(bool))
+        mean = self.probability[code] / (self.count[code] * PROBABILITY_ONE)[:, None]
+        return code, self.count[code].astype(np.int64), mean.astype(np.float64)
 
     def to_bytes(self) -> bytes:
         """Serialise without loss."""
-        return json.dumps(
-            [list(self.shape), self.count.tolist(), self.probability.tolist()]
-        ).encode()
+        return json.dumps([self.count.tolist(), self.probability.tolist()]).encode()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "CellSums":
         """Restore what `to_bytes` wrote."""
-        shape, count, probability = json.loads(data)
+        count, probability = json.loads(data)
         return cls(
-            tuple(shape),
             np.array(count, dtype=object),
             np.array(probability, dtype=object).reshape(len(count), -1),
         )
 
 
-def cell_codes(
-    shape: tuple[int, ...], leaf: npt.NDArray[np.int64], predictions: npt.NDArray[np.int64]
-) -> npt.NDArray[np.int64]:
-    """Number the cells of rows.
+@dataclasses.dataclass(frozen=True)
+class CellGrid:
+    """The cells there can be: every score bin with every signature slot.
 
-    Args:
-        shape: (leaves, classes predicted by the first system, ...).
-        leaf: shape (n,).
-        predictions: shape (n, systems): class codes.
-
-    Returns:
-        Shape (n,): codes in [0, product of shape), ordered by leaf, then signature.
+    Attributes:
+        leaf: shape (bins,): leaf of each bin, in [0, leaves).
+        score: shape (bins,): score that stands for the rows of a bin, its lower end.
+        leaves: number of leaves.
+        signatures: the slots.
     """
-    return np.ravel_multi_index((leaf, *predictions.T), shape)
+
+    leaf: IntArray
+    score: FloatArray
+    leaves: int
+    signatures: Signatures
+
+    @property
+    def cells(self) -> int:
+        """Number of cells there can be."""
+        return len(self.leaf) * self.signatures.slots
+
+    def codes(self, bin: IntArray, prediction: IntArray) -> IntArray:
+        """Number the cells of rows.
+
+        Args:
+            bin: shape (n,).
+            prediction: shape (n, systems): class codes.
+
+        Returns:
+            Shape (n,): codes in [0, cells), ordered by bin, then signature.
+        """
+        return bin * self.signatures.slots + self.signatures.slot(prediction)
+
+    def table(self, code: IntArray, count: IntArray, mean: FloatArray, classes: int) -> CellTable:
+        """Return the cells that hold rows.
+
+        Args:
+            code: shape (cells,), ascending.
+            count: shape (cells,): rows.
+            mean: shape (cells, columns): prior of each class, then the probability of each class
+                for each system; of a single system without its own, the prior alone.
+            classes: number of classes.
+        """
+        means = mean.reshape(len(code), -1, classes)
+        bin, slot = np.divmod(code, self.signatures.slots)
+        members = [self.signatures.predictions(number) for number in range(self.signatures.slots)]
+        sizes = np.array([len(share) for _, share in members])
+        starts = np.cumsum(sizes) - sizes
+        kind_cell = np.repeat(np.arange(len(code)), sizes[slot])
+        within = np.arange(len(kind_cell)) - np.repeat(
+            np.cumsum(sizes[slot]) - sizes[slot], sizes[slot]
+        )
+        member = starts[slot[kind_cell]] + within
+        systems = len(self.signatures.shape)
+        score = np.full((len(kind_cell), systems), np.inf)
+        score[:, 0] = self.score[bin[kind_cell]]
+        own = means[:, 1:] if means.shape[1] > 1 else means[:, :1]
+        return CellTable(
+            code=code,
+            leaf=self.leaf[bin],
+            count=count,
+            prior=means[:, 0],
+            leaves=self.leaves,
+            kind_cell=kind_cell,
+            kind_share=np.concatenate([share for _, share in members])[member],
+            outputs=Outputs(
+                prediction=np.concatenate([prediction for prediction, _ in members])[member],
+                score=score,
+                probability=own[kind_cell],
+            ),
+        )
 
 
 def _integers(sums: npt.NDArray[np.generic]) -> npt.NDArray[np.object_]:

@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import numpy.typing as npt
 
+from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History, Round
 
 IntArray = npt.NDArray[np.int64]
@@ -21,7 +22,7 @@ class Proposal:
 
     Attributes:
         cell_probability: shape (cells,): q of each row of the cell that is not an atom.
-        atom: indices into the history's rows of the *atoms*, labelled rows with a q of their own.
+        atom: questions of the history about the *atoms*, labelled rows with a q of their own.
         atom_probability: shape (atoms,): q of each atom.
         posterior: model behind the proposal, shape (leaves, classes), if there is one.
     """
@@ -31,13 +32,21 @@ class Proposal:
     atom_probability: FloatArray
     posterior: FloatArray | None = None
 
+    def mixed(self, delta: float, rows: int) -> "Proposal":
+        """Return (1 - delta) q + delta p, p being the pool's own distribution of ``rows`` rows."""
+        return dataclasses.replace(
+            self,
+            cell_probability=(1 - delta) * self.cell_probability + delta / rows,
+            atom_probability=(1 - delta) * self.atom_probability + delta / rows,
+        )
+
 
 @dataclasses.dataclass(frozen=True)
 class StopRule:
     """When a round ends.
 
     Attributes:
-        new_rows: with the draw that meets this many new rows.
+        new_rows: with the draw that asks this many new questions.
         draws: with this many draws.
     """
 
@@ -47,10 +56,11 @@ class StopRule:
 
 def draw_rows(
     proposal: Proposal,
-    count: IntArray,
+    table: CellTable,
     history: History,
     stop: StopRule,
     rng: np.random.Generator,
+    ask_again: bool = False,
 ) -> History:
     """Draw rows with replacement, each draw from the same proposal.
 
@@ -61,57 +71,71 @@ def draw_rows(
     Args:
         proposal: with sum(cell_probability * (count - atoms of the cell)) + sum(atom_probability)
             equal to 1 up to rounding.
-        count: shape (cells,): rows of each cell.
+        table: the cells.
         history: rounds so far; it must know a label for each atom.
         stop: when to end.
         rng: source of randomness; only ``random`` is called.
+        ask_again: whether every draw asks a question, as a stochastic oracle needs; such a
+            proposal has no atoms.
 
     Returns:
-        The history with one round more; its new rows have no label yet.
+        The history with one round more; its new questions have no label yet.
     """
-    cells = len(count)
-    atom_cell = history.cell[proposal.atom]
-    free = count - np.bincount(atom_cell, minlength=cells)
+    cells, known = len(table), len(history)
+    free = table.count - np.bincount(history.cell[proposal.atom], minlength=cells)
     mass = np.concatenate([free * proposal.cell_probability, proposal.atom_probability])
     cumulated = np.cumsum(mass)
-
-    is_atom = np.zeros(len(history.cell), dtype=bool)
-    is_atom[proposal.atom] = True
-    seen: dict[int, list[int]] = {}
-    for known_row in np.flatnonzero(~is_atom).tolist():
-        seen.setdefault(int(history.cell[known_row]), []).append(known_row)
-
+    seen = _seen_rows(history, cells, proposal.atom, ask_again)
     next_rank = history.drawn_by_cell(cells)
-    rows: list[int] = []
+    questions: list[int] = []
     chosen: list[int] = []
     new_cells: list[int] = []
     new_ranks: list[int] = []
-    while len(rows) < stop.draws and len(new_cells) < stop.new_rows:
+    while len(questions) < stop.draws and len(new_cells) < stop.new_rows:
         uniforms = rng.random((_DRAWS_AT_A_TIME, 2))
         picks = np.searchsorted(cumulated, uniforms[:, 0] * cumulated[-1], side="right")
         place = uniforms[:, 1] * free[np.minimum(picks, cells - 1)]
         for pick, position in zip(picks.tolist(), place.astype(np.int64).tolist(), strict=True):
             if pick >= cells:
-                rows.append(int(proposal.atom[pick - cells]))
+                question = int(proposal.atom[pick - cells])
             else:
-                known = seen.setdefault(pick, [])
-                if position >= len(known):
-                    position = len(known)
-                    known.append(len(history.cell) + len(new_cells))
-                    new_cells.append(pick)
-                    new_ranks.append(int(next_rank[pick]))
+                rows = seen.setdefault(pick, [])
+                fresh = position >= len(rows)
+                if fresh:
+                    position = len(rows)
+                    rows.append(int(next_rank[pick]) if ask_again else known + len(new_cells))
                     next_rank[pick] += 1
-                rows.append(known[position])
+                question = rows[position]
+                if fresh or ask_again:
+                    new_cells.append(pick)
+                    new_ranks.append(question if ask_again else int(next_rank[pick]) - 1)
+                    question = known + len(new_cells) - 1
+            questions.append(question)
             chosen.append(pick)
-            if len(rows) == stop.draws or len(new_cells) == stop.new_rows:
+            if len(questions) == stop.draws or len(new_cells) == stop.new_rows:
                 break
 
-    row: IntArray = np.array(rows, dtype=np.int64)
+    asked: IntArray = np.array(questions, dtype=np.int64)
     probability = np.concatenate([proposal.cell_probability, proposal.atom_probability])
-    new = np.zeros(len(row), dtype=np.bool_)
-    distinct, first = np.unique(row, return_index=True)
-    new[first[distinct >= len(history.cell)]] = True
-    drawn = Round(row, probability[np.array(chosen, dtype=np.int64)], new, proposal.posterior)
-    return history.with_round(
-        drawn, np.array(new_cells, dtype=np.int64), np.array(new_ranks, dtype=np.int64)
-    )
+    new = np.zeros(len(asked), dtype=np.bool_)
+    distinct, first = np.unique(asked, return_index=True)
+    new[first[distinct >= known]] = True
+    drawn = Round(asked, probability[np.array(chosen, dtype=np.int64)], new, proposal.posterior)
+    cell = np.array(new_cells, dtype=np.int64)
+    outputs = table.outputs.take(table.first_kind[cell])
+    return history.with_round(drawn, cell, np.array(new_ranks, dtype=np.int64), outputs)
+
+
+def _seen_rows(
+    history: History, cells: int, atoms: IntArray, ask_again: bool
+) -> dict[int, list[int]]:
+    """Return the rows met of each cell, apart from atoms: by question, or by rank."""
+    seen: dict[int, list[int]] = {}
+    if ask_again:
+        drawn = history.drawn_by_cell(cells)
+        return {cell: list(range(drawn[cell])) for cell in np.flatnonzero(drawn).tolist()}
+    is_atom = np.zeros(len(history), dtype=bool)
+    is_atom[atoms] = True
+    for question in np.flatnonzero(~is_atom).tolist():
+        seen.setdefault(int(history.cell[question]), []).append(question)
+    return seen

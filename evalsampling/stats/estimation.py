@@ -1,16 +1,31 @@
-"""The importance-weighted estimator, its variance, and the intervals that go with it."""
+"""Estimates: a value with its intervals and what a reader must know before trusting them."""
 
 import dataclasses
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.stats.intervals import Interval, korn_graubard, wald, whole_range
+from evalsampling.stats.intervals import (
+    Interval,
+    degrees_of_freedom,
+    korn_graubard,
+    logit,
+    student,
+    wald,
+    whole_range,
+)
+from evalsampling.stats.sample import WeightedSample
+from evalsampling.stats.weights import design_effect, effective_size, largest_share
 
 FloatArray = npt.NDArray[np.float64]
 
 FEWEST_EVIDENCE = 10
 """Rows that must carry an estimate before an interval narrower than its range is given."""
+
+DOMINANT = 0.5
+"""Share of the variance that a single row may have before a warning says so."""
 
 _ROUNDING = 1e-7
 """A standard error below this share of the terms it is the difference of is rounding error: the
@@ -18,99 +33,147 @@ variance is computed to 16 digits, so its root to 8."""
 
 
 @dataclasses.dataclass(frozen=True)
-class WeightedRisk:
-    """Mean of weighted losses and the covariance of that mean.
+class Target:
+    """The one number an estimate is about.
 
     Attributes:
-        mean: R^, shape (d,).
-        covariance: of R^, shape (d, d).
-        draws: N.
-        answered: draws whose row has a label, the others having weight 0.
+        measure: its name.
+        bounds: least and greatest value, infinite where there is none.
+        system: name of the system, None if the evaluation has one that needs no name.
+        threshold: score threshold, if it belongs to one.
+        slice: ``column=value`` of the rows it is about, None for the whole pool.
     """
 
-    mean: FloatArray
-    covariance: FloatArray
-    draws: int
-    answered: int
+    measure: str
+    bounds: tuple[float, float] = (0.0, 1.0)
+    system: str | None = None
+    threshold: float | None = None
+    slice: str | None = None
+
+    @property
+    def title(self) -> str:
+        """Everything that tells it from other numbers, in words."""
+        text = self.measure
+        text += "" if self.threshold is None else f" at {self.threshold:.6g}"
+        text += "" if self.system is None else f" of {self.system}"
+        return text + ("" if self.slice is None else f" where {self.slice}")
 
 
 @dataclasses.dataclass(frozen=True)
 class Estimate:
-    """An estimate of one measure.
+    """An estimate of one number.
 
     Attributes:
-        measure: its name.
+        target: what it is an estimate of.
         value: estimate, None where it is undefined.
         standard_error: of the estimate, None where it is undefined.
         confidence: level of the intervals.
         intervals: at least one; the first is the default.
         reason: why the value is undefined, else None.
         warnings: what a reader must know before trusting the interval.
+        effective_size: labels that would do as well if all weights were equal (Kish).
+        design_effect: variance over that of as many labels of rows drawn alike.
+        largest_share: share of the variance that the weightiest row has.
     """
 
-    measure: str
+    target: Target
     value: float | None
     standard_error: float | None
     confidence: float
     intervals: tuple[Interval, ...]
     reason: str | None = None
     warnings: tuple[str, ...] = ()
+    effective_size: float | None = None
+    design_effect: float | None = None
+    largest_share: float | None = None
+
+    @property
+    def measure(self) -> str:
+        """Name of the measure."""
+        return self.target.measure
+
+    @property
+    def claims(self) -> bool:
+        """Whether the default interval claims anything: whether it is not the whole range."""
+        return (self.intervals[0].low, self.intervals[0].high) != self.target.bounds
 
 
-def weighted_risk(weights: FloatArray, losses: FloatArray) -> WeightedRisk:
-    """Estimate the risk by R^ = (1/N) sum_j w_j l_j ([MR] eq. 1).
+@dataclasses.dataclass(frozen=True)
+class Evidence:
+    """The rows that carry an estimate.
 
-    The covariance is that of the mean of the weighted terms w_j l_j, with N - 1.
-
-    Args:
-        weights: shape (N,): w = 1 / (M q) of each draw, repeats included.
-        losses: shape (N, d): loss of each draw.
+    Attributes:
+        rows: how many distinct ones have a label.
+        name: what they are, in words: "positives".
     """
-    draws = len(weights)
-    terms = weights[:, None] * losses
-    mean = terms.mean(axis=0) if draws else np.zeros(losses.shape[1])
-    centred = terms - mean
-    covariance = centred.T @ centred / (max(draws - 1, 1) * max(draws, 1))
-    return WeightedRisk(mean, covariance, draws, int(np.count_nonzero(weights)))
+
+    rows: int
+    name: str
 
 
-def estimate_measure(
-    name: str,
-    bounds: tuple[float, float],
-    value: float,
-    jacobian: FloatArray,
-    risk: WeightedRisk,
-    evidence: int,
-    evidence_name: str,
+def estimate(
+    targets: Sequence[Target],
+    value: FloatArray,
+    influence: FloatArray,
+    sample: WeightedSample,
+    evidence: Evidence,
     confidence: float,
-) -> Estimate:
-    """Turn an estimated risk into an estimated measure with intervals, by the delta method.
+) -> list[Estimate]:
+    """Turn an estimated risk into estimates with intervals, by the delta method.
 
-    The default is the Korn-Graubard interval, the plain Wald interval stands beside it. Where
-    fewer than `FEWEST_EVIDENCE` rows carry the estimate, or its variance is estimated to be
-    zero, the data allow no claim: the default is then the whole range of the measure, with a
-    warning in words.
+    The default is the Korn-Graubard interval for measures in [0, 1], Student's for others; the
+    others stand beside it. Where fewer than `FEWEST_EVIDENCE` rows carry the estimate, or its
+    variance is estimated to be zero, the data allow no claim: the default is then the whole
+    range of the measure, with a warning in words.
 
     Args:
-        name: of the measure.
-        bounds: of the measure.
-        value: g(R^), NaN if undefined.
-        jacobian: of g at R^, shape (1, d).
-        risk: R^ and its covariance.
-        evidence: distinct labelled rows that carry the estimate.
-        evidence_name: what these are, in words.
+        targets: m numbers.
+        value: g(R^), shape (m,), NaN where undefined.
+        influence: Dg(R^) l of the rows of the sample, shape (n, m).
+        sample: n rows with their weights.
+        evidence: for all of the targets.
         confidence: in (0, 1).
     """
-    if risk.draws == 0:
-        nothing = whole_range(bounds, "no labels")
-        return Estimate(name, None, None, confidence, (nothing,), "no labels yet")
+    if not sample.draws:
+        return [undefined(t, confidence, "no labels", "no labels yet") for t in targets]
+    scale = np.maximum(sample.mean(np.abs(influence)), np.abs(value))
+    error = np.sqrt(np.maximum(sample.variance(influence), 0.0))
+    error = np.where(error <= _ROUNDING * scale, 0.0, error)
+    latest = sample.latest_variance(influence)
+    terms = sample.contributions(influence) ** 2
+    # The variance that one random row would have, of the weighted sample's own estimate.
+    unit = sample.mean(influence**2) - sample.mean(influence) ** 2
+    return [
+        _estimate_one(
+            target,
+            value=float(value[i]),
+            error=float(error[i]),
+            terms=terms[:, i],
+            latest=None if latest is None else float(np.sqrt(latest[i])),
+            unit_variance=float(unit[i]),
+            sample=sample,
+            evidence=evidence,
+            confidence=confidence,
+        )
+        for i, target in enumerate(targets)
+    ]
+
+
+def _estimate_one(
+    target: Target,
+    value: float,
+    error: float,
+    terms: FloatArray,
+    latest: float | None,
+    unit_variance: float,
+    sample: WeightedSample,
+    evidence: Evidence,
+    confidence: float,
+) -> Estimate:
+    name, bounds = target.title, target.bounds
     if not np.isfinite(value):
-        reason = f"{name} is undefined (0/0): no {evidence_name} among the labelled rows"
-        nothing = whole_range(bounds, "undefined")
-        return Estimate(name, None, None, confidence, (nothing,), reason, (reason,))
-    standard_error = float(np.sqrt(max((jacobian @ risk.covariance @ jacobian.T).item(), 0.0)))
-    if standard_error <= _ROUNDING * float((np.abs(jacobian) @ np.abs(risk.mean)).item()):
-        standard_error = 0.0
+        reason = f"{name} is undefined (0/0): no {evidence.name} among the labelled rows"
+        return undefined(target, confidence, "undefined", reason, warn=True)
     warnings = []
     if not bounds[0] <= value <= bounds[1]:
         warnings.append(
@@ -118,51 +181,128 @@ def estimate_measure(
             "more labels will mend that"
         )
         value = min(max(value, bounds[0]), bounds[1])
-    plain = wald(value, standard_error, confidence, bounds)
-    if standard_error == 0:
-        default = whole_range(bounds, "zero variance")
+    dominant = largest_share(terms)
+    if error == 0:
+        default = [whole_range(bounds, "zero variance")]
         warnings.append(
             f"{name}: no labelled row contradicts this value, so its variance is estimated to be "
             "zero; the interval is the whole range of the measure"
         )
-    elif evidence < FEWEST_EVIDENCE:
-        default = whole_range(bounds, f"few {evidence_name}")
+    elif evidence.rows < FEWEST_EVIDENCE:
+        default = [whole_range(bounds, f"few {evidence.name}")]
         warnings.append(
-            f"{name}: only {evidence} {evidence_name} seen, fewer than {FEWEST_EVIDENCE}; "
+            f"{name}: only {evidence.rows} {evidence.name} seen, fewer than {FEWEST_EVIDENCE}; "
             "the interval is the whole range of the measure"
         )
     else:
-        default = korn_graubard(value, standard_error, risk.answered, confidence)
-    intervals = (default, plain)
-    return Estimate(name, value, standard_error, confidence, intervals, None, tuple(warnings))
+        default = []
+        if dominant > DOMINANT:
+            warnings.append(
+                f"{name}: one labelled row has {100 * dominant:.0f} % of the variance; the "
+                "interval is not to be trusted until others like it are met"
+            )
+    usual = _intervals(value, error, terms, sample.draws, bounds, confidence)
+    if latest is not None:
+        by_latest = wald(value, latest, confidence, bounds)
+        usual.append(dataclasses.replace(by_latest, method="wald-latest-proposal"))
+    return Estimate(
+        target=target,
+        value=value,
+        standard_error=error,
+        confidence=confidence,
+        intervals=(*default, *usual),
+        warnings=tuple(warnings),
+        effective_size=effective_size(sample.weight),
+        design_effect=design_effect(error, unit_variance, len(sample.question)),
+        largest_share=dominant,
+    )
 
 
-def census(
-    name: str, bounds: tuple[float, float], value: float, confidence: float, evidence_name: str
+def _intervals(
+    value: float,
+    error: float,
+    terms: FloatArray,
+    draws: int,
+    bounds: tuple[float, float],
+    confidence: float,
+) -> list[Interval]:
+    """Return every interval there is, the default first; only Wald's if there is no variance."""
+    plain = wald(value, error, confidence, bounds)
+    if error == 0:
+        return [plain]
+    robust = student(value, error, confidence, bounds, degrees_of_freedom(terms, draws))
+    if bounds != (0.0, 1.0):
+        return [robust, plain]
+    beta = korn_graubard(value, error, draws, confidence)
+    return [beta, logit(value, error, confidence, bounds), robust, plain]
+
+
+def undefined(
+    target: Target, confidence: float, method: str, reason: str, warn: bool = False
 ) -> Estimate:
-    """Return the exact value of a measure all of whose rows have labels.
+    """Return the estimate of a number the data say nothing about."""
+    nothing = whole_range(target.bounds, method)
+    return Estimate(target, None, None, confidence, (nothing,), reason, (reason,) if warn else ())
+
+
+def census(target: Target, value: float, confidence: float, evidence_name: str) -> Estimate:
+    """Return the exact value of a number all of whose rows have labels.
 
     Args:
-        name: of the measure.
-        bounds: of the measure.
+        target: what it is.
         value: g at the risk of the whole pool, NaN if undefined.
         confidence: in (0, 1).
         evidence_name: what the measure needs, in words.
     """
     if not np.isfinite(value):
-        reason = f"{name} is undefined (0/0): the pool has no {evidence_name}"
-        return Estimate(name, None, None, confidence, (whole_range(bounds, "undefined"),), reason)
+        reason = f"{target.title} is undefined (0/0): the pool has no {evidence_name}"
+        return undefined(target, confidence, "undefined", reason)
     exact = Interval(value, value, "design-based", "census")
-    return Estimate(name, value, 0.0, confidence, (exact,))
+    return Estimate(target, value, 0.0, confidence, (exact,))
 
 
-def unsupported(
-    name: str, bounds: tuple[float, float], confidence: float, sampled_for: str
-) -> Estimate:
-    """Return the missing estimate of a measure that the draws say nothing about."""
-    reason = (
-        f"{name} cannot be estimated from rows drawn for {sampled_for}: "
-        "rows that add to it had no chance of being drawn"
-    )
-    nothing = whole_range(bounds, "no support")
-    return Estimate(name, None, None, confidence, (nothing,), reason, (reason,))
+def brief(estimates: Sequence[Estimate], most: int = 3) -> list[str]:
+    """Return the warnings of estimates, those of a curve's many points summed up."""
+    found: dict[str, list[str]] = {}
+    for one in estimates:
+        for warning in one.warnings:
+            # A kind of warning is told by its first words, numbers apart.
+            words = warning.replace(one.target.title, "").strip(": ").split()[:2]
+            key = " ".join([one.target.measure, *(w for w in words if not w.isdecimal())])
+            found.setdefault(key, []).append(warning)
+    lines = []
+    for warnings in found.values():
+        lines.extend(warnings[:1] if len(warnings) > most else warnings)
+        if len(warnings) > most:
+            lines[-1] += f" (and {len(warnings) - 1} more of its kind)"
+    return lines
+
+
+def as_json(estimate: Estimate) -> dict[str, Any]:
+    """Return the object that stands for an estimate in `estimate --json`."""
+    target, default = estimate.target, estimate.intervals[0]
+    return {
+        "measure": target.measure,
+        "system": target.system,
+        "against": None,
+        "slice": target.slice,
+        "threshold": target.threshold,
+        "value": estimate.value,
+        "standard_error": estimate.standard_error,
+        "low": _finite(default.low),
+        "high": _finite(default.high),
+        "confidence": estimate.confidence,
+        "method": default.method,
+        "intervals": [
+            dataclasses.asdict(i) | {"low": _finite(i.low), "high": _finite(i.high)}
+            for i in estimate.intervals
+        ],
+        "reason": estimate.reason,
+        "effective_size": estimate.effective_size,
+        "design_effect": estimate.design_effect,
+        "largest_share": estimate.largest_share,
+    }
+
+
+def _finite(value: float) -> float | None:
+    return value if np.isfinite(value) else None

@@ -9,11 +9,13 @@ import dataclasses
 import numpy as np
 import numpy.typing as npt
 
+from evalsampling.stats.outputs import Outputs
+
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
 NO_LABEL = -1
-"""Label code of a row that was drawn and has no label."""
+"""Label code of a question that has no answer."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -21,13 +23,13 @@ class Round:
     """The draws of one round, in order.
 
     Attributes:
-        row: shape (draws,): index into the rows of the history.
+        question: shape (draws,): index into the questions of the history.
         probability: shape (draws,): q, the chance that one draw of the round took this row.
-        new: shape (draws,), bool: whether the draw met the row for the first time ever.
+        new: shape (draws,), bool: whether the draw asked the question.
         posterior: pi(y|k) behind the proposal, shape (leaves, classes), if it had a model.
     """
 
-    row: IntArray
+    question: IntArray
     probability: FloatArray
     new: npt.NDArray[np.bool_]
     posterior: FloatArray | None = None
@@ -35,29 +37,53 @@ class Round:
 
 @dataclasses.dataclass(frozen=True)
 class History:
-    """Rounds so far, and the distinct rows they drew in order of their first draw.
+    """Rounds so far, and the questions they asked, in order.
+
+    A deterministic oracle is asked about a row once, however often it is drawn; a stochastic
+    one at every draw.
 
     Attributes:
-        cell: shape (rows,): index into the cell table.
-        rank: shape (rows,): place in the cell's permanent order, from 0.
-        label: shape (rows,): class code, or `NO_LABEL`.
+        cell: shape (questions,): index into the cell table.
+        rank: shape (questions,): place of the row in the cell's permanent order, from 0.
+        label: shape (questions,): class code, or `NO_LABEL`.
+        outputs: of the rows asked about.
+        slice: shape (questions, slice columns): codes of the row's values.
         rounds: in order.
     """
 
-    cell: IntArray = dataclasses.field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    rank: IntArray = dataclasses.field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    label: IntArray = dataclasses.field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    cell: IntArray
+    rank: IntArray
+    label: IntArray
+    outputs: Outputs
+    slice: IntArray
     rounds: tuple[Round, ...] = ()
+
+    @classmethod
+    def start(cls, systems: int = 1, classes: int = 2, slices: int = 0) -> "History":
+        """Return the history of nothing.
+
+        Args:
+            systems: number of systems.
+            classes: number of classes.
+            slices: number of slice columns.
+        """
+        none = np.zeros(0, dtype=np.int64)
+        outputs = Outputs.none(systems, classes)
+        return cls(none, none, none, outputs, np.zeros((0, slices), dtype=np.int64))
+
+    def __len__(self) -> int:
+        """Return the number of questions."""
+        return len(self.cell)
 
     @property
     def labelled(self) -> IntArray:
-        """Indices of the rows that have a label."""
+        """Indices of the questions that have an answer."""
         return np.flatnonzero(self.label != NO_LABEL)
 
     @property
-    def row(self) -> IntArray:
-        """Rows of all draws, in order."""
-        return np.concatenate([np.zeros(0, np.int64), *(r.row for r in self.rounds)])
+    def question(self) -> IntArray:
+        """Questions of all draws, in order."""
+        return np.concatenate([np.zeros(0, np.int64), *(r.question for r in self.rounds)])
 
     @property
     def probability(self) -> FloatArray:
@@ -66,17 +92,36 @@ class History:
 
     def drawn_by_cell(self, cells: int) -> IntArray:
         """Distinct rows drawn from each cell, shape (cells,): the rank of its next fresh row."""
-        return np.bincount(self.cell, minlength=cells)
+        drawn = np.zeros(cells, dtype=np.int64)
+        np.maximum.at(drawn, self.cell, self.rank + 1)
+        return drawn
 
-    def with_round(self, drawn: Round, cell: IntArray, rank: IntArray) -> "History":
-        """Add a round and the rows it met first, at (cell, rank), still without labels."""
+    def with_round(
+        self,
+        drawn: Round,
+        cell: IntArray,
+        rank: IntArray,
+        outputs: Outputs,
+        slice: IntArray | None = None,
+    ) -> "History":
+        """Add a round and its new questions, about the rows at (cell, rank), still unanswered.
+
+        Slices that are not given are unknown: -1.
+        """
+        slices = np.full((len(cell), self.slice.shape[1]), -1) if slice is None else slice
         return History(
             np.concatenate([self.cell, cell]),
             np.concatenate([self.rank, rank]),
             np.concatenate([self.label, np.full(len(cell), NO_LABEL)]),
+            Outputs.concatenate([self.outputs, outputs]),
+            np.concatenate([self.slice, slices]),
             (*self.rounds, drawn),
         )
 
     def with_labels(self, label: IntArray) -> "History":
-        """Replace the labels of all rows, shape (rows,)."""
+        """Replace the labels of all questions, shape (questions,)."""
         return dataclasses.replace(self, label=label)
+
+    def with_rows(self, outputs: Outputs, slice: IntArray) -> "History":
+        """Replace what is known of the rows of all questions."""
+        return dataclasses.replace(self, outputs=outputs, slice=slice)

@@ -1,13 +1,26 @@
 """Confidence intervals.
 
+All are design-based: they rest on the estimate, its standard error and the way rows were drawn,
+and on no model of the labels.
+
 References:
+    W. G. Cochran, *Sampling Techniques*, third edition, Wiley 1977.
     E. L. Korn and B. I. Graubard, *Confidence intervals for proportions with small expected
     number of positive counts estimated from survey data*, Survey Methodology 24, 1998.
+    F. E. Satterthwaite, *An approximate distribution of estimates of variance components*,
+    Biometrics Bulletin 2, 1946.
+    E. B. Wilson, *Probable inference, the law of succession, and statistical inference*,
+    JASA 22, 1927.
 """
 
 import dataclasses
+import math
 
+import numpy as np
+import numpy.typing as npt
 from scipy import special
+
+FloatArray = npt.NDArray[np.float64]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,8 +52,114 @@ def wald(
         bounds: least and greatest value the measure can have.
     """
     reach = float(special.ndtri((1 + confidence) / 2)) * standard_error
-    low, high = (min(max(end, bounds[0]), bounds[1]) for end in (value - reach, value + reach))
-    return Interval(low, high, "design-based", "wald")
+    return _cut(value, reach, bounds, "wald")
+
+
+def student(
+    value: float,
+    standard_error: float,
+    confidence: float,
+    bounds: tuple[float, float],
+    degrees: float,
+) -> Interval:
+    """Student interval value +- t standard_error, cut at the bounds of the measure.
+
+    Args:
+        value: estimate, finite.
+        standard_error: at least 0.
+        confidence: in (0, 1).
+        bounds: least and greatest value the measure can have.
+        degrees: degrees of freedom of the variance estimate, greater than 0, need not be whole;
+            infinity gives the normal interval.
+
+    References:
+        Cochran, section 5.4.
+    """
+    reach = float(special.stdtrit(degrees, (1 + confidence) / 2)) * standard_error
+    return _cut(value, reach, bounds, "student")
+
+
+def degrees_of_freedom(squares: FloatArray, terms: int) -> float:
+    """Degrees of freedom of the variance estimate v = sum_j e_j^2 of a sum of n terms.
+
+    Those of the chi-square with the relative variance of v. For independent terms of one
+    distribution this is r = sum e^4 / (sum e^2)^2 - 1/n = (kurtosis - 1) / n, and
+
+        df = 2 / r - 1,  at least 1 and at most n - 1,
+
+    one degree being lost to the estimated mean. Normal terms give about n - 1; a term that
+    dwarfs the others gives about 1.
+
+    Args:
+        squares: squared weighted residuals e_j^2, at least 0; those that are 0 may be left out.
+        terms: n, number of independent terms, zero or not, at least 1: the draws, or for a
+            Poisson design the rows of the pool.
+
+    References:
+        Satterthwaite, and Cochran, eq. 5.16, with the moments of the terms in place of those of
+        normal strata.
+    """
+    total = float(squares.sum())
+    if total == 0:
+        return 1.0
+    shares = squares / total
+    spread = float(shares @ shares) - 1 / terms
+    most = max(terms - 1.0, 1.0)
+    return min(max(2 / spread - 1, 1.0), most) if spread > 0 else most
+
+
+def logit(
+    value: float,
+    standard_error: float,
+    confidence: float,
+    bounds: tuple[float, float] = (0.0, 1.0),
+) -> Interval:
+    """Normal interval on the logit scale, mapped back: it never leaves the bounds.
+
+    With p = (value - low) / (high - low) of standard error s, the ends are
+    expit(logit p -+ z s / (p (1 - p))), mapped back to the bounds. For bounds (-1, 1) this is
+    Fisher's z. The interval tends to the whole range as the standard error grows; it is the
+    whole range where the scale says nothing: for a value at or beyond a bound, or bounds that
+    are not finite.
+
+    Args:
+        value: estimate, finite.
+        standard_error: at least 0.
+        confidence: in (0, 1).
+        bounds: least and greatest value the measure can have.
+    """
+    width = bounds[1] - bounds[0]
+    share = (value - bounds[0]) / width
+    if not 0 < share < 1:
+        return whole_range(bounds, "logit at a bound")
+    centre = float(special.logit(share))
+    reach = float(special.ndtri((1 + confidence) / 2)) * standard_error
+    reach /= width * share * (1 - share)
+    low, high = (
+        bounds[0] + width * float(special.expit(end)) for end in (centre - reach, centre + reach)
+    )
+    return Interval(low, high, "design-based", "logit")
+
+
+def wilson(value: float, standard_error: float, draws: int, confidence: float) -> Interval:
+    """Wilson's score interval with the effective sample size of the design.
+
+    The effective size n is that of `korn_graubard`; the interval is all p with
+    |value - p| <= z sqrt(p (1 - p) / n). It is narrower, and its coverage is near the level
+    rather than above it.
+
+    Args:
+        value: estimate in [0, 1]; values that sampling error carried outside are cut.
+        standard_error: greater than 0.
+        draws: draws it was estimated from, at least 2.
+        confidence: in (0, 1).
+    """
+    value = min(max(value, 0.0), 1.0)
+    size = _size(value, standard_error, draws)
+    z = float(special.ndtri((1 + confidence) / 2))
+    centre = (size * value + z**2 / 2) / (size + z**2)
+    reach = z * math.sqrt(size * value * (1 - value) + z**2 / 4) / (size + z**2)
+    return _cut(centre, reach, (0.0, 1.0), "wilson")
 
 
 def korn_graubard(value: float, standard_error: float, draws: int, confidence: float) -> Interval:
@@ -58,7 +177,7 @@ def korn_graubard(value: float, standard_error: float, draws: int, confidence: f
         confidence: in (0, 1).
     """
     value = min(max(value, 0.0), 1.0)
-    size = min(value * (1 - value) / standard_error**2, float(draws))
+    size = _size(value, standard_error, draws)
     tail = (1 - confidence) / 2
     hits = size * value
     misses = size - hits
@@ -81,3 +200,14 @@ def interval_score(interval: Interval, truth: float, confidence: float) -> float
     """
     missed = max(interval.low - truth, 0.0) + max(truth - interval.high, 0.0)
     return (interval.high - interval.low) + 2 / (1 - confidence) * missed
+
+
+def _size(value: float, standard_error: float, draws: int) -> float:
+    """Effective sample size of a proportion, at most the draws."""
+    return min(value * (1 - value) / standard_error**2, float(draws))
+
+
+def _cut(centre: float, reach: float, bounds: tuple[float, float], method: str) -> Interval:
+    """Return centre +- reach within the bounds."""
+    low, high = (min(max(end, bounds[0]), bounds[1]) for end in (centre - reach, centre + reach))
+    return Interval(low, high, "design-based", method)

@@ -1,4 +1,4 @@
-"""Rows that were drawn and have no label: weights for those that have one."""
+"""Questions without an answer: weights for those that have one."""
 
 import dataclasses
 
@@ -24,7 +24,7 @@ class Response:
     factor: FloatArray
 
 
-def respond(history: History, count: npt.NDArray[np.int64]) -> Response:
+def respond(history: History, count: npt.NDArray[np.int64], ask_again: bool = False) -> Response:
     """Weight the rows that have a label for those that have none.
 
     Labels are taken to be missing at random among the rows that a round met first: of these, a
@@ -37,25 +37,26 @@ def respond(history: History, count: npt.NDArray[np.int64]) -> Response:
     Args:
         history: rounds and labels.
         count: shape (cells,): rows of each cell.
+        ask_again: whether every draw is a question, so that no row is lost with a silent round.
     """
     rounds = len(history.rounds)
     met = np.repeat(np.arange(rounds), [int(r.new.sum()) for r in history.rounds])
-    rows = np.bincount(met, minlength=rounds)
+    asked = np.bincount(met, minlength=rounds)
     answered = np.bincount(met, history.label != NO_LABEL, minlength=rounds)
-    silent = (rows > 0) & (answered == 0)
-    drawn = np.repeat(np.arange(rounds), [len(r.row) for r in history.rounds])
-    row = history.row
-    draw = np.flatnonzero(~silent[drawn] & ~silent[met[row]])
-    row = row[draw]
-    share = answered / np.maximum(rows, 1)
-    has_label = history.label[row] != NO_LABEL
-    factor = np.zeros(len(row))
-    factor[has_label] = 1 / share[met[row[has_label]]]
-    for number in range(1, rounds) if silent.any() else ():
+    silent = (asked > 0) & (answered == 0)
+    drawn = np.repeat(np.arange(rounds), [len(r.question) for r in history.rounds])
+    question = history.question
+    draw = np.flatnonzero(~silent[drawn] & ~silent[met[question]])
+    question = question[draw]
+    share = answered / np.maximum(asked, 1)
+    has_label = history.label[question] != NO_LABEL
+    factor = np.zeros(len(question))
+    factor[has_label] = 1 / share[met[question[has_label]]]
+    for number in range(1, rounds) if silent.any() and not ask_again else ():
         before = met < number
         unseen = count - np.bincount(history.cell[before], minlength=len(count))
         lost = np.bincount(history.cell[before & silent[met]], minlength=len(count))
-        new = (drawn[draw] == number) & (met[row] == number)
-        cell = history.cell[row[new]]
+        new = (drawn[draw] == number) & (met[question] == number)
+        cell = history.cell[question[new]]
         factor[new] *= (unseen[cell] + lost[cell]) / unseen[cell]
     return Response(draw, factor)

@@ -2,13 +2,17 @@
 
 References:
     [MR] Marchant and Rubinstein, *Needle in a Haystack: Label-Efficient Evaluation under
-    Extreme Class Imbalance*, KDD 2021, and its technical report (appendix F).
+    Extreme Class Imbalance*, KDD 2021, section 5.2, and its technical report, appendices F
+    (deterministic oracle) and H (stochastic oracle).
+    [OASIS] Marchant and Rubinstein, *In Search of an Entity Resolution OASIS: Optimal Asymptotic
+    Sequential Importance Sampling*, VLDB 2017.
 """
 
 import dataclasses
 
 import numpy as np
 import numpy.typing as npt
+from scipy import special
 
 from evalsampling.stats.tree import LeafTree
 
@@ -25,10 +29,14 @@ class OracleFit:
     Attributes:
         posterior: pi(y|k), shape (leaves, classes): label probabilities of an unlabelled row.
         iterations: how many were needed; `MAX_ITERATIONS` if it did not settle.
+        theta: label probabilities of a row of the pool, shape (classes,), behind the posterior.
+        branches: b of each class, shape (classes, nodes), behind the posterior.
     """
 
     posterior: FloatArray
     iterations: int
+    theta: FloatArray
+    branches: FloatArray
 
 
 def fit_dirichlet_tree(
@@ -52,35 +60,139 @@ def fit_dirichlet_tree(
            b_yc prop. to B_yc + sum_{k under c} n_yk among siblings        ([MR] eq. 11)
 
     Eq. 11 subtracts from B the number of leaves under c, which the authors' experiments first
-    add; the effective counts above are what they ran.
+    add; the effective counts above are what they ran. No iteration lowers `log_posterior`.
 
     Args:
         tree: over the leaves.
-        prior: s(y|k), shape (leaves, classes): mean prior probabilities.
+        prior: s(y|k), shape (leaves, classes): mean prior probabilities. A class whose prior is
+            0 everywhere stays at 0 until it is seen; callers who doubt that floor it.
         labelled: o, shape (leaves, classes): distinct labelled rows.
         unlabelled: u, shape (leaves,): rows without a label.
         start: posterior to start from, shape (leaves, classes); the prior if not given.
         tolerance: stop once the expected number of rows of no class changes by more than this
             share of itself, summed over leaves.
-        max_iterations: stop after this many.
+        max_iterations: stop after this many; one is always done.
 
     Returns:
-        The posterior and the number of iterations.
+        The posterior, the parameters it follows from and the number of iterations.
     """
-    root_counts = prior.sum(axis=0)
-    node_counts = tree.depth**2 + tree.sums(prior.T)
+    root_counts, node_counts = _pseudo_counts(tree, prior)
     posterior = (prior if start is None else start).T
     expected = unlabelled * posterior
-    iterations = 0
-    while iterations < max_iterations:
+    iterations, settled = 0, False
+    while not settled and iterations < max(max_iterations, 1):
         iterations += 1
         counts = labelled.T + expected
         theta = root_counts + counts.sum(axis=1)
+        theta /= theta.sum()
         branches = tree.branch_probabilities(node_counts + tree.sums(counts))
-        joint = theta[:, None] * tree.leaf_probabilities(branches)
+        joint = _joint(tree, theta, branches)
         posterior = joint / joint.sum(axis=0)
         previous, expected = expected, unlabelled * posterior
         change = np.abs(expected - previous).sum(axis=1)
-        if np.all(change <= tolerance * (labelled.sum(axis=0) + expected.sum(axis=1))):
-            break
-    return OracleFit(posterior.T, iterations)
+        rows = labelled.sum(axis=0) + expected.sum(axis=1)
+        settled = bool(np.all(change <= tolerance * rows))
+    return OracleFit(posterior.T, iterations, theta, branches)
+
+
+def log_posterior(
+    tree: LeafTree,
+    prior: FloatArray,
+    labelled: FloatArray,
+    unlabelled: FloatArray,
+    theta: FloatArray,
+    branches: FloatArray,
+) -> float:
+    """Return what `fit_dirichlet_tree` maximizes: the log posterior, up to a constant.
+
+    sum_y A_y log theta_y + sum_yc B_yc log b_yc + sum_ky o_ky log(theta_y psi_yk)
+    + sum_k u_k log sum_y theta_y psi_yk.
+
+    The last two terms are the log likelihood of the rows' leaves and of the labels there are. The
+    M step of the fit divides A + n and B + n by their sums, which maximizes the expectation of
+    log p(labels, leaves | theta, b) plus A log theta plus B log b. The first two terms are
+    therefore the log prior: Dirichlet densities with the parameters A + 1 and, for the children
+    of each node and each class, B + 1. (The same values are the mode under A and B themselves if
+    the densities are those of the log-odds.)
+
+    Args:
+        tree: over the leaves.
+        prior: s(y|k), shape (leaves, classes).
+        labelled: o, shape (leaves, classes).
+        unlabelled: u, shape (leaves,).
+        theta: shape (classes,).
+        branches: b, shape (classes, nodes).
+    """
+    root_counts, node_counts = _pseudo_counts(tree, prior)
+    joint = _joint(tree, theta, branches)
+    return float(
+        special.xlogy(root_counts, theta).sum()
+        + special.xlogy(node_counts, branches).sum()
+        + special.xlogy(labelled.T, joint).sum()
+        + special.xlogy(unlabelled, joint.sum(axis=0)).sum()
+    )
+
+
+def predict_stochastic(
+    tree: LeafTree, prior: FloatArray, weighted_counts: FloatArray
+) -> FloatArray:
+    """Predict the labels of a stochastic oracle in each leaf with the Dirichlet tree.
+
+    The model of `fit_dirichlet_tree`, but a label is one draw of p(y|x) and nothing is hidden:
+    the posterior is Dirichlet again, and its predictive probabilities are
+
+        p(y|k) prop. to a_y prod_{c on the path to k} b_yc / sum_{siblings of c} b  ([MR] eq. 14),
+        a_y = alpha_y + sum_j w_j 1[y_j = y],
+        b_yc = beta_yc + sum_j w_j 1[y_j = y, k_j under c],       ([MR] eq. 15, bias-corrected)
+        alpha_y = 1 + sum_k s(y|k), beta_yc = depth(c)^2 + sum_{k under c} s(y|k)
+
+    ([MR] section 5.2). With growing counts it tends to the true share of y in leaf k whatever the
+    proposals were; every class keeps a positive probability.
+
+    Args:
+        tree: over the leaves.
+        prior: s(y|k), shape (leaves, classes): mean prior probabilities.
+        weighted_counts: shape (leaves, classes): the sum of w over all draws so far, those of a
+            row drawn again included, from leaf k with label y. w = p/q = 1/(M q) is 1 on average,
+            so that the counts add up to about the number of draws.
+
+    Returns:
+        p(y|k), shape (leaves, classes), in (0, 1).
+    """
+    root_counts, node_counts = _pseudo_counts(tree, prior)
+    counts = weighted_counts.T
+    branches = tree.branch_probabilities(node_counts + tree.sums(counts))
+    joint = _joint(tree, 1 + root_counts + counts.sum(axis=1), branches)
+    return (joint / joint.sum(axis=0)).T
+
+
+def beta_by_stratum(
+    prior_mean: FloatArray,
+    strength: float | FloatArray,
+    positives: FloatArray,
+    negatives: FloatArray,
+) -> FloatArray:
+    """Return the mean of an independent Beta posterior of each stratum's rate ([OASIS]).
+
+    (s m_k + positives_k) / (s + positives_k + negatives_k).
+
+    Args:
+        prior_mean: m, shape (strata,), in [0, 1].
+        strength: s, positive: pseudo-counts of a stratum, one number or shape (strata,).
+        positives: shape (strata,): positive labels, or their weights.
+        negatives: shape (strata,): negative labels, or their weights.
+
+    Returns:
+        pi, shape (strata,).
+    """
+    return (strength * prior_mean + positives) / (strength + positives + negatives)
+
+
+def _pseudo_counts(tree: LeafTree, prior: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return A, shape (classes,), and B, shape (classes, nodes)."""
+    return prior.sum(axis=0), tree.depth**2 + tree.sums(prior.T)
+
+
+def _joint(tree: LeafTree, theta: FloatArray, branches: FloatArray) -> FloatArray:
+    """Return theta_y psi_yk, shape (classes, leaves)."""
+    return theta[:, None] * tree.leaf_probabilities(branches)

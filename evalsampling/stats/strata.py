@@ -3,10 +3,14 @@
 Edges are computed once, saved, and never recomputed: every later round reads them.
 """
 
+import dataclasses
+import types
+from collections.abc import Callable, Mapping
+
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.stats.histogram import dyadic_bins, dyadic_exponent
+from evalsampling.stats.histogram import ScoreHistogram, dyadic_bins, dyadic_exponent
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -18,6 +22,9 @@ _ROWS_AT_A_TIME = 1 << 14
 
 BINS_PER_LEAF = 8
 """Finest histogram the edges are cut from: dyadic bins give 4 to 8 a leaf over the range."""
+
+_FINE_BINS_PER_LEAF = 64
+_MOST_FINE_BINS = 1 << 16
 
 
 def csf_edges(lower_ends: FloatArray, counts: npt.NDArray[np.int64], leaves: int) -> FloatArray:
@@ -51,6 +58,163 @@ def csf_edges(lower_ends: FloatArray, counts: npt.NDArray[np.int64], leaves: int
             edges.append(float(lower_ends[i]))
             placed += 1
     return np.array(edges[1:], dtype=np.float64)
+
+
+def equal_count_edges(
+    lower_ends: FloatArray, counts: npt.NDArray[np.int64], leaves: int
+) -> FloatArray:
+    """Cut leaves of equal counts.
+
+    A bin that holds more rows than a leaf should takes a whole leaf, and the other leaves share
+    the other rows: counts are capped at the level t with sum(min(count, t)) = leaves x t. Edge j
+    is the lower end of a bin with rows where the capped counts below come nearest to j t, the
+    lower of two as near. As no capped count exceeds t, no two edges coincide: there are as many
+    leaves as wanted, or as bins with rows if these are fewer.
+
+    An edge is off by at most half the rows of the bin it should have cut. A histogram's bins are
+    equally wide, so scores crowded into a small part of the range share few of them, and their
+    leaves are as uneven as those bins (`histogram_bins` makes them finer than for the others).
+
+    Args:
+        lower_ends: shape (bins,), ascending, equally wide bins.
+        counts: shape (bins,), rows in each bin, sum(counts) x leaves below 2^63.
+        leaves: most leaves wanted, at least 1.
+
+    Returns:
+        Interior edges as of `csf_edges`, shape (at most leaves - 1,); no leaf is empty.
+    """
+    ends, rows = lower_ends[counts > 0], counts[counts > 0]
+    if len(rows) <= leaves:
+        return ends[1:]
+    # With h capped bins t = rest[h] / (leaves - h), a fraction: count in units of 1/(leaves - h).
+    largest = np.sort(rows)[::-1][:leaves]
+    rest = rows.sum() - np.cumsum(largest) + largest
+    shares = leaves - np.arange(leaves)
+    h = int(np.argmax(largest * shares <= rest))
+    capped = np.minimum(rows * shares[h], rest[h])
+    below = np.cumsum(capped) - capped
+    targets = np.arange(1, leaves) * rest[h]
+    above = np.searchsorted(below, targets)
+    nearer_below = targets - below[above - 1] <= below[above] - targets
+    return ends[above - nearer_below]
+
+
+def equal_width_edges(minimum: float, maximum: float, leaves: int) -> FloatArray:
+    """Cut the range of the scores into equal widths.
+
+    Leaves within the range may be empty.
+
+    Args:
+        minimum: least score.
+        maximum: greatest score.
+        leaves: most leaves wanted, at least 1.
+
+    Returns:
+        Interior edges, shape (at most leaves - 1,), strictly increasing, in (minimum, maximum].
+    """
+    share = np.arange(1, leaves) / leaves
+    return _distinct(minimum * (1 - share) + maximum * share, minimum, maximum)
+
+
+def geometric_edges(minimum: float, maximum: float, leaves: int) -> FloatArray:
+    """Cut the range of positive scores at a r^j, with a the minimum and a r^leaves the maximum.
+
+    The rule gives leaves of about equal coefficients of variation where scores are skewed and
+    spread evenly within each leaf. Leaves within the range may be empty.
+
+    Args:
+        minimum: least score, positive.
+        maximum: greatest score.
+        leaves: most leaves wanted, at least 1.
+
+    Returns:
+        Interior edges, shape (at most leaves - 1,), strictly increasing, in (minimum, maximum].
+
+    Raises:
+        ValueError: if the minimum is not positive; the rule is not defined then, and moving the
+            scores would make the edges depend on how far.
+
+    References:
+        P. Gunning and J. M. Horgan, *A new algorithm for the construction of stratum boundaries
+        in skewed populations*, Survey Methodology 30, 2004.
+    """
+    if minimum <= 0:
+        raise ValueError(f"geometric edges need positive scores, the least is {minimum}")
+    share = np.arange(1, leaves) / leaves
+    return _distinct(minimum ** (1 - share) * maximum**share, minimum, maximum)
+
+
+def _distinct(edges: FloatArray, minimum: float, maximum: float) -> FloatArray:
+    """Drop edges that rounding made equal, or that leave nothing below or above them all."""
+    return np.unique(edges[(edges > minimum) & (edges <= maximum)])
+
+
+@dataclasses.dataclass(frozen=True)
+class CutMethod:
+    """A way to cut leaves from a histogram.
+
+    Attributes:
+        bins: from the leaves wanted to the limit of the histogram.
+        cut: from histogram and leaves wanted to the interior edges.
+    """
+
+    bins: Callable[[int], int]
+    cut: Callable[[ScoreHistogram, int], FloatArray]
+
+
+def _fine_bins(leaves: int) -> int:
+    return max(BINS_PER_LEAF * leaves, min(_FINE_BINS_PER_LEAF * leaves, _MOST_FINE_BINS))
+
+
+METHODS: Mapping[str, CutMethod] = types.MappingProxyType(
+    {
+        "csf": CutMethod(
+            lambda leaves: BINS_PER_LEAF * leaves,
+            lambda scores, leaves: csf_edges(scores.lower_ends, scores.counts, leaves),
+        ),
+        "geometric": CutMethod(
+            lambda leaves: 2,
+            lambda scores, leaves: geometric_edges(scores.minimum, scores.maximum, leaves),
+        ),
+        "equal_width": CutMethod(
+            lambda leaves: 2,
+            lambda scores, leaves: equal_width_edges(scores.minimum, scores.maximum, leaves),
+        ),
+        "equal_count": CutMethod(
+            _fine_bins,
+            lambda scores, leaves: equal_count_edges(scores.lower_ends, scores.counts, leaves),
+        ),
+    }
+)
+"""The ways to cut leaves from scores, by name."""
+
+
+def histogram_bins(method: str, leaves: int) -> int:
+    """Return the limit of the histogram from which a method of METHODS cuts its leaves.
+
+    Methods that look at the two extreme scores only need 2 bins, the fewest there can be.
+    """
+    return METHODS[method].bins(leaves)
+
+
+def cut_edges(method: str, histogram: ScoreHistogram, leaves: int) -> FloatArray:
+    """Cut leaves by the method of that name.
+
+    Args:
+        method: a key of METHODS.
+        histogram: scores of the pool, with the limit of `histogram_bins`.
+        leaves: most leaves wanted, at least 1.
+
+    Returns:
+        Interior edges, shape (at most leaves - 1,), strictly increasing; fewer if the scores
+        do not tell as many leaves apart.
+
+    Raises:
+        ValueError: if there are no scores, or the method is not defined for these.
+    """
+    if not histogram.rows:
+        raise ValueError("no scores to cut leaves from")
+    return METHODS[method].cut(histogram, leaves)
 
 
 class LeafTable:

@@ -5,6 +5,7 @@ the summaries made of them.
 """
 
 from evalsampling.transforms.cells import AssignCells as AssignCells
+from evalsampling.transforms.cells import CountSlices as CountSlices
 from evalsampling.transforms.cells import CutStrata as CutStrata
 from evalsampling.transforms.cells import SumCells as SumCells
 from evalsampling.transforms.cells import SummarizePool as SummarizePool

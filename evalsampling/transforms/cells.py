@@ -1,76 +1,90 @@
-"""From batches to strata and cells."""
+"""From batches to a partition and cells."""
 
 import apache_beam as beam
 from apache_beam import pvalue
 
-from evalsampling.pool import CellBatch, PoolBatch, Strata, assign_cells, score_histogram
+from evalsampling.partition import CellBatch, Partition, assign_cells
+from evalsampling.pool import PoolBatch
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellSums
-from evalsampling.stats.histogram import ScoreHistogram
+from evalsampling.stats.slices import SliceCounts
+from evalsampling.summary import PoolSummary, summarize
 from evalsampling.transforms.sums import SumFn
 
 
 class SummarizePool(beam.PTransform):
-    """First pass: PCollection[PoolBatch] to the ScoreHistogram of the pool, one element."""
+    """First pass: PCollection[PoolBatch] to the PoolSummary of the pool, one element."""
 
     def __init__(self, spec: EvaluationSpec) -> None:
-        """Choose the score and the number of leaves."""
+        """Choose what is to be found out."""
         super().__init__()
         self._spec = spec
 
-    def expand(self, batches: beam.PCollection[PoolBatch]) -> beam.PCollection[ScoreHistogram]:
+    def expand(self, batches: beam.PCollection[PoolBatch]) -> beam.PCollection[PoolSummary]:
         """Wire the transform."""
         return (
             batches
-            | "CountScores" >> beam.Map(score_histogram, self._spec)
-            | "AddHistograms" >> beam.CombineGlobally(SumFn()).without_defaults()
+            | "Summarize" >> beam.Map(summarize, self._spec)
+            | "AddSummaries" >> beam.CombineGlobally(SumFn()).without_defaults()
         )
 
 
 class CutStrata(beam.PTransform):
-    """PCollection[ScoreHistogram] to the Strata cut from each."""
+    """PCollection[PoolSummary] to the Partition cut from each."""
 
     def __init__(self, spec: EvaluationSpec) -> None:
-        """Choose the number of leaves and the prior."""
+        """Choose the strata and the prior."""
         super().__init__()
         self._spec = spec
 
-    def expand(self, histograms: beam.PCollection[ScoreHistogram]) -> beam.PCollection[Strata]:
+    def expand(self, summaries: beam.PCollection[PoolSummary]) -> beam.PCollection[Partition]:
         """Wire the transform."""
-        return histograms | "CutEdges" >> beam.Map(Strata.from_histogram, self._spec)
+        return summaries | "CutEdges" >> beam.Map(Partition.from_summary, self._spec)
 
 
 class AssignCells(beam.PTransform):
     """Second pass: PCollection[PoolBatch] to PCollection[CellBatch], each row with its cell."""
 
-    def __init__(self, spec: EvaluationSpec, strata: pvalue.AsSingleton) -> None:
-        """Choose the columns; ``strata`` is a side input of one Strata."""
+    def __init__(self, spec: EvaluationSpec, partition: pvalue.AsSingleton) -> None:
+        """Choose the columns; ``partition`` is a side input of one Partition."""
         super().__init__()
         self._spec = spec
-        self._strata = strata
+        self._partition = partition
 
     def expand(self, batches: beam.PCollection[PoolBatch]) -> beam.PCollection[CellBatch]:
         """Wire the transform."""
-        return batches | "FindCells" >> beam.Map(assign_cells, self._spec, self._strata)
+        return batches | "FindCells" >> beam.Map(assign_cells, self._spec, self._partition)
 
 
 class SumCells(beam.PTransform):
     """PCollection[CellBatch] to the CellSums of the pool, one element."""
 
-    def __init__(self, spec: EvaluationSpec, strata: pvalue.AsSingleton) -> None:
-        """Choose the classes; ``strata`` is a side input of one Strata."""
+    def __init__(self, partition: pvalue.AsSingleton) -> None:
+        """Choose the cells; ``partition`` is a side input of one Partition."""
         super().__init__()
-        self._spec = spec
-        self._strata = strata
+        self._partition = partition
 
     def expand(self, cells: beam.PCollection[CellBatch]) -> beam.PCollection[CellSums]:
         """Wire the transform."""
         return (
             cells
-            | "SumBatches" >> beam.Map(_sums, self._spec, self._strata)
+            | "SumBatches" >> beam.Map(CellBatch.sums, self._partition)
             | "AddSums" >> beam.CombineGlobally(SumFn()).without_defaults()
         )
 
 
-def _sums(cells: CellBatch, spec: EvaluationSpec, strata: Strata) -> CellSums:
-    return cells.sums(strata.shape(spec))
+class CountSlices(beam.PTransform):
+    """PCollection[CellBatch] to the SliceCounts of the pool, one element."""
+
+    def __init__(self, partition: pvalue.AsSingleton) -> None:
+        """Choose the cells; ``partition`` is a side input of one Partition."""
+        super().__init__()
+        self._partition = partition
+
+    def expand(self, cells: beam.PCollection[CellBatch]) -> beam.PCollection[SliceCounts]:
+        """Wire the transform."""
+        return (
+            cells
+            | "CountValues" >> beam.Map(CellBatch.slice_counts, self._partition)
+            | "AddCounts" >> beam.CombineGlobally(SumFn()).without_defaults()
+        )

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 import apache_beam as beam
 import pyarrow as pa
 
-from evalsampling.pool import CellBatch
+from evalsampling.partition import CellBatch
 from evalsampling.reserve import check_unique, split_by_hash
 from evalsampling.spec import EvaluationSpec
 

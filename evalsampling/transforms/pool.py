@@ -75,7 +75,7 @@ class _Score(beam.DoFn):
         assert spec.pool.scorer is not None
         self._spec = spec
         self._directory = directory
-        self._scorer = Scorer(spec.pool.scorer, spec.pool.scorer_path)
+        self._scorer = Scorer(spec.pool.scorer, spec.pool.directory)
         self._rows = Metrics.counter("evalsampling", "rows-scored")
 
     def process(self, item: WorkItem) -> Iterator[PoolBatch]:

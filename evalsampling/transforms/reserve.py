@@ -1,6 +1,5 @@
 """The reserve of a pool."""
 
-import math
 from collections.abc import Iterator
 
 import apache_beam as beam
@@ -8,7 +7,7 @@ from apache_beam import pvalue
 from apache_beam.metrics import Metrics
 from apache_beam.transforms import window
 
-from evalsampling.pool import CellBatch, Strata
+from evalsampling.partition import CellBatch, Partition
 from evalsampling.reserve import HeldRows, Reserve, ReserveBuilder, reserve_capacity, split_reserve
 from evalsampling.spec import EvaluationSpec
 from evalsampling.transforms.sums import SumFn
@@ -23,7 +22,7 @@ class DrawReserve(beam.PTransform):
     def __init__(
         self,
         spec: EvaluationSpec,
-        strata: pvalue.AsSingleton,
+        partition: pvalue.AsSingleton,
         capacity: int | None = None,
         held: HeldRows | None = None,
     ) -> None:
@@ -31,19 +30,19 @@ class DrawReserve(beam.PTransform):
 
         Args:
             spec: names payload, seed and budget.
-            strata: side input of one Strata.
+            partition: side input of one Partition.
             capacity: most rows kept of a cell; by default as many as the spec's budget needs.
             held: rows an earlier reserve holds, to gather the ones behind them.
         """
         super().__init__()
         self._keep = _KeepFirst(spec, capacity, held)
-        self._strata = strata
+        self._partition = partition
 
     def expand(self, cells: beam.PCollection[CellBatch]) -> beam.PCollection[tuple[int, Reserve]]:
         """Wire the transform."""
         return (
             cells
-            | "KeepFirst" >> beam.ParDo(self._keep, self._strata)  # (part, Reserve)
+            | "KeepFirst" >> beam.ParDo(self._keep, self._partition)  # (part, Reserve)
             | "MergeParts" >> beam.CombinePerKey(SumFn())
         )
 
@@ -59,9 +58,9 @@ class _KeepFirst(beam.DoFn):
     def start_bundle(self) -> None:
         self._builder = None
 
-    def process(self, cells: CellBatch, strata: Strata) -> None:
+    def process(self, cells: CellBatch, partition: Partition) -> None:
         if self._builder is None:
-            count = math.prod(strata.shape(self._spec))
+            count = partition.grid.cells
             capacity = self._capacity or reserve_capacity(self._spec, count)
             self._builder = ReserveBuilder(self._spec, count, capacity, self._held)
         self._builder.add(cells)

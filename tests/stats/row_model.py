@@ -1,6 +1,7 @@
-"""The Dirichlet-tree model of a deterministic oracle, slowly: a tree of objects, row by row.
+"""The Dirichlet-tree model of an oracle, slowly: a tree of objects, row by row, draw by draw.
 
-Written from the formulas alone ([MR] appendix F with the effective pseudo-counts), for tests.
+Written from the formulas alone, for tests: [MR] appendix F with the effective pseudo-counts for
+a deterministic oracle, the evidence of the model of appendix H for a stochastic one.
 """
 
 import dataclasses
@@ -158,3 +159,46 @@ class RowModel:
             values = self.joint(k)
             total += math.log(values[y] if y >= 0 else sum(values))
         return total
+
+
+Draw = tuple[int, int, float]
+"""Leaf, label and weight of one draw of a stochastic oracle."""
+
+
+def log_evidence(branching: int, prior: np.ndarray, draws: list[Draw]) -> float:
+    """Log probability of weighted draws, theta and all branches integrated out.
+
+    A draw of weight w counts as w draws. Each Dirichlet integral is a ratio of gamma functions.
+    """
+    leaves, classes = prior.shape
+
+    def integral(pseudo: list[float], counts: list[float]) -> float:
+        total = math.lgamma(sum(pseudo)) - math.lgamma(sum(pseudo) + sum(counts))
+        return total + sum(
+            math.lgamma(a + n) - math.lgamma(a) for a, n in zip(pseudo, counts, strict=True)
+        )
+
+    def drawn(node: Node, y: int) -> float:
+        return math.fsum(w for k, label, w in draws if label == y and k in node.leaves)
+
+    root = build_tree(leaves, branching)
+    labels = range(classes)
+    total = integral([1 + prior[:, y].sum() for y in labels], [drawn(root, y) for y in labels])
+    for parent in (root, *root.descendants()):
+        for y in labels if parent.children else ():
+            pseudo = [c.depth**2 + prior[c.leaves, y].sum() for c in parent.children]
+            total += integral(pseudo, [drawn(c, y) for c in parent.children])
+    return total
+
+
+def predict_draws(branching: int, prior: np.ndarray, draws: list[Draw]) -> np.ndarray:
+    """Predictive p(y|k), shape (leaves, classes): how probable one more draw (k, y) is."""
+    leaves, classes = prior.shape
+    joint = np.array(
+        [
+            [log_evidence(branching, prior, [*draws, (k, y, 1.0)]) for y in range(classes)]
+            for k in range(leaves)
+        ]
+    )
+    joint = np.exp(joint - joint.max(axis=1, keepdims=True))
+    return joint / joint.sum(axis=1, keepdims=True)

@@ -1,7 +1,11 @@
 """Strata against the rule written out row by row."""
 
+import itertools
 import math
+from fractions import Fraction
 
+import hypothesis
+import hypothesis.strategies as st
 import numpy as np
 import pytest
 
@@ -85,6 +89,176 @@ def test_equal_counts_give_equal_leaves(bins: int, leaves: int) -> None:
     assert edges.tolist() == (np.arange(1, leaves) if bins == leaves else expected).tolist()
 
 
+def leaf_rows(edges: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    return np.bincount(strata.LeafTable(edges).find(scores), minlength=len(edges) + 1)
+
+
+def slow_equal_count(counts: list[int], leaves: int) -> list[int]:
+    """The bins that carry edges: cap counts at one leaf, then take the nearest ends, in words."""
+    filled = [i for i, count in enumerate(counts) if count]
+    if len(filled) <= leaves:
+        return filled[1:]
+    capped: set[int] = set()
+    while True:
+        rest = [counts[i] for i in filled if i not in capped]
+        level = Fraction(sum(rest), leaves - len(capped))
+        heavy = {i for i in filled if counts[i] > level}
+        if heavy == capped:
+            break
+        capped = heavy
+    weight = [min(Fraction(counts[i]), level) for i in filled]
+    below = list(itertools.accumulate(weight, initial=Fraction(0)))
+    nearest = [
+        min(range(len(below)), key=lambda i: (abs(below[i] - j * level), i))
+        for j in range(1, leaves)
+    ]
+    return [filled[i] for i in nearest]
+
+
+COUNTS = st.lists(st.integers(0, 40) | st.integers(0, 10**9), min_size=1, max_size=40).filter(any)
+
+
+@hypothesis.settings(max_examples=300, deadline=None, derandomize=True)
+@hypothesis.given(counts=COUNTS, leaves=st.integers(1, 50))
+def test_equal_count_follows_the_rule(counts: list[int], leaves: int) -> None:
+    """As many leaves as wanted or as there are bins with rows, and none of them empty."""
+    edges = strata.equal_count_edges(np.arange(float(len(counts))), np.array(counts), leaves)
+    assert edges.dtype == np.float64
+    assert edges.tolist() == slow_equal_count(counts, leaves)
+    assert len(edges) + 1 == min(leaves, np.count_nonzero(counts))
+    rows = np.add.reduceat(counts, [0, *edges.astype(int)])
+    assert np.all(rows > 0)
+    assert rows.sum() == sum(counts)
+
+
+@pytest.mark.parametrize(("rows", "leaves"), [(60, 6), (61, 6), (7, 7), (1000, 256), (5, 9)])
+def test_equal_count_of_single_rows_differs_by_at_most_one(rows: int, leaves: int) -> None:
+    edges = strata.equal_count_edges(np.arange(float(rows)), np.ones(rows, dtype=int), leaves)
+    assert np.ptp(np.diff([0, *edges, rows])) <= 1
+    assert len(edges) == min(leaves, rows) - 1
+
+
+@hypothesis.settings(max_examples=100, deadline=None, derandomize=True)
+@hypothesis.given(
+    counts=st.lists(st.integers(1, 9), min_size=4, max_size=9), leaves=st.integers(2, 4)
+)
+def test_equal_count_is_near_the_best_of_all_cuts(counts: list[int], leaves: int) -> None:
+    """Of all ways to cut, none has a largest leaf smaller by more than the largest bin."""
+    bins = np.arange(float(len(counts)))
+    edges = strata.equal_count_edges(bins, np.array(counts), leaves).astype(int)
+    best = min(
+        int(np.add.reduceat(counts, [0, *cut]).max())
+        for cut in itertools.combinations(range(1, len(counts)), leaves - 1)
+    )
+    assert np.add.reduceat(counts, [0, *edges]).max() <= best + max(counts)
+
+
+@pytest.mark.parametrize("place", [0, 4, 8])
+def test_heavy_bin_is_a_leaf_and_the_others_share_the_rest(place: int) -> None:
+    counts = np.full(9, 10)
+    counts[place] = 10**6
+    edges = strata.equal_count_edges(np.arange(9.0), counts, 5)
+    rows = np.add.reduceat(counts, [0, *edges.astype(int)])
+    assert sorted(rows) == [20, 20, 20, 20, 10**6]
+
+
+def test_equal_count_of_a_tie_takes_the_lower_end() -> None:
+    assert strata.equal_count_edges(np.arange(3.0), np.array([1, 1, 1]), 2).tolist() == [1]
+
+
+def test_equal_count_of_more_rows_than_float64_counts() -> None:
+    """Counts are compared as integers: one row in 2^54 decides."""
+    half = 1 << 53
+    counts = np.array([half - 2, 4, half])
+    assert strata.equal_count_edges(np.arange(3.0), counts, 2).tolist() == [2]
+    assert strata.equal_count_edges(np.arange(3.0), counts[::-1], 2).tolist() == [1]
+
+
+def test_equal_width_in_closed_form() -> None:
+    assert strata.equal_width_edges(0, 1, 4).tolist() == [0.25, 0.5, 0.75]
+    assert strata.equal_width_edges(-3, 5, 8).tolist() == [-2, -1, 0, 1, 2, 3, 4]
+    assert strata.equal_width_edges(-1.5e308, 1.5e308, 2).tolist() == [0]
+
+
+def test_geometric_in_closed_form() -> None:
+    np.testing.assert_allclose(strata.geometric_edges(1, 10_000, 4), [10, 100, 1000], rtol=1e-14)
+    np.testing.assert_allclose(strata.geometric_edges(3, 96, 5), [6, 12, 24, 48], rtol=1e-14)
+    np.testing.assert_allclose(strata.geometric_edges(1e-300, 1e300, 3), [1e-100, 1e100], rtol=1e-9)
+
+
+@pytest.mark.parametrize("minimum", [0.0, -0.0, -1.0])
+def test_geometric_needs_positive_scores(minimum: float) -> None:
+    with pytest.raises(ValueError, match="need positive scores, the least is"):
+        strata.geometric_edges(minimum, 1.0, 4)
+
+
+@hypothesis.settings(max_examples=200, deadline=None, derandomize=True)
+@hypothesis.given(
+    scores=st.lists(st.floats(-1e300, 1e300) | st.integers(1, 6), min_size=1, max_size=40),
+    cuts=st.lists(st.integers(0, 40), max_size=3),
+    leaves=st.integers(1, 20),
+    method=st.sampled_from(sorted(strata.METHODS)),
+)
+def test_every_method_cuts_leaves(
+    scores: list[float], cuts: list[int], leaves: int, method: str
+) -> None:
+    """Edges increase, separate rows, are few enough, and the shards' order does not move them."""
+    pool = np.array(scores, dtype=np.float64)
+    if method == "geometric":
+        pool = np.abs(pool) + 1e-300
+    limit = strata.histogram_bins(method, leaves)
+    edges = strata.cut_edges(method, ScoreHistogram.from_scores(pool, limit), leaves)
+    assert edges.dtype == np.float64
+    assert len(edges) < leaves or not len(edges)
+    assert np.all(np.diff(edges) > 0)
+    rows = leaf_rows(edges, pool)
+    assert rows.sum() == len(pool)
+    assert rows[0] > 0
+    assert rows[-1] > 0
+    assert np.all(rows > 0) or method in ("equal_width", "geometric")
+    shards = np.split(pool, sorted(min(cut, len(pool)) for cut in cuts))[::-1]
+    parts = (ScoreHistogram.from_scores(shard, limit) for shard in shards)
+    merged = sum(parts, start=ScoreHistogram.zero(limit))
+    assert strata.cut_edges(method, merged, leaves).tolist() == edges.tolist()
+
+
+@pytest.mark.parametrize("method", strata.METHODS)
+@pytest.mark.parametrize("pool", [[0.3], [0.3] * 9, [5e-324] * 2, [1e300] * 3])
+def test_one_value_is_one_leaf_by_every_method(method: str, pool: list[float]) -> None:
+    histogram = ScoreHistogram.from_scores(np.array(pool), strata.histogram_bins(method, 256))
+    assert strata.cut_edges(method, histogram, 256).size == 0
+
+
+@pytest.mark.parametrize("method", ["equal_width", "geometric"])
+def test_methods_of_the_extremes_tell_adjacent_numbers_apart(method: str) -> None:
+    pool = np.array([0.7, np.nextafter(0.7, 1)])
+    histogram = ScoreHistogram.from_scores(pool, strata.histogram_bins(method, 64))
+    assert strata.cut_edges(method, histogram, 64).tolist() == [pool[1]]
+
+
+@pytest.mark.parametrize("method", strata.METHODS)
+def test_no_scores_cannot_be_cut(method: str) -> None:
+    with pytest.raises(ValueError, match="no scores"):
+        strata.cut_edges(method, ScoreHistogram.zero(strata.histogram_bins(method, 4)), 4)
+
+
+def test_limits_of_the_histograms() -> None:
+    assert strata.histogram_bins("csf", 256) == strata.BINS_PER_LEAF * 256
+    assert strata.histogram_bins("equal_count", 256) == 64 * 256
+    assert strata.histogram_bins("equal_count", 1 << 12) == 1 << 16
+    assert strata.histogram_bins("equal_count", 1 << 14) == strata.BINS_PER_LEAF << 14
+    assert {strata.histogram_bins(method, 9) for method in ("equal_width", "geometric")} == {2}
+
+
+@pytest.mark.parametrize("leaves", [4, 64])
+def test_equal_count_cuts_normal_scores_evenly(leaves: int) -> None:
+    scores = np.random.default_rng(3).normal(size=100_000)
+    histogram = ScoreHistogram.from_scores(scores, strata.histogram_bins("equal_count", leaves))
+    rows = leaf_rows(strata.cut_edges("equal_count", histogram, leaves), scores)
+    largest_bin = histogram.counts.max()
+    assert np.abs(rows - len(scores) / leaves).max() <= largest_bin
+
+
 def test_pool_of_one_value_is_one_leaf() -> None:
     histogram = ScoreHistogram.from_scores(np.full(10, 0.3), 8 * 256)
     assert strata.csf_edges(histogram.lower_ends, histogram.counts, 256).size == 0
@@ -146,7 +320,7 @@ def test_table_of_extreme_edges(edges: list[float]) -> None:
 
 
 @pytest.mark.parametrize("kind", [np.float64, np.float32])
-def test_table_of_edges_cut_from_a_histogram(kind: type) -> None:
+def test_table_of_edges_cut_from_a_histogram(kind: type[np.floating]) -> None:
     scores = np.random.default_rng(1).normal(size=20000).astype(kind)
     histogram = ScoreHistogram.from_scores(scores, strata.BINS_PER_LEAF * 256)
     edges = strata.csf_edges(histogram.lower_ends, histogram.counts, 256)

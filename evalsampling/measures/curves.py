@@ -1,0 +1,320 @@
+"""Measures of scores, over thresholds tau_1 < ... < tau_L: curves, and areas below them.
+
+All have the loss of the precision-recall curve of [MR] table 1,
+
+    l = [1[s >= tau_i] (L), y 1[s >= tau_i] (L), y],    R = [F_i (L), T_i (L), P],
+
+which depends on a row only through y and its bin, the number of thresholds that its score s
+reaches. So sums of losses are cumulative sums of counts, norms are cumulative sums over the
+thresholds, and neither needs a matrix.
+"""
+
+import abc
+import dataclasses
+import functools
+from typing import ClassVar
+
+import numpy as np
+
+from evalsampling.measures.base import BoolArray, Component, FloatArray, IntArray, Measure
+from evalsampling.measures.binary import ROUNDING, is_inside
+from evalsampling.measures.forms import divide
+from evalsampling.stats.outputs import Outputs
+
+
+@dataclasses.dataclass(frozen=True)
+class Thresholded(Measure):
+    """A measure of scores, over thresholds. The evidence is the positives.
+
+    Attributes:
+        thresholds: L finite numbers, strictly increasing.
+        positive: code of the positive class.
+        system: number of the system it is about.
+
+    Raises:
+        ValueError: there is no threshold, or they are not such numbers.
+    """
+
+    thresholds: tuple[float, ...]
+    positive: int = 1
+    system: int = 0
+    evidence_name = "positives"
+    looks_at = frozenset({"score"})
+
+    def __post_init__(self) -> None:
+        """Check the thresholds."""
+        if not self.thresholds:
+            raise ValueError(f"{self.name} needs at least one threshold")
+        if not (np.isfinite(self._edges).all() and (np.diff(self._edges) > 0).all()):
+            raise ValueError(f"thresholds of {self.name} must be finite and strictly increasing")
+
+    @property
+    def size(self) -> int:
+        """2 L + 1."""
+        return 2 * len(self.thresholds) + 1
+
+    @functools.cached_property
+    def known(self) -> tuple[int, ...]:
+        """The L shares of rows whose score reaches a threshold."""
+        return tuple(range(len(self.thresholds)))
+
+    def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
+        """Return [1[s >= tau_i] (L), y 1[s >= tau_i] (L), y], shape (n, 2 L + 1)."""
+        bins, y = self._bins(outputs, label)
+        reached = bins[:, None] > np.arange(len(self.thresholds))
+        positive = y[:, None] == 1
+        return np.concatenate([reached, reached & positive, positive], axis=1).astype(np.float64)
+
+    def evidence(self, outputs: Outputs, label: IntArray) -> BoolArray:
+        """Return the positives, shape (n,)."""
+        return label == self.positive
+
+    def mean_loss(self, outputs: Outputs, label: IntArray, weight: FloatArray) -> FloatArray:
+        """Return sum_i weight_i l_i, shape (2 L + 1,), in O(n log L)."""
+        bins, y = self._bins(outputs, label)
+        length = len(self.thresholds) + 1
+        rows = _from_above(bins, weight, length)
+        positives = _from_above(bins, weight * y, length)
+        return np.concatenate([rows[1:], positives[1:], positives[:1]])
+
+    def adds(self, outputs: Outputs, label: IntArray) -> BoolArray:
+        """Return the positives and whatever reaches a threshold, shape (n,)."""
+        bins, y = self._bins(outputs, label)
+        return (bins > 0) | (y == 1)
+
+    def squared_norm(self, outputs: Outputs, label: IntArray, risk: FloatArray) -> FloatArray:
+        """Return ||Dg(risk) l||^2 of each row, shape (n,), in O(n log L)."""
+        bins, y = self._bins(outputs, label)
+        return self._squares(risk)[y, bins]
+
+    @abc.abstractmethod
+    def _squares(self, risk: FloatArray) -> FloatArray:
+        """Return ||Dg(risk) l||^2 for y of 0 and 1 and every bin, shape (2, L + 1)."""
+
+    @functools.cached_property
+    def _edges(self) -> FloatArray:
+        return np.array(self.thresholds, dtype=np.float64)
+
+    def _bins(self, outputs: Outputs, label: IntArray) -> tuple[IntArray, IntArray]:
+        """Return how many thresholds each row reaches, and y as a number, each of shape (n,)."""
+        bins = np.searchsorted(self._edges, outputs.score[:, self.system], side="right")
+        return bins, (label == self.positive).astype(np.int64)
+
+    def _parts(self, risk: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+        """Return F and T, each of shape (L,), and P."""
+        length = len(self.thresholds)
+        return risk[:length], risk[length:-1], risk[-1]
+
+
+def _from_above(bins: IntArray, weight: FloatArray, length: int) -> FloatArray:
+    """Return for every bin the weight in it and all above: exactly 0 where there is none."""
+    return np.cumsum(np.bincount(bins, weight, length)[::-1], dtype=np.float64)[::-1]
+
+
+def _from_below(terms: FloatArray) -> FloatArray:
+    """Return the sums of the first 0, 1, ..., L terms."""
+    return np.concatenate([[0.0], np.cumsum(terms)])
+
+
+def _roc_points(
+    passed: FloatArray, hits: FloatArray, positives: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return true and false positive rates, each of shape (L,): NaN without such rows."""
+    nothing = np.full_like(hits, np.nan)
+    share = np.real(positives)
+    true_rate = hits / positives if share > 0 else nothing
+    false_rate = (passed - hits) / (1 - positives) if share < 1 - ROUNDING else nothing
+    return true_rate, false_rate
+
+
+@dataclasses.dataclass(frozen=True)
+class Curve(Thresholded):
+    """Two values at each threshold, each a function of F_i, T_i and P."""
+
+    words: ClassVar[tuple[str, str]]
+
+    @abc.abstractmethod
+    def _partials(self, risk: FloatArray) -> FloatArray:
+        """Return derivatives by F_i, T_i and P, shape (3, 2, L): NaN where undefined."""
+
+    @functools.cached_property
+    def components(self) -> tuple[Component, ...]:
+        """The first value at each threshold, then the second."""
+        return tuple(
+            Component(f"{self.name}.{word}", self.bounds, self.system, threshold)
+            for word in self.words
+            for threshold in self.thresholds
+        )
+
+    def jacobian(self, risk: FloatArray) -> FloatArray:
+        """Return Dg, shape (2 L, 2 L + 1): the rows of undefined components are NaN."""
+        length = len(self.thresholds)
+        by_rows, by_hits, by_positives = self._partials(risk)
+        result = np.zeros((2, length, 2 * length + 1))
+        place = np.arange(length)
+        result[:, place, place] = by_rows
+        result[:, place, length + place] = by_hits
+        result[:, :, -1] = by_positives
+        result[np.isnan(by_rows + by_hits + by_positives)] = np.nan
+        return result.reshape(2 * length, -1)
+
+    def influence(self, outputs: Outputs, label: IntArray, risk: FloatArray) -> FloatArray:
+        """Return Dg(risk) l of each row, shape (n, 2 L): worked out once for each bin and y."""
+        bins, y = self._bins(outputs, label)
+        distinct, which = np.unique(2 * bins + y, return_inverse=True)
+        reached = (distinct // 2)[:, None, None] > np.arange(len(self.thresholds))
+        positive = (distinct % 2)[:, None, None]
+        by_rows, by_hits, by_positives = self._partials(risk)
+        result = reached * (by_rows + positive * by_hits) + positive * by_positives
+        return result.reshape(len(distinct), 2 * len(self.thresholds))[which]
+
+    def _squares(self, risk: FloatArray) -> FloatArray:
+        by_rows, by_hits, by_positives = self._partials(risk)
+        negative = np.nansum(by_rows**2, axis=0)
+        reached = np.nansum((by_rows + by_hits + by_positives) ** 2, axis=0)
+        missed = np.nansum(by_positives**2, axis=0)
+        above = _from_below(missed[::-1])[::-1]
+        return np.stack([_from_below(negative), _from_below(reached) + above])
+
+
+@dataclasses.dataclass(frozen=True)
+class PRCurve(Curve):
+    """Precision T_i / F_i and recall T_i / P at each threshold ([MR] table 1).
+
+    Precision is undefined where no row reaches the threshold, recall without positives.
+    """
+
+    name = "pr_curve"
+    words = ("precision", "recall")
+
+    def value(self, risk: FloatArray) -> FloatArray:
+        """Return L precisions and L recalls, shape (2 L,)."""
+        passed, hits, positives = self._parts(risk)
+        recall = divide(hits, np.full_like(hits, positives))
+        return np.concatenate([divide(hits, passed), recall])
+
+    def _partials(self, risk: FloatArray) -> FloatArray:
+        passed, hits, positives = self._parts(risk)
+        per_row = divide(np.ones_like(passed), passed)
+        per_positive = 1 / positives if positives else np.nan
+        zero = 0 * per_row
+        one = np.full_like(hits, per_positive)
+        return np.array(
+            [
+                [-hits * per_row**2, 0 * one],
+                [per_row, one],
+                [zero, -hits * one**2],
+            ]
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class ROCCurve(Curve):
+    """True positive rate T_i / P and false positive rate (F_i - T_i) / (1 - P) at each threshold.
+
+    The first is undefined without positives, the second without negatives.
+    """
+
+    name = "roc_curve"
+    words = ("true_positive_rate", "false_positive_rate")
+
+    def value(self, risk: FloatArray) -> FloatArray:
+        """Return L true and L false positive rates, shape (2 L,)."""
+        return np.concatenate(_roc_points(*self._parts(risk)))
+
+    def _partials(self, risk: FloatArray) -> FloatArray:
+        passed, hits, positives = self._parts(risk)
+        true_rate, false_rate = _roc_points(passed, hits, positives)
+        # Where a rate is undefined, 0 times it is too.
+        per_positive = (1 + 0 * true_rate) / (positives or np.nan)
+        per_negative = (1 + 0 * false_rate) / ((1 - positives) or np.nan)
+        return np.array(
+            [
+                [0 * per_positive, per_negative],
+                [per_positive, -per_negative],
+                [-true_rate * per_positive, false_rate * per_negative],
+            ]
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class Area(Thresholded):
+    """One number from a whole curve; a subclass has its `jacobian`."""
+
+    @abc.abstractmethod
+    def jacobian(self, risk: FloatArray) -> FloatArray:
+        """Return Dg, shape (1, 2 L + 1): NaN where undefined."""
+
+    def influence(self, outputs: Outputs, label: IntArray, risk: FloatArray) -> FloatArray:
+        """Return Dg(risk) l of each row, shape (n, 1), in O(n log L)."""
+        bins, y = self._bins(outputs, label)
+        return self._influences(risk)[y, bins][:, None]
+
+    def _squares(self, risk: FloatArray) -> FloatArray:
+        return np.nan_to_num(self._influences(risk) ** 2)
+
+    def _influences(self, risk: FloatArray) -> FloatArray:
+        """Return Dg(risk) l for y of 0 and 1 and every bin, shape (2, L + 1)."""
+        slope = self.jacobian(risk)[0]
+        if np.isnan(slope).any():
+            return np.full((2, len(self.thresholds) + 1), np.nan)
+        by_rows, by_hits, by_positives = self._parts(slope)
+        return np.stack([_from_below(by_rows), _from_below(by_rows + by_hits) + by_positives])
+
+
+@dataclasses.dataclass(frozen=True)
+class AveragePrecision(Area):
+    """Average precision: g(R) = sum_i (r_i - r_{i+1}) T_i / F_i, r_i = T_i / P, r_{L+1} = 0.
+
+    As scikit-learn has it, if the thresholds are the scores. Where no row reaches a threshold
+    there is no recall to add, so the term is 0. Undefined without positives.
+    """
+
+    name = "average_precision"
+
+    def value(self, risk: FloatArray) -> FloatArray:
+        """Return the average, shape (1,)."""
+        passed, hits, positives = self._parts(risk)
+        gain = hits - np.append(hits[1:], 0)
+        total = np.sum(gain * divide(hits, passed, 0.0), keepdims=True)
+        return divide(total, np.full_like(total, positives))
+
+    def jacobian(self, risk: FloatArray) -> FloatArray:
+        """Return Dg, shape (1, 2 L + 1): NaN without positives."""
+        passed, hits, positives = self._parts(risk)
+        if not positives:
+            return np.full((1, len(risk)), np.nan)
+        gain = hits - np.append(hits[1:], 0)
+        precision = divide(hits, passed, 0.0)
+        per_row = divide(gain, passed, 0.0)
+        by_hits = precision + per_row - np.append(0, precision[:-1])
+        by_positives = -np.sum(gain * precision) / positives
+        return np.concatenate([-per_row * precision, by_hits, [by_positives]])[None] / positives
+
+
+@dataclasses.dataclass(frozen=True)
+class ROCArea(Area):
+    """Area below the ROC curve, by trapezoids from (0, 0) over its points to (1, 1).
+
+    As scikit-learn has it, if the thresholds are the scores. Undefined without positives or
+    without negatives.
+    """
+
+    name = "roc_auc"
+
+    def value(self, risk: FloatArray) -> FloatArray:
+        """Return the area, shape (1,)."""
+        rise, run = (np.concatenate([[1], rate, [0]]) for rate in _roc_points(*self._parts(risk)))
+        return np.sum((run[:-1] - run[1:]) * (rise[:-1] + rise[1:]), keepdims=True) / 2
+
+    def jacobian(self, risk: FloatArray) -> FloatArray:
+        """Return Dg, shape (1, 2 L + 1): NaN without positives or without negatives."""
+        passed, hits, positives = self._parts(risk)
+        if not is_inside(positives):
+            return np.full((1, len(risk)), np.nan)
+        true_rate, false_rate = _roc_points(passed, hits, positives)
+        rise, run = (np.concatenate([[1], rate, [0]]) for rate in (true_rate, false_rate))
+        by_rise = (run[:-2] - run[2:]) / 2 / positives
+        by_run = (rise[2:] - rise[:-2]) / 2 / (1 - positives)
+        by_positives = by_run @ false_rate - by_rise @ true_rate
+        return np.concatenate([by_run, by_rise - by_run, [by_positives]])[None]

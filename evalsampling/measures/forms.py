@@ -1,0 +1,37 @@
+"""Mappings that many measures share: the mean of a loss, and a ratio of two."""
+
+import numpy as np
+
+from evalsampling.measures.base import FloatArray, Measure
+
+
+def divide(numerator: FloatArray, denominator: FloatArray, undefined: float = np.nan) -> FloatArray:
+    """Return numerator / denominator, and ``undefined`` where the denominator is 0."""
+    result = np.full_like(numerator, undefined)
+    return np.divide(numerator, denominator, out=result, where=denominator != 0)
+
+
+class Mean(Measure):
+    """A mean loss: d = 1, g(R) = R."""
+
+    def value(self, risk: FloatArray) -> FloatArray:
+        """Return R, shape (1,)."""
+        return risk
+
+    def jacobian(self, risk: FloatArray) -> FloatArray:
+        """Return 1, shape (1, 1)."""
+        return np.ones((1, 1))
+
+
+class Ratio(Measure):
+    """A ratio of two mean losses: d = 2, g(R) = R1 / R2."""
+
+    def value(self, risk: FloatArray) -> FloatArray:
+        """Return R1 / R2, shape (1,): NaN where R2 is 0."""
+        return divide(risk[:1], risk[1:])
+
+    def jacobian(self, risk: FloatArray) -> FloatArray:
+        """Return [1 / R2, -R1 / R2^2], shape (1, 2): NaN where R2 is 0."""
+        if risk[1] == 0:
+            return np.full((1, 2), np.nan)
+        return np.array([[1.0, -risk[0] / risk[1]]]) / risk[1]

@@ -1,0 +1,112 @@
+"""Several measures as one, so that one sample serves them all."""
+
+import dataclasses
+import functools
+
+import numpy as np
+
+from evalsampling.measures.base import BoolArray, Component, FloatArray, IntArray, Measure
+from evalsampling.stats.outputs import Outputs
+
+
+@dataclasses.dataclass(frozen=True)
+class Joint(Measure):
+    """Measures stacked, of any systems: losses and values concatenated, Dg block-diagonal.
+
+    Attributes:
+        measures: the measures, at least one, in the order of the components.
+
+    Raises:
+        TypeError: something there is no measure.
+        ValueError: there is none.
+    """
+
+    measures: tuple[Measure, ...]
+
+    def __post_init__(self) -> None:
+        """Check the measures, and join their names."""
+        if not self.measures:
+            raise ValueError("a joint measure needs at least one measure")
+        for part in self.measures:
+            if not isinstance(part, Measure):
+                raise TypeError(f"a joint measure is made of measures, got {part!r}")
+        words = dict.fromkeys(part.evidence_name for part in self.measures)
+        object.__setattr__(self, "name", f"joint({', '.join(part.name for part in self.measures)})")
+        object.__setattr__(self, "evidence_name", " or ".join(words))
+
+    @property
+    def parts(self) -> tuple[Measure, ...]:
+        """The measures."""
+        return self.measures
+
+    @functools.cached_property
+    def components(self) -> tuple[Component, ...]:
+        """Those of the parts, in order."""
+        return tuple(component for part in self.parts for component in part.components)
+
+    @property
+    def size(self) -> int:
+        """The sum of the parts' sizes."""
+        return self._ends[-1]
+
+    @property
+    def known(self) -> tuple[int, ...]:
+        """Those of the parts, each shifted to its place."""
+        starts = (0, *self._ends[:-1])
+        return tuple(
+            start + place
+            for start, part in zip(starts, self.parts, strict=True)
+            for place in part.known
+        )
+
+    def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
+        """Return the losses of the parts side by side, shape (n, d)."""
+        return np.concatenate([part.loss(outputs, label) for part in self.parts], axis=1)
+
+    def value(self, risk: FloatArray) -> FloatArray:
+        """Return the values of the parts one after the other, shape (m,)."""
+        return np.concatenate([part.value(own) for part, own in self._split(risk)])
+
+    def jacobian(self, risk: FloatArray) -> FloatArray:
+        """Return the Jacobians of the parts as blocks, shape (m, d).
+
+        The rows of undefined components are NaN throughout.
+        """
+        result = np.zeros((len(self.components), len(risk)))
+        row = column = 0
+        for part, own in self._split(risk):
+            block = part.jacobian(own)
+            result[row : row + len(block), column : column + len(own)] = block
+            row, column = row + len(block), column + len(own)
+        result[np.isnan(result).any(axis=1)] = np.nan
+        return result
+
+    def evidence(self, outputs: Outputs, label: IntArray) -> BoolArray:
+        """Return which rows are evidence for any part, shape (n,)."""
+        return np.any([part.evidence(outputs, label) for part in self.parts], axis=0)
+
+    def mean_loss(self, outputs: Outputs, label: IntArray, weight: FloatArray) -> FloatArray:
+        """Return sum_i weight_i l_i, shape (d,), as the parts work it out."""
+        return np.concatenate([part.mean_loss(outputs, label, weight) for part in self.parts])
+
+    def adds(self, outputs: Outputs, label: IntArray) -> BoolArray:
+        """Return which rows add to any part, shape (n,)."""
+        return np.any([part.adds(outputs, label) for part in self.parts], axis=0)
+
+    def influence(self, outputs: Outputs, label: IntArray, risk: FloatArray) -> FloatArray:
+        """Return Dg(risk) l of each row, shape (n, m), as the parts work it out."""
+        parts = [part.influence(outputs, label, own) for part, own in self._split(risk)]
+        return np.concatenate(parts, axis=1)
+
+    def squared_norm(self, outputs: Outputs, label: IntArray, risk: FloatArray) -> FloatArray:
+        """Return ||Dg(risk) l||^2 of each row, shape (n,): the sum over the parts."""
+        parts = [part.squared_norm(outputs, label, own) for part, own in self._split(risk)]
+        return np.sum(parts, axis=0)
+
+    @functools.cached_property
+    def _ends(self) -> tuple[int, ...]:
+        """Where in the loss each part ends."""
+        return tuple(np.cumsum([part.size for part in self.parts]).tolist())
+
+    def _split(self, risk: FloatArray) -> list[tuple[Measure, FloatArray]]:
+        return list(zip(self.parts, np.split(risk, self._ends[:-1]), strict=True))

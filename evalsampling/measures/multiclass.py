@@ -1,0 +1,159 @@
+"""F1 over several classes, averaged in the three usual ways.
+
+y_c, f_c and tp_c are 1 if the row is of class c, is predicted c, and both.
+"""
+
+import dataclasses
+import functools
+
+import numpy as np
+
+from evalsampling.measures.base import PREDICTION, BoolArray, FloatArray, IntArray, Measure
+from evalsampling.measures.forms import Ratio, divide
+from evalsampling.stats.outputs import Outputs
+
+
+@dataclasses.dataclass(frozen=True)
+class Averaged(Measure):
+    """What averages over classes share. The evidence is the labels of the averaged classes.
+
+    Attributes:
+        classes: number of classes, at least 2.
+        system: number of the system it is about.
+        over: distinct codes of the classes averaged over; all if None.
+
+    Raises:
+        ValueError: there are fewer than 2 classes, or `over` is empty or has a code twice or one
+            that does not exist.
+    """
+
+    classes: int
+    system: int = 0
+    over: tuple[int, ...] | None = None
+    evidence_name = "labels of the averaged classes"
+    looks_at = PREDICTION
+    _word = ""
+
+    def __post_init__(self) -> None:
+        """Check the classes, which the name shows unless they are all."""
+        if self.classes < 2:
+            raise ValueError(f"{self._word} needs at least 2 classes, got {self.classes}")
+        if self.over is not None and (
+            not isinstance(self.over, tuple)
+            or not self.over
+            or len(set(self.over)) < len(self.over)
+            or not set(self.over) <= set(range(self.classes))
+        ):
+            raise ValueError(
+                f"over must hold distinct class codes below {self.classes}, got {self.over!r}"
+            )
+        over = "" if self.over is None else f"(over={'+'.join(map(str, self.over))})"
+        object.__setattr__(self, "name", self._word + over)
+
+    def evidence(self, outputs: Outputs, label: IntArray) -> BoolArray:
+        """Return the rows of the averaged classes, shape (n,)."""
+        return np.isin(label, self._codes)
+
+    @functools.cached_property
+    def _codes(self) -> IntArray:
+        return np.arange(self.classes) if self.over is None else np.array(self.over)
+
+    def _flags(self, outputs: Outputs, label: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return f_c and y_c of the averaged classes, each of shape (n, classes)."""
+        f = outputs.prediction[:, [self.system]] == self._codes
+        y = label[:, None] == self._codes
+        return f.astype(np.float64), y.astype(np.float64)
+
+
+@dataclasses.dataclass(frozen=True)
+class MacroF1(Averaged):
+    """Mean of the F1s of C classes: l = [tp_c (C), (y_c + f_c) / 2 (C)].
+
+    g(R) = (1/C) sum_c R_c / R_{C+c}. As scikit-learn has it, but undefined if a class has
+    neither label nor prediction.
+    """
+
+    _word = "macro_f1"
+
+    def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
+        """Return [tp_c (C), (y_c + f_c) / 2 (C)], shape (n, 2 C)."""
+        f, y = self._flags(outputs, label)
+        return np.concatenate([y * f, (y + f) / 2], axis=1)
+
+    def value(self, risk: FloatArray) -> FloatArray:
+        """Return the mean F1, shape (1,): NaN if a class has neither label nor prediction."""
+        hit, half = np.split(risk, 2)
+        return divide(hit, half).mean(keepdims=True)
+
+    def jacobian(self, risk: FloatArray) -> FloatArray:
+        """Return Dg, shape (1, 2 C): NaN where `value` is."""
+        hit, half = np.split(risk, 2)
+        if not half.all():
+            return np.full((1, len(risk)), np.nan)
+        return np.concatenate([1 / half, -hit / half**2])[None] / len(hit)
+
+
+@dataclasses.dataclass(frozen=True)
+class MicroF1(Averaged, Ratio):
+    """F1 of the pooled counts: l = [sum_c tp_c, sum_c (y_c + f_c) / 2], g(R) = R1 / R2.
+
+    Over all classes it is the accuracy; over some it is not. Undefined if none of the averaged
+    classes has a label or prediction.
+    """
+
+    _word = "micro_f1"
+
+    @property
+    def known(self) -> tuple[int, ...]:
+        """Over all classes, R2 is 1."""
+        return (1,) if len(self._codes) == self.classes else ()
+
+    def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
+        """Return [sum_c tp_c, sum_c (y_c + f_c) / 2], shape (n, 2)."""
+        f, y = self._flags(outputs, label)
+        return np.stack([(y * f).sum(axis=1), (y + f).sum(axis=1) / 2], axis=1)
+
+
+@dataclasses.dataclass(frozen=True)
+class F1OfMacroAverages(Averaged):
+    """Harmonic mean of macro precision and macro recall: l = [tp_c (C), y_c (C), f_c (C)].
+
+    g(R) = 2 P S / (P + S) with P = (1/C) sum_c R_c / R_{2C+c}, S = (1/C) sum_c R_c / R_{C+c}
+    (equations 101 and 102 of *Sample-efficient model evaluation*). Undefined if a class has no
+    label or no prediction, and 0/0 if no prediction is right.
+    """
+
+    _word = "f1_of_macro_averages"
+
+    @property
+    def known(self) -> tuple[int, ...]:
+        """The C shares predicted."""
+        classes = len(self._codes)
+        return tuple(range(2 * classes, 3 * classes))
+
+    def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
+        """Return [tp_c (C), y_c (C), f_c (C)], shape (n, 3 C)."""
+        f, y = self._flags(outputs, label)
+        return np.concatenate([y * f, y, f], axis=1)
+
+    def value(self, risk: FloatArray) -> FloatArray:
+        """Return the harmonic mean, shape (1,)."""
+        hit, y, f = np.split(risk, 3)
+        precision = divide(hit, f).mean(keepdims=True)
+        recall = divide(hit, y).mean(keepdims=True)
+        return divide(2 * precision * recall, precision + recall)
+
+    def jacobian(self, risk: FloatArray) -> FloatArray:
+        """Return Dg, shape (1, 3 C): NaN where `value` is."""
+        hit, y, f = np.split(risk, 3)
+        if not (y.all() and f.all() and hit.any()):
+            return np.full((1, len(risk)), np.nan)
+        precision, recall = np.mean(hit / f), np.mean(hit / y)
+        by_precision = 2 * (recall / (precision + recall)) ** 2
+        by_recall = 2 * (precision / (precision + recall)) ** 2
+        slopes = [
+            by_precision / f + by_recall / y,
+            -by_recall * hit / y**2,
+            -by_precision * hit / f**2,
+        ]
+        return np.concatenate(slopes)[None] / len(hit)

@@ -1,0 +1,283 @@
+"""The second pass over a pool: how it is cut into cells, and the cell of each row."""
+
+import dataclasses
+import functools
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evalsampling.errors import InputError
+from evalsampling.pool import (
+    NO_PROBABILITY,
+    PoolBatch,
+    read_features,
+    read_outputs,
+    read_probabilities,
+    read_slices,
+)
+from evalsampling.spec import MAX_CELLS, EvaluationSpec
+from evalsampling.stats.cells import CellGrid, CellSums
+from evalsampling.stats.kdtree import KdTree
+from evalsampling.stats.outputs import Outputs
+from evalsampling.stats.signatures import Signatures
+from evalsampling.stats.slices import SliceCounts
+from evalsampling.stats.strata import LeafTable, cut_edges
+from evalsampling.summary import PoolSummary, Wanted, check_not_empty
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+MOST_SLICE_VALUES = 1000
+"""Most values of a slice column."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Partition:
+    """What the first pass decides and everything later reads.
+
+    Attributes:
+        edges: interior edges of the leaves, strictly increasing; none for leaves of features.
+        bin_edges: interior edges of the score bins, a superset of `edges`: leaves are groups of
+            adjacent bins.
+        tree: leaves of features, or None.
+        prior: where prior probabilities come from: "column", "score", "expit(score)" or "even".
+        rules: where the probabilities of each system come from: these, or "none".
+        ranges: least and greatest score of each system, None where it was not looked for.
+        signatures: slots of the cells.
+        scored: whether bins are bins of the first system's score.
+        own: whether systems have probabilities that are not the prior's.
+    """
+
+    edges: FloatArray
+    bin_edges: FloatArray
+    tree: KdTree | None
+    prior: str
+    rules: tuple[str, ...]
+    ranges: tuple[tuple[float, float] | None, ...]
+    signatures: Signatures
+    scored: bool
+    own: bool
+
+    @classmethod
+    def given(cls, spec: EvaluationSpec) -> "Partition | None":
+        """Return the partition of a spec that leaves nothing to find out, else None."""
+        if Wanted.of(spec).anything:
+            return None
+        none = ((math.inf, -math.inf),) * (len(spec.pool.systems) + 1)
+        return cls._of(spec, PoolSummary(0, None, none, None, None))
+
+    @classmethod
+    def from_summary(cls, summary: PoolSummary, spec: EvaluationSpec) -> "Partition":
+        """Cut the leaves and say what the scores are.
+
+        Raises:
+            InputError: if there are no rows, or the scores do not allow the strata asked for.
+        """
+        check_not_empty(summary.rows)
+        return cls._of(spec, summary)
+
+    @classmethod
+    def _of(cls, spec: EvaluationSpec, summary: PoolSummary) -> "Partition":
+        *ranges, driving = (r if r[0] <= r[1] else None for r in summary.ranges)
+        edges, tree = np.zeros(0), None
+        if spec.strata.edges is not None:
+            edges = np.array(spec.strata.edges)
+        elif summary.features is not None:
+            tree = KdTree.fit(summary.features.features, spec.strata.leaves)
+        else:
+            assert summary.histogram is not None
+            try:
+                edges = cut_edges(spec.strata.method, summary.histogram, spec.strata.leaves)
+            except ValueError as error:
+                raise InputError(f"strata.method: {spec.strata.method}: {error}") from error
+        thresholds = spec.driving_thresholds(ranges)
+        bin_edges = np.union1d(edges, thresholds) if len(thresholds) else edges
+        bins = tree.leaves if tree is not None else len(bin_edges) + 1
+        slots = MAX_CELLS // bins
+        if slots < 2:
+            raise InputError(
+                f"strata.leaves and thresholds make {bins} bins, at most {MAX_CELLS // 2} are "
+                "possible"
+            )
+        signatures = Signatures.every(spec.signature_shape)
+        if summary.signatures is not None:
+            signatures = Signatures.most_common(spec.signature_shape, summary.signatures, slots)
+        rules = tuple(
+            _rule(system.probability, system.score, bounds)
+            for system, bounds in zip(spec.pool.systems, ranges, strict=True)
+        )
+        prior = _rule(spec.pool.probability, spec.pool.score, driving)
+        first = spec.pool.systems[0]
+        return cls(
+            edges=edges,
+            bin_edges=bin_edges,
+            tree=tree,
+            prior="even" if prior == NO_PROBABILITY else prior,
+            rules=rules,
+            ranges=tuple(ranges),
+            signatures=signatures,
+            scored=tree is None and spec.pool.score == first.score,
+            own=len(rules) > 1 or (first.probability, rules[0]) != (spec.pool.probability, prior),
+        )
+
+    @functools.cached_property
+    def grid(self) -> CellGrid:
+        """The cells there can be."""
+        if self.tree is not None:
+            leaf = np.arange(self.tree.leaves)
+            return CellGrid(leaf, np.full(len(leaf), np.inf), len(leaf), self.signatures)
+        leaf = np.searchsorted(self.edges, self.bin_edges, side="right")
+        score = np.full(len(leaf) + 1, np.inf)
+        if self.scored:
+            # The lowest bin has no lower end; all that matters is that it reaches no edge.
+            bottom = np.nextafter(self.bin_edges[:1], -np.inf)
+            score = np.concatenate([bottom if len(bottom) else [0.0], self.bin_edges])
+        return CellGrid(np.append(0, leaf), score, len(self.edges) + 1, self.signatures)
+
+    @functools.cached_property
+    def _bins(self) -> LeafTable:
+        return LeafTable(self.bin_edges)
+
+    def bins(self, batch: PoolBatch, spec: EvaluationSpec) -> IntArray:
+        """Return the bin of each row, shape (n,)."""
+        if self.tree is not None:
+            return self.tree.find(read_features(batch, spec))
+        assert spec.pool.score is not None
+        return self._bins.find(batch.numbers(spec.pool.score))
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Return what `from_mapping` takes, for JSON."""
+        return {
+            "edges": self.edges.tolist(),
+            "bin_edges": self.bin_edges.tolist(),
+            "tree": None if self.tree is None else self.tree.to_mapping(),
+            "prior": self.prior,
+            "rules": list(self.rules),
+            "ranges": [None if r is None else list(r) for r in self.ranges],
+            "signatures": {
+                "kept": self.signatures.kept.tolist(),
+                "pooled": self.signatures.pooled.tolist(),
+                "pooled_share": self.signatures.pooled_share.tolist(),
+            },
+            "scored": self.scored,
+            "own": self.own,
+        }
+
+    @classmethod
+    def from_mapping(cls, content: dict[str, Any], spec: EvaluationSpec) -> "Partition":
+        """Restore what `to_mapping` returned, for the spec it belongs to."""
+        slots = content["signatures"]
+        return cls(
+            edges=np.array(content["edges"], dtype=np.float64),
+            bin_edges=np.array(content["bin_edges"], dtype=np.float64),
+            tree=None if content["tree"] is None else KdTree.from_mapping(content["tree"]),
+            prior=content["prior"],
+            rules=tuple(content["rules"]),
+            ranges=tuple(None if r is None else (r[0], r[1]) for r in content["ranges"]),
+            signatures=Signatures(
+                shape=spec.signature_shape,
+                kept=np.array(slots["kept"], dtype=np.int64),
+                pooled=np.array(slots["pooled"], dtype=np.int64),
+                pooled_share=np.array(slots["pooled_share"], dtype=np.float64),
+            ),
+            scored=content["scored"],
+            own=content["own"],
+        )
+
+
+def _rule(probability: Any, score: str | None, bounds: tuple[float, float] | None) -> str:
+    """Say where probabilities come from."""
+    if probability is not None:
+        return "column"
+    if score is None or bounds is None:
+        return NO_PROBABILITY
+    return "score" if bounds[0] >= 0 and bounds[1] <= 1 else "expit(score)"
+
+
+@dataclasses.dataclass(frozen=True)
+class CellBatch:
+    """Rows with their cells.
+
+    Attributes:
+        batch: the rows as read.
+        ids: their ids.
+        cell: shape (n,): cell codes.
+        prior: shape (n, classes): prior probabilities.
+        outputs: what the systems say of them.
+        slices: their values in the slice columns, as text.
+    """
+
+    batch: PoolBatch
+    ids: pa.Array
+    cell: IntArray
+    prior: FloatArray
+    outputs: Outputs
+    slices: tuple[pa.Array, ...]
+
+    def sums(self, partition: Partition) -> CellSums:
+        """Return the sums of the rows over the cells of a partition."""
+        cells = partition.grid.cells
+        return CellSums.from_rows(cells, self.cell, self._probabilities(partition))
+
+    def _probabilities(self, partition: Partition) -> FloatArray:
+        """Return the prior, then the probabilities of each system unless they are the prior's."""
+        if not partition.own:
+            return self.prior
+        own = np.nan_to_num(self.outputs.probability)
+        return np.concatenate([self.prior, own.reshape(len(own), -1)], axis=1)
+
+    def slice_counts(self, partition: Partition) -> SliceCounts:
+        """Count the values of the slice columns by cell.
+
+        Raises:
+            InputError: if there are too many.
+        """
+        columns = []
+        for place, column in enumerate(self.slices):
+            coded = pc.dictionary_encode(column)
+            values = coded.dictionary.to_pylist()
+            if len(values) > MOST_SLICE_VALUES:
+                raise InputError(_too_many(place, len(values)))
+            columns.append((values, coded.indices.to_numpy()))
+        return SliceCounts.from_codes(partition.grid.cells, self.cell, tuple(columns))
+
+
+def check_slices(counts: SliceCounts) -> None:
+    """Check that no slice column has too many values.
+
+    Raises:
+        InputError: if one has.
+    """
+    for place, column in enumerate(counts.columns):
+        if len(column) > MOST_SLICE_VALUES:
+            raise InputError(_too_many(place, len(column)))
+
+
+def _too_many(place: int, values: int) -> str:
+    return (
+        f"pool.slices: column number {place + 1} has {values} values or more, at most "
+        f"{MOST_SLICE_VALUES} are possible"
+    )
+
+
+def assign_cells(batch: PoolBatch, spec: EvaluationSpec, partition: Partition) -> CellBatch:
+    """Second pass over a batch: check its columns and find each row's cell.
+
+    Raises:
+        InputError: naming file, column and row of the first bad value.
+    """
+    ids = batch.ids(spec.pool.id)
+    outputs = read_outputs(batch, spec, partition.rules)
+    if partition.own:
+        needs_score = partition.prior in ("score", "expit(score)")
+        assert spec.pool.score is not None or not needs_score
+        scores = batch.numbers(str(spec.pool.score)) if needs_score else None
+        prior = read_probabilities(batch, spec, spec.pool.probability, partition.prior, scores)
+    else:
+        prior = outputs.probability[:, 0]
+    cell = partition.grid.codes(partition.bins(batch, spec), outputs.prediction)
+    return CellBatch(batch, ids, cell, prior, outputs, read_slices(batch, spec))

@@ -1,0 +1,109 @@
+"""Diagnostics: is the model of the oracle right, is the proposal near the best one?"""
+
+import dataclasses
+
+import numpy as np
+import numpy.typing as npt
+
+from evalsampling.measures.base import FloatArray, Measure
+from evalsampling.samplers.variance import cell_norms, loss_norms, model_risk
+from evalsampling.stats.cells import CellTable
+from evalsampling.stats.draws import Proposal
+from evalsampling.stats.history import NO_LABEL, History
+
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclasses.dataclass(frozen=True)
+class LeafDiagnosis:
+    """What was expected of a leaf and what its labels say.
+
+    Attributes:
+        leaf: number.
+        rows: of the pool.
+        labelled: distinct questions with an answer.
+        prior: mean prior probability of each class.
+        observed: share of each label among those of the leaf, each labelled row counting once for
+            every row of its cell that it stands for; None without a label.
+        posterior: of the latest round's model, None if the sampler has none.
+    """
+
+    leaf: int
+    rows: int
+    labelled: int
+    prior: tuple[float, ...]
+    observed: tuple[float, ...] | None
+    posterior: tuple[float, ...] | None
+
+
+def diagnose(table: CellTable, history: History) -> list[LeafDiagnosis]:
+    """Compare, leaf by leaf, the prior, the labels and the model of the latest round.
+
+    Rows of a cell are drawn alike, so within a cell the plain share of a label is right; the
+    cells of a leaf are weighted by their rows.
+    """
+    known = np.flatnonzero(history.label != NO_LABEL)
+    counts = np.zeros((len(table), table.classes))
+    np.add.at(counts, (history.cell[known], history.label[known]), 1)
+    labelled = counts.sum(axis=1)
+    seen = labelled > 0
+    share = counts / np.maximum(labelled, 1)[:, None]
+    mass = table.sum_by_leaf((table.count * seen)[:, None] * share)
+    total = mass.sum(axis=1)
+    by_leaf = table.sum_by_leaf(labelled[:, None])[:, 0]
+    model = history.rounds[-1].posterior if history.rounds else None
+    return [
+        LeafDiagnosis(
+            leaf=leaf,
+            rows=int(table.leaf_count[leaf]),
+            labelled=int(by_leaf[leaf]),
+            prior=tuple(table.leaf_prior[leaf].tolist()),
+            observed=tuple((mass[leaf] / total[leaf]).tolist()) if total[leaf] else None,
+            posterior=None if model is None else tuple(model[leaf].tolist()),
+        )
+        for leaf in range(table.leaves)
+    ]
+
+
+def divergence(
+    measure: Measure, table: CellTable, truth: IntArray, history: History, proposal: Proposal
+) -> float:
+    """Return KL(q* || q) of a proposal from the optimal one of a deterministic oracle, in nats.
+
+    q*(x) is in proportion to p(x) ||Dg(R) l(x, y_x)|| with the true labels and risk ([MR] eq. 5).
+
+    Args:
+        measure: sampled for.
+        table: the cells.
+        truth: shape (cells, classes): true labels in each cell.
+        history: the labelled rows, which are atoms of the proposal or belong to their cells.
+        proposal: to judge.
+
+    Returns:
+        At least 0; infinite if the proposal never draws a row that adds to the measure.
+    """
+    risk = model_risk(measure, table, truth.astype(np.float64)) / table.rows
+    norms = cell_norms(measure, table, risk, np.finfo(np.float64).tiny)
+    total = float(np.sum(truth * norms))
+    atom = proposal.atom
+    free = truth.astype(np.float64)
+    np.subtract.at(free, (history.cell[atom], history.label[atom]), 1)
+    of_atoms = loss_norms(
+        measure, history.outputs.take(atom), history.label[atom], risk, np.finfo(np.float64).tiny
+    )
+    return _divergence(
+        np.concatenate([norms.ravel(), of_atoms]) / total,
+        np.concatenate([free.ravel(), np.ones(len(atom))]),
+        np.concatenate(
+            [np.repeat(proposal.cell_probability, table.classes), proposal.atom_probability]
+        ),
+    )
+
+
+def _divergence(best: FloatArray, rows: FloatArray, chance: FloatArray) -> float:
+    """Return the sum of rows x best log(best / chance), 0 log 0 being 0."""
+    counted = (rows > 0) & (best > 1e-300)
+    if np.any(chance[counted] == 0):
+        return float(np.inf)
+    ratio = np.log(best[counted] / chance[counted])
+    return float(max(np.sum(rows[counted] * best[counted] * ratio), 0.0))

@@ -1,0 +1,70 @@
+"""Sampling from a proposal of the user's own."""
+
+import dataclasses
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from evalsampling.errors import InputError
+from evalsampling.measures.base import FloatArray, Measure
+from evalsampling.samplers.base import ReplacementSampler, no_atoms
+from evalsampling.samplers.variance import cells_adding_to
+from evalsampling.stats.cells import CellTable
+from evalsampling.stats.draws import Proposal
+from evalsampling.stats.history import History
+
+Weights = Callable[[CellTable, History], FloatArray]
+
+
+@dataclasses.dataclass(frozen=True)
+class Given(ReplacementSampler):
+    """Draws with replacement, a row's chance being in proportion to a weight of its cell.
+
+    Attributes:
+        weights: called with the cell table and the history; returns the weight of *one row* of
+            each cell, shape (cells,), at least 0 and not all 0. Any weights are unbiased where
+            they are positive.
+    """
+
+    weights: Weights | None = None
+    name = "given"
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        super().__post_init__()
+        if not callable(self.weights):
+            raise ValueError(f"weights must be a function of the cell table, got {self.weights!r}")
+
+    def variance_minimising(self, table: CellTable, history: History) -> Proposal:
+        """Return the user's proposal.
+
+        Raises:
+            InputError: if the weights are no weights.
+        """
+        weight = self._checked(table, history)
+        return Proposal(weight / np.sum(table.count * weight), no_atoms(), np.zeros(0))
+
+    def _checked(self, table: CellTable, history: History) -> FloatArray:
+        assert self.weights is not None
+        weight = np.asarray(self.weights(table, history), dtype=np.float64)
+        if weight.shape != (len(table),):
+            raise InputError(
+                f"sampler given: weights must have shape ({len(table)},), got {weight.shape}"
+            )
+        if not np.all(np.isfinite(weight)) or np.any(weight < 0) or not np.any(weight > 0):
+            raise InputError(
+                "sampler given: weights must be finite, at least 0, and one of them above 0"
+            )
+        return weight
+
+    def reach(self, table: CellTable) -> npt.NDArray[np.bool_]:
+        """Return which cells have a positive weight before any label, shape (cells,)."""
+        if self.delta:
+            return np.ones(len(table), dtype=bool)
+        start = History.start(table.outputs.prediction.shape[1], table.classes)
+        return self._checked(table, start) > 0
+
+    def supports(self, table: CellTable, measure: Measure) -> bool:
+        """Whether cells that can add to the measure have a positive weight."""
+        return bool(np.all(self.reach(table) | ~cells_adding_to(measure, table)))

@@ -1,0 +1,113 @@
+"""OASIS: adaptive importance sampling of strata for F-measures.
+
+References:
+    [OASIS] Marchant and Rubinstein, *In Search of an Entity Resolution OASIS: Optimal Asymptotic
+    Sequential Importance Sampling*, VLDB 2017, algorithm 3.
+"""
+
+import dataclasses
+
+import numpy as np
+import numpy.typing as npt
+
+from evalsampling.measures.base import Measure
+from evalsampling.measures.binary import FBeta, Precision, Recall
+from evalsampling.samplers.base import ReplacementSampler, no_atoms
+from evalsampling.stats.cells import CellTable
+from evalsampling.stats.draws import Proposal
+from evalsampling.stats.history import History
+from evalsampling.stats.oasis import instrumental, plug_in_f
+from evalsampling.stats.oracle import beta_by_stratum
+
+
+@dataclasses.dataclass(frozen=True)
+class Oasis(ReplacementSampler):
+    """Strata with a chance that would be optimal for the rates of positives estimated so far.
+
+    The rates are means of independent Beta posteriors, the F-measure is the running estimate.
+    Rows of a leaf have equal chances, whatever is predicted or known of them.
+
+    Attributes:
+        epsilon: share of the pool's own distribution in the proposal, in (0, 1].
+        strength: pseudo-counts of the prior of each leaf, above 0; divided, as in the authors'
+            package, by the number of draws from the leaf.
+    """
+
+    epsilon: float = 1e-3
+    strength: float = 2.0
+    name = "oasis"
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        super().__post_init__()
+        if not isinstance(self.measure, FBeta | Precision | Recall):
+            raise ValueError(
+                f"it is made for F-measures, precision and recall, not for {self.measure.name}"
+            )
+        for key, most in (("epsilon", 1.0), ("strength", np.inf)):
+            value = getattr(self, key)
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                raise ValueError(f"{key} must be a number, got {value!r}")
+            if not 0 < value <= most:
+                raise ValueError(f"{key} must be above 0 and at most {most:g}, got {value}")
+
+    @property
+    def _weight_of_precision(self) -> float:
+        """Return a in F_a = TP / (a (TP + FP) + (1 - a) (TP + FN))."""
+        if isinstance(self.measure, FBeta):
+            return 1 / (1 + self.measure.beta**2)
+        return float(isinstance(self.measure, Precision))
+
+    def variance_minimising(self, table: CellTable, history: History) -> Proposal:
+        """Return the instrumental distribution of [OASIS] section 4."""
+        measure = self.measure
+        assert isinstance(measure, FBeta | Precision | Recall)
+        hit = table.outputs.prediction[:, measure.system] == measure.positive
+        mass = table.count * table.mean_by_cell(hit.astype(np.float64))
+        predicted = table.sum_by_leaf(mass[:, None])[:, 0] / np.maximum(table.leaf_count, 1)
+        draws = history.question
+        draws = draws[history.label[draws] >= 0]
+        leaf = table.leaf[history.cell[draws]]
+        positive = history.label[draws] == measure.positive
+        positives, negatives = (
+            np.bincount(leaf, y, table.leaves).astype(np.float64) for y in (positive, ~positive)
+        )
+        rate = beta_by_stratum(
+            table.leaf_prior[:, measure.positive],
+            self.strength / np.maximum(positives + negatives, 1),
+            positives,
+            negatives,
+        )
+        a = self._weight_of_precision
+        weight = table.leaf_count / table.rows
+        q = instrumental(
+            weight, rate, predicted, self._running(table, history, weight, rate, predicted), a,
+            self.epsilon,
+        )  # fmt: skip
+        by_row = q / np.maximum(table.leaf_count, 1)
+        return Proposal(by_row[table.leaf], no_atoms(), np.zeros(0))
+
+    def _running(
+        self,
+        table: CellTable,
+        history: History,
+        weight: npt.NDArray[np.float64],
+        rate: npt.NDArray[np.float64],
+        predicted: npt.NDArray[np.float64],
+    ) -> float:
+        """Return the estimate so far, or what the rates imply while it is undefined."""
+        sample = self.weigh(table, history)
+        outputs = history.outputs.take(sample.question)
+        label = history.label[sample.question]
+        value = float(self.measure.value(self.measure.mean_loss(outputs, label, sample.weight))[0])
+        if np.isfinite(value):
+            return value
+        return plug_in_f(weight, rate, predicted, self._weight_of_precision)
+
+    def reach(self, table: CellTable) -> npt.NDArray[np.bool_]:
+        """Return all cells."""
+        return np.ones(len(table), dtype=bool)
+
+    def supports(self, table: CellTable, measure: Measure) -> bool:
+        """OASIS draws support every measure: epsilon is above 0."""
+        return True

@@ -1,0 +1,254 @@
+"""What a spec says of the pool and of labels."""
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from evalsampling.errors import InputError
+from evalsampling.spec.sections import Section, absolute, number
+
+Probability = str | Mapping[str, str] | None
+"""A column of the positive class, a column for each class, or neither."""
+
+
+@dataclasses.dataclass(frozen=True)
+class SystemSpec:
+    """A system under evaluation and the columns of what it says.
+
+    Attributes:
+        name: None for a single system that needs none.
+        score: numeric column, finite, or None.
+        prediction: column of predicted classes, or None to compare the score with `threshold`.
+        threshold: scores at or above it predict the positive class.
+        probability: column of the probability of the positive class, a column for each class (by
+            the class's text), or None to take it from the score.
+    """
+
+    name: str | None
+    score: str | None
+    prediction: str | None
+    threshold: float | None
+    probability: Probability
+
+
+@dataclasses.dataclass(frozen=True)
+class PoolSpec:
+    """Where the pool is and what its columns mean.
+
+    Attributes:
+        path: absolute path or glob pattern of its Parquet files.
+        id: column that names each row: integers or strings, no two alike.
+        score: numeric column that drives the strata, finite; None if features do.
+        probability: where the prior is, as `SystemSpec.probability`.
+        systems: at least one.
+        slices: columns whose values are reported apart.
+        features: numeric columns, for strata without a score.
+        payload: columns shown to annotators.
+        scorer: ``module:function`` that adds columns to Arrow record batches, if any.
+        directory: looked in first for modules the spec names: the spec's own.
+    """
+
+    path: str
+    id: str
+    score: str | None
+    probability: Probability
+    systems: tuple[SystemSpec, ...]
+    slices: tuple[str, ...]
+    features: tuple[str, ...]
+    payload: tuple[str, ...]
+    scorer: str | None
+    directory: str
+
+
+@dataclasses.dataclass(frozen=True)
+class LabelsSpec:
+    """What a label may be.
+
+    Attributes:
+        classes: integers or strings, at least two; their places here are their codes.
+        positive: code of the positive class.
+        oracle: ``deterministic`` or ``stochastic``.
+    """
+
+    classes: tuple[int | str, ...]
+    positive: int
+    oracle: str
+
+    @property
+    def codes(self) -> dict[str, int]:
+        """Code of each class by its text, the form in which labels are compared."""
+        return {str(c): code for code, c in enumerate(self.classes)}
+
+
+def read_labels(section: Section) -> LabelsSpec:
+    """Check the section ``labels``.
+
+    Raises:
+        InputError: naming the key that is wrong.
+    """
+    section.check_keys("classes", "positive", "oracle")
+    classes = section.get("classes", [0, 1])
+    if not isinstance(classes, list) or len(classes) < 2:
+        raise InputError(f"labels.classes: must list at least two classes, got {classes!r}")
+    for value in classes:
+        if isinstance(value, bool) or not isinstance(value, int | str):
+            raise InputError(
+                f"labels.classes: must be whole numbers or text, got {value!r}"
+                + (" (put yes, no, true and false in quotes)" if isinstance(value, bool) else "")
+            )
+    texts = [str(value) for value in classes]
+    if len(set(texts)) < len(texts):
+        raise InputError(f"labels.classes: two classes are spelt alike in {classes!r}")
+    positive = section.get("positive", classes[-1])
+    if positive not in classes or isinstance(positive, bool):
+        raise InputError(f"labels.positive: {positive!r} is not one of the classes {classes!r}")
+    oracle = section.get("oracle", "deterministic")
+    if oracle not in ("deterministic", "stochastic"):
+        raise InputError(f"labels.oracle: must be deterministic or stochastic, got {oracle!r}")
+    return LabelsSpec(tuple(classes), classes.index(positive), oracle)
+
+
+def read_pool(section: Section, labels: LabelsSpec, directory: Path, by_features: bool) -> PoolSpec:
+    """Check the section ``pool``.
+
+    Args:
+        section: of the file.
+        labels: the classes.
+        directory: relative paths resolve against it.
+        by_features: whether the strata are cut from features, so that no score is needed.
+
+    Raises:
+        InputError: naming the key that is wrong.
+    """
+    section.check_keys(
+        "path", "id", "score", "prediction", "probability", "payload", "scorer", "systems",
+        "slices", "features",
+    )  # fmt: skip
+    path = absolute("pool.path", section.text("path", required=True), directory)
+    scorer = section.text("scorer")
+    if scorer is not None and len([p for p in scorer.split(":") if p]) != 2:
+        raise InputError(f"pool.scorer: must be module:function, got {scorer!r}")
+    payload = section.columns("payload")
+    for column in payload:
+        if column in ("task", "label"):
+            raise InputError(f"pool.payload: {column} is a column of every batch, rename it")
+    score, probability = section.text("score"), _probability(section, labels)
+    if section.get("systems") is not None:
+        if section.get("prediction") is not None:
+            raise InputError("pool.prediction: with systems, each has a prediction of its own")
+        systems = _systems(section.section("systems"), labels)
+        score = score or systems[0].score
+        probability = probability or systems[0].probability
+        if score is None and not by_features:
+            raise InputError("pool.score: missing, and the first system has no score either")
+    else:
+        score = score if by_features else score or "score"
+        systems = (_system(section, None, labels, score, "prediction"),)
+    features = section.columns("features")
+    if by_features and not features:
+        raise InputError("pool.features: missing, strata.method kd is cut from features")
+    if len(labels.classes) > 2 and probability is None and not by_features:
+        raise InputError(
+            f"pool.probability: with {len(labels.classes)} classes, name a column for each "
+            "(probability: {class: column, ...})"
+        )
+    return PoolSpec(
+        path=str(path),
+        id=section.text("id") or "id",
+        score=score,
+        probability=probability,
+        systems=systems,
+        slices=section.columns("slices"),
+        features=features,
+        payload=payload,
+        scorer=scorer,
+        directory=str(directory),
+    )
+
+
+def _systems(section: Section, labels: LabelsSpec) -> tuple[SystemSpec, ...]:
+    if not section.content:
+        raise InputError("pool.systems: must name at least one system")
+    systems = []
+    for key in section.content:
+        name = str(key)
+        own = section.section(key)
+        own.check_keys("score", "prediction", "probability")
+        systems.append(_system(own, name, labels, own.text("score"), None))
+    return tuple(systems)
+
+
+def _system(
+    section: Section, name: str | None, labels: LabelsSpec, score: str | None, default: str | None
+) -> SystemSpec:
+    """Check what is said of one system."""
+    where = f"{section.name}.prediction"
+    prediction, threshold = section.get("prediction", default), None
+    if isinstance(prediction, Mapping):
+        rule = Section(where, prediction)
+        rule.check_keys("threshold")
+        threshold, prediction = number(f"{where}.threshold", rule.get("threshold")), None
+        if len(labels.classes) != 2:
+            raise InputError(f"{where}: a threshold decides between two classes only")
+        if score is None:
+            raise InputError(f"{where}: a threshold needs a score")
+    elif not isinstance(prediction, str):
+        raise InputError(f"{where}: must be a column or a threshold, got {prediction!r}")
+    return SystemSpec(name, score, prediction, threshold, _probability(section, labels))
+
+
+def pool_mapping(pool: PoolSpec, labels: LabelsSpec) -> dict[str, Any]:
+    """Return the section ``pool`` with every default filled in."""
+    told: dict[str, Any] = {"path": pool.path, "id": pool.id}
+    if pool.score is not None:
+        told["score"] = pool.score
+    first = pool.systems[0]
+    if first.name is None:
+        told["prediction"] = first.prediction or {"threshold": first.threshold}
+    else:
+        told["systems"] = {system.name: _system_mapping(system, labels) for system in pool.systems}
+    if pool.probability is not None:
+        told["probability"] = _probability_mapping(pool.probability, labels)
+    for key, columns in (("slices", pool.slices), ("features", pool.features)):
+        if columns:
+            told[key] = list(columns)
+    told["payload"] = list(pool.payload)
+    return told | ({"scorer": pool.scorer} if pool.scorer else {})
+
+
+def _system_mapping(system: SystemSpec, labels: LabelsSpec) -> dict[str, Any]:
+    told: dict[str, Any] = {"prediction": system.prediction or {"threshold": system.threshold}}
+    if system.score is not None:
+        told["score"] = system.score
+    if system.probability is not None:
+        told["probability"] = _probability_mapping(system.probability, labels)
+    return told
+
+
+def _probability_mapping(probability: str | Mapping[str, str], labels: LabelsSpec) -> Any:
+    if isinstance(probability, str):
+        return probability
+    return dict(zip(labels.classes, probability.values(), strict=True))
+
+
+def _probability(section: Section, labels: LabelsSpec) -> Probability:
+    value = section.get("probability")
+    if isinstance(value, Mapping):
+        columns = {str(key): column for key, column in value.items()}
+        if set(columns) != set(labels.codes) or not all(
+            isinstance(column, str) for column in columns.values()
+        ):
+            raise InputError(
+                f"{section.name}.probability: must name a column for each of {list(labels.codes)}, "
+                f"got {value!r}"
+            )
+        return {text: columns[text] for text in labels.codes}
+    if value is not None and not isinstance(value, str):
+        raise InputError(f"{section.name}.probability: must be a column, got {value!r}")
+    if value is not None and len(labels.classes) > 2:
+        raise InputError(
+            f"{section.name}.probability: with {len(labels.classes)} classes, name a column for "
+            "each (probability: {class: column, ...})"
+        )
+    return value

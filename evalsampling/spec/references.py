@@ -1,0 +1,29 @@
+"""Objects of the user's own that a spec names as ``module:object``."""
+
+import importlib
+import sys
+from typing import Any
+
+from evalsampling.errors import InputError
+
+
+def load(key: str, reference: str, directory: str | None) -> Any:
+    """Import the object.
+
+    Args:
+        key: of the spec, for messages.
+        reference: ``module:object``.
+        directory: looked in first for the module, so that it may stand beside the spec.
+
+    Raises:
+        InputError: if there is no such module or object.
+    """
+    module, _, name = reference.partition(":")
+    if not module or not name or ":" in name:
+        raise InputError(f"{key}: must be module:object, got {reference!r}")
+    if directory and directory not in sys.path:
+        sys.path.insert(0, directory)
+    try:
+        return getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise InputError(f"{key}: {reference}: {error}") from error

@@ -1,0 +1,138 @@
+"""Sections of a spec file: mappings with typed and checked access to their keys."""
+
+import dataclasses
+import difflib
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from evalsampling.errors import InputError
+
+
+class Section:
+    """A mapping of the file, with typed and checked access to its keys."""
+
+    def __init__(self, name: str, content: Any) -> None:
+        if not isinstance(content, Mapping):
+            raise InputError(f"{name or 'the spec'}: must be a mapping, got {content!r}")
+        self.name = name
+        self.content = content
+
+    def _path(self, key: str) -> str:
+        return f"{self.name}.{key}" if self.name else key
+
+    def check_keys(self, *known: str) -> None:
+        """Raise an `InputError` for a key that is not known, naming the nearest one."""
+        for key in self.content:
+            if key not in known:
+                paths = [self._path(name) for name in known]
+                path = self._path(str(key))
+                raise InputError(f"unknown key {path}{nearest(path, paths)}")
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """Return a value, the default if it is missing or null."""
+        value = self.content.get(key)
+        return default if value is None else value
+
+    def section(self, key: str, required: bool = False) -> "Section":
+        """Return a mapping within this one, empty if it is missing and not required."""
+        if required and self.get(key) is None:
+            raise InputError(f"{self._path(key)}: missing")
+        return Section(self._path(key), self.get(key, {}))
+
+    def text(self, key: str, required: bool = False) -> str | None:
+        """Return a text that is not empty, None if it is missing and not required."""
+        value = self.get(key)
+        if value is None and required:
+            raise InputError(f"{self._path(key)}: missing")
+        if value is not None and (not isinstance(value, str) or not value):
+            raise InputError(f"{self._path(key)}: must be text, got {value!r}")
+        return value
+
+    def integer(self, key: str, default: int, least: int) -> int:
+        """Return a whole number of at least ``least``."""
+        value = self.get(key, default)
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise InputError(
+                f"{self._path(key)}: must be a whole number of at least {least}, got {value!r}"
+            )
+        return value
+
+    def number(self, key: str, default: float) -> float:
+        """Return a finite number."""
+        return number(self._path(key), self.get(key, default))
+
+    def columns(self, key: str) -> tuple[str, ...]:
+        """Return a list of columns, each named once."""
+        listed = self.get(key, [])
+        if not isinstance(listed, list) or not all(isinstance(c, str) for c in listed):
+            raise InputError(f"{self._path(key)}: must be a list of columns, got {listed!r}")
+        for column in listed:
+            if listed.count(column) > 1:
+                raise InputError(f"{self._path(key)}: {column} is listed twice")
+        return tuple(listed)
+
+
+def number(path: str, value: Any) -> float:
+    """Check that a value, named by its path, is a finite number."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise InputError(f"{path}: must be a number, got {value!r}")
+    return float(value)
+
+
+def nearest(key: str, known: Sequence[str]) -> str:
+    """Return the end of a message that names the known key most like another."""
+    near = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
+    return f"; did you mean {near[0]}?" if near else f"; valid keys: {', '.join(known)}"
+
+
+def absolute(key: str, path: str | None, directory: Path) -> str | None:
+    """Return a path, resolved against a directory; one of another machine is refused."""
+    if path is None:
+        return None
+    if "://" in path:
+        raise InputError(f"{key}: must be a path of this machine, got {path!r}")
+    return str((directory / path).resolve())
+
+
+def named(kind: str, item: Any, known: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return the name and the parameters of a measure or sampler: text, or a mapping.
+
+    Raises:
+        InputError: if there is none of that name.
+    """
+    content = item if isinstance(item, Mapping) else {"name": item}
+    name = content.get("name")
+    if not isinstance(name, str) or name not in known:
+        hint = nearest(str(name), list(known)).replace("valid keys", "known")
+        raise InputError(f"{kind}: unknown {kind} {name!r}{hint}")
+    return name, {str(k): v for k, v in content.items() if k != "name"}
+
+
+def build(
+    kind: str, maker: Any, name: str, parameters: Mapping[str, Any], given: Mapping[str, Any]
+) -> Any:
+    """Build a measure or sampler, a frozen dataclass.
+
+    Args:
+        kind: "measure" or "sampler", for messages.
+        maker: the class.
+        name: in the spec.
+        parameters: given there.
+        given: values of the fields that a spec does not give; of these, what the class has.
+
+    Raises:
+        InputError: naming a parameter that is unknown or wrong.
+    """
+    fields = {field.name for field in dataclasses.fields(maker)}
+    free = sorted(fields - set(given))
+    for key in parameters:
+        if key not in free:
+            hint = nearest(key, free) if free else "; it has no parameters"
+            raise InputError(f"unknown key {kind}.{key} of {name}{hint}")
+    fixed = {key: value for key, value in given.items() if key in fields}
+    try:
+        return maker(**parameters, **fixed)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{kind}: {name}: {error}") from error

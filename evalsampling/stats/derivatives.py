@@ -1,0 +1,103 @@
+"""Derivatives of functions that were not given any."""
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+Function = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
+
+_COMPLEX_STEP = 1e-30
+_REAL_STEPS = 10.0 ** np.arange(-16, 0)
+"""Steps tried for central differences: a risk may be one row in a billion, or exactly 0."""
+_ROUNDING = 4 * np.finfo(np.float64).eps
+"""Of a value, and at least of the numbers of order 1 it is made from."""
+_AGREEMENT = 1e-4
+"""By how much the two derivatives may differ, relatively."""
+
+
+def jacobian(function: Function, at: FloatArray) -> FloatArray:
+    """Return the Jacobian of a function R^d -> R^m, shape (m, d).
+
+    By complex steps, exact to rounding, if the function turns complex input into complex
+    output; by central differences, exact to about 1e-8, if it does not (it has an absolute
+    value, or insists on floats). An absolute value within a larger expression leaves the output
+    complex and the derivative wrong; so a complex step counts only where the central difference
+    confirms it. Takes up to 33 d + 1 calls.
+
+    Args:
+        function: takes shape (d,), returns shape (m,).
+        at: shape (d,).
+
+    Returns:
+        Rows are NaN where the function is.
+
+    Raises:
+        ValueError: the function returns anything but one dimension.
+
+    References:
+        W. Squire and G. Trapp, *Using complex variables to estimate derivatives of real
+        functions*, SIAM Review 40, 1998.
+    """
+    at = np.asarray(at, dtype=np.float64)
+    with np.errstate(all="ignore"):
+        value = np.asarray(function(at))
+        if value.ndim != 1:
+            raise ValueError(f"a function must return shape (m,), got shape {value.shape}")
+        result = np.empty((len(value), len(at)))
+        for place in range(len(at)):
+            slope, error = _central(function, at, place, len(value))
+            exact = _complex(function, at, place)
+            if exact is not None:
+                apart = np.abs(exact - slope) > _AGREEMENT * np.abs(slope) + 10 * error
+                slope = np.where(apart, slope, exact)
+            result[:, place] = slope
+    result[np.isnan(value)] = np.nan
+    return result
+
+
+def _complex(function: Function, at: FloatArray, place: int) -> FloatArray | None:
+    """Return the derivatives by one component, shape (m,), if the function takes complex input."""
+    stepped = at.astype(np.complex128)
+    stepped[place] += 1j * _COMPLEX_STEP
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", np.exceptions.ComplexWarning)
+        try:
+            value = np.asarray(function(stepped))
+        except (TypeError, np.exceptions.ComplexWarning):
+            return None
+    return value.imag / _COMPLEX_STEP if np.iscomplexobj(value) else None
+
+
+def _central(
+    function: Function, at: FloatArray, place: int, size: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return the derivatives by one component and bounds on their rounding, of shape (m,).
+
+    The slope of the smallest step is right but for its rounding, of which a bound is known. Each
+    larger step is better, as long as it agrees with all smaller ones up to their bounds; the
+    first that does not has left the neighbourhood in which the function is straight.
+    """
+    slope, error = np.full(size, np.nan), np.full(size, np.inf)
+    low, high = np.full(size, -np.inf), np.full(size, np.inf)
+    agrees = np.ones(size, dtype=bool)
+    for step in _REAL_STEPS:
+        above, below = at.copy(), at.copy()
+        above[place] += step
+        below[place] -= step
+        width = above[place] - below[place]
+        if width == 0:
+            continue
+        upper, lower = np.asarray(function(above)), np.asarray(function(below))
+        found = (upper - lower) / width
+        bound = _ROUNDING * np.maximum(1, np.maximum(np.abs(upper), np.abs(lower))) / width
+        agrees &= (found - bound <= high) & (found + bound >= low)
+        if not agrees.any():
+            break
+        slope, error = np.where(agrees, found, slope), np.where(agrees, bound, error)
+        low = np.where(agrees, np.maximum(low, found - bound), low)
+        high = np.where(agrees, np.minimum(high, found + bound), high)
+    return slope, error

@@ -1,0 +1,281 @@
+"""Strata of numeric features, for a pool without scores: a k-d tree fitted to a sample.
+
+The sample and the tree depend on the rows of the pool alone, not on how it was cut. Like edges,
+the tree is fitted once, saved, and never fitted again.
+"""
+
+import dataclasses
+import functools
+import heapq
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+UInt64Array = npt.NDArray[np.uint64]
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+_LEAF = -1
+"""Stands for the feature of a node that is not split."""
+
+_ROWS_AT_A_TIME = 1 << 14
+"""Rows that descend the tree at a time: the intermediate arrays stay in the cache."""
+
+
+@dataclasses.dataclass(frozen=True)
+class FeatureSample:
+    """The rows of least hash with their features: a simple random sample of a pool, mergeable.
+
+    Rows of equal hash are taken in the order of their features, so that any sharding of a pool
+    gives the same sample.
+
+    Attributes:
+        capacity: most rows kept, at least 1.
+        hashes: shape (rows,), uint64, ascending.
+        features: shape (rows, features), float64, finite; zeros have no sign.
+    """
+
+    capacity: int
+    hashes: UInt64Array
+    features: FloatArray
+
+    def __post_init__(self) -> None:
+        """Check the capacity."""
+        if self.capacity < 1:
+            raise ValueError(f"FeatureSample.capacity must be at least 1, got {self.capacity}")
+
+    @classmethod
+    def zero(cls, capacity: int, features: int) -> "FeatureSample":
+        """Return the sample of no rows of that many features."""
+        return cls(capacity, np.zeros(0, dtype=np.uint64), np.zeros((0, features)))
+
+    @classmethod
+    def from_rows(
+        cls, hashes: UInt64Array, features: npt.NDArray[np.floating], capacity: int
+    ) -> "FeatureSample":
+        """Sample rows.
+
+        Args:
+            hashes: shape (n,), hashes of the rows' ids (`stats.hashing`).
+            features: shape (n, features), finite; float32 values are kept as float64.
+            capacity: most rows kept, at least 1.
+
+        Raises:
+            ValueError: if the capacity is less than 1.
+        """
+        if len(hashes) > capacity >= 1:
+            kept = np.flatnonzero(hashes <= np.partition(hashes, capacity - 1)[capacity - 1])
+            hashes, features = hashes[kept], features[kept]
+        unsigned = features.astype(np.float64) + 0.0
+        order = np.lexsort([*unsigned.T[::-1], hashes])[:capacity]
+        return cls(capacity, hashes[order], unsigned[order])
+
+    def __add__(self, other: "FeatureSample") -> "FeatureSample":
+        """Return the sample of both pools together."""
+        if (self.capacity, self._width) != (other.capacity, other._width):
+            raise ValueError(
+                f"samples of {self.capacity} x {self._width} and of {other.capacity} x "
+                f"{other._width} values do not add up"
+            )
+        hashes = np.concatenate([self.hashes, other.hashes])
+        features = np.concatenate([self.features, other.features])
+        return FeatureSample.from_rows(hashes, features, self.capacity)
+
+    @property
+    def _width(self) -> int:
+        return self.features.shape[1]
+
+    def to_bytes(self) -> bytes:
+        """Serialise without loss."""
+        head = np.array([self.capacity, *self.features.shape], dtype="<i8")
+        parts = (head, self.hashes.astype("<u8"), self.features.astype("<f8"))
+        return b"".join(part.tobytes() for part in parts)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> "FeatureSample":
+        """Restore what `to_bytes` wrote."""
+        capacity, rows, width = np.frombuffer(data, "<i8", 3).tolist()
+        hashes = np.frombuffer(data, "<u8", rows, offset=24).astype(np.uint64)
+        features = np.frombuffer(data, "<f8", offset=24 + 8 * rows).astype(np.float64)
+        return cls(capacity, hashes, features.reshape(rows, width))
+
+
+@dataclasses.dataclass(frozen=True)
+class KdTree:
+    """A binary tree of splits by one feature each, whose leaves are the strata.
+
+    Nodes are listed level by level, so that the children of the split nodes are, in pairs, the
+    nodes 1, 2, 3, ... Leaves are numbered from left to right.
+
+    Attributes:
+        feature: shape (nodes,), int64: the feature that splits each node, -1 for a leaf.
+        threshold: shape (nodes,), float64: rows below it go left, all others right; 0 in leaves.
+    """
+
+    feature: IntArray
+    threshold: FloatArray
+
+    def __post_init__(self) -> None:
+        """Check that the arrays are a tree."""
+        splits = np.flatnonzero(self.feature != _LEAF)
+        if not (
+            self.feature.shape == self.threshold.shape == (2 * len(splits) + 1,)
+            and np.all(splits <= 2 * np.arange(len(splits)))
+            and np.all(self.feature >= _LEAF)
+        ):
+            raise ValueError("feature and threshold do not list the nodes of a tree by level")
+
+    @classmethod
+    def fit(cls, features: npt.NDArray[np.floating], leaves: int) -> "KdTree":
+        """Fit a tree to a sample.
+
+        The node with most rows (the oldest of equals) is split until there are leaves enough or
+        every one is a single point. The feature is the one whose values are most spread out
+        among those of the whole sample: values are replaced by their mid-ranks, and the greatest
+        standard deviation wins (the first of equals). Ranks have no unit and know no outliers,
+        so the strata are the same for any increasing transformation of a feature; ties shrink
+        them, so a feature that hardly varies is not split for its own sake. The threshold lies
+        between the two distinct values nearest to the median (the lower of two as near).
+
+        Args:
+            features: shape (n, features), finite, at least one feature, in any order of rows;
+                below 10^6 rows ranks are compared exactly.
+            leaves: most leaves wanted, at least 1.
+
+        References:
+            J. L. Bentley, *Multidimensional binary search trees used for associative searching*,
+            CACM 18, 1975.
+        """
+        values = features.astype(np.float64)
+        ranks = np.stack([_doubled_midranks(column) for column in values.T], axis=1)
+        feature, threshold, left = [_LEAF], [0.0], [0]
+        waiting = [(-len(values), 0, np.arange(len(values)))]
+        while waiting and len(feature) < 2 * leaves - 1:
+            _, node, rows = heapq.heappop(waiting)
+            by = _widest(ranks[rows])
+            if by is None:
+                continue
+            column = values[rows, by]
+            feature[node], threshold[node], left[node] = by, _middle(column), len(feature)
+            below = column < threshold[node]
+            for child in (rows[below], rows[~below]):
+                heapq.heappush(waiting, (-len(child), len(feature), child))
+                feature.append(_LEAF)
+                threshold.append(0.0)
+                left.append(0)
+        order = [0]  # level by level: children are put behind all nodes met so far
+        for node in order:
+            if feature[node] != _LEAF:
+                order += (left[node], left[node] + 1)
+        return cls(np.array(feature, dtype=np.int64)[order], np.array(threshold)[order])
+
+    @property
+    def leaves(self) -> int:
+        """Number of leaves."""
+        return len(self.feature) // 2 + 1
+
+    def find(self, features: npt.NDArray[np.floating]) -> IntArray:
+        """Return the leaf of each row, shape (n,), in [0, leaves).
+
+        Args:
+            features: shape (n, features), finite; float32 values are placed as float64.
+        """
+        leaf = np.empty(len(features), dtype=np.int64)
+        for begin in range(0, len(features), _ROWS_AT_A_TIME):
+            part = slice(begin, begin + _ROWS_AT_A_TIME)
+            leaf[part] = self._find(features[part].astype(np.float64))
+        return leaf
+
+    def _find(self, features: FloatArray) -> IntArray:
+        layout = self._layout
+        row = np.arange(len(features))
+        node = np.zeros(len(features), dtype=np.int64)
+        for _ in range(layout.depth):
+            right = features[row, layout.feature[node]] >= layout.threshold[node]
+            node = layout.left[node] + right
+        return layout.leaf[node]
+
+    @functools.cached_property
+    def _layout(self) -> "_Layout":
+        splits = np.flatnonzero(self.feature != _LEAF)
+        left = np.arange(len(self.feature))
+        left[splits] = 2 * np.arange(len(splits)) + 1
+        below = np.ones(len(left), dtype=np.int64)  # leaves below each node, or itself
+        for node in splits[::-1]:
+            below[node] = below[left[node]] + below[left[node] + 1]
+        leaf, depth = np.zeros_like(left), np.zeros_like(left)
+        for node in splits:
+            first, second = left[node], left[node] + 1
+            leaf[first], leaf[second] = leaf[node], leaf[node] + below[first]
+            depth[first] = depth[second] = depth[node] + 1
+        return _Layout(
+            feature=np.maximum(self.feature, 0),
+            threshold=np.where(self.feature == _LEAF, np.inf, self.threshold),
+            left=left,
+            leaf=leaf,
+            depth=int(depth.max()),
+        )
+
+    def to_mapping(self) -> dict[str, list[Any]]:
+        """Return the attributes as plain lists, for JSON."""
+        return {"feature": self.feature.tolist(), "threshold": self.threshold.tolist()}
+
+    @classmethod
+    def from_mapping(cls, mapping: Mapping[str, Sequence[Any]]) -> "KdTree":
+        """Restore what `to_mapping` returned.
+
+        Raises:
+            ValueError: if it does not describe a tree.
+        """
+        feature = np.array(mapping["feature"], dtype=np.int64)
+        return cls(feature, np.array(mapping["threshold"], dtype=np.float64))
+
+
+@dataclasses.dataclass(frozen=True)
+class _Layout:
+    """A tree in which rows that have arrived in a leaf stay there.
+
+    Attributes:
+        feature: shape (nodes,): the feature compared, any one in a leaf.
+        threshold: shape (nodes,): infinite in a leaf.
+        left: shape (nodes,): the left child, a leaf's own number.
+        leaf: shape (nodes,): number of the first leaf at or below each node.
+        depth: greatest number of splits above a leaf.
+    """
+
+    feature: IntArray
+    threshold: FloatArray
+    left: IntArray
+    leaf: IntArray
+    depth: int
+
+
+def _doubled_midranks(column: FloatArray) -> IntArray:
+    """Return twice the mean of the ranks 0 to n that each value's equals lie between."""
+    _, place, count = np.unique(column, return_inverse=True, return_counts=True)
+    ranks: IntArray = 2 * np.cumsum(count) - count
+    return ranks[place]
+
+
+def _widest(ranks: IntArray) -> int | None:
+    """Return the column of the greatest variance, None if all are constant.
+
+    Python integers make the variances, times n^2, exact: no rounding decides between equals.
+    """
+    sums, squares = ranks.sum(axis=0), (ranks * ranks).sum(axis=0)
+    pairs = zip(sums.tolist(), squares.tolist(), strict=True)
+    spreads = [len(ranks) * square - total * total for total, square in pairs]
+    widest = max(range(len(spreads)), key=spreads.__getitem__)
+    return widest if spreads[widest] > 0 else None
+
+
+def _middle(column: FloatArray) -> float:
+    """Return a threshold between the two distinct values nearest to the median."""
+    ordered = np.sort(column)
+    cuts = np.flatnonzero(ordered[1:] > ordered[:-1]) + 1
+    cut = cuts[np.argmin(np.abs(2 * cuts - len(ordered)))]
+    low, high = float(ordered[cut - 1]), float(ordered[cut])
+    middle = low / 2 + high / 2
+    return middle if low < middle < high else high

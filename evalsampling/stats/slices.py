@@ -1,0 +1,78 @@
+"""Slices: rows of each value of a column, counted by cell."""
+
+import dataclasses
+import json
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclasses.dataclass(frozen=True)
+class SliceCounts:
+    """Rows of each (value, cell), for each of some columns: a mergeable state.
+
+    Attributes:
+        cells: number of cells there could be.
+        columns: for each column, the rows of each value in every cell, shape (cells,).
+    """
+
+    cells: int
+    columns: tuple[Mapping[str, IntArray], ...]
+
+    @classmethod
+    def zero(cls, cells: int, columns: int) -> "SliceCounts":
+        """Return the counts of no rows."""
+        return cls(cells, tuple({} for _ in range(columns)))
+
+    @classmethod
+    def from_codes(
+        cls,
+        cells: int,
+        cell: IntArray,
+        columns: tuple[tuple[list[str], npt.NDArray[np.integer]], ...],
+    ) -> "SliceCounts":
+        """Count rows.
+
+        Args:
+            cells: number of cells there could be.
+            cell: shape (n,): cell code of each row.
+            columns: for each column its values, and the place in them of each row's, shape (n,).
+        """
+        counted = []
+        for values, code in columns:
+            flat = np.bincount(code.astype(np.int64) * cells + cell, minlength=len(values) * cells)
+            counted.append(dict(zip(values, flat.reshape(-1, cells), strict=True)))
+        return cls(cells, tuple(counted))
+
+    def __add__(self, other: "SliceCounts") -> "SliceCounts":
+        """Return the counts over both sets of rows."""
+        if (self.cells, len(self.columns)) != (other.cells, len(other.columns)):
+            raise ValueError("counts of other cells or columns do not add up")
+        nothing = np.zeros(self.cells, dtype=np.int64)
+        return SliceCounts(
+            self.cells,
+            tuple(
+                {v: a.get(v, nothing) + b.get(v, nothing) for v in sorted({*a, *b})}
+                for a, b in zip(self.columns, other.columns, strict=True)
+            ),
+        )
+
+    def to_bytes(self) -> bytes:
+        """Serialise without loss."""
+        columns = [{v: counts.tolist() for v, counts in column.items()} for column in self.columns]
+        return json.dumps([self.cells, columns]).encode()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> "SliceCounts":
+        """Restore what `to_bytes` wrote."""
+        cells, columns = json.loads(data)
+        return cls(
+            cells,
+            tuple(
+                {v: np.array(counts, dtype=np.int64) for v, counts in column.items()}
+                for column in columns
+            ),
+        )

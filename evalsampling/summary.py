@@ -1,0 +1,171 @@
+"""The first pass over a pool: what must be known before its rows can be put into cells."""
+
+import dataclasses
+import json
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from evalsampling.errors import InputError
+from evalsampling.pool import PoolBatch, hash_ids, read_features, read_outputs
+from evalsampling.spec import EvaluationSpec
+from evalsampling.stats.histogram import ScoreHistogram
+from evalsampling.stats.kdtree import FeatureSample
+from evalsampling.stats.signatures import SignatureCounts, signature_codes
+from evalsampling.stats.strata import histogram_bins
+
+FEATURE_SAMPLE = 1 << 16
+"""Rows that a k-d tree is fitted to."""
+
+
+@dataclasses.dataclass(frozen=True)
+class PoolSummary:
+    """What the first pass finds: a mergeable state.
+
+    Attributes:
+        rows: of the pool.
+        histogram: of the score that drives the strata, if there is one.
+        ranges: least and greatest score of each system, then of the score that drives the strata;
+            (inf, -inf) where there is none.
+        signatures: counted if there may be too many of them for the cells, else None.
+        features: of the rows of least hash, if the strata are cut from features, else None.
+    """
+
+    rows: int
+    histogram: ScoreHistogram | None
+    ranges: tuple[tuple[float, float], ...]
+    signatures: SignatureCounts | None
+    features: FeatureSample | None
+
+    def __add__(self, other: "PoolSummary") -> "PoolSummary":
+        """Return the summary of both parts of the pool together."""
+        return PoolSummary(
+            self.rows + other.rows,
+            _add(self.histogram, other.histogram),
+            tuple(
+                (min(a[0], b[0]), max(a[1], b[1]))
+                for a, b in zip(self.ranges, other.ranges, strict=True)
+            ),
+            _add(self.signatures, other.signatures),
+            _add(self.features, other.features),
+        )
+
+    def to_bytes(self) -> bytes:
+        """Serialise without loss."""
+        parts = [self.histogram, self.signatures, self.features]
+        blobs = [b"" if part is None else part.to_bytes() for part in parts]
+        head = {
+            "rows": self.rows,
+            "ranges": self.ranges,
+            "sizes": [
+                None if part is None else len(b) for part, b in zip(parts, blobs, strict=True)
+            ],
+        }
+        return json.dumps(head).encode() + b"\n" + b"".join(blobs)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> "PoolSummary":
+        """Restore what `to_bytes` wrote."""
+        end = data.index(b"\n")
+        head, rest = json.loads(data[:end]), data[end + 1 :]
+        found: list[Any] = []
+        kinds: tuple[Any, ...] = (ScoreHistogram, SignatureCounts, FeatureSample)
+        for kind, size in zip(kinds, head["sizes"], strict=True):
+            found.append(None if size is None else kind.from_bytes(rest[:size]))
+            rest = rest[size or 0 :]
+        ranges = tuple((low, high) for low, high in head["ranges"])
+        return cls(head["rows"], found[0], ranges, found[1], found[2])
+
+
+def _add(one: Any, other: Any) -> Any:
+    return None if one is None else one + other
+
+
+def summarize(batch: PoolBatch, spec: EvaluationSpec) -> PoolSummary:
+    """Return the summary of a batch.
+
+    Raises:
+        InputError: naming file, column and row of the first bad value.
+    """
+    wants = Wanted.of(spec)
+    histogram = signatures = features = None
+    if wants.histogram_bins:
+        assert spec.pool.score is not None
+        scores = batch.numbers(spec.pool.score)
+        histogram = ScoreHistogram.from_scores(scores, wants.histogram_bins)
+    if wants.signatures:
+        rules = ("none",) * len(spec.pool.systems)
+        prediction = read_outputs(batch, spec, rules).prediction
+        signatures = SignatureCounts.from_codes(signature_codes(spec.signature_shape, prediction))
+    if wants.features:
+        keys = hash_ids(batch.ids(spec.pool.id), spec.seed)
+        features = FeatureSample.from_rows(keys, read_features(batch, spec), FEATURE_SAMPLE)
+    scored = [system.score for system in spec.pool.systems] + [spec.pool.score]
+    ranges = [_range(batch, column if wants.ranges else None) for column in scored]
+    return PoolSummary(len(batch.rows), histogram, tuple(ranges), signatures, features)
+
+
+def _range(batch: PoolBatch, column: str | None) -> tuple[float, float]:
+    if column is None or not len(batch.rows):
+        return (math.inf, -math.inf)
+    scores: npt.NDArray[np.floating] = batch.numbers(column)
+    return float(scores.min()), float(scores.max())
+
+
+@dataclasses.dataclass(frozen=True)
+class Wanted:
+    """What a spec needs of the first pass.
+
+    Attributes:
+        histogram_bins: of the driving score, 0 for none.
+        ranges: whether scores' ranges are needed: for thresholds, or to tell what the scores are.
+        signatures: whether signatures must be counted.
+        features: whether features must be sampled.
+    """
+
+    histogram_bins: int
+    ranges: bool
+    signatures: bool
+    features: bool
+
+    @classmethod
+    def of(cls, spec: EvaluationSpec) -> "Wanted":
+        """Return what a spec needs."""
+        strata = spec.strata
+        by_score = strata.edges is None and strata.method != "kd"
+        return cls(
+            histogram_bins=histogram_bins(strata.method, strata.leaves) if by_score else 0,
+            ranges=spec.needs_ranges,
+            signatures=spec.needs_signature_counts,
+            features=strata.edges is None and strata.method == "kd",
+        )
+
+    @property
+    def anything(self) -> bool:
+        """Whether a first pass is needed at all."""
+        return bool(self.histogram_bins or self.ranges or self.signatures or self.features)
+
+
+def summary_columns(spec: EvaluationSpec) -> list[str]:
+    """Return the columns of the pool that the first pass reads, each once."""
+    wants, pool = Wanted.of(spec), spec.pool
+    named: list[str | None] = [pool.score] if wants.histogram_bins else []
+    if wants.ranges or wants.signatures:
+        named += [pool.score, *(system.score for system in pool.systems)]
+    if wants.signatures:
+        named += [system.prediction for system in pool.systems]
+    if wants.features:
+        named += [pool.id, *pool.features]
+    return list(dict.fromkeys(name for name in named if name is not None))
+
+
+def check_not_empty(rows: int) -> None:
+    """Check that there are rows.
+
+    Raises:
+        InputError: if there are none.
+    """
+    if not rows:
+        raise InputError("the pool is empty")

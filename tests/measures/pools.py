@@ -1,0 +1,64 @@
+"""Small pools, and one measure or more for every name a spec may use."""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+
+from evalsampling.measures import BY_NAME, Calibrated, Joint, Measure
+from evalsampling.stats.outputs import Outputs
+
+CLASSES = 3
+THRESHOLDS = (-0.7, 0.0, 0.4, 1.1)
+
+
+def build(name: str, **parameters: Any) -> Measure:
+    """Build a measure as a spec does: what the class has a field for is filled in."""
+    context = {"positive": 1, "classes": CLASSES, "system": 0, "thresholds": THRESHOLDS}
+    fields = {field.name for field in dataclasses.fields(BY_NAME[name])}
+    known = {key: value for key, value in context.items() if key in fields}
+    return BY_NAME[name](**{**known, **parameters})
+
+
+def make_pool(seed: int, rows: int = 60, skill: float = 0.6) -> tuple[Outputs, np.ndarray]:
+    """Two systems and three classes, all of them common; scores go up with the label 1."""
+    rng = np.random.default_rng(seed)
+    label = rng.permutation(np.arange(rows) % CLASSES)
+    guess = rng.integers(0, CLASSES, (rows, 2))
+    prediction = np.where(rng.random((rows, 2)) < skill, label[:, None], guess)
+    score = rng.normal((label == 1)[:, None], 1, (rows, 2))
+    probability = rng.dirichlet(np.ones(CLASSES), (rows, 2))
+    return Outputs(prediction, score, probability), label
+
+
+def risk_of(measure: Measure, outputs: Outputs, label: np.ndarray) -> np.ndarray:
+    return measure.mean_loss(outputs, label, np.full(len(label), 1 / len(label)))
+
+
+def value_of(measure: Measure, outputs: Outputs, label: np.ndarray) -> np.ndarray:
+    return measure.value(risk_of(measure, outputs, label))
+
+
+NAMED = {
+    **{name: build(name) for name in BY_NAME},
+    "f_beta, 2": build("f_beta", beta=2.0),
+    "f_beta, system 1": build("f_beta", beta=0.3, system=1, positive=2),
+    "macro_f1, two classes": build("macro_f1", over=(0, 2)),
+    "micro_f1, two classes": build("micro_f1", over=(0, 2)),
+    "f1_of_macro_averages, two classes": build("f1_of_macro_averages", over=(0, 2)),
+    "log_loss, clipped": build("log_loss", clip=0.1),
+    "roc_auc, system 1": build("roc_auc", system=1),
+    "pr_curve, one threshold": build("pr_curve", thresholds=(0.2,)),
+}
+STACKED = {
+    "joint": Joint((build("f1"), build("pr_curve", system=1), build("mcc", system=1))),
+    "calibrated": Calibrated(build("precision")),
+    "calibrated curve": Calibrated(build("roc_curve")),
+    "joint of joints": Joint((Joint((build("recall"),)), Calibrated(build("average_precision")))),
+}
+ALL = {**NAMED, **STACKED}
+SCALAR = {key: measure for key, measure in NAMED.items() if len(measure.components) == 1}
+
+every_measure = pytest.mark.parametrize("measure", ALL.values(), ids=ALL.keys())
+every_scalar = pytest.mark.parametrize("measure", SCALAR.values(), ids=SCALAR.keys())
