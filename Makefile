@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check format reference-points clean
+.PHONY: demo test check format reference-points study clean
 
 demo: $(VENV)/.examples ## score and evaluate 25 million record pairs
 	$(BIN)/python examples/febrl/demo.py
@@ -25,6 +25,10 @@ format: $(VENV)/.test ## format the code
 reference-points: $(VENV)/.test ## errors and coverage on the pools beside the project
 	$(BIN)/python benchmarks/reference_points.py
 
+study: $(VENV)/.studies ## compare the sampling methods on the pools beside the project
+	$(BIN)/python benchmarks/study.py
+	$(BIN)/python benchmarks/study.py report
+
 clean: ## remove what was built
 	rm -rf $(VENV) build dist *.egg-info
 
@@ -33,6 +37,10 @@ $(BIN)/python:
 
 $(VENV)/.examples: setup.py | $(BIN)/python
 	$(BIN)/pip install --quiet --editable ".[examples]"
+	touch $@
+
+$(VENV)/.studies: setup.py | $(BIN)/python
+	$(BIN)/pip install --quiet --editable ".[studies]"
 	touch $@
 
 $(VENV)/.test: setup.py | $(BIN)/python

@@ -29,6 +29,7 @@ setup(
     extras_require={
         "gcp": ["apache-beam[gcp]>=2.70,<3", "google-cloud-storage>=3"],
         "test": ["hypothesis", "mypy", "pytest", "pytest-xdist", "ruff", "types-PyYAML", "xxhash"],
+        "studies": ["matplotlib>=3.9"],
         "examples": ["rapidfuzz>=3", "recordlinkage>=0.16", "scikit-learn>=1.4"],
     },
     entry_points={"console_scripts": ["evalsampling=evalsampling.cli:main"]},

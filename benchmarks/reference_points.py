@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from evalsampling import EvaluationSpec
-from evalsampling.simulation import KnownPool, Plan, simulate
+from evalsampling.known import KnownPool, read_partition
+from evalsampling.simulation import Plan, simulate
 
 PROJECT = Path(__file__).resolve().parents[1]
 SAMPLERS = ("passive", "importance", "ais")
@@ -135,11 +136,12 @@ def _run(directory: Path, name: str, repeats: int) -> PoolRun:
         },
         directory.resolve(),
     )
-    known = KnownPool.read(spec, directory / f"{name}-truth.parquet")
+    partition = read_partition(spec)
+    known = KnownPool.read(spec, partition, directory / f"{name}-truth.parquet")
     plan = Plan(BUDGETS, spec.round_size, repeats, spec.seed, spec.confidence)
-    tried = [spec.build_sampler(sampler) for sampler in SAMPLERS]
+    tried = [spec.build_sampler(partition.ranges, sampler) for sampler in SAMPLERS]
     started = time.perf_counter()
-    simulated = simulate(known, tried, spec.build_measures(), plan)
+    simulated = simulate(known, tried, spec.build_measures(partition.ranges), plan)
     seconds = time.perf_counter() - started
     table = known.table
     return PoolRun(

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import math
 import os
 import sys
 import tempfile
@@ -18,7 +19,7 @@ from evalsampling.spec import EvaluationSpec
 from evalsampling.version import __version__
 from evalsampling.workspace import Workspace
 
-Printer = Callable[[dict[str, Any]], str]
+Printer = Callable[[Any], str]
 
 _MOST_POINTS = 8
 """Points of a curve that are printed; `--json` has them all."""
@@ -38,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
     try:
         result = arguments.run(arguments)
         if arguments.json:
-            print(json.dumps(result, ensure_ascii=False, allow_nan=False))
+            print(json.dumps(_finite(result), ensure_ascii=False, allow_nan=False))
         else:
             print(arguments.text(result))
         sys.stdout.flush()
@@ -53,6 +54,15 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
     sys.exit(0)
 
 
+def _finite(result: Any) -> Any:
+    """Return a result with null for every number that JSON does not have."""
+    if isinstance(result, dict):
+        return {key: _finite(value) for key, value in result.items()}
+    if isinstance(result, list | tuple):
+        return [_finite(value) for value in result]
+    return None if isinstance(result, float) and not math.isfinite(result) else result
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="evalsampling",
@@ -65,7 +75,7 @@ def _parser() -> argparse.ArgumentParser:
         name: str, help: str, run: Callable[[argparse.Namespace], Any], text: Printer
     ) -> argparse.ArgumentParser:
         added = commands.add_parser(name, help=help, description=help)
-        added.add_argument("--json", action="store_true", help="print one JSON object")
+        added.add_argument("--json", action="store_true", help="print JSON")
         added.set_defaults(run=run, text=text)
         return added
 
@@ -118,6 +128,25 @@ def _parser() -> argparse.ArgumentParser:
 
     status = command("status", "Tell where an evaluation stands.", _status, _status_text)
     status.add_argument("workspace")
+
+    diagnose = command(
+        "diagnose", "Compare scores, labels and model leaf by leaf.", _diagnose, _diagnose_text
+    )
+    diagnose.add_argument("workspace")
+
+    plan = command("plan", "Predict errors before any label.", _plan, _plan_text)
+    plan.add_argument("spec", help="path of evaluation.yaml")
+    plan.add_argument(
+        "--sampler", nargs="+", action="extend", choices=list(samplers.BY_NAME), metavar="NAME",
+        help="samplers to plan for (default: every one that takes the spec)",
+    )  # fmt: skip
+    plan.add_argument(
+        "--budgets", type=_budgets, metavar="N,N", help="labels to plan for (default: doubling)"
+    )
+    plan.add_argument(
+        "--half-width", type=float, metavar="W", help="find the budget for this half-width too"
+    )
+    plan.add_argument("--repeats", type=_positive, default=50, metavar="N")
 
     simulate = command(
         "simulate", "Repeat an evaluation on a pool whose truth is known.", _simulate,
@@ -281,12 +310,76 @@ def _status_text(result: dict[str, Any]) -> str:
     )
 
 
+# --- diagnose
+
+
+def _diagnose(arguments: argparse.Namespace) -> Any:
+    return Ledger(Workspace(arguments.workspace)).diagnose()
+
+
+def _diagnose_text(result: dict[str, Any]) -> str:
+    positive = result["positive"]
+    lines = [f"share of {positive!r}, of leaves with labels, from the lowest score to the highest",
+             f"{'leaf':>6}{'rows':>14}{'labels':>8}{'prior':>10}{'observed':>10}"
+             f"{'posterior':>11}"]  # fmt: skip
+    for leaf in result["leaves"]:
+        if leaf["labelled"]:
+            model = leaf["posterior"]
+            told = "-" if model is None else f"{model[positive]:.6f}"
+            lines.append(
+                f"{leaf['leaf']:>6}{leaf['rows']:>14,}{leaf['labelled']:>8}"
+                f"{leaf['prior'][positive]:>10.6f}{leaf['observed'][positive]:>10.4f}{told:>11}"
+            )
+    return "\n".join(lines)
+
+
+# --- plan
+
+
+def _plan(arguments: argparse.Namespace) -> Any:
+    from evalsampling import progress
+    from evalsampling.known import read_partition, read_table
+    from evalsampling.planning import plan, usable_samplers
+
+    if arguments.half_width is not None and not arguments.half_width > 0:
+        raise UsageError(f"--half-width must be above 0, got {arguments.half_width:g}")
+    spec = EvaluationSpec.load(arguments.spec)
+    partition = read_partition(spec)
+    table = read_table(spec, partition)
+    names = arguments.sampler or usable_samplers(spec, partition.ranges)
+    with progress.watch("plan", "repeats", len(names) * arguments.repeats):
+        return plan(
+            spec,
+            table,
+            partition.ranges,
+            names,
+            budgets=arguments.budgets,
+            repeats=arguments.repeats,
+            half_width=arguments.half_width,
+            report=progress.advance,
+        )
+
+
+def _plan_text(result: list[dict[str, Any]]) -> str:
+    lines = ["if the scores' probabilities are right:",
+             f"{'sampler':<12}{'measure':<24}{'labels':>10}{'std. error':>12}"
+             f"{'half-width':>12}"]  # fmt: skip
+    for one in result:
+        labels = "more" if one["budget"] is None else f"{one['budget']:,}"
+        error, half = (
+            "-" if one[key] is None else f"{one[key]:.4f}"
+            for key in ("standard_error", "half_width")
+        )
+        lines.append(f"{one['sampler']:<12}{one['measure']:<24}{labels:>10}{error:>12}{half:>12}")
+    return "\n".join(lines)
+
+
 # --- simulate
 
 
 def _simulate(arguments: argparse.Namespace) -> Any:
     from evalsampling import progress
-    from evalsampling.known import KnownPool
+    from evalsampling.known import KnownPool, read_partition
     from evalsampling.simulation import Plan, simulate
 
     spec = EvaluationSpec.load(arguments.spec)
@@ -297,8 +390,8 @@ def _simulate(arguments: argparse.Namespace) -> Any:
         seed=spec.seed,
         confidence=spec.confidence,
     )
-    known = KnownPool.read(spec, Path(arguments.truth))
-    ranges = known.partition.ranges
+    partition = read_partition(spec)
+    known, ranges = KnownPool.read(spec, partition, Path(arguments.truth)), partition.ranges
     tried = [spec.build_sampler(ranges, name) for name in arguments.sampler or [spec.sampler.name]]
     with progress.watch("simulate", "repeats", len(tried) * plan.repeats):
         measures = spec.build_measures(ranges)

@@ -84,17 +84,21 @@ class Evaluation:
             self.table, self.history, measures or self.measures, self.confidence, self.scope
         )
 
-    def region(self, measure: Measure) -> Ellipsoid:
+    def region(self, measure: Measure, method: str = "f") -> Ellipsoid:
         """Return the joint confidence region of a measure's components ([MR] section 3).
+
+        Args:
+            measure: usually a `measures.Joint`.
+            method: "f" or "wald", see `samplers.estimates.estimate_region`.
 
         Raises:
             InputError: if the draws do not support the measure, or a component is undefined.
         """
         if not self.sampler.supports(self.table, measure):
             raise InputError(f"{measure.name}: rows that add to it had no chance of being drawn")
-        sample = self.sampler.weigh(self.table, self.history)
+        material = self.sampler.material(self.table, self.history, self.confidence)
         try:
-            return estimate_region(measure, self.table, self.history, sample, self.confidence)
+            return estimate_region(measure, material, method)
         except ValueError as error:
             raise InputError(f"{measure.name}: {error}") from error
 
@@ -207,8 +211,9 @@ class Evaluation:
         labels = self.history.label.copy()
         waiting: dict[Any, list[int]] = {}
         for question, value in enumerate(drawn):
+            open_questions = waiting.setdefault(value, [])
             if not self.sampler.stochastic or labels[question] == NO_LABEL:
-                waiting.setdefault(value, []).append(question)
+                open_questions.append(question)
         answers: dict[Any, Any] = {}
         for value, given in zip(np.asarray(id).tolist(), np.asarray(label).tolist(), strict=True):
             code = codes.get(str(given), NO_LABEL)

@@ -35,7 +35,6 @@ class KnownPool:
 
     Attributes:
         table: the cells.
-        partition: how the pool was cut into them.
         cell: shape (kinds,), ascending: index into the table.
         label: shape (kinds,): true label.
         count: shape (kinds,): rows.
@@ -44,7 +43,6 @@ class KnownPool:
     """
 
     table: CellTable
-    partition: Partition
     cell: IntArray
     label: IntArray
     count: IntArray
@@ -52,22 +50,22 @@ class KnownPool:
     systems: tuple[str | None, ...] = (None,)
 
     @classmethod
-    def read(cls, spec: EvaluationSpec, truth: Path) -> "KnownPool":
+    def read(cls, spec: EvaluationSpec, partition: Partition, truth: Path) -> "KnownPool":
         """Read a pool and its truth.
 
         Args:
             spec: of the evaluation.
+            partition: how the pool is cut into cells (`read_partition`).
             truth: Parquet or CSV file with the spec's id column and ``label``.
 
         Raises:
             InputError: for anything wrong with either.
         """
         labels = _Truth.read(truth, spec)
-        partition = read_partition(spec)
         edges, fine = _distinctions(spec, partition)
         sums = CellSums.zero(partition.grid.cells, 0)
         parts: list[_Kinds] = []
-        for batch in _batches(spec, required_columns(spec)):
+        for batch in _batches(spec, required_columns(spec, payload=False)):
             cells = assign_cells(batch, spec, partition)
             part = cells.sums(partition)
             sums = part if not sums.probability.size else sums + part
@@ -78,7 +76,6 @@ class KnownPool:
         table = partition.grid.table(*sums.means(), len(spec.labels.classes))
         return cls(
             table=table,
-            partition=partition,
             cell=np.searchsorted(table.code, kinds.key[:, 0]),
             label=kinds.key[:, 1],
             count=kinds.count,
@@ -124,7 +121,7 @@ def read_table(spec: EvaluationSpec, partition: Partition) -> CellTable:
         InputError: for anything wrong with it.
     """
     sums: CellSums | None = None
-    for batch in _batches(spec, required_columns(spec)):
+    for batch in _batches(spec, required_columns(spec, payload=False)):
         part = assign_cells(batch, spec, partition).sums(partition)
         sums = part if sums is None else sums + part
     if sums is None:

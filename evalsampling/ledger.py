@@ -18,9 +18,11 @@ from evalsampling.evaluation import Evaluation
 from evalsampling.labels.formats import Vote, read_votes, write_tasks
 from evalsampling.labels.tasks import ID, TASK, blind, make_batch, task_name
 from evalsampling.labels.votes import Register, Reject, check_votes, vote_table
+from evalsampling.measures import Joint
 from evalsampling.measures.base import Measure
 from evalsampling.reserve import CELL, PAYLOAD_PREFIX, RANK
 from evalsampling.spec import MeasureSpec
+from evalsampling.spec.measures import Range
 from evalsampling.stats.estimation import Estimate, as_json, brief
 from evalsampling.stats.history import History
 from evalsampling.version import __version__
@@ -258,7 +260,7 @@ class Ledger:
 
     def _measures(self, names: Sequence[str]) -> list[Measure] | None:
         """Return the measures of some names: the spec's, or any other with its defaults."""
-        spec, ranges = self.workspace.spec, self.workspace.partition.ranges
+        spec, ranges = self.workspace.spec, self._ranges
         listed = spec.build_measures(ranges)
         chosen: list[Measure] = []
         for name in names:
@@ -342,6 +344,36 @@ class Ledger:
             "warnings": warnings,
             "done": labels >= spec.budget or exhausted,
             "measures": [as_json(estimate) for estimate in estimates],
+            "regions": [self._region(joint) for joint in spec.build_joints(self._ranges)],
+        }
+
+    @property
+    def _ranges(self) -> Sequence[Range | None]:
+        return self.workspace.partition.ranges
+
+    def _region(self, joint: Joint) -> dict[str, Any]:
+        """Return the joint region of measures listed together, or why there is none."""
+        systems = self.workspace.spec.pool.systems
+        told: dict[str, Any] = {
+            "measures": [
+                {"measure": component.name, "system": systems[component.system].name}
+                for component in joint.components
+            ],
+            "confidence": self.workspace.spec.confidence,
+        }
+        found = dict.fromkeys(("centre", "covariance", "radius"))
+        try:
+            region = self.workspace.evaluation.region(joint)
+        except InputError as error:
+            return {**told, **found, "reason": str(error)}
+        if not np.isfinite(region.radius):
+            return {**told, **found, "reason": "too few draws for a region"}
+        return {
+            **told,
+            "centre": region.centre.tolist(),
+            "covariance": region.covariance.tolist(),
+            "radius": region.radius,
+            "reason": None,
         }
 
     def _keep(self, result: dict[str, Any], options: Options) -> None:
@@ -355,6 +387,31 @@ class Ledger:
         }
         name = hashlib.sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()
         self.workspace.add_estimate(name, result)
+
+    # --- diagnose
+
+    def diagnose(self) -> dict[str, Any]:
+        """Return the object `diagnose --json` prints: leaf by leaf, scores, labels and model."""
+        spec, evaluation = self.workspace.spec, self.workspace.evaluation
+        classes = [str(value) for value in spec.labels.classes]
+
+        def by_class(shares: tuple[float, ...] | None) -> dict[str, float] | None:
+            return None if shares is None else dict(zip(classes, shares, strict=True))
+
+        return {
+            "positive": classes[spec.labels.positive],
+            "leaves": [
+                {
+                    "leaf": leaf.leaf,
+                    "rows": leaf.rows,
+                    "labelled": leaf.labelled,
+                    "prior": by_class(leaf.prior),
+                    "observed": by_class(leaf.observed),
+                    "posterior": by_class(leaf.posterior),
+                }
+                for leaf in evaluation.diagnose()
+            ],
+        }
 
     # --- status
 

@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -111,12 +112,13 @@ class Partition:
             for system, bounds in zip(spec.pool.systems, ranges, strict=True)
         )
         prior = _rule(spec.pool.probability, spec.pool.score, driving)
+        prior = "even" if prior == NO_PROBABILITY else prior
         first = spec.pool.systems[0]
         return cls(
             edges=edges,
             bin_edges=bin_edges,
             tree=tree,
-            prior="even" if prior == NO_PROBABILITY else prior,
+            prior=prior,
             rules=rules,
             ranges=tuple(ranges),
             signatures=signatures,
@@ -129,14 +131,15 @@ class Partition:
         """The cells there can be."""
         if self.tree is not None:
             leaf = np.arange(self.tree.leaves)
-            return CellGrid(leaf, np.full(len(leaf), np.inf), len(leaf), self.signatures)
-        leaf = np.searchsorted(self.edges, self.bin_edges, side="right")
-        score = np.full(len(leaf) + 1, np.inf)
+        else:
+            leaf = np.append(0, np.searchsorted(self.edges, self.bin_edges, side="right"))
+        low, high = np.full(len(leaf), -np.inf), np.full(len(leaf), np.inf)
         if self.scored:
-            # The lowest bin has no lower end; all that matters is that it reaches no edge.
-            bottom = np.nextafter(self.bin_edges[:1], -np.inf)
-            score = np.concatenate([bottom if len(bottom) else [0.0], self.bin_edges])
-        return CellGrid(np.append(0, leaf), score, len(self.edges) + 1, self.signatures)
+            low[1:], high[:-1] = self.bin_edges, np.nextafter(self.bin_edges, -np.inf)
+            if self.ranges[0] is not None:
+                low[0], high[-1] = min(self.ranges[0][0], high[0]), max(self.ranges[0][1], low[-1])
+        leaves = self.tree.leaves if self.tree is not None else len(self.edges) + 1
+        return CellGrid(leaf, low, leaves, self.signatures, high)
 
     @functools.cached_property
     def _bins(self) -> LeafTable:
@@ -216,7 +219,7 @@ class CellBatch:
     cell: IntArray
     prior: FloatArray
     outputs: Outputs
-    slices: tuple[pa.Array, ...]
+    slices: Mapping[str, pa.Array]
 
     def sums(self, partition: Partition) -> CellSums:
         """Return the sums of the rows over the cells of a partition."""
@@ -237,31 +240,30 @@ class CellBatch:
             InputError: if there are too many.
         """
         columns = []
-        for place, column in enumerate(self.slices):
+        for name, column in self.slices.items():
             coded = pc.dictionary_encode(column)
             values = coded.dictionary.to_pylist()
-            if len(values) > MOST_SLICE_VALUES:
-                raise InputError(_too_many(place, len(values)))
+            _check_values(name, len(values))
             columns.append((values, coded.indices.to_numpy()))
         return SliceCounts.from_codes(partition.grid.cells, self.cell, tuple(columns))
 
 
-def check_slices(counts: SliceCounts) -> None:
+def check_slices(counts: SliceCounts, names: Sequence[str]) -> None:
     """Check that no slice column has too many values.
 
     Raises:
         InputError: if one has.
     """
-    for place, column in enumerate(counts.columns):
-        if len(column) > MOST_SLICE_VALUES:
-            raise InputError(_too_many(place, len(column)))
+    for name, column in zip(names, counts.columns, strict=True):
+        _check_values(name, len(column))
 
 
-def _too_many(place: int, values: int) -> str:
-    return (
-        f"pool.slices: column number {place + 1} has {values} values or more, at most "
-        f"{MOST_SLICE_VALUES} are possible"
-    )
+def _check_values(name: str, values: int) -> None:
+    if values > MOST_SLICE_VALUES:
+        raise InputError(
+            f"pool.slices: column {name!r} has {values} values or more, at most "
+            f"{MOST_SLICE_VALUES} are possible"
+        )
 
 
 def assign_cells(batch: PoolBatch, spec: EvaluationSpec, partition: Partition) -> CellBatch:
@@ -279,5 +281,10 @@ def assign_cells(batch: PoolBatch, spec: EvaluationSpec, partition: Partition) -
         prior = read_probabilities(batch, spec, spec.pool.probability, partition.prior, scores)
     else:
         prior = outputs.probability[:, 0]
-    cell = partition.grid.codes(partition.bins(batch, spec), outputs.prediction)
+    try:
+        cell = partition.grid.codes(partition.bins(batch, spec), outputs.prediction)
+    except ValueError as error:
+        raise InputError(
+            f"{batch.path}: the pool has changed between two passes: it has {error}"
+        ) from error
     return CellBatch(batch, ids, cell, prior, outputs, read_slices(batch, spec))

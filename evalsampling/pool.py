@@ -148,7 +148,9 @@ def _predictions(
         assert scores is not None
         assert system.threshold is not None
         positive = spec.labels.positive
-        return np.where(scores >= system.threshold, positive, 1 - positive).astype(np.int64)
+        # As float64, like curves and leaves: a float32 score counts for what it is.
+        hit = scores.astype(np.float64, copy=False) >= system.threshold
+        return np.where(hit, positive, 1 - positive).astype(np.int64)
     column = batch.column(name)
     if pa.types.is_boolean(column.type):
         column = column.cast(pa.int8())
@@ -221,13 +223,13 @@ def read_features(batch: PoolBatch, spec: EvaluationSpec) -> FloatArray:
     return np.stack([batch.numbers(name) for name in spec.pool.features], axis=1, dtype=np.float64)
 
 
-def read_slices(batch: PoolBatch, spec: EvaluationSpec) -> tuple[pa.Array, ...]:
-    """Return the slice columns as text, a null as `NO_VALUE`.
+def read_slices(batch: PoolBatch, spec: EvaluationSpec) -> dict[str, pa.Array]:
+    """Return the slice columns as text, by their names, a null as `NO_VALUE`.
 
     Raises:
         InputError: for a column that is neither whole numbers, truth values nor text.
     """
-    slices = []
+    slices = {}
     for name in spec.pool.slices:
         column = batch.any_column(name)
         kind = column.type
@@ -238,8 +240,8 @@ def read_slices(batch: PoolBatch, spec: EvaluationSpec) -> tuple[pa.Array, ...]:
             or pa.types.is_large_string(kind)
         ):
             raise batch.error(name, 0, f"slices are whole numbers, booleans or text, got {kind}")
-        slices.append(pc.fill_null(column.cast(pa.string()), NO_VALUE))
-    return tuple(slices)
+        slices[name] = pc.fill_null(column.cast(pa.string()), NO_VALUE)
+    return slices
 
 
 def hash_ids(ids: pa.Array, seed: int) -> UInt64Array:
@@ -254,13 +256,18 @@ def hash_ids(ids: pa.Array, seed: int) -> UInt64Array:
     return hash_strings(text, bounds, seed)
 
 
-def required_columns(spec: EvaluationSpec) -> list[str]:
-    """Return the columns of the pool that the second pass reads, each once."""
+def required_columns(spec: EvaluationSpec, payload: bool = True) -> list[str]:
+    """Return the columns of the pool that the second pass reads, each once.
+
+    Args:
+        spec: names them.
+        payload: whether those shown to annotators are among them.
+    """
     pool = spec.pool
     named: list[Any] = [pool.id, pool.score, *_columns(pool.probability)]
     for system in pool.systems:
         named += [system.score, system.prediction, *_columns(system.probability)]
-    named += [*pool.features, *pool.slices, *pool.payload]
+    named += [*pool.features, *pool.slices, *(pool.payload if payload else ())]
     return list(dict.fromkeys(name for name in named if name is not None))
 
 

@@ -138,7 +138,7 @@ class Preparation:
         """
         rows = pa.concat_tables(located)
         check_unique(rows, self.spec.pool.id)
-        check_slices(counts)
+        check_slices(counts, self.spec.pool.slices)
         classes = len(self.spec.labels.classes)
         table = partition.grid.table(*sums.means(), classes)
         self.workspace.write_cells(sums, partition, classes)

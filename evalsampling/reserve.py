@@ -272,7 +272,7 @@ class ReserveBuilder:
             return
         columns = {CELL: pa.array(cells.cell[taken]), **located_ids(cells, keys, taken)}
         columns |= output_columns(cells.outputs.take(taken))
-        for name, values in zip(self._spec.pool.slices, cells.slices, strict=True):
+        for name, values in cells.slices.items():
             columns[SLICE_PREFIX + name] = values.take(pa.array(taken))
         for name in self._spec.pool.payload:
             column = cells.batch.rows.column(name).take(pa.array(taken))

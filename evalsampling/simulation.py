@@ -6,6 +6,7 @@ cell's urn of kinds as they are asked for. A repeat costs the same whatever the 
 
 import concurrent.futures
 import dataclasses
+import itertools
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -20,7 +21,7 @@ from evalsampling.known import KnownPool
 from evalsampling.measures.base import Measure
 from evalsampling.samplers.base import Sampler
 from evalsampling.samplers.diagnosis import divergence
-from evalsampling.samplers.estimates import point_estimate
+from evalsampling.samplers.estimates import Scope, point_estimate
 from evalsampling.spec import RoundSize
 from evalsampling.stats.draws import DRAWS_PER_NEW_ROW
 from evalsampling.stats.estimation import Estimate
@@ -47,6 +48,7 @@ class Plan:
         repeats: how often.
         seed: of the draws and labels.
         confidence: level of the intervals.
+        divergence: whether proposals are compared with the best one.
     """
 
     budgets: tuple[int, ...]
@@ -54,6 +56,7 @@ class Plan:
     repeats: int
     seed: int
     confidence: float
+    divergence: bool = True
 
 
 def simulate(
@@ -78,8 +81,11 @@ def simulate(
         The object `simulate --json` prints.
 
     Raises:
-        InputError: if the truth of a measure is undefined.
+        InputError: if the truth of a measure is undefined, or the oracle stochastic: of that a file
+            with one label a row is not the truth.
     """
+    if any(sampler.stochastic for sampler in samplers):
+        raise InputError("labels.oracle: only a deterministic oracle can be simulated from labels")
     truth = [known.value(measure) for measure in measures]
     for measure, value in zip(measures, truth, strict=True):
         if not np.any(np.isfinite(value)):
@@ -88,13 +94,13 @@ def simulate(
             )
     with concurrent.futures.ProcessPoolExecutor(workers or os.cpu_count()) as pool:
         jobs = {
-            (number, repeat): pool.submit(_repeat, known, sampler, measures, plan, repeat)
+            (number, repeat): pool.submit(run_repeat, known, sampler, measures, plan, repeat)
             for number, sampler in enumerate(samplers)
             for repeat in range(plan.repeats)
         }
         for _ in concurrent.futures.as_completed(jobs.values()):
             report(1)
-    titles = [_title(known, measure) for measure in measures]
+    titles = [title(measure, known.systems) for measure in measures]
     results = []
     for number, sampler in enumerate(samplers):
         runs = [jobs[number, repeat].result() for repeat in range(plan.repeats)]
@@ -110,20 +116,19 @@ def simulate(
                     }
                 )
     told = {
-        title: value.tolist() if len(value) > 1 else float(value[0])
-        for title, value in zip(titles, truth, strict=True)
+        name: value.tolist() if len(value) > 1 else float(value[0])
+        for name, value in zip(titles, truth, strict=True)
     }
     return {"truth": told, "results": results}
 
 
-def _title(known: KnownPool, measure: Measure) -> str:
+def title(measure: Measure, systems: Sequence[str | None]) -> str:
     """Return the name of a measure, with its system's if there are several."""
-    systems = known.systems
     return measure.name if len(systems) == 1 else f"{measure.name} of {systems[measure.system]}"
 
 
 @dataclasses.dataclass(frozen=True)
-class _Point:
+class Point:
     """What one repeat has of one measure at one budget.
 
     Attributes:
@@ -141,14 +146,22 @@ class _Point:
     divergence: float | None
 
 
-def _repeat(
+def run_repeat(
     known: KnownPool, sampler: Sampler, measures: Sequence[Measure], plan: Plan, repeat: int
-) -> list[list[_Point]]:
+) -> list[list[Point]]:
     """One evaluation from the first label to the last budget; a list of points a budget."""
     seeds = np.random.SeedSequence([plan.seed, repeat]).generate_state(2, np.uint64)
     systems = known.outputs.prediction.shape[1]
     history = History.start(systems, known.table.classes)
-    evaluation = Evaluation(known.table, sampler, measures, int(seeds[0]), plan.confidence, history)
+    evaluation = Evaluation(
+        table=known.table,
+        sampler=sampler,
+        measures=measures,
+        seed=int(seeds[0]),
+        confidence=plan.confidence,
+        history=history,
+        scope=Scope(systems=known.systems),
+    )
     oracle = _Urns(known, int(seeds[1]))
     started, stuck, points = time.process_time(), 0, []
     for budget in plan.budgets:
@@ -160,32 +173,39 @@ def _repeat(
             evaluation.history = oracle.answer(evaluation.history)
             stuck = 0 if len(rows) else stuck + len(evaluation.history.rounds[-1].question)
         seconds = time.process_time() - started
-        points.append([_point(evaluation, measure, known, seconds) for measure in measures])
+        points.append(_points(evaluation, known, seconds, plan.divergence))
     assert NO_LABEL not in evaluation.history.label
     return points
 
 
-def _point(evaluation: Evaluation, measure: Measure, known: KnownPool, seconds: float) -> _Point:
-    table, history, sampler = evaluation.table, evaluation.history, evaluation.sampler
-    estimates: list[Estimate] = []
-    if len(measure.components) > MOST_INTERVALS and sampler.supports(table, measure):
-        value = point_estimate(measure, history, sampler.weigh(table, history))
-    else:
-        estimates = evaluation.estimate([measure])
-        value = np.array([np.nan if e.value is None else e.value for e in estimates])
-    return _Point(
-        value=value,
-        estimates=tuple(estimates),
-        draws=len(history.question),
-        seconds=seconds,
-        divergence=_divergence(evaluation, known),
-    )
+def _points(evaluation: Evaluation, known: KnownPool, seconds: float, diverge: bool) -> list[Point]:
+    """Return what there is of every measure now."""
+    history = evaluation.history
+    many = [len(measure.components) > MOST_INTERVALS for measure in evaluation.measures]
+    few = [m for m, is_many in zip(evaluation.measures, many, strict=True) if not is_many]
+    estimates = iter(evaluation.estimate(few) if few else [])
+    divergence = _divergence(evaluation, known) if diverge else None
+    points = []
+    for measure, is_many in zip(evaluation.measures, many, strict=True):
+        own = () if is_many else tuple(itertools.islice(estimates, len(measure.components)))
+        value = np.array([np.nan if one.value is None else one.value for one in own])
+        if is_many:
+            value = _value(evaluation, measure)
+        points.append(Point(value, own, len(history.question), seconds, divergence))
+    return points
+
+
+def _value(evaluation: Evaluation, measure: Measure) -> FloatArray:
+    """Return the value of a measure of many components, NaN if the draws do not support it."""
+    table, sampler = evaluation.table, evaluation.sampler
+    if not sampler.supports(table, measure):
+        return np.full(len(measure.components), np.nan)
+    material = sampler.material(table, evaluation.history, evaluation.confidence)
+    return point_estimate(measure, material)
 
 
 def _divergence(evaluation: Evaluation, known: KnownPool) -> float | None:
     sampler = evaluation.sampler
-    if sampler.stochastic:
-        return None
     proposal = sampler.proposal(evaluation.table, evaluation.history)
     if proposal is None:
         return None
@@ -223,7 +243,7 @@ class _Urns:
         return history.with_labels(self._known.label[kinds])
 
 
-def _summary(points: Sequence[_Point], truth: FloatArray, confidence: float) -> dict[str, Any]:
+def _summary(points: Sequence[Point], truth: FloatArray, confidence: float) -> dict[str, Any]:
     """Sum up the repeats; for a measure of several components the errors add up in squares."""
     counted = np.isfinite(truth)
     values = np.stack([point.value for point in points])[:, counted]
@@ -244,7 +264,7 @@ def _summary(points: Sequence[_Point], truth: FloatArray, confidence: float) -> 
     }
 
 
-def _methods(points: Sequence[_Point]) -> list[str]:
+def _methods(points: Sequence[Point]) -> list[str]:
     """Return the methods of intervals that stand beside the default one."""
     found = {
         interval.method: None
@@ -256,19 +276,20 @@ def _methods(points: Sequence[_Point]) -> list[str]:
 
 
 def _intervals(
-    points: Sequence[_Point], truth: FloatArray, confidence: float, method: str | None
+    points: Sequence[Point], truth: FloatArray, confidence: float, method: str | None
 ) -> dict[str, Any]:
     """Sum up the intervals of one method, or of the default.
 
     Where the default claims nothing, no method does: it then counts with the default interval.
     """
-    chosen: list[tuple[Interval, float]] = []
-    for point in points:
-        for estimate, true in zip(point.estimates, truth.tolist(), strict=True):
-            if np.isfinite(true):
-                chosen.append((_interval(estimate, method), true))
-        if not point.estimates:
-            return {"coverage": None, "median_width": None, "interval_score": None}
+    if not all(point.estimates for point in points):
+        return {"coverage": None, "median_width": None, "interval_score": None}
+    chosen = [
+        (_interval(estimate, method), true)
+        for point in points
+        for estimate, true in zip(point.estimates, truth.tolist(), strict=True)
+        if np.isfinite(true)
+    ]
     covered = [
         interval.low - _ROUNDING <= true <= interval.high + _ROUNDING for interval, true in chosen
     ]

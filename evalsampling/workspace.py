@@ -51,10 +51,10 @@ from evalsampling.storage import (
     write_table,
 )
 
-VERSION = 1
+VERSION = 2
 MARKER = "evaluation.json"
 _MARKER_KEYS = (
-    "version", "spec", "directory", "rows", "partition", "pool", "seconds", "runner", "versions",
+    "spec", "directory", "rows", "partition", "pool", "seconds", "runner", "versions",
 )  # fmt: skip
 _PREPARING = ".preparing"
 _IN_USE = ".in-use"
@@ -135,10 +135,12 @@ class Workspace:
         """
         self.check_prepared()
         path = self.path / MARKER
-        content = read_json(path, _MARKER_KEYS)
-        if content.get("version") != VERSION:
-            raise InputError(f"{path}: version {content.get('version')!r}, expected {VERSION}")
-        return content
+        version = read_json(path, ["version"])["version"]
+        if version != VERSION:
+            raise InputError(
+                f"{path}: version {version!r}, expected {VERSION}; prepare a workspace anew"
+            )
+        return read_json(path, _MARKER_KEYS)
 
     @functools.cached_property
     def spec(self) -> EvaluationSpec:

@@ -30,7 +30,7 @@ def job(tmp_path: Path) -> Callable[..., Job]:
             **keys,
         }
         spec = directory / "evaluation.yaml"
-        spec.write_text(yaml.safe_dump(content))
+        spec.write_text(yaml.safe_dump(content, sort_keys=False))
         return Job(directory, rows, spec, directory / "workspace")
 
     return make

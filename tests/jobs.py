@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from evalsampling.cli import main
+from evalsampling.workspace import Workspace
 
 SHARED_POOLS = Path(__file__).resolve().parents[2] / "shared" / "pools"
 
@@ -54,6 +55,49 @@ def make_pool(rows: int = 2000, seed: int = 0, text_ids: bool = False) -> Pool:
     return Pool(table, dict(zip(table["id"].to_pylist(), truth.astype(int).tolist(), strict=True)))
 
 
+def make_rich_pool(rows: int = 1500, seed: int = 0, systems: int = 2, classes: int = 2) -> Pool:
+    """Make a pool with every kind of column.
+
+    Systems ``s0``, ``s1``, ...: columns ``s0.score`` (any number), ``s0.chance`` (in [0, 1]),
+    ``s0.prediction`` and, for each class, ``s0.p0``, ``s0.p1``, ...; features ``x`` and ``y``;
+    slices ``city`` (text, encoded, nulls), ``year`` (whole numbers, nulls), ``new`` (booleans,
+    nulls); ``size``, positive and skewed.
+    """
+    rng = np.random.default_rng(seed)
+    rare = 0.08 / (classes - 1)
+    truth = rng.choice(classes, size=rows, p=[0.92, *[rare] * (classes - 1)])
+    ids = rng.permutation(rows) * 7 + 3
+    columns: dict[str, Any] = {"id": ids, "name": [f"row {id}" for id in ids]}
+    for number in range(systems):
+        logits = rng.normal(size=(rows, classes)) + 3 * np.eye(classes)[truth]
+        logits[:, 0] += 1
+        p = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+        columns[f"s{number}.score"] = np.log1p(-p[:, 0]) - np.log(p[:, 0])
+        columns[f"s{number}.chance"] = 1 - p[:, 0]
+        columns[f"s{number}.prediction"] = p.argmax(axis=1).astype(np.int8)
+        columns |= {f"s{number}.p{y}": p[:, y] for y in range(classes)}
+    columns["x"], columns["y"] = rng.normal(size=(2, rows)) + 2 * (truth > 0)
+    columns["size"] = np.exp(rng.normal(size=rows) + 2 * (truth > 0))
+
+    def some(values: Any, share: float = 0.1) -> pa.Array:
+        return pa.array(values, mask=rng.random(rows) < share)
+
+    city = some(rng.choice(["Bern", "Genève", "Zürich"], size=rows, p=[0.6, 0.39, 0.01]))
+    columns["city"] = city.dictionary_encode()
+    columns["year"] = some(rng.integers(2019, 2022, size=rows))
+    columns["new"] = some(rng.random(rows) < 0.3)
+    return Pool(pa.table(columns), dict(zip(ids.tolist(), truth.tolist(), strict=True)))
+
+
+def strict_json(text: str) -> Any:
+    """Parse JSON as the standard has it: Python's own parser takes NaN and Infinity too."""
+
+    def refuse(constant: str) -> None:
+        raise AssertionError(f"{constant} in JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
 @dataclasses.dataclass
 class Result:
     """What a call of the command line did."""
@@ -64,8 +108,8 @@ class Result:
 
     @property
     def json(self) -> Any:
-        """The object it printed."""
-        return json.loads(self.out)
+        """The object it printed, which is JSON: without NaN or Infinity."""
+        return strict_json(self.out)
 
 
 def call(*arguments: Any) -> Result:
@@ -107,6 +151,13 @@ class Job:
     def round_directory(self, number: int) -> Path:
         """Return where the files of a round are."""
         return self.workspace / "rounds" / f"{number:04d}"
+
+    def asked(self, number: int) -> list[tuple[str, Any]]:
+        """Return task and id of every question of a round, in the order of the draws."""
+        workspace = Workspace(self.workspace)
+        files = workspace.rounds[number - 1]
+        tasks = files.new_tasks(workspace.spec)
+        return list(zip(tasks, files.asked["id"].to_pylist(), strict=True))
 
     def answers(self, number: int) -> list[tuple[str, str]]:
         """Return task and true label of every row of a round."""

@@ -16,7 +16,7 @@ import pytest
 
 from evalsampling import InputError
 from evalsampling.workspace import Workspace
-from tests.jobs import Job, Pool, files_below, make_pool
+from tests.jobs import Job, Pool, files_below, make_pool, make_rich_pool
 
 
 def replaced(column: str, row: int, value: Any, type: pa.DataType | None = None) -> Pool:
@@ -165,6 +165,83 @@ def test_probability_outside_the_unit_interval(job: Any) -> None:
     table = pool.table.append_column("p", pa.array(p))
     one = job(Pool(table, pool.truth), files=2, pool={"probability": "p"})
     assert_clean_failure(one, ["part-1.parquet", "'p'", "row 999", "1.5"])
+
+
+SYSTEMS = {
+    "old": {"score": "s0.score", "prediction": "s0.prediction"},
+    "new": {"score": "s1.chance", "prediction": "s1.prediction", "probability": "s1.p1"},
+}
+RICH: dict[str, tuple[str, Any, dict[str, Any], list[str]]] = {
+    "null score of a system": ("s0.score", None, {}, ["part-1.parquet", "'s0.score'", "row 249"]),
+    "nan score of a system": (
+        "s1.chance", float("nan"), {}, ["part-1.parquet", "'s1.chance'", "row 249", "nan"]
+    ),
+    "prediction of a system": (
+        "s1.prediction", 7, {}, ["part-1.parquet", "'s1.prediction'", "row 249", "7 is none of"]
+    ),
+    "probability of a system": (
+        "s1.p1", 1.25, {}, ["part-1.parquet", "'s1.p1'", "row 249", "[0, 1]", "1.25"]
+    ),
+    "null feature": (
+        "x", None, {"strata": {"method": "kd", "leaves": 4}}, ["part-1.parquet", "'x'", "row 249"]
+    ),
+    "infinite feature": (
+        "x", float("inf"), {"strata": {"method": "kd"}}, ["part-1.parquet", "'x'", "inf"]
+    ),
+    "score that is not positive": (
+        "s0.score", -3.0, {"strata": {"method": "geometric"}},
+        ["strata.method: geometric", "positive scores", "the least is -"],
+    ),
+}  # fmt: skip
+
+
+def rich_with(column: str, value: Any) -> Pool:
+    """A pool of every kind of column, with the last value of one replaced."""
+    pool = make_rich_pool(rows=500)
+    field = pool.table.schema.field(column)
+    values = pool.table[column].to_pylist()
+    values[-1] = value
+    place = pool.table.schema.get_field_index(column)
+    changed = pool.table.set_column(place, column, pa.array(values, field.type))
+    return Pool(changed, pool.truth)
+
+
+@pytest.mark.parametrize("name", RICH)
+def test_bad_columns_of_systems_and_features(job: Any, name: str) -> None:
+    column, value, keys, words = RICH[name]
+    pool = {"systems": SYSTEMS, "features": ["x", "y"]}
+    assert_clean_failure(job(rich_with(column, value), files=2, pool=pool, **keys), words)
+
+
+@pytest.mark.parametrize(
+    ("pool", "words"),
+    [
+        ({"slices": ["ctiy"]}, ["part-0.parquet", "'ctiy'", "missing", "city"]),
+        ({"slices": ["x"]}, ["part-", "'x'", "whole numbers, booleans or text", "double"]),
+        ({"features": ["z"]}, ["part-0.parquet", "'z'", "missing"]),
+        ({"features": ["name"]}, ["'name'", "must be a number", "string"]),
+        ({"systems": {"a": {"score": "s9.score", "prediction": "s0.prediction"}}},
+         ["part-0.parquet", "'s9.score'", "missing"]),
+        ({"systems": {"a": {"score": "s0.score", "prediction": "name"}}},
+         ["'name'", "string", "holds none of the classes"]),
+    ],
+)  # fmt: skip
+def test_wrong_columns(job: Any, pool: dict[str, Any], words: list[str]) -> None:
+    strata = {"method": "kd"} if "features" in pool else {}
+    given = {"systems": SYSTEMS, **pool}
+    one = job(make_rich_pool(rows=500), files=2, pool=given, strata=strata)
+    assert_clean_failure(one, words)
+
+
+def test_slice_column_of_too_many_values(job: Any) -> None:
+    """Too many in one batch, and too many in all of the pool but in no batch."""
+    pool = make_rich_pool(rows=1500)
+    words = ["pool.slices: column 'name' has", "at most 1000 are possible"]
+    keys = {"pool": {"systems": SYSTEMS, "slices": ["new", "name"]}}
+    assert_clean_failure(job(pool, **keys), words)
+    assert_clean_failure(job(pool, files=3, group_rows=100, **keys), words)
+    fewer = job(make_rich_pool(rows=1000), files=3, **keys)
+    assert fewer.prepare().status == 0
 
 
 def test_scorer_errors(job: Any) -> None:

@@ -3,13 +3,16 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.jobs import Job, call
+from evalsampling import samplers
+from tests.jobs import Job, call, make_rich_pool
 
 
 @pytest.mark.parametrize(
@@ -24,6 +27,9 @@ from tests.jobs import Job, call
         ["status", "x", "--bogus"],
         ["simulate", "x"],
         ["simulate", "x", "--truth", "t", "--sampler", "magic"],
+        ["simulate", "x", "--truth", "t", "--budgets", "10,0"],
+        ["simulate", "x", "--truth", "t", "--repeats", "0"],
+        ["diagnose", "x", "--labels", "y"],
     ],
 )
 def test_wrong_usage_exits_with_2(arguments: list[str]) -> None:
@@ -75,7 +81,7 @@ def test_reader_that_has_gone(job: Any) -> None:
 
 
 def test_missing_files_exit_with_1(tmp_path: Any) -> None:
-    for command in ("prepare", "sample", "estimate", "status"):
+    for command in ("prepare", "sample", "estimate", "status", "diagnose"):
         result = call(command, tmp_path / "absent")
         assert result.status == 1
         assert len(result.err.splitlines()) == 1
@@ -111,6 +117,142 @@ def test_status_json(job: Any) -> None:
     assert list(status) == ["rounds", "labels", "open", "budget", "rejects", "prepared"]
     assert list(status["prepared"]) == ["rows", "seconds", "runner", "versions"]
     assert "apache-beam" in status["prepared"]["versions"]
+
+
+def test_points_of_a_curve_are_thinned_for_people(job: Any) -> None:
+    """At most eight of each axis, system and slice; the JSON has all."""
+    systems = {
+        "old": {"score": "s0.score", "prediction": "s0.prediction"},
+        "new": {"score": "s1.score", "prediction": "s1.prediction"},
+    }
+    one: Job = job(
+        make_rich_pool(),
+        pool={"systems": systems, "slices": ["new"]},
+        measure=["f1", {"name": "pr_curve", "thresholds": 20, "system": "new"}],
+        sampler="passive",
+        round_size=80,
+    )
+    one.prepare()
+    one.sample()
+    call("estimate", one.workspace, "--labels", one.deliver(one.answers(1)))
+    text = call("estimate", one.workspace).out.splitlines()
+    told = one.estimate().json["measures"]
+    assert text[0] == "80 labels, 0 open, 0 rejected"
+    lines = [line.split("   95 %")[0].rsplit(None, 1) for line in text[1:]]
+    for axis in ("precision", "recall"):
+        for slice in (None, "new=false", "new=null", "new=true"):
+            name, end = f"pr_curve.{axis}", "of new" + (f" {slice}" if slice else "")
+            every = [m for m in told if (m["measure"], m["slice"]) == (name, slice)]
+            assert len(every) == 20
+            titles = {f"{name} at {m['threshold']:.4g} {end}": m["value"] for m in every}
+            points = {title: value for title, value in lines if title in titles}
+            assert 5 <= len(points) <= 8
+            assert next(iter(points)) == next(iter(titles))
+            for title, value in points.items():
+                expected = titles[title]
+                assert value == ("undefined" if expected is None else f"{expected:.4f}")
+    plain = [line for line in text if line.startswith("f1 ")]
+    assert len(plain) == 2 * 4
+    assert plain[0].startswith("f1 of old ")
+    assert plain[1].startswith("f1 of old new=false ")
+
+
+def test_diagnose(job: Any) -> None:
+    one: Job = job(labels={"classes": [0, 1], "positive": 1})
+    one.prepare()
+    before = call("diagnose", one.workspace, "--json").json
+    assert list(before) == ["positive", "leaves"]
+    assert before["positive"] == "1"
+    assert all(leaf["observed"] is leaf["posterior"] is None for leaf in before["leaves"])
+    one.sample()
+    one.estimate("--labels", one.deliver(one.answers(1)))
+    one.sample()
+    after = call("diagnose", one.workspace, "--json").json["leaves"]
+    assert sum(leaf["rows"] for leaf in after) == 2000
+    assert sum(leaf["labelled"] for leaf in after) == 20
+    for leaf in after:
+        assert list(leaf) == ["leaf", "rows", "labelled", "prior", "observed", "posterior"]
+        assert sum(leaf["prior"].values()) == pytest.approx(1)
+        assert set(leaf["posterior"]) == {"0", "1"}
+    text = call("diagnose", one.workspace).out.splitlines()
+    assert len(text) == 2 + sum(leaf["labelled"] > 0 for leaf in after)
+
+
+def write_truth(one: Job) -> Path:
+    path = one.directory / "truth.parquet"
+    labels = {"id": list(one.pool.truth), "label": list(one.pool.truth.values())}
+    pq.write_table(pa.table(labels), path)
+    return path
+
+
+RESULT_KEYS = [
+    "sampler", "measure", "budget", "rmse", "bias", "coverage", "median_width",
+    "interval_score", "undefined",
+]  # fmt: skip
+
+
+def test_simulate_every_sampler(job: Any) -> None:
+    one: Job = job(make_rich_pool(), pool={"score": "s0.chance", "prediction": "s0.prediction"})
+    options = ["--truth", write_truth(one), "--budgets", "40,80", "--repeats", 3]
+    names = [name for name in samplers.BY_NAME if name != "given"]
+    result = call("simulate", one.spec, "--json", *options, "--sampler", *names).json
+    assert [(r["sampler"], r["budget"]) for r in result["results"]] == [
+        (name, budget) for name in names for budget in (40, 80)
+    ]
+    for told in result["results"]:
+        assert list(told)[: len(RESULT_KEYS)] == RESULT_KEYS
+        assert told["seconds"] >= 0
+        assert told["draws"] >= told["budget"]
+        assert 0 <= told["coverage"] <= 1
+        if told["sampler"] == "stratified":
+            assert told["draws"] == told["budget"], "without replacement"
+    given = call("simulate", one.spec, *options, "--sampler", "given")
+    assert given.status == 1
+    assert "given: weights must be a function" in given.err
+
+
+def test_simulate_takes_no_stochastic_oracle(job: Any) -> None:
+    """One label a row is not the truth of such an oracle."""
+    one: Job = job(labels={"oracle": "stochastic"})
+    result = call("simulate", one.spec, "--truth", write_truth(one), "--repeats", 1)
+    assert result.status == 1
+    assert "labels.oracle: only a deterministic oracle can be simulated" in result.err
+
+
+def test_simulate_curves_and_systems(job: Any) -> None:
+    """A measure of many components has a list of truths, undefined ones null."""
+    systems = {
+        "old": {"score": "s0.score", "prediction": "s0.prediction"},
+        "new": {"score": "s1.score", "prediction": "s1.prediction"},
+    }
+    thresholds = [-1.0, 0.5, 3.0]
+    curve = {"name": "pr_curve", "thresholds": thresholds, "system": "old"}
+    measure = [curve, "f1", "log_loss", {"name": "roc_auc", "system": "new"}]
+    one: Job = job(make_rich_pool(), pool={"systems": systems}, measure=measure)
+    options = ["--truth", write_truth(one), "--budgets", "60", "--repeats", 2]
+    result = call("simulate", one.spec, *options, "--json").json
+    truth = result["truth"]
+    names = [
+        "pr_curve of old", "f1 of old", "f1 of new", "log_loss of old", "log_loss of new",
+        "roc_auc of new",
+    ]  # fmt: skip
+    assert list(truth) == names
+    assert [r["measure"] for r in result["results"]] == names
+    table = one.pool.table
+    y = np.array([one.pool.truth[id] for id in table["id"].to_pylist()])
+    reached = table["s0.score"].to_numpy()[:, None] >= thresholds
+    hits = (reached & (y == 1)[:, None]).sum(axis=0)
+    expected = np.concatenate([hits / reached.sum(axis=0), hits / y.sum()])
+    np.testing.assert_allclose(truth["pr_curve of old"], expected, rtol=1e-12)
+    for name, number in [("old", 0), ("new", 1)]:
+        f = table[f"s{number}.prediction"].to_numpy()
+        assert truth[f"f1 of {name}"] == pytest.approx(2 * np.sum(f * y) / np.sum(f + y))
+        p = 1 / (1 + np.exp(-table[f"s{number}.score"].to_numpy()))
+        loss = -np.log(np.where(y == 1, p, 1 - p)).mean()
+        assert truth[f"log_loss of {name}"] == pytest.approx(loss, rel=1e-3)
+    text = call("simulate", one.spec, *options).out
+    assert text.startswith("truth: f1 of old 0.")
+    assert "pr_curve of old" in text
 
 
 def test_simulate(job: Any) -> None:

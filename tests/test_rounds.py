@@ -16,7 +16,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalsampling import workspace
-from tests.jobs import Job, call, files_below, make_pool
+from evalsampling.measures import BY_NAME
+from evalsampling.workspace import VERSION
+from tests.jobs import Job, Pool, call, files_below, make_pool, make_rich_pool, strict_json
 
 
 @pytest.fixture
@@ -86,7 +88,20 @@ def test_sampling_an_open_round_returns_it_again(drawn: Job) -> None:
 
 def test_draws_hold_the_design(drawn: Job) -> None:
     draws = pq.read_table(drawn.round_directory(1) / "draws.parquet")
-    assert draws.column_names == ["round", "draw", "id", "cell", "rank", "q", "new"]
+    assert draws.column_names == [
+        "round", "draw", "question", "cell", "rank", "q", "new",
+        "id", "prediction.0", "score.0", "probability.0.0", "probability.0.1",
+    ]  # fmt: skip
+    new, question = draws["new"].to_numpy(), draws["question"].to_numpy()
+    assert question[new].tolist() == list(range(1, 21)), "questions are numbered as they are asked"
+    of_id = dict(zip(draws["id"].to_pylist(), question.tolist(), strict=True))
+    assert [of_id[id] for id in draws["id"].to_pylist()] == question.tolist()
+    columns = ("id", "score", "prediction")
+    pool = zip(*(drawn.pool.table[c].to_pylist() for c in columns), strict=True)
+    known = {id: (score, prediction) for id, score, prediction in pool}
+    told = zip(*(draws[c].to_pylist() for c in ("id", "score.0", "prediction.0")), strict=True)
+    for id, score, prediction in told:
+        assert known[id] == (score, prediction)
     design = json.loads((drawn.round_directory(1) / "design.json").read_text())
     assert design["draws"] == len(draws)
     assert design["new_rows"] == 20
@@ -424,7 +439,15 @@ def test_unreadable_delivery_takes_nothing(
 
 def test_estimate_json(drawn: Job) -> None:
     result = drawn.estimate("--labels", drawn.deliver(drawn.answers(1))).json
-    assert list(result) == ["round", "labels", "open", "rejects", "warnings", "done", "measures"]
+    assert list(result) == [
+        "round", "labels", "open", "rejects", "warnings", "done", "measures", "regions"
+    ]  # fmt: skip
+    assert result["regions"] == []
+    keys = [
+        "measure", "system", "against", "slice", "threshold", "value", "standard_error", "low",
+        "high", "confidence", "method", "intervals", "reason",
+    ]  # fmt: skip
+    assert all(list(one)[: len(keys)] == keys for one in result["measures"])
     assert [one["measure"] for one in result["measures"]] == [
         "f1", "precision", "recall", "accuracy"
     ]  # fmt: skip
@@ -487,6 +510,371 @@ def test_a_round_of_many_starts_from_the_files_alone(job: Any) -> None:
         memory.history = memory.history.with_labels(labels)
 
 
+# --- systems, slices, curves
+
+
+def rich_job(job: Any, **keys: Any) -> Job:
+    """A job with two systems and slices, prepared."""
+    systems = {
+        "old": {"score": "s0.score", "prediction": "s0.prediction"},
+        "new": {"score": "s1.chance", "prediction": {"threshold": 0.5}},
+    }
+    pool = {"systems": systems, "slices": ["city", "new"], **keys.pop("pool", {})}
+    one: Job = job(make_rich_pool(), files=2, pool=pool, **{"budget": 900, **keys})
+    assert one.prepare().status == 0
+    return one
+
+
+def labelled(one: Job, rounds: int = 1, *options: Any) -> Any:
+    """Draw and label some rounds; return the last estimate."""
+    done = len(list((one.workspace / "rounds").glob("*")))
+    for number in range(done + 1, done + rounds + 1):
+        assert one.sample(*options).json["round"] == number
+        result = one.estimate("--labels", one.deliver(one.answers(number), f"{number}.csv"))
+    return result.json
+
+
+SLICES = [
+    None, "city=Bern", "city=Genève", "city=Zürich", "city=null",
+    "new=false", "new=null", "new=true",
+]  # fmt: skip
+
+
+def test_systems_and_slices_are_told_apart(job: Any) -> None:
+    one = rich_job(job, measure=["f1", {"name": "recall", "system": "new"}], round_size=150)
+    empty = one.estimate().json["measures"]
+    result = labelled(one, 2)
+    for told in (empty, result["measures"]):
+        assert [(m["measure"], m["system"], m["slice"]) for m in told] == [
+            (measure, system, slice)
+            for measure, system in [("f1", "old"), ("f1", "new"), ("recall", "new")]
+            for slice in SLICES
+        ]
+        assert all(m["threshold"] is None and m["against"] is None for m in told)
+    for told in empty:
+        nothing = (
+            "no labels yet" if told["slice"] is None else f"no labelled row where {told['slice']}"
+        )
+        assert (told["reason"], told["value"], told["low"], told["high"]) == (nothing, None, 0, 1)
+    rows = one.pool.table.to_pylist()
+    for told in result["measures"]:
+        system = {"old": "s0.prediction", "new": "s1.chance"}[told["system"]]
+        column, _, value = (told["slice"] or "=").partition("=")
+        inside = [
+            (row[system] >= 0.5, one.pool.truth[row["id"]])
+            for row in rows
+            if not column or str(row[column]).lower() == value.replace("null", "none").lower()
+        ]
+        assert inside
+        f, y = np.array(inside).T
+        denominator = np.sum(y) if told["measure"] == "recall" else np.sum(f + y) / 2
+        truth = np.sum(f * y) / denominator
+        if told["value"] is None:
+            assert f"where {told['slice']}" in told["reason"]
+        else:  # of 24 intervals one may miss
+            error = 4 * told["standard_error"] + 1e-12
+            assert abs(told["value"] - truth) <= error or told["low"] <= truth <= told["high"]
+    assert all(m["value"] is not None for m in result["measures"] if not m["slice"])
+
+
+def test_curves_have_a_number_for_each_threshold(job: Any) -> None:
+    thresholds = [-4.0, 0.0, 2.0, 1000.0]
+    curve = {"name": "pr_curve", "thresholds": thresholds, "system": "old"}
+    one = rich_job(job, measure=[curve, "roc_auc"], round_size=60)
+    result = labelled(one, 2)
+    whole = [m for m in result["measures"] if m["slice"] is None]
+    assert [(m["measure"], m["threshold"], m["system"]) for m in whole] == [
+        *(("pr_curve.precision", t, "old") for t in thresholds),
+        *(("pr_curve.recall", t, "old") for t in thresholds),
+        ("roc_auc", None, "old"),
+        ("roc_auc", None, "new"),
+    ]
+    nothing = whole[3]
+    assert nothing["value"] is nothing["standard_error"] is None, "no row reaches 1000"
+    assert "pr_curve.precision at 1000 of old is undefined" in nothing["reason"]
+    assert whole[7]["value"] == 0
+    kinds = [[interval["kind"] for interval in m["intervals"]] for m in whole]
+    assert all(kind.count("simultaneous") == 1 for kind in kinds[:3])
+    assert not any("simultaneous" in kind for kind in kinds[8:])
+    sliced = [m for m in result["measures"] if m["slice"] is not None]
+    assert not any(i["kind"] == "simultaneous" for m in sliced for i in m["intervals"])
+    kept = list((one.workspace / "estimates").iterdir())
+    assert kept
+    for path in kept:
+        strict_json(path.read_text())
+
+
+@pytest.mark.parametrize("rows", [0, 1, 2, 5])
+def test_estimates_from_next_to_nothing_are_json(job: Any, rows: int) -> None:
+    """Every measure with no label, with one, with a few: numbers or null with a reason."""
+    names = [name for name in BY_NAME if name not in ("f_beta", "pr_curve")]
+    listed = [*names, {"name": "pr_curve", "thresholds": 5}]
+    keys = {"score": "s0.score", "prediction": "s0.prediction", "slices": ["new"]}
+    one = job(make_rich_pool(), pool=keys, measure=listed, sampler="passive", round_size=5)
+    assert one.prepare().status == 0
+    one.sample()
+    for label in ("0", "1"):
+        answers = [(task, label) for task, _ in one.answers(1)[:rows]]
+        result = one.estimate("--replace", one.deliver(answers, f"{label}.csv")).json
+        assert result["labels"] == rows
+        for told in result["measures"]:
+            assert (told["value"] is None) == (told["reason"] is not None)
+            if told["value"] is not None and told["low"] is not None:
+                assert told["low"] <= told["value"] <= told["high"]
+    for path in (one.workspace / "estimates").iterdir():
+        strict_json(path.read_text())
+
+
+@pytest.mark.parametrize("oracle", ["deterministic", "stochastic"])
+def test_open_round_without_answers_changes_no_number_of_any_kind(job: Any, oracle: str) -> None:
+    """Neither the band of a curve nor what depends on the latest proposal."""
+    curve = {"name": "pr_curve", "thresholds": 6, "system": "old"}
+    one = rich_job(job, measure=["f1", curve], labels={"oracle": oracle})
+    before = labelled(one, 2)
+    assert one.sample().json["round"] == 3
+    assert one.estimate().json["measures"] == before["measures"]
+    one.sample("--next")
+    assert one.estimate().json["measures"] == before["measures"]
+
+
+def test_regions_of_joint_measures(job: Any) -> None:
+    one = rich_job(job, measure=[{"joint": ["precision", "recall"]}, "f1"], round_size=60)
+    (none,) = one.estimate().json["regions"]
+    assert (none["centre"], none["covariance"], none["radius"]) == (None, None, None)
+    assert none["reason"]
+    (region,) = labelled(one, 2)["regions"]
+    assert region["measures"] == [
+        {"measure": measure, "system": system}
+        for measure in ("precision", "recall")
+        for system in ("old", "new")
+    ]
+    assert region["reason"] is None
+    told = [m for m in one.estimate().json["measures"] if m["slice"] is None]
+    names = [*region["measures"], *({"measure": "f1", "system": s} for s in ("old", "new"))]
+    assert [{"measure": m["measure"], "system": m["system"]} for m in told] == names
+    assert region["centre"] == pytest.approx([m["value"] for m in told[:4]], rel=1e-12)
+    errors = [m["standard_error"] for m in told[:4]]
+    np.testing.assert_allclose(np.sqrt(np.diag(region["covariance"])), errors, atol=1e-9)
+
+
+# --- other measures later
+
+
+def test_other_measures_later(drawn: Job) -> None:
+    drawn.estimate("--labels", drawn.deliver(drawn.answers(1)))
+    (beta,) = drawn.estimate("--measure", "f_beta").json["measures"]
+    (f1,) = drawn.estimate("--measure", "f1").json["measures"]
+    assert beta == f1, "with its defaults"
+    mcc, specificity = drawn.estimate("--measure", "mcc", "specificity").json["measures"]
+    assert mcc["value"] is not None, "its loss is 0 where that of f1 is"
+    assert specificity["value"] is None
+    assert "specificity cannot be estimated from rows drawn for f1" in specificity["reason"]
+    assert [specificity[key] for key in ("low", "high", "method")] == [0, 1, "no support"]
+    curve = drawn.estimate("--measure", "fowlkes_mallows", "pr_curve").json["measures"]
+    assert len(curve) == 1 + 2 * 1024
+    assert curve[0]["value"] is not None
+    before = files_below(drawn.workspace)
+    wrong = drawn.estimate("--measure", "no_such_module_at_all:x")
+    assert wrong.status == 1
+    assert "no_such_module_at_all:x: No module" in wrong.err
+    assert files_below(drawn.workspace) == before
+
+
+def test_other_measures_from_draws_that_support_them_all(job: Any) -> None:
+    one = job(make_rich_pool(), sampler={"name": "ais", "delta": 0.3}, round_size=100,
+              pool={"score": "s0.score", "prediction": "s0.prediction"})  # fmt: skip
+    one.prepare()
+    labelled(one)
+    names = ["mcc", "specificity", "npv", "brier", "prevalence", "balanced_accuracy"]
+    told = one.estimate("--measure", *names).json["measures"]
+    assert [m["measure"] for m in told] == names
+    assert all(m["value"] is not None and m["reason"] is None for m in told)
+    again = one.estimate("--measure", *names).json["measures"]
+    assert again == told
+
+
+def test_a_curve_later_needs_scores_whose_range_is_known(job: Any) -> None:
+    table = make_pool().table
+    p = 1 / (1 + np.exp(-table["score"].to_numpy()))
+    rows = Pool(table.append_column("p", pa.array(p)), make_pool().truth)
+    one = job(rows, pool={"probability": "p"})
+    one.prepare()
+    labelled(one)
+    result = one.estimate("--measure", "pr_curve")
+    assert result.status == 1
+    assert "the range of the scores is not known here" in result.err
+
+
+OWN_MEASURE = """
+import dataclasses
+from evalsampling.measures import Measure
+
+
+@dataclasses.dataclass(frozen=True)
+class Cost(Measure):
+    miss: float = 10.0
+    system: int = 0
+    positive: int = 1
+    name = "cost"
+    bounds = (0.0, float("inf"))
+
+    def loss(self, outputs, label):
+        f = outputs.prediction[:, self.system] == self.positive
+        y = label == self.positive
+        return (self.miss * (y & ~f) + (f & ~y))[:, None].astype(float)
+
+    def value(self, risk):
+        return risk
+"""
+
+
+def test_measure_of_the_users_own_beside_the_spec(job: Any, tmp_path: Path) -> None:
+    """Found by every command, from whatever directory and process it is called."""
+    module = f"own_{tmp_path.name.replace('-', '_')}"
+    measure = [{"name": f"{module}:Cost", "miss": 5}, "f1"]
+    one = job(make_pool(), measure=measure, round_size=100, budget=500)
+    (one.directory / f"{module}.py").write_text(OWN_MEASURE)
+    assert one.prepare().status == 0
+    one.sample()
+    path = one.deliver(one.answers(1))
+    command = [sys.executable, "-m", "evalsampling", "estimate", str(one.workspace), "--json"]
+    elsewhere = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1])}
+    done = subprocess.run(
+        [*command, "--labels", str(path)], cwd="/", env=elsewhere, capture_output=True, check=True
+    )
+    cost, _ = strict_json(done.stdout.decode())["measures"]
+    assert cost["measure"] == "cost"
+    assert cost["value"] >= 0
+    assert cost["high"] is None or cost["high"] >= cost["value"]
+    assert one.estimate().json["measures"][0] == cost
+    rows = one.pool.table.to_pylist()
+    costs = [
+        5 * (y > f) + (f > y)
+        for f, y in ((row["prediction"], one.pool.truth[row["id"]]) for row in rows)
+    ]
+    cost = labelled(one, 2)["measures"][0]
+    assert abs(cost["value"] - np.mean(costs)) <= 4 * cost["standard_error"] + 1e-12
+
+
+def test_growing_rounds(job: Any) -> None:
+    one = job(round_size={"first": 10, "growth": 1.5}, budget=70)
+    one.prepare()
+    sizes = []
+    for number in range(1, 5):
+        sizes.append(one.sample().json["rows"])
+        one.estimate("--labels", one.deliver(one.answers(number)))
+    assert sizes == [10, 15, 22, 23], "22 is 22.5 cut, 23 what is left of the budget"
+    assert one.sample().json["reason"] == "budget"
+
+
+# --- a stochastic oracle
+
+
+@pytest.fixture
+def asked(job: Any) -> Job:
+    """A job whose oracle is stochastic, with one open round of few distinct rows."""
+    one: Job = job(
+        make_pool(text_ids=True),
+        labels={"oracle": "stochastic"},
+        strata={"leaves": 2},
+        sampler="importance",
+        round_size=90,
+        budget=200,
+    )
+    assert one.prepare().status == 0
+    assert one.sample().json["rows"] == 90
+    return one
+
+
+def doubtful(one: Job, number: int) -> list[tuple[str, str]]:
+    """Answers that differ between the questions about one row."""
+    return [(task, str(i % 3 % 2)) for i, (task, _) in enumerate(one.asked(number))]
+
+
+def repeated(one: Job, number: int = 1) -> tuple[str, list[str]]:
+    """An id drawn more than once in a round, and its tasks."""
+    tasks: dict[str, list[str]] = {}
+    for task, id in one.asked(number):
+        tasks.setdefault(id, []).append(task)
+    return next((id, of) for id, of in tasks.items() if len(of) > 1)
+
+
+def test_every_draw_is_a_task_of_its_own(asked: Job) -> None:
+    batch = asked.batch(1)
+    draws = pq.read_table(asked.round_directory(1) / "draws.parquet")
+    assert len(batch["task"]) == len(set(batch["task"])) == len(draws) == 90
+    assert len(set(batch["id"])) < 90
+    assert draws["new"].to_pylist() == [True] * 90
+    assert draws["question"].to_pylist() == list(range(1, 91))
+    names = [batch["payload.name"][batch["id"].index(id)] for id in batch["id"]]
+    assert batch["payload.name"] == names
+
+
+def test_votes_are_counted_and_budgeted(asked: Job) -> None:
+    sizes = [90]
+    for number in (1, 2, 3):
+        result = asked.estimate("--labels", asked.deliver(doubtful(asked, number))).json
+        assert result["labels"] == sum(sizes)
+        assert call("status", asked.workspace, "--json").json["labels"] == sum(sizes)
+        sampled = asked.sample().json
+        sizes.append(sampled["rows"])
+    assert sizes == [90, 90, 20, 0]
+    assert (sampled["reason"], result["done"]) == ("budget", True)
+    first, second = asked.asked(1), asked.asked(2)
+    assert {task for task, _ in first}.isdisjoint(task for task, _ in second)
+    assert {id for _, id in first} & {id for _, id in second}, "rows come again in later rounds"
+
+
+def test_label_by_id_is_refused_where_it_is_ambiguous(asked: Job) -> None:
+    id, tasks = repeated(asked)
+    once = next(i for i in asked.batch(1)["id"] if asked.batch(1)["id"].count(i) == 1)
+    path = asked.deliver([(id, "1"), (once, "1")], header="id,label")
+    result = asked.estimate("--labels", path).json
+    assert (result["labels"], result["rejects"]) == (1, 1)
+    (listed,) = (asked.workspace / "labels").glob("*.rejects.csv")
+    assert f"id {id!r} was drawn {len(tasks)} times: name the task" in listed.read_text()
+
+
+def test_questions_about_one_row_may_be_answered_differently(asked: Job) -> None:
+    _, (one, other, *_) = repeated(asked)
+    result = asked.estimate("--labels", asked.deliver([(one, "1"), (other, "0")])).json
+    assert (result["labels"], result["rejects"], result["open"]) == (2, 0, 88)
+    same = asked.estimate("--labels", asked.deliver([(one, "0")], "other.csv")).json
+    assert (same["labels"], same["rejects"]) == (2, 1), "but not one question"
+
+
+@pytest.mark.parametrize("sampler", ["ais", "importance", "passive", "oasis"])
+def test_stochastic_rounds_start_from_the_files_alone(job: Any, sampler: str) -> None:
+    """Two evaluations, one in this process throughout, one read from files each round."""
+    one = job(
+        make_rich_pool(),
+        labels={"oracle": "stochastic"},
+        strata={"leaves": 4},
+        sampler=sampler,
+        round_size=40,
+        pool={"score": "s0.score", "prediction": "s0.prediction"},
+    )
+    one.prepare()
+    memory = workspace.load(one.workspace)
+    for number in range(1, 4):
+        assert one.sample().json["rows"] == 40
+        rows = memory.draw(40)
+        draws = pq.read_table(one.round_directory(number) / "draws.parquet")
+        here = memory.history
+        np.testing.assert_array_equal(here.rounds[-1].probability, draws["q"].to_numpy())
+        np.testing.assert_array_equal(here.rank[rows], draws["rank"].to_numpy())
+        answers = doubtful(one, number)
+        one.estimate("--labels", one.deliver(answers))
+        labels = memory.history.label.copy()
+        labels[rows] = [int(label) for _, label in answers]
+        memory.history = memory.history.with_labels(labels)
+    rival = shutil.copytree(one.workspace, one.directory / "rival")
+    here, there = one.sample().json, call("sample", rival, "--json").json
+    assert (here["round"], here["rows"]) == (there["round"], there["rows"])
+    theirs = pq.read_table(rival / "rounds" / "0004" / "draws.parquet")
+    assert pq.read_table(one.round_directory(4) / "draws.parquet") == theirs
+
+
 # --- killed or raced
 
 
@@ -544,7 +932,8 @@ def test_sampling_at_once_gives_one_round(drawn: Job) -> None:
     ("name", "content", "words"),
     [
         ("evaluation.json", "[]", ["evaluation.json", "damaged"]),
-        ("evaluation.json", '{"version": 1}', ["evaluation.json", "damaged", "'spec'"]),
+        ("evaluation.json", f'{{"version": {VERSION}}}', ["evaluation.json", "damaged", "'spec'"]),
+        ("evaluation.json", '{"version": 0}', ["evaluation.json: version 0, expected"]),
         ("rounds/0001/design.json", "{}", ["design.json", "damaged", "'exported'"]),
         ("rounds/0001/draws.parquet", "PAR1", ["draws.parquet", "cannot be read"]),
         ("cells.parquet", "PAR1", ["cells.parquet", "cannot be read"]),
@@ -609,7 +998,8 @@ def test_top_up(job: Any, scored: bool) -> None:
     assert one.prepare("--top-up").json["reserve_rows"] > len(kept)
     topped = pq.read_table(reserve).sort_by([("cell", "ascending"), ("rank", "ascending")])
     expected = whole.filter(pa.array(whole["rank"].to_numpy() < 20 + 2 * 90))
-    columns = ["cell", "rank", "id"]
+    columns = [name for name in whole.column_names if name != "file"]
+    assert {"cell", "rank", "id", "score.0", "prediction.0", "payload.name"} <= set(columns)
     counts = np.bincount(expected["cell"].to_numpy())
     assert topped.select(columns) == expected.select(columns)
     assert counts.max() == 200
@@ -627,6 +1017,26 @@ def test_top_up_refuses_a_changed_pool(job: Any) -> None:
     result = one.prepare("--top-up")
     assert result.status == 1
     assert "part-0.parquet: the pool has changed" in result.err
+
+
+@pytest.mark.parametrize("oracle", ["deterministic", "stochastic"])
+def test_reserve_may_be_deleted_after_sampling(job: Any, oracle: str) -> None:
+    """Outputs and slices of the rows drawn are with the draws, for every kind of measure."""
+    curve = {"name": "pr_curve", "thresholds": 6, "system": "old"}
+    one = rich_job(job, measure=["f1", "brier", curve], labels={"oracle": oracle})
+    expected = labelled(one, 2)
+    one.sample()
+    shutil.rmtree(one.workspace / "reserve")
+    shutil.rmtree(one.directory / "pool")
+    for number in (1, 2, 3):
+        path = one.round_directory(number) / "batch.parquet"
+        pq.write_table(pq.read_table(path).drop_columns(["payload.name"]), path)
+        (one.round_directory(number) / "batch.csv").unlink()
+    assert one.estimate().json["measures"] == expected["measures"]
+    more = one.estimate("--labels", one.deliver(one.answers(3), "3.csv")).json
+    assert more["labels"] > expected["labels"]
+    assert more["measures"] != expected["measures"]
+    assert "reserve: cannot be read" in one.sample().err
 
 
 def test_payload_may_be_deleted_after_sampling(drawn: Job) -> None:

@@ -105,6 +105,37 @@ class Measure(abc.ABC):
         """
         return np.ones(len(label), dtype=bool)
 
+    def evidence_groups(self, outputs: Outputs, label: IntArray) -> BoolArray:
+        """Return the evidence of each of the things the estimate rests on, shape (n, groups).
+
+        The rarest of them counts: an average over classes is no better than its worst term.
+        """
+        return self.evidence(outputs, label)[:, None]
+
+    # What is known of the loss of rows whose scores lie between those of two others.
+
+    def is_settled(self, low: Outputs, high: Outputs) -> bool:
+        """Tell whether rows with outputs between these all have the same losses as these.
+
+        Args:
+            low: of n rows.
+            high: of n rows, the same but for scores that are at least as great.
+        """
+        return self.looks_at <= PREDICTION
+
+    def may_add(self, low: Outputs, high: Outputs, label: IntArray) -> BoolArray:
+        """Return whether a row between may have a loss other than 0, shape (n,)."""
+        if self.is_settled(low, high):
+            return self.adds(low, label)
+        return np.ones(len(label), dtype=bool)
+
+    def must_add(self, low: Outputs, high: Outputs, label: IntArray) -> BoolArray:
+        """Return whether every row between has a loss other than 0, shape (n,).
+
+        Taken to be so if both rows have.
+        """
+        return self.adds(low, label) & self.adds(high, label)
+
     # Measures whose loss has a structure do these without ever making the matrices.
 
     def mean_loss(self, outputs: Outputs, label: IntArray, weight: FloatArray) -> FloatArray:

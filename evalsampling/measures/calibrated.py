@@ -79,6 +79,22 @@ class Calibrated(Measure):
         """Return the measure's evidence, shape (n,)."""
         return self.measure.evidence(outputs, label)
 
+    def evidence_groups(self, outputs: Outputs, label: IntArray) -> BoolArray:
+        """Return the measure's groups, shape (n, groups)."""
+        return self.measure.evidence_groups(outputs, label)
+
+    def is_settled(self, low: Outputs, high: Outputs) -> bool:
+        """Tell whether the measure is."""
+        return self.measure.is_settled(low, high)
+
+    def may_add(self, low: Outputs, high: Outputs, label: IntArray) -> BoolArray:
+        """Return whether a row between may add to the measure, shape (n,)."""
+        return self.measure.may_add(low, high, label)
+
+    def must_add(self, low: Outputs, high: Outputs, label: IntArray) -> BoolArray:
+        """Return whether every row between adds to the measure, shape (n,)."""
+        return self.measure.must_add(low, high, label)
+
     def mean_loss(self, outputs: Outputs, label: IntArray, weight: FloatArray) -> FloatArray:
         """Return the measure's sum_i weight_i l_i, shape (d,)."""
         return self.measure.mean_loss(outputs, label, weight)

@@ -82,6 +82,18 @@ class Thresholded(Measure):
         bins, y = self._bins(outputs, label)
         return (bins > 0) | (y == 1)
 
+    def is_settled(self, low: Outputs, high: Outputs) -> bool:
+        """Tell whether no threshold lies between the scores."""
+        first, last = (
+            np.searchsorted(self._edges, outputs.score[:, self.system], side="right")
+            for outputs in (low, high)
+        )
+        return bool(np.array_equal(first, last))
+
+    def may_add(self, low: Outputs, high: Outputs, label: IntArray) -> BoolArray:
+        """Return whether the greater score adds: adding grows with the score."""
+        return self.adds(high, label)
+
     def squared_norm(self, outputs: Outputs, label: IntArray, risk: FloatArray) -> FloatArray:
         """Return ||Dg(risk) l||^2 of each row, shape (n,), in O(n log L)."""
         bins, y = self._bins(outputs, label)

@@ -85,6 +85,23 @@ class Joint(Measure):
         """Return which rows are evidence for any part, shape (n,)."""
         return np.any([part.evidence(outputs, label) for part in self.parts], axis=0)
 
+    def evidence_groups(self, outputs: Outputs, label: IntArray) -> BoolArray:
+        """Return the groups of the parts side by side."""
+        groups = [part.evidence_groups(outputs, label) for part in self.parts]
+        return np.concatenate(groups, axis=1)
+
+    def is_settled(self, low: Outputs, high: Outputs) -> bool:
+        """Tell whether all parts are."""
+        return all(part.is_settled(low, high) for part in self.parts)
+
+    def may_add(self, low: Outputs, high: Outputs, label: IntArray) -> BoolArray:
+        """Return whether a row between may add to any part, shape (n,)."""
+        return np.any([part.may_add(low, high, label) for part in self.parts], axis=0)
+
+    def must_add(self, low: Outputs, high: Outputs, label: IntArray) -> BoolArray:
+        """Return whether every row between adds to one of the parts, shape (n,)."""
+        return np.any([part.must_add(low, high, label) for part in self.parts], axis=0)
+
     def mean_loss(self, outputs: Outputs, label: IntArray, weight: FloatArray) -> FloatArray:
         """Return sum_i weight_i l_i, shape (d,), as the parts work it out."""
         return np.concatenate([part.mean_loss(outputs, label, weight) for part in self.parts])

@@ -15,7 +15,7 @@ from evalsampling.stats.outputs import Outputs
 
 @dataclasses.dataclass(frozen=True)
 class Averaged(Measure):
-    """What averages over classes share. The evidence is the labels of the averaged classes.
+    """What averages over classes share. The evidence is the labels of the rarest of them.
 
     Attributes:
         classes: number of classes, at least 2.
@@ -30,7 +30,7 @@ class Averaged(Measure):
     classes: int
     system: int = 0
     over: tuple[int, ...] | None = None
-    evidence_name = "labels of the averaged classes"
+    evidence_name = "labels of the rarest class"
     looks_at = PREDICTION
     _word = ""
 
@@ -53,6 +53,10 @@ class Averaged(Measure):
     def evidence(self, outputs: Outputs, label: IntArray) -> BoolArray:
         """Return the rows of the averaged classes, shape (n,)."""
         return np.isin(label, self._codes)
+
+    def evidence_groups(self, outputs: Outputs, label: IntArray) -> BoolArray:
+        """Return the rows of each averaged class, shape (n, classes)."""
+        return label[:, None] == self._codes
 
     @functools.cached_property
     def _codes(self) -> IntArray:

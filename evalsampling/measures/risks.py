@@ -34,8 +34,8 @@ class LogLoss(Mean):
     """Log loss, from 0 to -log clip: l = -log p_y, g(R) = R.
 
     Attributes:
-        looks_at = frozenset({"probability"})
-    clip: p_y is cut to [clip, 1 - clip], that the loss be bounded; above 0, below 0.5.
+        system: number of the system it is about.
+        clip: p_y is cut to [clip, 1 - clip], that the loss be bounded; above 0, below 0.5.
 
     Raises:
         ValueError: `clip` is no such number.
@@ -43,6 +43,7 @@ class LogLoss(Mean):
 
     system: int = 0
     clip: float = 1e-6
+    looks_at = frozenset({"probability"})
 
     def __post_init__(self) -> None:
         """Check the clip, which the name shows unless it is 1e-6."""

@@ -7,6 +7,7 @@ References:
 """
 
 import dataclasses
+import functools
 
 import numpy as np
 
@@ -14,9 +15,9 @@ from evalsampling.measures.base import FloatArray, Measure
 from evalsampling.samplers.base import ReplacementSampler, no_atoms
 from evalsampling.samplers.variance import (
     FLOOR,
+    atom_norms,
     cell_norms,
     cells_adding_to,
-    loss_norms,
     model_risk,
 )
 from evalsampling.stats.cells import CellTable
@@ -26,6 +27,9 @@ from evalsampling.stats.oracle import fit_dirichlet_tree, predict_stochastic
 from evalsampling.stats.tree import LeafTree
 
 MODELS = ("tree", "scores")
+
+_tree = functools.lru_cache(maxsize=8)(LeafTree)
+"""Trees do not change, and every round needs the same one."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,7 +76,7 @@ class AdaptiveImportance(ReplacementSampler):
             labelled = np.zeros((table.leaves, table.classes))
             np.add.at(labelled, (table.leaf[cell], label), 1)
             posterior = fit_dirichlet_tree(
-                tree=LeafTree(table.leaves, self.branching),
+                tree=_tree(table.leaves, self.branching),
                 prior=prior,
                 labelled=labelled,
                 unlabelled=table.leaf_count - labelled.sum(axis=1),
@@ -86,8 +90,10 @@ class AdaptiveImportance(ReplacementSampler):
         risk = (risk + self.measure.mean_loss(outputs, label, np.ones(len(atom)))) / table.rows
         floor = FLOOR * max(free.sum(), 1) / table.rows
         value = np.sum(cell_norms(self.measure, table, risk, floor) * response, axis=1)
-        atom_value = loss_norms(self.measure, outputs, label, risk, floor)
+        atom_value = atom_norms(self.measure, table, history, risk, floor)
         total = np.sum(free * value) + atom_value.sum()
+        if total == 0:  # All labels are known and no row adds, so any will do.
+            value, atom_value, total = np.ones(len(table)), np.ones(len(atom)), table.rows
         return Proposal(value / total, atom, atom_value / total, posterior)
 
     def _for_stochastic(self, table: CellTable, history: History, prior: FloatArray) -> Proposal:
@@ -97,7 +103,7 @@ class AdaptiveImportance(ReplacementSampler):
             leaf = table.leaf[history.cell[sample.question]]
             counts = np.zeros((table.leaves, table.classes))
             np.add.at(counts, (leaf, history.label[sample.question]), sample.first)
-            tree = LeafTree(table.leaves, self.branching)
+            tree = _tree(table.leaves, self.branching)
             posterior = predict_stochastic(tree, prior, counts)
         response = posterior[table.leaf]
         risk = model_risk(self.measure, table, table.count[:, None] * response) / table.rows
@@ -107,6 +113,12 @@ class AdaptiveImportance(ReplacementSampler):
         value = np.sqrt(np.sum(norms**2 * response, axis=1))
         total = np.sum(table.count * value)
         return Proposal(value / total, no_atoms(), np.zeros(0), posterior)
+
+    def covers(self, table: CellTable) -> bool:
+        """Whether every row always has a chance: of a stochastic oracle, if every cell has."""
+        if self.stochastic:
+            return bool(np.all(self.reach(table)))
+        return super().covers(table)
 
     def supports(self, table: CellTable, measure: Measure) -> bool:
         """Whether rows that add to the measure also add to the one sampled for.

@@ -8,11 +8,20 @@ import numpy as np
 import numpy.typing as npt
 
 from evalsampling.measures.base import IntArray, Measure
-from evalsampling.samplers.estimates import WHOLE_POOL, Scope, estimate_measure
-from evalsampling.samplers.variance import adds_to, cells_adding_to
+from evalsampling.measures.calibrated import Calibrated
+from evalsampling.measures.joint import Joint
+from evalsampling.samplers.estimates import (
+    WHOLE_POOL,
+    Material,
+    Scope,
+    estimate_measure,
+    refuse,
+    take_census,
+)
+from evalsampling.samplers.variance import adds_to, always_adds_to, cells_adding_to
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import DRAWS_PER_NEW_ROW, Proposal, StopRule, draw_rows
-from evalsampling.stats.estimation import Estimate, undefined
+from evalsampling.stats.estimation import Estimate
 from evalsampling.stats.history import History
 from evalsampling.stats.nonresponse import respond
 from evalsampling.stats.sample import WeightedSample
@@ -70,6 +79,10 @@ class Sampler(abc.ABC):
     def supports(self, table: CellTable, measure: Measure) -> bool:
         """Whether every row that can add to the measure's risk always has a chance."""
 
+    def covers(self, table: CellTable) -> bool:
+        """Whether every row always has a chance, whatever its label: true unless overridden."""
+        return True
+
     def proposal(self, table: CellTable, history: History) -> Proposal | None:
         """Return the sampling probabilities of the next round, if it draws with replacement."""
         return None
@@ -100,27 +113,27 @@ class Sampler(abc.ABC):
         scope: Scope = WHOLE_POOL,
     ) -> list[Estimate]:
         """Estimate measures on the pool, or on parts of it, from all rounds so far."""
-        sample = self.weigh(table, history)
-        latest = self.latest_weights(table, history) if sample.draws else None
-        sample = sample if latest is None else sample.with_latest(latest)
+        material = self.material(table, history, confidence)
+        # With all labels known that matter to the sampler there is no next proposal.
+        finished = not self.stochastic and _is_census(table, history, self.measure)
+        if not finished and material.sample.draws:
+            latest = self.latest_weights(table, history)
+            if latest is not None:
+                sample = material.sample.with_latest(latest)
+                material = dataclasses.replace(material, sample=sample)
         estimates: list[Estimate] = []
-        for measure in measures:
-            complete = not self.stochastic and _is_census(table, history, measure)
-            if not (complete or self.supports(table, measure)):
-                reason = (
-                    f"{measure.name} cannot be estimated from rows drawn for {self.measure.name}: "
-                    "rows that add to it had no chance of being drawn"
-                )
-                estimates += [
-                    undefined(target, confidence, "no support", reason, warn=True)
-                    for domain in scope.domains
-                    for target in scope.targets(measure, domain)
-                ]
+        for measure in (part for one in measures for part in _parts(one)):
+            if not self.stochastic and _is_census(table, history, measure):
+                estimates += take_census(measure, material, scope)
+            elif self.supports(table, measure):
+                estimates += estimate_measure(measure, material, scope)
             else:
-                estimates += estimate_measure(
-                    measure, table, history, sample, confidence, scope, complete
-                )
+                estimates += refuse(measure, self.measure, scope, confidence)
         return estimates
+
+    def material(self, table: CellTable, history: History, confidence: float) -> Material:
+        """Return what estimates are made from."""
+        return Material(table, history, self.weigh(table, history), confidence, self.covers(table))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -167,15 +180,19 @@ class ReplacementSampler(Sampler):
             return np.ones(len(table), dtype=bool)
         return cells_adding_to(self.measure, table)
 
+    def covers(self, table: CellTable) -> bool:
+        """Whether a share of the pool's own distribution is mixed in."""
+        return self.delta > 0
+
     def supports(self, table: CellTable, measure: Measure) -> bool:
         """Whether rows that add to the measure also add to the one sampled for.
 
         Label by label: a labelled row that adds nothing to the measure sampled for may never be
         drawn again.
         """
-        if self.delta:
+        if self.delta or _is_part_of(measure, self.measure):
             return True
-        return bool(np.all(adds_to(self.measure, table) | ~adds_to(measure, table)))
+        return bool(np.all(always_adds_to(self.measure, table) | ~adds_to(measure, table)))
 
     def design(
         self,
@@ -206,13 +223,38 @@ class ReplacementSampler(Sampler):
         return WeightedSample.with_replacement(question, weights, len(history))
 
     def latest_weights(self, table: CellTable, history: History) -> npt.NDArray[np.float64]:
-        """Return what each question would weigh under the proposal that all labels lead to."""
-        proposal = self.proposal(table, history)
-        chance = proposal.cell_probability[history.cell]
+        """Return what each question would weigh under the proposal that all labels lead to.
+
+        Rounds still waiting for their first label come after it: they change no number.
+        """
+        heard = history.heard()
+        proposal = self.proposal(table, heard)
+        chance = proposal.cell_probability[heard.cell]
         chance[proposal.atom] = proposal.atom_probability
         weights = np.zeros(len(history))
-        np.divide(1 / table.rows, chance, out=weights, where=chance > 0)
+        np.divide(1 / table.rows, chance, out=weights[: len(heard)], where=chance > 0)
         return weights
+
+
+def _is_part_of(measure: Measure, whole: Measure) -> bool:
+    """Tell whether a measure is another, or a part of it, calibrated or not."""
+    plain = measure.measure if isinstance(measure, Calibrated) else measure
+    parts = [p.measure if isinstance(p, Calibrated) else p for p in _parts(whole)]
+    return any(_is_same(plain, part) for part in parts)
+
+
+def _is_same(one: Measure, other: Measure) -> bool:
+    """Tell whether two measures are one; a user's own may be no dataclass and know no equality."""
+    if one == other or dataclasses.is_dataclass(one):
+        return one == other
+    return (type(one), one.name, one.system) == (type(other), other.name, other.system)
+
+
+def _parts(measure: Measure) -> tuple[Measure, ...]:
+    """Return the measures that a joint one is made of, or the measure itself."""
+    if isinstance(measure, Joint):
+        return tuple(part for one in measure.parts for part in _parts(one))
+    return (measure,)
 
 
 def _is_census(table: CellTable, history: History, measure: Measure) -> bool:

@@ -80,11 +80,14 @@ def divergence(
         proposal: to judge.
 
     Returns:
-        At least 0; infinite if the proposal never draws a row that adds to the measure.
+        At least 0; infinite if the proposal never draws a row that adds to the measure; 0 if no
+        row adds, since none is then better drawn than another.
     """
     risk = model_risk(measure, table, truth.astype(np.float64)) / table.rows
     norms = cell_norms(measure, table, risk, np.finfo(np.float64).tiny)
     total = float(np.sum(truth * norms))
+    if total == 0:
+        return 0.0
     atom = proposal.atom
     free = truth.astype(np.float64)
     np.subtract.at(free, (history.cell[atom], history.label[atom]), 1)

@@ -34,7 +34,8 @@ class Given(ReplacementSampler):
         """Check the parameters."""
         super().__post_init__()
         if not callable(self.weights):
-            raise ValueError(f"weights must be a function of the cell table, got {self.weights!r}")
+            got = "none" if self.weights is None else repr(self.weights)
+            raise ValueError(f"weights must be a function of the cell table, got {got}")
 
     def variance_minimising(self, table: CellTable, history: History) -> Proposal:
         """Return the user's proposal.
@@ -43,6 +44,10 @@ class Given(ReplacementSampler):
             InputError: if the weights are no weights.
         """
         weight = self._checked(table, history)
+        if not self.delta and np.any((weight == 0) & self.reach(table)):
+            raise InputError(
+                "sampler given: a cell whose weight was above 0 at first must not have 0 later"
+            )
         return Proposal(weight / np.sum(table.count * weight), no_atoms(), np.zeros(0))
 
     def _checked(self, table: CellTable, history: History) -> FloatArray:
@@ -64,6 +69,10 @@ class Given(ReplacementSampler):
             return np.ones(len(table), dtype=bool)
         start = History.start(table.outputs.prediction.shape[1], table.classes)
         return self._checked(table, start) > 0
+
+    def covers(self, table: CellTable) -> bool:
+        """Whether every cell can be drawn from."""
+        return bool(np.all(self.reach(table)))
 
     def supports(self, table: CellTable, measure: Measure) -> bool:
         """Whether cells that can add to the measure have a positive weight."""

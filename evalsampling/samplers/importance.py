@@ -9,7 +9,7 @@ import dataclasses
 
 import numpy as np
 
-from evalsampling.measures.base import FloatArray, Measure
+from evalsampling.measures.base import Measure
 from evalsampling.samplers.base import ReplacementSampler, no_atoms
 from evalsampling.samplers.variance import FLOOR, cell_norms, cells_adding_to, model_risk
 from evalsampling.stats.cells import CellTable
@@ -32,7 +32,7 @@ class Importance(ReplacementSampler):
         """Return the proposal, the same for every round."""
         # A leaf whose scores are all 0 or 1 keeps a chance to be found wrong.
         prior = np.maximum(table.leaf_prior, FLOOR)[table.leaf]
-        mass: FloatArray = table.count[:, None] * prior
+        mass = table.count.astype(np.float64)[:, None] * prior
         risk = model_risk(self.measure, table, mass) / table.rows
         norms = cell_norms(self.measure, table, risk, FLOOR)
         if self.stochastic:
@@ -40,6 +40,10 @@ class Importance(ReplacementSampler):
         else:
             value = np.sum(norms * prior, axis=1)
         return Proposal(value / np.sum(table.count * value), no_atoms(), np.zeros(0))
+
+    def covers(self, table: CellTable) -> bool:
+        """Whether every cell can be drawn from."""
+        return bool(np.all(self.reach(table)))
 
     def supports(self, table: CellTable, measure: Measure) -> bool:
         """Whether cells that can add to the measure can add to the one sampled for."""

@@ -44,7 +44,7 @@ class Oasis(ReplacementSampler):
             raise ValueError(
                 f"it is made for F-measures, precision and recall, not for {self.measure.name}"
             )
-        for key, most in (("epsilon", 1.0), ("strength", np.inf)):
+        for key, most in (("epsilon", 1.0), ("strength", np.finfo(np.float64).max)):
             value = getattr(self, key)
             if isinstance(value, bool) or not isinstance(value, int | float):
                 raise ValueError(f"{key} must be a number, got {value!r}")
@@ -103,6 +103,10 @@ class Oasis(ReplacementSampler):
         if np.isfinite(value):
             return value
         return plug_in_f(weight, rate, predicted, self._weight_of_precision)
+
+    def covers(self, table: CellTable) -> bool:
+        """Whether every row has a chance: it has."""
+        return True
 
     def reach(self, table: CellTable) -> npt.NDArray[np.bool_]:
         """Return all cells."""

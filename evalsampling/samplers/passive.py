@@ -22,6 +22,10 @@ class Passive(ReplacementSampler):
         """Return q = 1 / M for every row."""
         return Proposal(np.full(len(table), 1 / table.rows), no_atoms(), np.zeros(0))
 
+    def covers(self, table: CellTable) -> bool:
+        """Whether every row has a chance: it has."""
+        return True
+
     def reach(self, table: CellTable) -> npt.NDArray[np.bool_]:
         """Return all cells."""
         return np.ones(len(table), dtype=bool)

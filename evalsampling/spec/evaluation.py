@@ -13,6 +13,7 @@ import yaml
 
 from evalsampling import samplers
 from evalsampling.errors import InputError
+from evalsampling.measures import Joint
 from evalsampling.measures.base import Measure
 from evalsampling.samplers.base import Sampler
 from evalsampling.spec.measures import (
@@ -29,6 +30,9 @@ from evalsampling.stats.strata import METHODS
 
 MAX_CELLS = 4096
 """Most cells a pool is cut into."""
+
+LARGEST_ROUND = 10**9
+"""Where a growing round stops growing."""
 
 KD = "kd"
 """Strata that a k-d tree cuts from features."""
@@ -67,7 +71,7 @@ class RoundSize:
 
     def of(self, rounds: int) -> int:
         """Return the size of the round that follows so many rounds."""
-        return math.floor(self.first * self.growth**rounds)
+        return math.floor(min(self.first * self.growth ** min(rounds, 100), LARGEST_ROUND))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -279,6 +283,11 @@ class EvaluationSpec:
         """
         setting = self.setting(ranges)
         return [measure for spec in self.measures for measure in spec.build(setting)]
+
+    def build_joints(self, ranges: Sequence[Range | None]) -> list[Joint]:
+        """Return the joint measures listed, whose regions are reported too."""
+        setting = self.setting(ranges)
+        return [Joint(tuple(spec.build(setting))) for spec in self.measures if spec.parts]
 
     def _driver(self, ranges: Sequence[Range | None]) -> Measure:
         return driver(self.measures[0].build(self.setting(ranges)))

@@ -1,5 +1,6 @@
 """What a spec says of measures, and the measures built from it."""
 
+import copy
 import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -106,7 +107,7 @@ class MeasureSpec:
         if self.parts:
             return [measure for part in self.parts for measure in part.build(setting)]
         if self.system is not None and self.system not in setting.systems:
-            known = ", ".join(str(name) for name in setting.systems)
+            known = ", ".join(name for name in setting.systems if name) or "the spec has no systems"
             raise InputError(f"measure.system: unknown system {self.system!r}; known: {known}")
         chosen = [
             number
@@ -125,13 +126,27 @@ class MeasureSpec:
         maker: Any = measures.BY_NAME.get(self.name)
         parameters = dict(self.parameters)
         if maker is None:
-            maker = load("measure", self.name, setting.directory)
-            if isinstance(maker, Measure):
-                return maker
-            if not (isinstance(maker, type) and issubclass(maker, Measure)):
-                raise InputError(f"measure: {self.name} is not a measure")
-            if not dataclasses.is_dataclass(maker):
-                return maker()
+            return self._own(load("measure", self.name, setting.directory), system, setting)
+        return self._made(maker, parameters, system, setting)
+
+    def _own(self, found: Any, system: int, setting: Setting) -> Measure:
+        """Return a measure of the user's own: an instance, or one of a class."""
+        is_class = isinstance(found, type) and issubclass(found, Measure)
+        if is_class and dataclasses.is_dataclass(found):
+            return self._made(found, dict(self.parameters), system, setting)
+        if not (is_class or isinstance(found, Measure)):
+            raise InputError(f"measure: {self.name} is not a measure")
+        if self.parameters:
+            told = ", ".join(self.parameters)
+            raise InputError(f"measure: {self.name} has no parameters, got {told}")
+        measure: Measure = found() if is_class else copy.copy(found)
+        object.__setattr__(measure, "system", system)
+        return measure
+
+    def _made(
+        self, maker: Any, parameters: dict[str, Any], system: int, setting: Setting
+    ) -> Measure:
+        """Return a measure of a class that is a dataclass."""
         fields = {field.name for field in dataclasses.fields(maker)}
         given: dict[str, Any] = {
             "positive": setting.positive,

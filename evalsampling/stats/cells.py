@@ -41,8 +41,10 @@ class CellTable:
         leaves: number of leaves, none of them empty when cut from the pool.
         kind_cell: shape (kinds,), ascending: index of the cell of each kind.
         kind_share: shape (kinds,): its share of the cell's rows, summing to 1 in each cell.
-        outputs: of a row of each kind: predictions; score of the system that drives the strata,
-            the lower end of its bin, and infinity for all other systems; mean probabilities.
+        outputs: of a row of each kind: predictions; of the scores what they are at least; mean
+            probabilities.
+        upper: shape (kinds, systems): what the scores are at most; None if they are all alike in
+            each kind.
     """
 
     code: IntArray
@@ -53,6 +55,7 @@ class CellTable:
     kind_cell: IntArray
     kind_share: FloatArray
     outputs: Outputs
+    upper: FloatArray | None = None
 
     def __len__(self) -> int:
         """Return the number of cells."""
@@ -92,6 +95,18 @@ class CellTable:
         share = self.kind_share.reshape(-1, *(1 for _ in values.shape[1:]))
         first = np.flatnonzero(np.diff(self.kind_cell, prepend=-1))
         return np.add.reduceat(values * share, first, axis=0)
+
+    @functools.cached_property
+    def upper_outputs(self) -> Outputs:
+        """Outputs of a row of each kind, its scores as great as they can be."""
+        if self.upper is None:
+            return self.outputs
+        return dataclasses.replace(self.outputs, score=self.upper)
+
+    @functools.cached_property
+    def is_mixed(self) -> npt.NDArray[np.bool_]:
+        """Which cells are of several kinds, shape (cells,)."""
+        return np.bincount(self.kind_cell, minlength=len(self)) > 1
 
     @functools.cached_property
     def first_kind(self) -> IntArray:
@@ -167,15 +182,17 @@ class CellGrid:
 
     Attributes:
         leaf: shape (bins,): leaf of each bin, in [0, leaves).
-        score: shape (bins,): score that stands for the rows of a bin, its lower end.
+        score: shape (bins,): what the first system's scores in a bin are at least.
         leaves: number of leaves.
         signatures: the slots.
+        upper: shape (bins,): what they are at most; None if `score` is all there is.
     """
 
     leaf: IntArray
     score: FloatArray
     leaves: int
     signatures: Signatures
+    upper: FloatArray | None = None
 
     @property
     def cells(self) -> int:
@@ -204,7 +221,7 @@ class CellGrid:
                 for each system; of a single system without its own, the prior alone.
             classes: number of classes.
         """
-        means = mean.reshape(len(code), -1, classes)
+        means = mean.reshape(len(code), mean.shape[1] // classes, classes)
         bin, slot = np.divmod(code, self.signatures.slots)
         members = [self.signatures.predictions(number) for number in range(self.signatures.slots)]
         sizes = np.array([len(share) for _, share in members])
@@ -215,8 +232,11 @@ class CellGrid:
         )
         member = starts[slot[kind_cell]] + within
         systems = len(self.signatures.shape)
-        score = np.full((len(kind_cell), systems), np.inf)
+        # Of the other systems' scores nothing is known.
+        score = np.full((len(kind_cell), systems), -np.inf)
         score[:, 0] = self.score[bin[kind_cell]]
+        upper = np.full_like(score, np.inf)
+        upper[:, 0] = (self.score if self.upper is None else self.upper)[bin[kind_cell]]
         own = means[:, 1:] if means.shape[1] > 1 else means[:, :1]
         return CellTable(
             code=code,
@@ -231,6 +251,7 @@ class CellGrid:
                 score=score,
                 probability=own[kind_cell],
             ),
+            upper=upper,
         )
 
 

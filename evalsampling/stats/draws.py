@@ -1,6 +1,8 @@
 """Drawing rows with replacement through cells: exact row probabilities, no pool needed."""
 
 import dataclasses
+import functools
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -99,7 +101,7 @@ def draw_rows(
             if pick >= cells:
                 question = int(proposal.atom[pick - cells])
             else:
-                rows = seen.setdefault(pick, [])
+                rows = seen(pick)
                 fresh = position >= len(rows)
                 if fresh:
                     position = len(rows)
@@ -128,14 +130,17 @@ def draw_rows(
 
 def _seen_rows(
     history: History, cells: int, atoms: IntArray, ask_again: bool
-) -> dict[int, list[int]]:
-    """Return the rows met of each cell, apart from atoms: by question, or by rank."""
-    seen: dict[int, list[int]] = {}
+) -> Callable[[int], list[int]]:
+    """Return what finds the rows met of a cell, apart from atoms: by question, or by rank.
+
+    The same list each time, for the caller to add to.
+    """
     if ask_again:
         drawn = history.drawn_by_cell(cells)
-        return {cell: list(range(drawn[cell])) for cell in np.flatnonzero(drawn).tolist()}
+        return functools.cache(lambda cell: list(range(drawn[cell])))
     is_atom = np.zeros(len(history), dtype=bool)
     is_atom[atoms] = True
-    for question in np.flatnonzero(~is_atom).tolist():
-        seen.setdefault(int(history.cell[question]), []).append(question)
-    return seen
+    questions = np.flatnonzero(~is_atom)
+    by_cell = questions[np.argsort(history.cell[questions], kind="stable")]
+    first = np.searchsorted(history.cell[by_cell], np.arange(cells + 1))
+    return functools.cache(lambda cell: by_cell[first[cell] : first[cell + 1]].tolist())

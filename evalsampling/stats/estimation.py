@@ -15,6 +15,7 @@ from evalsampling.stats.intervals import (
     student,
     wald,
     whole_range,
+    wilson,
 )
 from evalsampling.stats.sample import WeightedSample
 from evalsampling.stats.weights import design_effect, effective_size, largest_share
@@ -73,7 +74,8 @@ class Estimate:
         warnings: what a reader must know before trusting the interval.
         effective_size: labels that would do as well if all weights were equal (Kish).
         design_effect: variance over that of as many labels of rows drawn alike.
-        largest_share: share of the variance that the weightiest row has.
+        largest_share: share of the variance that comes from a single row, at most.
+        largest_weight: share of the weights of all labelled rows that a single one has, at most.
     """
 
     target: Target
@@ -86,6 +88,7 @@ class Estimate:
     effective_size: float | None = None
     design_effect: float | None = None
     largest_share: float | None = None
+    largest_weight: float | None = None
 
     @property
     def measure(self) -> str:
@@ -201,7 +204,7 @@ def _estimate_one(
                 f"{name}: one labelled row has {100 * dominant:.0f} % of the variance; the "
                 "interval is not to be trusted until others like it are met"
             )
-    usual = _intervals(value, error, terms, sample.draws, bounds, confidence)
+    usual = _intervals(value, error, terms, sample.answered, bounds, confidence)
     if latest is not None:
         by_latest = wald(value, latest, confidence, bounds)
         usual.append(dataclasses.replace(by_latest, method="wald-latest-proposal"))
@@ -215,6 +218,7 @@ def _estimate_one(
         effective_size=effective_size(sample.weight),
         design_effect=design_effect(error, unit_variance, len(sample.question)),
         largest_share=dominant,
+        largest_weight=largest_share(sample.weight),
     )
 
 
@@ -232,9 +236,15 @@ def _intervals(
         return [plain]
     robust = student(value, error, confidence, bounds, degrees_of_freedom(terms, draws))
     if bounds != (0.0, 1.0):
-        return [robust, plain]
-    beta = korn_graubard(value, error, draws, confidence)
-    return [beta, logit(value, error, confidence, bounds), robust, plain]
+        bounded = np.isfinite(bounds).all()
+        return [robust, *([logit(value, error, confidence, bounds)] if bounded else []), plain]
+    return [
+        korn_graubard(value, error, draws, confidence),
+        logit(value, error, confidence, bounds),
+        wilson(value, error, draws, confidence),
+        robust,
+        plain,
+    ]
 
 
 def undefined(
@@ -301,6 +311,7 @@ def as_json(estimate: Estimate) -> dict[str, Any]:
         "effective_size": estimate.effective_size,
         "design_effect": estimate.design_effect,
         "largest_share": estimate.largest_share,
+        "largest_weight": estimate.largest_weight,
     }
 
 

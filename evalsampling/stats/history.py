@@ -90,6 +90,24 @@ class History:
         """Q of all draws, in order."""
         return np.concatenate([np.zeros(0), *(r.probability for r in self.rounds)])
 
+    def heard(self) -> "History":
+        """Return the history up to the last round that has an answer, or asked nothing."""
+        rounds, questions = self.rounds, len(self)
+        while rounds:
+            asked = int(rounds[-1].new.sum())
+            if not asked or np.any(self.label[questions - asked : questions] != NO_LABEL):
+                break
+            rounds, questions = rounds[:-1], questions - asked
+        kept = slice(questions)
+        return History(
+            self.cell[kept],
+            self.rank[kept],
+            self.label[kept],
+            self.outputs.take(np.arange(questions)),
+            self.slice[kept],
+            rounds,
+        )
+
     def drawn_by_cell(self, cells: int) -> IntArray:
         """Distinct rows drawn from each cell, shape (cells,): the rank of its next fresh row."""
         drawn = np.zeros(cells, dtype=np.int64)

@@ -27,6 +27,7 @@ class WeightedSample:
         scale: shape (groups,).
         shrink: shape (groups,).
         draws: number of independent draws behind it.
+        answered: number of those whose row has a label.
         latest: shape (n,): sum over the draws of a row of w times its weight under the latest
             proposal, in place of w^2; None where there is no such thing.
     """
@@ -39,6 +40,7 @@ class WeightedSample:
     scale: FloatArray
     shrink: FloatArray
     draws: int
+    answered: int
     latest: FloatArray | None = None
 
     @classmethod
@@ -65,6 +67,7 @@ class WeightedSample:
             scale=np.array([1 / (max(draws, 1) * max(draws - 1, 1))]),
             shrink=np.array([1 / max(draws, 1)]),
             draws=draws,
+            answered=int(np.count_nonzero(weight)),
         )
 
     @classmethod
@@ -72,8 +75,8 @@ class WeightedSample:
         """Weigh simple random samples without replacement of strata.
 
         R^ = sum_k (M_k / M) mean_k, over the strata that have a labelled row, renormalised. A
-        stratum with one labelled row has no variance of its own; the rows of all such strata
-        are taken as one stratum, which errs on the large side.
+        stratum with one labelled row of several has no variance of its own; the rows of all such
+        strata are taken as one stratum, which errs on the large side.
 
         Args:
             question: shape (n,): labelled questions, each about another row.
@@ -85,19 +88,22 @@ class WeightedSample:
         """
         taken = np.bincount(stratum, minlength=len(rows))
         share = np.where(taken > 0, rows, 0) / max(rows[taken > 0].sum(), 1)
-        # Lonely rows share a group, where their weights M_k / M stand in for equal ones.
-        groups = np.where(taken > 1, np.arange(len(rows)), len(rows))
-        group = groups[stratum]
-        counts = np.bincount(group, minlength=len(rows) + 1)
+        # Lonely rows of larger strata share a group, where their weights M_k / M stand in for
+        # equal ones; the row of a stratum of one is all there is of it.
+        alone = (taken == 1) & (rows > 1)
+        lonely = int(alone.sum())
+        group = np.where(alone, len(rows), np.arange(len(rows)))[stratum]
+        shrink = 1 / np.maximum(np.bincount(group, minlength=len(rows) + 1), 1)
+        if lonely == 1:
+            shrink[-1] = 0.0  # No mean to differ from: its square, which is no less.
         weight = share[stratum] / taken[stratum]
         fraction = taken / np.maximum(rows, 1)
-        lonely = counts[-1]
         scale = np.append(
             share**2 * (1 - fraction) / np.maximum(taken * (taken - 1), 1),
             lonely / max(lonely - 1, 1),
         )
-        own = taken[stratum] > 1
-        factor = np.where(own, 1.0, weight * np.sqrt(1 - fraction[stratum]))
+        # The spread of single rows of finite strata is without their 1 - 1 / M_k already.
+        factor = np.where(alone[stratum], weight, 1.0)
         return cls(
             question=question,
             weight=weight,
@@ -105,8 +111,9 @@ class WeightedSample:
             first=factor,
             group=group,
             scale=scale,
-            shrink=1 / np.maximum(counts, 1),
+            shrink=shrink,
             draws=len(question),
+            answered=len(question),
         )
 
     def with_latest(self, weight: FloatArray) -> "WeightedSample":

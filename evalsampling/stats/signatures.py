@@ -125,8 +125,20 @@ class Signatures:
         Args:
             prediction: shape (n, systems): class codes. A signature never counted before goes to
                 the slot shared by the rare ones.
+
+        Raises:
+            ValueError: if there is a signature never counted before, and no such slot.
         """
-        codes = signature_codes(self.shape, prediction)
+        slots = self._find(signature_codes(self.shape, prediction))
+        complete = len(self.pooled) or len(self.kept) == math.prod(self.shape)
+        if not complete and np.any(slots == len(self.kept)):
+            raise ValueError(
+                "predictions that were not there when they were counted"
+            )
+        return slots
+
+    def _find(self, codes: IntArray) -> IntArray:
+        """Return the slots of codes, the number of those kept for any other."""
         if self._lookup is not None:
             return self._lookup[codes]
         if not len(self.kept):

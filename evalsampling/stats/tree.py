@@ -1,6 +1,7 @@
 """Complete trees over leaves in score order, as level-order arrays."""
 
 import functools
+import itertools
 
 import numpy as np
 import numpy.typing as npt
@@ -49,6 +50,10 @@ class LeafTree:
             np.arange(len(self._first_siblings)), np.diff(self._first_siblings, append=nodes)
         )
         self._paths = np.stack(paths)
+        # The parent of each family; the root comes last.
+        self._parents = np.full(len(self._first_siblings), nodes)
+        for above, path in itertools.pairwise(self._paths):
+            self._parents[self._family[path]] = above
 
     def sums(self, values: FloatArray) -> FloatArray:
         """Sum leaf values, shape (..., leaves), over the leaves of each node: (..., nodes)."""
@@ -64,3 +69,22 @@ class LeafTree:
     def leaf_probabilities(self, branches: FloatArray) -> FloatArray:
         """Multiply branch probabilities, shape (..., nodes), down each path: (..., leaves)."""
         return functools.reduce(np.multiply, (branches[..., path] for path in self._paths))
+
+    def path_sums(self, values: FloatArray) -> FloatArray:
+        """Add node values, shape (..., nodes), down each path: (..., leaves)."""
+        return functools.reduce(np.add, (values[..., path] for path in self._paths))
+
+    @property
+    def leaf_nodes(self) -> npt.NDArray[np.int64]:
+        """The node of each leaf, shape (leaves,)."""
+        return self._paths[-1]
+
+    def family_sums(self, values: FloatArray) -> FloatArray:
+        """Sum node values over the children of each node and, last, of the root.
+
+        Shape (..., nodes) to (..., nodes + 1); 0 for nodes without children.
+        """
+        families = np.add.reduceat(values, self._first_siblings, axis=-1)
+        sums = np.zeros((*values.shape[:-1], values.shape[-1] + 1))
+        sums[..., self._parents] = families
+        return sums

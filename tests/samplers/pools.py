@@ -2,25 +2,43 @@
 
 import dataclasses
 import functools
+from typing import Any
 
 import numpy as np
 
-from evalsampling.measures import Measure
-from evalsampling.samplers import ReplacementSampler
-from evalsampling.simulation import KnownPool
-from evalsampling.stats.cells import CellSums, CellTable, cell_codes
+from evalsampling import samplers
+from evalsampling.known import KnownPool
+from evalsampling.measures import FBeta, Joint, Measure
+from evalsampling.samplers import Sampler
+from evalsampling.samplers.estimates import Domain
+from evalsampling.stats.cells import CellGrid, CellSums, CellTable
 from evalsampling.stats.draws import Proposal
 from evalsampling.stats.history import NO_LABEL, History
+from evalsampling.stats.outputs import Outputs
+from evalsampling.stats.signatures import SignatureCounts, Signatures, signature_codes
 
 
 @dataclasses.dataclass(frozen=True)
 class Pool:
-    """A pool: leaf, predicted class, prior probabilities and true label of each row."""
+    """A pool, row by row.
+
+    Attributes:
+        leaf: shape (n,).
+        prediction: shape (n,), or (n, systems): class predicted.
+        probability: shape (n, classes): prior probabilities, those of every system too.
+        label: shape (n,): true label.
+        slice: shape (n, columns): codes of the row's values, of no column by default.
+        slots: most signatures that cells distinguish; every one by default.
+        leaves: number of leaves; those up to the last with a row by default.
+    """
 
     leaf: np.ndarray
     prediction: np.ndarray
     probability: np.ndarray
     label: np.ndarray
+    slice: np.ndarray | None = None
+    slots: int | None = None
+    leaves: int | None = None
 
     def __len__(self) -> int:
         return len(self.leaf)
@@ -30,32 +48,107 @@ class Pool:
         return self.probability.shape[1]
 
     @functools.cached_property
+    def outputs(self) -> Outputs:
+        """What the systems say; the score of a row is the number of its leaf."""
+        prediction = self.prediction.reshape(len(self), -1)
+        systems = prediction.shape[1]
+        return Outputs(
+            prediction,
+            np.repeat(self.leaf[:, None].astype(float), systems, axis=1),
+            np.repeat(self.probability[:, None], systems, axis=1),
+        )
+
+    @functools.cached_property
+    def slices(self) -> np.ndarray:
+        return np.zeros((len(self), 0), dtype=np.int64) if self.slice is None else self.slice
+
+    @functools.cached_property
+    def grid(self) -> CellGrid:
+        shape = (self.classes,) * self.outputs.prediction.shape[1]
+        signatures = Signatures.every(shape)
+        if self.slots is not None:
+            counts = SignatureCounts.from_codes(signature_codes(shape, self.outputs.prediction))
+            signatures = Signatures.most_common(shape, counts, self.slots)
+        leaves = self.leaves or int(self.leaf.max()) + 1
+        return CellGrid(np.arange(leaves), np.arange(leaves, dtype=float), leaves, signatures)
+
+    @functools.cached_property
+    def _codes(self) -> np.ndarray:
+        return self.grid.codes(self.leaf, self.outputs.prediction)
+
+    @functools.cached_property
     def table(self) -> CellTable:
-        shape = (int(self.leaf.max()) + 1, self.classes)
-        cell = cell_codes(shape, self.leaf, self.prediction[:, None])
-        return CellSums.from_rows(shape, cell, self.probability).table()
+        systems = self.outputs.prediction.shape[1]
+        columns = np.tile(self.probability, (1, 1 if systems == 1 else 1 + systems))
+        sums = CellSums.from_rows(self.grid.cells, self._codes, columns)
+        return self.grid.table(*sums.means(), self.classes)
 
     @functools.cached_property
     def cell(self) -> np.ndarray:
         """Place of each row's cell in the table."""
-        places = {
-            (k, s): c
-            for c, (k, (s,)) in enumerate(
-                zip(self.table.leaf.tolist(), self.table.signature.tolist(), strict=True)
-            )
-        }
-        pairs = zip(self.leaf.tolist(), self.prediction.tolist(), strict=True)
-        return np.array([places[pair] for pair in pairs])
+        return np.searchsorted(self.table.code, self._codes)
+
+    @functools.cached_property
+    def known(self) -> KnownPool:
+        """The pool as simulations see it: rows alike in cell, label and predictions are one."""
+        key = np.column_stack([self.cell, self.label, self.outputs.prediction])
+        kinds, of, count = np.unique(key, axis=0, return_inverse=True, return_counts=True)
+        of = of.reshape(-1)
+        mean = np.stack(
+            [np.bincount(of, p, len(kinds)) / count for p in self.probability.T], axis=1
+        )
+        systems = self.outputs.prediction.shape[1]
+        return KnownPool(
+            table=self.table,
+            cell=kinds[:, 0],
+            label=kinds[:, 1],
+            count=count,
+            outputs=Outputs(
+                kinds[:, 2:],
+                np.repeat(self.table.leaf[kinds[:, 0], None].astype(float), systems, axis=1),
+                np.repeat(mean[:, None], systems, axis=1),
+            ),
+            systems=(None,) if systems == 1 else tuple("abcdefgh"[:systems]),
+        )
 
     @property
-    def known(self) -> KnownPool:
+    def truth(self) -> np.ndarray:
+        """True labels in each cell, shape (cells, classes)."""
         labels = np.zeros((len(self.table), self.classes), dtype=np.int64)
         np.add.at(labels, (self.cell, self.label), 1)
-        return KnownPool(self.table, labels)
+        return labels
+
+    def risk(self, measure: Measure) -> np.ndarray:
+        """True risk, from the losses of the rows."""
+        return measure.loss(self.outputs, self.label).mean(axis=0)
+
+    def values(self, measure: Measure) -> np.ndarray:
+        """True values of all components of a measure."""
+        return measure.value(self.risk(measure))
 
     def value(self, measure: Measure) -> float:
-        """True value of a measure."""
-        return measure.value(measure.loss(self.prediction[:, None], self.label).mean(axis=0))
+        """True value of a measure of one component."""
+        return float(self.values(measure)[0])
+
+    def part(self, rows: np.ndarray) -> "Pool":
+        """The pool of some of the rows."""
+        return dataclasses.replace(
+            self,
+            leaf=self.leaf[rows],
+            prediction=self.prediction[rows],
+            probability=self.probability[rows],
+            label=self.label[rows],
+            slice=self.slices[rows],
+        )
+
+    def domain(self, column: int, value: int) -> Domain:
+        """The rows with one value of a slice column."""
+        count = np.bincount(self.cell[self.slices[:, column] == value], minlength=len(self.table))
+        return Domain(f"column-{column}={value}", column, value, count)
+
+    def start(self) -> History:
+        """The history of nothing."""
+        return History.start(self.outputs.prediction.shape[1], self.classes, self.slices.shape[1])
 
     def order(self, seed: int) -> list[np.ndarray]:
         """Rows of each cell in a random order."""
@@ -63,22 +156,41 @@ class Pool:
         return [rng.permutation(np.flatnonzero(self.cell == c)) for c in range(len(self.table))]
 
     def rows(self, history: History, order: list[np.ndarray]) -> np.ndarray:
-        """Rows of the pool behind those of a history."""
+        """Rows of the pool behind the questions of a history."""
         pairs = zip(history.cell.tolist(), history.rank.tolist(), strict=True)
         return np.array([order[c][r] for c, r in pairs], dtype=np.int64)
 
-    def answer(self, history: History, order: list[np.ndarray]) -> History:
-        """Give every row of a history its label."""
-        return history.with_labels(self.label[self.rows(history, order)])
+    def answer(
+        self, history: History, order: list[np.ndarray], label: np.ndarray | None = None
+    ) -> History:
+        """Say of every question which row it is about, and answer it; ``label``: what to."""
+        rows = self.rows(history, order)
+        history = history.with_rows(self.outputs.take(rows), self.slices[rows])
+        return history.with_labels(self.label[rows] if label is None else label)
 
     def run(
-        self, sampler: ReplacementSampler, rounds: int, new_rows: int, seed: int
+        self, sampler: Sampler, rounds: int, new_rows: int, seed: int
     ) -> tuple[History, list[np.ndarray]]:
         """Draw some rounds and label their rows."""
-        history, order = History(), self.order(seed)
+        history, order = self.start(), self.order(seed)
         for number in range(rounds):
             rng = np.random.default_rng([seed, number])
             history = self.answer(sampler.design(self.table, history, new_rows, rng), order)
+        return history, order
+
+    def run_stochastic(
+        self, sampler: Sampler, chance: np.ndarray, rounds: int, questions: int, seed: int
+    ) -> tuple[History, list[np.ndarray]]:
+        """Draw some rounds; an answer about row x is y with the probability chance[x, y]."""
+        history, order = self.start(), self.order(seed)
+        cumulated = np.cumsum(chance, axis=1)
+        for number in range(rounds):
+            rng = np.random.default_rng([seed, number])
+            before = history
+            history = sampler.design(self.table, history, questions, rng)
+            rows = self.rows(history, order)[len(before) :]
+            new = np.sum(rng.random((len(rows), 1)) * cumulated[rows, -1:] >= cumulated[rows], 1)
+            history = self.answer(history, order, np.append(before.label, new))
         return history, order
 
     def row_probability(
@@ -119,50 +231,115 @@ def make_pool(
     return Pool(leaf, prediction, probability, label)
 
 
+def with_second_system(pool: Pool, seed: int, slots: int | None = None) -> Pool:
+    """Add a system that says the same as the first, or anything, of a quarter of the rows."""
+    rng = np.random.default_rng(seed)
+    other = np.where(
+        rng.random(len(pool)) < 0.25, rng.integers(0, pool.classes, len(pool)), pool.prediction
+    )
+    prediction = np.stack([pool.prediction, other], axis=1)
+    return dataclasses.replace(pool, prediction=prediction, slots=slots)
+
+
+def build_sampler(kind: type[Sampler], measure: Measure | None = None, **keys: Any) -> Sampler:
+    """Build a sampler of any kind; one's own weights are 1, 2, 3, 1, 2, 3, ..."""
+    if kind is samplers.Given:
+        keys.setdefault("weights", one_two_three)
+    return kind(measure or FBeta(), **keys)
+
+
+def one_two_three(table: CellTable, history: History) -> np.ndarray:
+    return 1.0 + np.arange(len(table)) % 3
+
+
 def leaf_means(pool: Pool) -> np.ndarray:
-    """s(y|k): mean prior of the rows of each leaf."""
-    leaves = int(pool.leaf.max()) + 1
-    return np.array([pool.probability[pool.leaf == k].mean(axis=0) for k in range(leaves)])
+    """s(y|k): mean prior of the rows of each leaf, 0 of an empty one."""
+    leaves = pool.leaves or int(pool.leaf.max()) + 1
+    return np.array(
+        [
+            pool.probability[pool.leaf == k].mean(axis=0)
+            if np.any(pool.leaf == k)
+            else np.zeros(pool.classes)
+            for k in range(leaves)
+        ]
+    )
 
 
-def loss_of(name: str, f: int, y: int, positive: int) -> list[float]:
+def parts_of(measure: Measure) -> list[Measure]:
+    """The measures that a measure stacks."""
+    return [*measure.measures] if isinstance(measure, Joint) else [measure]
+
+
+def loss_of(measure: Measure, f: int, y: int) -> list[float]:
     """l(x, y) of [MR] table 1 for one row."""
+    positive = getattr(measure, "positive", 1)
     hit, yes, said = float(f == y == positive), float(y == positive), float(f == positive)
     return {
         "f1": [hit, (yes + said) / 2],
         "precision": [hit, said],
         "recall": [hit, yes],
         "accuracy": [float(f != y)],
-    }[name]
+    }[measure.name]
 
 
-def size_of(name: str, risk: list[float], loss: list[float], floor: float) -> float:
-    """n(x, y) = max(||Dg(R) l(x, y)||, eps 1[l != 0]) for one row and label."""
-    if not any(loss):
-        return 0.0
-    if name == "accuracy":
-        return max(loss[0], floor)
-    derivative = loss[0] / risk[1] - risk[0] * loss[1] / risk[1] ** 2
-    return max(abs(derivative), floor)
+def derivative_of(measure: Measure, risk: list[float], loss: list[float]) -> float:
+    """Dg(R) l(x, y) of one row and label."""
+    if measure.name == "accuracy":
+        return -loss[0]
+    return loss[0] / risk[1] - risk[0] * loss[1] / risk[1] ** 2
 
 
-def optimal_proposal(pool: Pool, name: str, positive: int, floor: float, pi: list) -> np.ndarray:
-    """v(x) = p(x) sum_y n(x, y) pi(y|x), normalised, for posteriors pi of all rows."""
-    classes = range(pool.classes)
+def sizes_of_rows(pool: Pool, measure: Measure, floor: float, pi: list) -> list[list[float]]:
+    """n(x, y) = max(||Dg(R) l(x, y)||, eps 1[l != 0]) of all rows, R as posteriors pi imply."""
+    classes, parts = range(pool.classes), parts_of(measure)
+    predicted = pool.outputs.prediction.tolist()
     losses = [
-        [loss_of(name, int(f), y, positive) for y in classes] for f in pool.prediction.tolist()
+        [[loss_of(part, row[part.system], y) for part in parts] for y in classes]
+        for row in predicted
     ]
-    size = len(losses[0][0])
-    risk = [0.0] * size
-    for row, losses_of_row in zip(pi, losses, strict=True):
-        for y in classes:
-            for d in range(size):
-                risk[d] += row[y] * losses_of_row[y][d] / len(pool)
+    risks = [
+        [
+            sum(
+                pi[x][y] * losses[x][y][i][d] / len(pool) for x in range(len(pool)) for y in classes
+            )
+            for d in range(len(losses[0][0][i]))
+        ]
+        for i in range(len(parts))
+    ]
+    sizes = []
+    for of_row in losses:
+        sizes.append([])
+        for of_label in of_row:
+            square = sum(
+                derivative_of(part, risk, loss) ** 2
+                for part, risk, loss in zip(parts, risks, of_label, strict=True)
+            )
+            nothing = not any(entry for loss in of_label for entry in loss)
+            sizes[-1].append(0.0 if nothing else max(square**0.5, floor))
+    return sizes
+
+
+def optimal_proposal(
+    pool: Pool, measure: Measure, floor: float, pi: list, stochastic: bool = False
+) -> np.ndarray:
+    """Sampling probabilities of all rows, for posteriors pi of all of them.
+
+    v(x) = p(x) sum_y n(x, y) pi(y|x) of a deterministic oracle, p(x) sqrt(sum_y n^2 pi) of a
+    stochastic one, normalised.
+    """
+    sizes = sizes_of_rows(pool, measure, floor, pi)
+    power = 2 if stochastic else 1
     v = [
-        sum(size_of(name, risk, losses_of_row[y], floor) * row[y] for y in classes) / len(pool)
-        for row, losses_of_row in zip(pi, losses, strict=True)
+        sum(n**power * chance for n, chance in zip(of_row, row, strict=True)) ** (1 / power)
+        for of_row, row in zip(sizes, pi, strict=True)
     ]
     return np.array(v) / sum(v)
+
+
+def best_proposal(pool: Pool, measure: Measure) -> np.ndarray:
+    """q*(x) in proportion to p(x) ||Dg(R) l(x, y)||, with the true labels and risk."""
+    point = np.eye(pool.classes)[pool.label].tolist()
+    return optimal_proposal(pool, measure, 0.0, point)
 
 
 def labels_known(pool: Pool, history: History, order: list[np.ndarray]) -> np.ndarray:
@@ -172,23 +349,19 @@ def labels_known(pool: Pool, history: History, order: list[np.ndarray]) -> np.nd
     return known
 
 
-@dataclasses.dataclass(frozen=True)
-class Lopsided:
+class Lopsided(Measure):
     """Errors at full weight where 1 is predicted, next to nothing where 0 is: below the floor."""
 
     name = "lopsided"
     bounds = (0.0, 2.0)
-    evidence_name = "labels"
+    looks_at = frozenset({"prediction"})
 
-    def loss(self, prediction: np.ndarray, label: np.ndarray) -> np.ndarray:
-        f, y = prediction[:, 0] == 1, label == 1
+    def loss(self, outputs: Outputs, label: np.ndarray) -> np.ndarray:
+        f, y = outputs.prediction[:, 0] == 1, label == 1
         return np.stack([f & ~y, ~f & y], axis=1).astype(np.float64)
 
-    def value(self, risk: np.ndarray) -> float:
-        return float(risk[0] + 1e-12 * risk[1])
+    def value(self, risk: np.ndarray) -> np.ndarray:
+        return (risk[0] + 1e-12 * risk[1])[None]
 
     def jacobian(self, risk: np.ndarray) -> np.ndarray:
         return np.array([[1.0, 1e-12]])
-
-    def evidence(self, prediction: np.ndarray, label: np.ndarray) -> np.ndarray:
-        return np.ones(len(label), dtype=bool)

@@ -4,21 +4,24 @@ import numpy as np
 import pytest
 
 from evalsampling.errors import InputError
-from evalsampling.measures import Accuracy, FBeta, Measure, Precision, Recall
-from evalsampling.samplers import AdaptiveImportance
+from evalsampling.measures import Accuracy, FBeta, Joint, Measure, Precision, Recall
+from evalsampling.samplers import AdaptiveImportance, Passive
+from evalsampling.samplers.diagnosis import divergence
 from evalsampling.stats.history import NO_LABEL, History
 from evalsampling.stats.oracle import MAX_ITERATIONS
 from tests.samplers.pools import (
     Lopsided,
     Pool,
+    best_proposal,
     labels_known,
     leaf_means,
     make_pool,
     optimal_proposal,
+    with_second_system,
 )
-from tests.stats.row_model import RowModel
+from tests.stats.row_model import RowModel, predict_draws
 
-MEASURES = [FBeta(), Precision(), Recall(), Accuracy()]
+MEASURES = [FBeta(), Precision(), Recall(), Accuracy(), Joint((FBeta(), Accuracy()))]
 IDS = [measure.name for measure in MEASURES]
 
 
@@ -31,7 +34,7 @@ def slow_proposal(
     model.settle(1e-4, MAX_ITERATIONS)
     floor = 1e-9 * max(np.sum(known < 0), 1) / len(pool)
     measure = sampler.measure
-    q = optimal_proposal(pool, measure.name, measure.positive, floor, model.row)
+    q = optimal_proposal(pool, measure, floor, model.row)
     return model.posterior(), q
 
 
@@ -45,7 +48,7 @@ def test_proposals_follow_the_formulas(
     """Before any label, and after one and two rounds, the model starting from the last one."""
     pool = make_pool(120, leaves, seed=7, classes=classes, positive=0.3)
     sampler = AdaptiveImportance(measure, branching=branching)
-    history, order, start = History(), pool.order(1), None
+    history, order, start = pool.start(), pool.order(1), None
     for number in range(3):
         proposal = sampler.proposal(pool.table, history)
         known = labels_known(pool, history, order)
@@ -122,12 +125,17 @@ def test_next_step_depends_on_history_and_seed_alone() -> None:
     sampler = AdaptiveImportance(FBeta())
     history, _ = pool.run(sampler, rounds=2, new_rows=10, seed=1)
     restored = History(
-        history.cell.copy(), history.rank.copy(), history.label.copy(), history.rounds
+        history.cell.copy(),
+        history.rank.copy(),
+        history.label.copy(),
+        history.outputs.take(np.arange(len(history))),
+        history.slice.copy(),
+        history.rounds,
     )
     a, b = (
         sampler.design(pool.table, h, 15, np.random.default_rng(4)) for h in (history, restored)
     )
-    assert a.row.tolist() == b.row.tolist()
+    assert a.question.tolist() == b.question.tolist()
     assert a.probability.tolist() == b.probability.tolist()
 
 
@@ -135,7 +143,7 @@ def test_undefined_measure_is_an_input_error() -> None:
     pool = make_pool(50, 4, seed=1)
     none = Pool(pool.leaf, np.zeros_like(pool.prediction), pool.probability, pool.label)
     with pytest.raises(InputError, match="precision is undefined on this pool"):
-        AdaptiveImportance(Precision()).proposal(none.table, History())
+        AdaptiveImportance(Precision()).proposal(none.table, none.start())
 
 
 @pytest.mark.parametrize("p1", [[0.0, 0.7, 1.0], [0.0, 0.0, 0.0]], ids=str)
@@ -148,4 +156,155 @@ def test_rows_of_a_certain_prior_keep_a_chance(p1: list[float]) -> None:
     sampler = AdaptiveImportance(FBeta())
     assert sampler.supports(pool.table, FBeta())
     assert np.all(sampler.reach(pool.table))
-    assert np.all(sampler.proposal(pool.table, History()).cell_probability > 0)
+    assert np.all(sampler.proposal(pool.table, pool.start()).cell_probability > 0)
+
+
+@pytest.mark.parametrize("measure", [FBeta(), Joint((Recall(), Accuracy()))], ids=["f1", "joint"])
+@pytest.mark.parametrize(("classes", "branching", "leaves"), [(2, 2, 5), (2, 9, 4), (3, 3, 6)])
+def test_proposals_for_a_stochastic_oracle_follow_the_formulas(
+    measure: Measure, classes: int, branching: int, leaves: int
+) -> None:
+    """v = p sqrt(sum_y max(||Dg l||^2, eps_t 1[l != 0]) p_t(y|x)); no row is an atom."""
+    pool = make_pool(60, leaves, seed=7, classes=classes, positive=0.3)
+    sampler = AdaptiveImportance(measure, "stochastic", branching=branching)
+    chance = 0.7 * pool.probability + 0.3 / classes
+    for rounds in range(3):
+        history, order = pool.run_stochastic(sampler, chance, rounds, 9, seed=rounds)
+        assert len(history) == 9 * rounds
+        proposal = sampler.proposal(pool.table, history)
+        assert len(proposal.atom) == 0
+        rows = pool.rows(history, order)
+        weight = 1 / (60 * history.probability)
+        draws = [*zip(pool.leaf[rows].tolist(), history.label.tolist(), weight, strict=True)]
+        posterior = predict_draws(branching, leaf_means(pool), draws)
+        np.testing.assert_allclose(proposal.posterior, posterior, rtol=1e-6)
+        floor = (1e-9 / (rounds + 1)) ** 0.5
+        expected = optimal_proposal(pool, measure, floor, posterior[pool.leaf].tolist(), True)
+        q = pool.row_probability(proposal, history, order)
+        np.testing.assert_allclose(q, expected, rtol=1e-6)
+        assert q.sum() == pytest.approx(1, abs=1e-12)
+
+
+def test_floor_of_a_stochastic_oracle_bounds_the_square() -> None:
+    pool = make_pool(120, 4, seed=8, positive=0.3)
+    sampler = AdaptiveImportance(Lopsided(), "stochastic")
+    history, _ = pool.run_stochastic(sampler, pool.probability, 3, 20, seed=2)
+    proposal = sampler.proposal(pool.table, history)
+    assert proposal.posterior is not None
+    response = proposal.posterior[pool.table.leaf]
+    f = pool.table.outputs.prediction[:, 0]
+    expected = np.sqrt(np.where(f == 1, response[:, 0], 1e-9 / 4 * response[:, 1]))
+    found = proposal.cell_probability / proposal.cell_probability.max()
+    np.testing.assert_allclose(found, expected / expected.max(), rtol=1e-9)
+
+
+@pytest.mark.parametrize("oracle", ["deterministic", "stochastic"])
+def test_scores_may_be_the_model(oracle: str) -> None:
+    """Nothing is fitted: rows without a label have their leaf's prior, in every round."""
+    pool = make_pool(120, 6, seed=9, positive=0.3)
+    sampler = AdaptiveImportance(FBeta(), oracle, model="scores")
+    if oracle == "stochastic":
+        history, order = pool.run_stochastic(sampler, pool.probability, 2, 20, seed=1)
+    else:
+        history, order = pool.run(sampler, 2, 20, seed=1)
+    proposal = sampler.proposal(pool.table, history)
+    np.testing.assert_allclose(proposal.posterior, leaf_means(pool), rtol=1e-8)
+    pi = leaf_means(pool)[pool.leaf]
+    floor = (1e-9 / 3) ** 0.5
+    if oracle == "deterministic":
+        known = labels_known(pool, history, order)
+        pi[known >= 0] = np.eye(2)[known[known >= 0]]
+        floor = 1e-9 * 80 / 120
+    expected = optimal_proposal(pool, FBeta(), floor, pi.tolist(), oracle == "stochastic")
+    q = pool.row_probability(proposal, history, order)
+    np.testing.assert_allclose(q, expected, rtol=1e-7, atol=1e-15)
+    assert q.sum() == pytest.approx(1, abs=1e-12)
+
+
+def test_several_systems_share_one_proposal() -> None:
+    pool = with_second_system(make_pool(120, 5, seed=7, classes=3, positive=0.3), seed=3)
+    sampler = AdaptiveImportance(Joint((FBeta(), FBeta(system=1), Accuracy(system=1))))
+    history, order = pool.run(sampler, 1, 30, seed=1)
+    proposal = sampler.proposal(pool.table, history)
+    known = labels_known(pool, history, order)
+    posterior, expected = slow_proposal(pool, sampler, known, history.rounds[-1].posterior)
+    np.testing.assert_allclose(proposal.posterior, posterior, rtol=1e-6)
+    q = pool.row_probability(proposal, history, order)
+    np.testing.assert_allclose(q, expected, rtol=1e-6, atol=1e-15)
+    assert q.sum() == pytest.approx(1, abs=1e-12)
+
+
+def test_pooled_signatures_make_a_distribution_too() -> None:
+    """Rows of the shared slot have one chance until labelled, then that of their own outputs."""
+    pool = make_pool(200, 3, seed=7, classes=3, positive=0.5)
+    pool = with_second_system(pool, seed=3, slots=3)
+    sampler = AdaptiveImportance(Joint((FBeta(), FBeta(system=1))))
+    history, order = pool.run(sampler, 2, 40, seed=1)
+    proposal = sampler.proposal(pool.table, history)
+    q = pool.row_probability(proposal, history, order)
+    assert q.sum() == pytest.approx(1, abs=1e-12)
+    rows = pool.rows(history, order)
+    positive = np.any(pool.outputs.prediction[rows] == 1, axis=1) | (pool.label[rows] == 1)
+    np.testing.assert_array_equal(proposal.atom_probability > 0, positive)
+    assert 0 < positive.sum() < len(positive)
+
+
+@pytest.mark.parametrize("delta", [0.1, 1.0])
+def test_pool_may_be_mixed_in(delta: float) -> None:
+    """(1 - delta) q + delta p of every row, labelled ones that add nothing included."""
+    pool = make_pool(120, 4, seed=8, positive=0.3)
+    history, order = pool.run(AdaptiveImportance(FBeta()), 1, 60, seed=2)
+    plain, mixed = (
+        pool.row_probability(
+            AdaptiveImportance(FBeta(), delta=d).proposal(pool.table, history), history, order
+        )
+        for d in (0.0, delta)
+    )
+    assert plain.min() == 0
+    np.testing.assert_allclose(mixed, (1 - delta) * plain + delta / 120, rtol=1e-12)
+    sampler = AdaptiveImportance(Precision(), delta=delta)
+    assert sampler.supports(pool.table, Accuracy())
+    assert np.all(sampler.reach(pool.table))
+
+
+@pytest.mark.parametrize("measure", MEASURES, ids=IDS)
+def test_proposal_with_all_labels_known_is_the_best_one(measure: Measure) -> None:
+    """q* of [MR] eq. 5: no divergence from it, nor any other way to draw the same rows."""
+    pool = make_pool(80, 4, seed=9, positive=0.4)
+    history, order = pool.run(Passive(measure), 2, 80, seed=2)
+    assert len(history.labelled) == 80
+    sampler = AdaptiveImportance(measure)
+    proposal = sampler.proposal(pool.table, history)
+    q = pool.row_probability(proposal, history, order)
+    np.testing.assert_allclose(q, best_proposal(pool, measure), rtol=1e-9, atol=1e-15)
+    assert divergence(measure, pool.table, pool.truth, history, proposal) == pytest.approx(
+        0, abs=1e-12
+    )
+
+
+@pytest.mark.parametrize("model", ["forest", "", None])
+def test_model_is_checked(model: object) -> None:
+    with pytest.raises(ValueError, match="model must be one of tree, scores, got"):
+        AdaptiveImportance(FBeta(), model=model)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("oracle", ["deterministic", "stochastic"])
+def test_leaves_without_rows_get_no_draws_and_do_no_harm(oracle: str) -> None:
+    """Explicit edges or equal-width cuts leave some: the first, one between, the last two."""
+    pool = make_pool(90, 3, seed=9, positive=0.4)
+    pool = Pool(
+        np.array([1, 3, 4])[pool.leaf], pool.prediction, pool.probability, pool.label, leaves=7
+    )
+    sampler = AdaptiveImportance(FBeta(), oracle)
+    if oracle == "stochastic":
+        history, order = pool.run_stochastic(sampler, pool.probability, 2, 20, seed=1)
+    else:
+        history, order = pool.run(sampler, 2, 20, seed=1)
+    proposal = sampler.proposal(pool.table, history)
+    assert proposal.posterior is not None
+    assert proposal.posterior.shape == (7, 2)
+    np.testing.assert_allclose(proposal.posterior.sum(axis=1), 1, rtol=1e-12)
+    q = pool.row_probability(proposal, history, order)
+    assert q.sum() == pytest.approx(1, abs=1e-12)
+    (found,) = sampler.estimate(pool.table, history, [FBeta()], 0.95)
+    assert found.value is not None

@@ -1,4 +1,4 @@
-"""What all samplers with replacement share."""
+"""What all samplers share."""
 
 import dataclasses
 
@@ -7,32 +7,42 @@ import pytest
 
 from evalsampling import samplers
 from evalsampling.measures import Accuracy, FBeta, Precision, Recall
-from evalsampling.samplers import AdaptiveImportance, Importance, Passive
+from evalsampling.samplers import (
+    AdaptiveImportance,
+    Given,
+    Importance,
+    Oasis,
+    Passive,
+    ReplacementSampler,
+    Sampler,
+    Stratified,
+)
 from evalsampling.stats.draws import DRAWS_PER_NEW_ROW
-from evalsampling.stats.history import NO_LABEL, History
-from tests.samplers.pools import make_pool
+from evalsampling.stats.history import NO_LABEL
+from tests.samplers.pools import build_sampler, make_pool
 
 ALL = [*samplers.BY_NAME.values()]
+WITH_REPLACEMENT = [kind for kind in ALL if issubclass(kind, ReplacementSampler)]
 
 
 @pytest.mark.parametrize("kind", ALL)
 def test_name_is_that_of_the_spec(kind: type) -> None:
-    assert samplers.BY_NAME[kind(FBeta()).name] is kind
+    assert samplers.BY_NAME[build_sampler(kind).name] is kind
 
 
 @pytest.mark.parametrize("kind", ALL)
 def test_round_meets_the_new_rows_wanted(kind: type) -> None:
     pool = make_pool(1000, 8, seed=1)
-    history, _ = pool.run(kind(FBeta()), rounds=3, new_rows=25, seed=1)
+    history, _ = pool.run(build_sampler(kind), rounds=3, new_rows=25, seed=1)
     assert [int(r.new.sum()) for r in history.rounds] == [25, 25, 25]
     assert all(r.new[-1] for r in history.rounds)
 
 
-@pytest.mark.parametrize("kind", ALL)
+@pytest.mark.parametrize("kind", WITH_REPLACEMENT)
 def test_round_has_the_draws_fixed(kind: type) -> None:
     pool = make_pool(100, 4, seed=1, positive=0.3)
-    history, _ = pool.run(kind(FBeta(), draws=40), rounds=3, new_rows=40, seed=1)
-    assert [len(r.row) for r in history.rounds] == [40, 40, 40]
+    history, _ = pool.run(build_sampler(kind, draws=40), rounds=3, new_rows=40, seed=1)
+    assert [len(r.question) for r in history.rounds] == [40, 40, 40]
 
 
 def test_round_gives_up_when_nothing_new_is_met() -> None:
@@ -41,13 +51,100 @@ def test_round_gives_up_when_nothing_new_is_met() -> None:
     history, order = pool.run(sampler, rounds=1, new_rows=20, seed=1)
     assert sampler.exhausted(pool.table, history)
     history = pool.answer(sampler.design(pool.table, history, 3, np.random.default_rng(0)), order)
-    assert len(history.rounds[-1].row) == 3 * DRAWS_PER_NEW_ROW
+    assert len(history.rounds[-1].question) == 3 * DRAWS_PER_NEW_ROW
 
 
 @pytest.mark.parametrize("draws", [0, -1, 2.5, True])
-def test_number_of_draws_is_checked(draws: float) -> None:
+@pytest.mark.parametrize("kind", WITH_REPLACEMENT)
+def test_number_of_draws_is_checked(kind: type[Sampler], draws: float) -> None:
     with pytest.raises(ValueError, match="draws must be"):
-        Passive(FBeta(), draws=draws)  # type: ignore[arg-type]
+        build_sampler(kind, draws=draws)
+
+
+@pytest.mark.parametrize("delta", [-0.1, 1.1, float("nan"), float("inf"), True, "0.1", None])
+@pytest.mark.parametrize("kind", WITH_REPLACEMENT)
+def test_share_of_the_pool_is_checked(kind: type[Sampler], delta: object) -> None:
+    with pytest.raises(ValueError, match="delta must be"):
+        build_sampler(kind, delta=delta)
+
+
+@pytest.mark.parametrize("kind", WITH_REPLACEMENT)
+@pytest.mark.parametrize("oracle", ["deterministic", "stochastic"])
+def test_proposals_are_distributions_of_rows(kind: type[Sampler], oracle: str) -> None:
+    """In every round; weights are 1 / (M q), and 1 on average under q."""
+    pool = make_pool(100, 4, seed=1, positive=0.3)
+    for delta in (0.0, 0.3):
+        sampler = build_sampler(kind, oracle=oracle, delta=delta)
+        for rounds in range(3):
+            if oracle == "stochastic":
+                history, order = pool.run_stochastic(sampler, pool.probability, rounds, 20, 1)
+            else:
+                history, order = pool.run(sampler, rounds, 20, seed=1)
+            q = pool.row_probability(sampler.proposal(pool.table, history), history, order)
+            assert q.sum() == pytest.approx(1, abs=1e-12)
+            assert q.min() >= delta / 100
+
+
+@pytest.mark.parametrize("kind", WITH_REPLACEMENT)
+def test_latest_weights_are_those_of_the_next_proposal(kind: type[Sampler]) -> None:
+    pool = make_pool(100, 4, seed=1, positive=0.3)
+    sampler = build_sampler(kind)
+    history, order = pool.run(sampler, 2, 30, seed=1)
+    q = pool.row_probability(sampler.proposal(pool.table, history), history, order)
+    q = q[pool.rows(history, order)]
+    expected = np.divide(1, 100 * q, out=np.zeros(len(q)), where=q > 0)
+    np.testing.assert_allclose(sampler.latest_weights(pool.table, history), expected, rtol=1e-12)
+    (found,) = sampler.estimate(pool.table, history, [FBeta()], 0.95)
+    assert found.intervals[-1].method == "wald-latest-proposal"
+
+
+def test_variance_of_the_latest_proposal_follows_the_source() -> None:
+    """[MR] section 3, with the losses and Jacobian of accuracy, draw by draw."""
+    pool = make_pool(300, 4, seed=1, positive=0.3)
+    sampler = AdaptiveImportance(Accuracy())
+    history, order = pool.run(sampler, 3, 30, seed=1)
+    (found,) = sampler.estimate(pool.table, history, [Accuracy()], 0.95)
+    rows = pool.rows(history, order)[history.question]
+    latest = pool.row_probability(sampler.proposal(pool.table, history), history, order)[rows]
+    wrong = pool.prediction[rows] != pool.label[rows]
+    weight = 1 / (300 * history.probability)
+    terms = [
+        (1 / 300) ** 2 / (q_latest * q) if error else 0.0
+        for error, q_latest, q in zip(wrong, latest, history.probability, strict=True)
+    ]
+    sigma = np.mean(terms) - np.mean(weight * wrong) ** 2
+    reach = 1.959963984540054 * np.sqrt(sigma / len(rows))
+    interval = found.intervals[-1]
+    assert interval.high == pytest.approx(min(found.value + reach, 1), rel=1e-9)
+    assert interval.low == pytest.approx(found.value - reach, rel=1e-9)
+
+
+@pytest.mark.parametrize("kind", WITH_REPLACEMENT)
+def test_round_of_a_stochastic_oracle_asks_as_often_as_wanted(kind: type[Sampler]) -> None:
+    """Each draw a question, at most as many as the budget, and there is always one more."""
+    pool = make_pool(15, 3, seed=1, positive=0.4)
+    sampler = build_sampler(kind, oracle="stochastic")
+    history, _ = pool.run_stochastic(sampler, pool.probability, 3, 25, seed=1)
+    assert [len(r.question) for r in history.rounds] == [25, 25, 25]
+    assert history.question.tolist() == [*range(75)]
+    assert len(set(zip(history.cell.tolist(), history.rank.tolist(), strict=True))) <= 15
+    assert not sampler.exhausted(pool.table, history)
+    rng = np.random.default_rng(0)
+    assert len(sampler.design(pool.table, history, 25, rng, budget=4)) == 79
+    (found,) = sampler.estimate(pool.table, history, [Accuracy()], 0.95)
+    assert "census" not in [i.method for i in found.intervals]
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_budget_ends_a_round(kind: type[Sampler]) -> None:
+    pool = make_pool(200, 4, seed=1, positive=0.3)
+    rng = np.random.default_rng(0)
+    history = build_sampler(kind).design(pool.table, pool.start(), 50, rng, budget=7)
+    assert len(history) == 7
+    if kind in WITH_REPLACEMENT:
+        sampler = build_sampler(kind, draws=100)
+        history = sampler.design(pool.table, pool.start(), 50, rng, budget=7)
+        assert len(history) == 7
 
 
 def test_exhausted_counts_the_rows_within_reach() -> None:
@@ -76,7 +173,7 @@ def test_evidence_counts_rows_not_draws() -> None:
     pool = dataclasses.replace(pool, label=label)
     sampler = Passive(FBeta(), draws=1200)
     history, _ = pool.run(sampler, rounds=1, new_rows=1200, seed=1)
-    positive = history.label[history.row] == 1
+    positive = history.label[history.question] == 1
     assert positive.sum() > 15
     (found,) = sampler.estimate(pool.table, history, [FBeta()], 0.95)
     assert (found.intervals[0].low, found.intervals[0].high) == (0, 1)
@@ -86,7 +183,7 @@ def test_evidence_counts_rows_not_draws() -> None:
 def test_estimate_before_any_round() -> None:
     pool = make_pool(50, 4, seed=1, positive=0.3)
     for kind in ALL:
-        found = kind(FBeta()).estimate(pool.table, History(), [FBeta(), Recall()], 0.95)
+        found = build_sampler(kind).estimate(pool.table, pool.start(), [FBeta(), Recall()], 0.95)
         assert [f.reason for f in found] == ["no labels yet"] * 2
 
 
@@ -111,12 +208,12 @@ def test_labels_missing_at_random_leave_accuracy_where_it_is(kind: type) -> None
     truth, values = pool.value(Accuracy()), []
     for seed in range(300):
         rng, order = np.random.default_rng([9, seed]), pool.order(seed)
-        sampler, history = kind(Accuracy(), draws=60), History()
+        sampler, history = kind(Accuracy(), draws=60), pool.start()
         for _ in range(3):
-            before = len(history.cell)
+            before = len(history)
             silent = history.label == NO_LABEL
             history = pool.answer(sampler.design(pool.table, history, 60, rng), order)
-            missing = rng.random(len(history.cell)) < 0.4
+            missing = rng.random(len(history)) < 0.4
             missing[:before] = silent
             history = history.with_labels(np.where(missing, NO_LABEL, history.label))
         (found,) = sampler.estimate(pool.table, history, [Accuracy()], 0.95)
@@ -137,12 +234,61 @@ def test_round_without_any_label_leaves_f1_where_it_is(kind: type) -> None:
     values = []
     for seed in range(100):
         rng, order = np.random.default_rng([5, seed]), pool.order(seed)
-        sampler, history = kind(FBeta()), History()
+        sampler, history = kind(FBeta()), pool.start()
         for _ in range(5):
             history = pool.answer(sampler.design(pool.table, history, 60, rng), order)
-            silent = np.arange(len(history.cell)) < 60
+            silent = np.arange(len(history)) < 60
             history = history.with_labels(np.where(silent, NO_LABEL, history.label))
         (found,) = sampler.estimate(pool.table, history, [FBeta()], 0.95)
         values.append(found.value)
     error = np.std(values, ddof=1) / 10
     assert abs(np.mean(values) - pool.value(FBeta())) < 5 * error
+
+
+FEW = {
+    "f1": FBeta(), "precision": Precision(), "recall": Recall(), "accuracy": Accuracy(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", [Importance, AdaptiveImportance])
+@pytest.mark.parametrize("oracle", ["deterministic", "stochastic"])
+@pytest.mark.parametrize("driven_by", FEW)
+def test_reach_is_what_adds_to_the_measure(
+    kind: type[Sampler], oracle: str, driven_by: str
+) -> None:
+    """Row by row; and just these rows are drawn."""
+    pool = make_pool(60, 4, seed=2, positive=0.3)
+    measure = FEW[driven_by]
+    losses = [measure.loss(pool.outputs, np.full(60, y)) for y in range(2)]
+    adds = np.any(np.concatenate(losses, axis=1) != 0, axis=1)
+    sampler = build_sampler(kind, measure, oracle=oracle)
+    np.testing.assert_array_equal(sampler.reach(pool.table)[pool.cell], adds)
+    q = sampler.proposal(pool.table, pool.start()).cell_probability[pool.cell]
+    np.testing.assert_array_equal(q > 0, adds)
+    assert sampler.unseen(pool.table, pool.start()) == adds.sum()
+
+
+@pytest.mark.parametrize("kind", [Passive, Stratified, Oasis, Given])
+def test_whole_pool_is_within_reach_of_the_others(kind: type[Sampler]) -> None:
+    pool = make_pool(60, 4, seed=2, positive=0.3)
+    sampler = build_sampler(kind, Precision())
+    assert np.all(sampler.reach(pool.table))
+    assert all(sampler.supports(pool.table, measure) for measure in FEW.values())
+    assert sampler.unseen(pool.table, pool.start()) == 60
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_default_interval_covers(kind: type[Sampler]) -> None:
+    """200 repeats of 250 labels, nominal .95: 200 repeats know a coverage to .015.
+
+    The default is conservative rather than exact, and ratios have tails: at least .91.
+    """
+    pool = make_pool(2000, 8, seed=5, positive=0.25)
+    truth, covered = pool.value(FBeta()), 0
+    for seed in range(200):
+        sampler = build_sampler(kind)
+        history, _ = pool.run(sampler, rounds=5, new_rows=50, seed=seed)
+        (found,) = sampler.estimate(pool.table, history, [FBeta()], 0.95)
+        covered += found.intervals[0].low <= truth <= found.intervals[0].high
+        assert found.intervals[0].high - found.intervals[0].low < 0.5
+    assert covered / 200 >= 0.91

@@ -4,34 +4,71 @@ import numpy as np
 import pytest
 
 from evalsampling.errors import InputError
-from evalsampling.measures import Accuracy, FBeta, Measure, Precision, Recall
+from evalsampling.measures import Accuracy, FBeta, Joint, Measure, Precision, Recall
 from evalsampling.samplers import Importance
-from evalsampling.stats.history import History
-from tests.samplers.pools import Lopsided, Pool, leaf_means, make_pool, optimal_proposal
+from tests.samplers.pools import (
+    Lopsided,
+    Pool,
+    leaf_means,
+    make_pool,
+    optimal_proposal,
+    with_second_system,
+)
 
-MEASURES = [FBeta(), Precision(), Recall(), Accuracy()]
+MEASURES = [FBeta(), Precision(), Recall(), Accuracy(), Joint((FBeta(), Accuracy()))]
 IDS = [measure.name for measure in MEASURES]
 
 
+@pytest.mark.parametrize("oracle", ["deterministic", "stochastic"])
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("measure", MEASURES, ids=IDS)
-def test_proposal_follows_the_formula(measure: Measure, classes: int) -> None:
+def test_proposal_follows_the_formula(measure: Measure, classes: int, oracle: str) -> None:
     pool = make_pool(300, 8, seed=4, classes=classes)
-    proposal = Importance(measure).proposal(pool.table, History())
-    q = pool.row_probability(proposal, History(), pool.order(0))
+    proposal = Importance(measure, oracle).proposal(pool.table, pool.start())
+    q = pool.row_probability(proposal, pool.start(), pool.order(0))
     assert q.sum() == pytest.approx(1, abs=1e-12)
     prior = leaf_means(pool)[pool.leaf].tolist()
-    expected = optimal_proposal(pool, measure.name, measure.positive, 1e-9, prior)
+    expected = optimal_proposal(pool, measure, 1e-9, prior, oracle == "stochastic")
     # Probabilities in the table are rounded to 2^-33, which loses some of 1e-9 relative.
     np.testing.assert_allclose(q, expected, rtol=1e-7)
     assert q.max() > 2 * q.min()
 
 
+@pytest.mark.parametrize("oracle", ["deterministic", "stochastic"])
+def test_one_proposal_for_several_systems(oracle: str) -> None:
+    """The F1s of two systems: q follows the size of both errors together."""
+    pool = with_second_system(make_pool(200, 6, seed=4, positive=0.3), seed=1)
+    both = Joint((FBeta(), FBeta(system=1)))
+    proposal = Importance(both, oracle).proposal(pool.table, pool.start())
+    q = pool.row_probability(proposal, pool.start(), pool.order(0))
+    prior = leaf_means(pool)[pool.leaf].tolist()
+    expected = optimal_proposal(pool, both, 1e-9, prior, oracle == "stochastic")
+    np.testing.assert_allclose(q, expected, rtol=1e-7)
+    assert q.sum() == pytest.approx(1, abs=1e-12)
+
+
+def test_pool_may_be_mixed_in() -> None:
+    pool = make_pool(300, 8, seed=4)
+    plain, mixed = (
+        Importance(Precision(), delta=delta).proposal(pool.table, pool.start()).cell_probability
+        for delta in (0.0, 0.2)
+    )
+    np.testing.assert_allclose(mixed, 0.8 * plain + 0.2 / 300, rtol=1e-12)
+    assert pool.table.count @ mixed == pytest.approx(1, abs=1e-12)
+    sampler = Importance(Precision(), delta=0.2)
+    assert np.all(sampler.reach(pool.table))
+    assert sampler.supports(pool.table, Recall())
+    assert not Importance(Precision()).supports(pool.table, Recall())
+    assert np.array_equal(
+        Importance(Precision()).reach(pool.table), pool.table.outputs.prediction[:, 0] == 1
+    )
+
+
 def test_loss_that_hardly_matters_weighs_the_floor() -> None:
     pool = make_pool(300, 8, seed=4)
-    q = Importance(Lopsided()).proposal(pool.table, History()).cell_probability
+    q = Importance(Lopsided()).proposal(pool.table, pool.start()).cell_probability
     prior = leaf_means(pool)[pool.table.leaf]
-    predicted = pool.table.signature[:, 0] == 1
+    predicted = pool.table.outputs.prediction[:, 0] == 1
     weight = np.where(predicted, prior[:, 0], 1e-9 * prior[:, 1])
     np.testing.assert_allclose(q, weight / (pool.table.count @ weight), rtol=1e-6)
 
@@ -40,7 +77,7 @@ def test_labels_do_not_change_the_proposal() -> None:
     pool = make_pool(300, 8, seed=4)
     sampler = Importance(FBeta())
     history, _ = pool.run(sampler, rounds=2, new_rows=40, seed=1)
-    before = sampler.proposal(pool.table, History()).cell_probability
+    before = sampler.proposal(pool.table, pool.start()).cell_probability
     np.testing.assert_array_equal(sampler.proposal(pool.table, history).cell_probability, before)
 
 
@@ -72,9 +109,9 @@ def test_it_beats_passive_sampling_of_rare_positives() -> None:
     The least that any proposal can reach is (mean |l1 - F l2|)^2.
     """
     pool = make_pool(3000, 16, seed=6, positive=0.02)
-    proposal = Importance(FBeta()).proposal(pool.table, History())
-    q = pool.row_probability(proposal, History(), pool.order(0))
-    losses = FBeta().loss(pool.prediction[:, None], pool.label)
+    proposal = Importance(FBeta()).proposal(pool.table, pool.start())
+    q = pool.row_probability(proposal, pool.start(), pool.order(0))
+    losses = FBeta().loss(pool.outputs, pool.label)
     residual = losses[:, 0] - pool.value(FBeta()) * losses[:, 1]
     rows = len(pool)
     importance = np.sum(np.divide(residual**2, q, out=np.zeros(rows), where=q > 0)) / rows**2
@@ -87,7 +124,7 @@ def test_undefined_measure_is_an_input_error() -> None:
     pool = make_pool(50, 4, seed=1)
     none = Pool(pool.leaf, np.zeros_like(pool.prediction), pool.probability, pool.label)
     with pytest.raises(InputError, match="precision is undefined on this pool"):
-        Importance(Precision()).proposal(none.table, History())
+        Importance(Precision()).proposal(none.table, none.start())
 
 
 @pytest.mark.parametrize("measure", [FBeta(), Recall(), Accuracy()], ids=["f1", "recall", "acc"])
@@ -98,11 +135,11 @@ def test_rows_of_a_certain_prior_keep_a_chance(measure: Measure) -> None:
     probability = np.stack([1 - positive, positive], axis=1)
     pool = Pool(leaf, prediction, probability, np.repeat([0, 1, 0, 1, 0], [9, 3, 7, 9, 2]))
     sampler = Importance(measure)
-    proposal = sampler.proposal(pool.table, History())
-    q = pool.row_probability(proposal, History(), pool.order(0))
+    proposal = sampler.proposal(pool.table, pool.start())
+    q = pool.row_probability(proposal, pool.start(), pool.order(0))
     prior = np.maximum(leaf_means(pool), 1e-9)[leaf].tolist()
-    expected = optimal_proposal(pool, measure.name, 1, 1e-9, prior)
+    expected = optimal_proposal(pool, measure, 1e-9, prior)
     np.testing.assert_allclose(q, expected, rtol=1e-6)
-    adds = np.any(measure.loss(pool.prediction[:, None], pool.label) != 0, axis=1)
+    adds = np.any(measure.loss(pool.outputs, pool.label) != 0, axis=1)
     assert sampler.supports(pool.table, measure)
     assert np.all(q[adds] > 0)

@@ -5,7 +5,6 @@ import pytest
 
 from evalsampling.measures import Accuracy, FBeta, Precision, Recall
 from evalsampling.samplers import Passive
-from evalsampling.stats.history import History
 from tests.samplers.pools import make_pool
 
 MEASURES = [FBeta(), Precision(), Recall(), Accuracy()]
@@ -13,7 +12,7 @@ MEASURES = [FBeta(), Precision(), Recall(), Accuracy()]
 
 def test_every_row_has_the_same_chance() -> None:
     pool = make_pool(500, 8, seed=1)
-    proposal = Passive(FBeta()).proposal(pool.table, History())
+    proposal = Passive(FBeta()).proposal(pool.table, pool.start())
     assert np.all(proposal.cell_probability == 1 / 500)
     assert len(proposal.atom) == len(proposal.atom_probability) == 0
 
@@ -22,7 +21,7 @@ def test_estimates_are_the_proportions_of_the_draws() -> None:
     """Repeats included: three rounds of a small pool meet many rows twice."""
     pool = make_pool(150, 4, seed=2, positive=0.4)
     history, order = pool.run(Passive(FBeta(), draws=80), rounds=3, new_rows=80, seed=3)
-    rows = pool.rows(history, order)[history.row]
+    rows = pool.rows(history, order)[history.question]
     assert len(rows) == 240
     assert len(set(rows.tolist())) < 150
     f, y = pool.prediction[rows], pool.label[rows]

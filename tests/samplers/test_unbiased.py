@@ -1,24 +1,46 @@
 """Expectations over everything that can happen, on a pool of five rows.
 
-Each round has a fixed number of draws. All orders of the rows within cells and all outcomes of
-the draws are gone through with their exact chances, by way of `draw_rows` itself.
+Each round has a fixed number of draws. All orders of the rows within cells, all outcomes of
+the draws and, of a stochastic oracle, all answers are gone through with their exact chances, by
+way of the sampler's own `design`.
 """
 
+import dataclasses
 import itertools
 from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
-from evalsampling.measures import Accuracy, FBeta, Measure, Precision, Recall
-from evalsampling.samplers import AdaptiveImportance, Importance, Passive, ReplacementSampler
-from evalsampling.stats.draws import StopRule, draw_rows
-from evalsampling.stats.estimation import weighted_risk
+from evalsampling.measures import (
+    Accuracy,
+    BalancedAccuracy,
+    FBeta,
+    Joint,
+    MacroF1,
+    Measure,
+    Precision,
+    Recall,
+)
+from evalsampling.samplers import (
+    AdaptiveImportance,
+    Given,
+    Importance,
+    Oasis,
+    Passive,
+    ReplacementSampler,
+)
 from evalsampling.stats.history import History
-from tests.samplers.pools import Pool
+from tests.samplers.pools import Pool, build_sampler
 
 MEASURES = {m.name: m for m in (FBeta(), Precision(), Recall(), Accuracy())}
 SAMPLERS = {s.name: s for s in (Passive, Importance, AdaptiveImportance)}
+OTHERS = {s.name: s for s in (Oasis, Given)}
+VECTORS = {
+    "joint": Joint((FBeta(), Accuracy())),
+    "macro": MacroF1(2),
+    "balanced": BalancedAccuracy(),
+}
 
 P1 = np.array([0.1, 0.3, 0.6, 0.7, 0.8])
 POOL = Pool(
@@ -28,6 +50,8 @@ POOL = Pool(
     label=np.array([0, 1, 0, 1, 0]),
 )
 """All four outcomes; two cells hold both labels."""
+CHANCE = np.array([[0.9, 0.1], [0.4, 0.6], [0.75, 0.25], [0.0, 1.0], [0.5, 0.5]])
+"""p(y|x) of a stochastic oracle: nothing like the prior."""
 
 
 class Uniforms:
@@ -49,21 +73,8 @@ def orders() -> Iterator[list[np.ndarray]]:
         yield [np.array(rows) for rows in choice]
 
 
-def rounds_of(
-    sampler: ReplacementSampler,
-    order: list[np.ndarray],
-    sizes: tuple[int, ...],
-    history: History,
-    chance: float,
-) -> Iterator[tuple[History, float]]:
-    """All histories of rounds of given sizes with their chances.
-
-    One uniform in the middle of each interval that leads to one outcome stands for all in it.
-    """
-    if not sizes:
-        yield history, chance
-        return
-    draws, *rest = sizes
+def outcomes_of(sampler: ReplacementSampler, history: History) -> list[tuple]:
+    """What one draw can do: a pair of uniforms in the middle of those that do it, its chance."""
     count = POOL.table.count
     proposal = sampler.proposal(POOL.table, history)
     free = count - np.bincount(history.cell[proposal.atom], minlength=len(count))
@@ -77,11 +88,44 @@ def rounds_of(
             ((middle[pick], (place + 0.5) / places), mass[pick] / mass.sum() / places)
             for place in range(places)
         ]
-    for sequence in itertools.product(outcomes, repeat=draws):
+    return outcomes
+
+
+def answers_of(
+    sampler: ReplacementSampler, history: History, order: list[np.ndarray]
+) -> Iterator[tuple[History, float]]:
+    """All answers to the questions that have none, with their chances."""
+    if not sampler.stochastic:
+        yield POOL.answer(history, order), 1.0
+        return
+    waiting = np.flatnonzero(history.label < 0)
+    rows = POOL.rows(history, order)[waiting]
+    for labels in itertools.product(range(2), repeat=len(waiting)):
+        label = history.label.copy()
+        label[waiting] = labels
+        yield POOL.answer(history, order, label), float(np.prod(CHANCE[rows, labels]))
+
+
+def rounds_of(
+    sampler: ReplacementSampler,
+    order: list[np.ndarray],
+    sizes: tuple[int, ...],
+    history: History,
+    chance: float,
+) -> Iterator[tuple[History, float]]:
+    """All histories of rounds of given sizes with their chances."""
+    if not sizes:
+        yield history, chance
+        return
+    draws, *rest = sizes
+    fixed = dataclasses.replace(sampler, draws=draws)
+    for sequence in itertools.product(outcomes_of(sampler, history), repeat=draws):
         uniforms, chances = zip(*sequence, strict=True)
-        after = draw_rows(proposal, count, history, StopRule(draws, draws), Uniforms([*uniforms]))
-        after = POOL.answer(after, order)
-        yield from rounds_of(sampler, order, tuple(rest), after, chance * np.prod(chances))
+        after = fixed.design(POOL.table, history, 99, Uniforms([*uniforms]))  # type: ignore[arg-type]
+        assert len(after.rounds[-1].question) == draws
+        for answered, answer_chance in answers_of(sampler, after, order):
+            total = chance * float(np.prod(chances)) * answer_chance
+            yield from rounds_of(sampler, order, tuple(rest), answered, total)
 
 
 def histories(
@@ -89,25 +133,37 @@ def histories(
 ) -> Iterator[tuple[History, float]]:
     listed = [*orders()]
     for order in listed:
-        yield from rounds_of(sampler, order, sizes, History(), 1 / len(listed))
+        yield from rounds_of(sampler, order, sizes, POOL.start(), 1 / len(listed))
+
+
+def estimated_risk(sampler: ReplacementSampler, measure: Measure, history: History) -> np.ndarray:
+    """R^ = (1/N) sum w l, draw by draw."""
+    question = history.question
+    losses = measure.loss(history.outputs.take(question), history.label[question])
+    weights = 1 / (POOL.table.rows * history.probability)
+    risk = np.mean(weights[:, None] * losses, axis=0)
+    sample = sampler.weigh(POOL.table, history)
+    outputs, label = history.outputs.take(sample.question), history.label[sample.question]
+    np.testing.assert_allclose(sample.mean(measure.loss(outputs, label)), risk, atol=1e-12)
+    return risk
 
 
 def expected_risk(
     sampler: ReplacementSampler, measure: Measure, sizes: tuple[int, ...]
 ) -> tuple[np.ndarray, float]:
     """Expectation of R^ and the sum of all chances."""
-    mean, total = np.zeros(len(true_risk(measure))), 0.0
+    mean, total = np.zeros(measure.size), 0.0
     for history, chance in histories(sampler, sizes):
-        row = history.row
-        losses = measure.loss(POOL.table.signature[history.cell[row]], history.label[row])
-        weights = 1 / (POOL.table.rows * history.probability)
-        mean += chance * weighted_risk(weights, losses).mean
+        mean += chance * estimated_risk(sampler, measure, history)
         total += chance
     return mean, total
 
 
-def true_risk(measure: Measure) -> np.ndarray:
-    return measure.loss(POOL.prediction[:, None], POOL.label).mean(axis=0)
+def true_risk(measure: Measure, stochastic: bool = False) -> np.ndarray:
+    if not stochastic:
+        return POOL.risk(measure)
+    by_label = [measure.loss(POOL.outputs, np.full(len(POOL), y)) for y in range(2)]
+    return np.mean([CHANCE[:, [y]] * by_label[y] for y in range(2)], axis=(0, 1)) * 2
 
 
 @pytest.mark.parametrize("sizes", [(1, 1, 1), (2, 2), (3,)], ids=str)
@@ -136,21 +192,120 @@ def test_a_measure_is_supported_if_and_only_if_its_risk_is_unbiased(
         assert bias > 1e-3
 
 
+@pytest.mark.parametrize("measure", [*VECTORS, "f1"])
+@pytest.mark.parametrize("sampler", SAMPLERS)
+@pytest.mark.parametrize("delta", [0.0, 0.3])
+def test_risk_of_a_vector_is_unbiased(sampler: str, measure: str, delta: float) -> None:
+    """All of its components; with and without the pool mixed in."""
+    wanted = VECTORS.get(measure, FBeta())
+    chosen = SAMPLERS[sampler](wanted, delta=delta)
+    mean, total = expected_risk(chosen, wanted, (1, 1, 1))
+    assert total == pytest.approx(1, abs=1e-12)
+    np.testing.assert_allclose(mean, true_risk(wanted), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_share_of_the_pool_lets_any_measure_be_estimated(sampler: str, measure: str) -> None:
+    """Drawn for precision, which labelled rows and predicted negatives add nothing to."""
+    chosen = SAMPLERS[sampler](Precision(), delta=0.2)
+    assert chosen.supports(POOL.table, MEASURES[measure])
+    mean, _ = expected_risk(chosen, MEASURES[measure], (2, 1))
+    np.testing.assert_allclose(mean, true_risk(MEASURES[measure]), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("model", ["tree", "scores"])
+@pytest.mark.parametrize("sizes", [(1, 1, 1), (2, 2)], ids=str)
+def test_any_model_and_any_tree_are_unbiased(model: str, sizes: tuple[int, ...]) -> None:
+    chosen = AdaptiveImportance(VECTORS["joint"], model=model, branching=9)
+    mean, _ = expected_risk(chosen, VECTORS["joint"], sizes)
+    np.testing.assert_allclose(mean, true_risk(VECTORS["joint"]), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.parametrize("sampler", OTHERS)
+def test_other_proposals_are_unbiased(sampler: str, measure: str) -> None:
+    """They reach every row, so they support every measure."""
+    chosen = build_sampler(OTHERS[sampler], FBeta())
+    assert isinstance(chosen, ReplacementSampler)
+    mean, total = expected_risk(chosen, MEASURES[measure], (2, 1))
+    assert total == pytest.approx(1, abs=1e-12)
+    np.testing.assert_allclose(mean, true_risk(MEASURES[measure]), rtol=0, atol=1e-12)
+
+
+def test_truth_of_a_stochastic_oracle_is_that_of_its_answers() -> None:
+    """Accuracy row by row: p(f(x)|x) on average."""
+    right = CHANCE[np.arange(5), POOL.prediction].mean()
+    assert true_risk(Accuracy(), stochastic=True) == pytest.approx(1 - right)
+
+
+@pytest.mark.parametrize(
+    ("measure", "sizes"),
+    [
+        *((measure, (1, 1)) for measure in (*VECTORS, "f1", "accuracy")),
+        ("joint", (2, 1)),
+        ("f1", (1, 1, 1)),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("sampler", ["importance", "ais"])
+def test_risk_under_a_stochastic_oracle_is_unbiased(
+    sampler: str, measure: str, sizes: tuple[int, ...]
+) -> None:
+    """Rows may be asked about again and answer otherwise."""
+    wanted = {**VECTORS, **MEASURES}[measure]
+    chosen = SAMPLERS[sampler](wanted, "stochastic")
+    mean, total = expected_risk(chosen, wanted, sizes)
+    assert total == pytest.approx(1, abs=1e-12)
+    np.testing.assert_allclose(mean, true_risk(wanted, True), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.parametrize("driven_by", MEASURES)
+def test_support_under_a_stochastic_oracle_goes_by_cells(driven_by: str, measure: str) -> None:
+    """A row that answered with what adds nothing may answer otherwise, so it is drawn again."""
+    chosen = AdaptiveImportance(MEASURES[driven_by], "stochastic")
+    mean, _ = expected_risk(chosen, MEASURES[measure], (1, 1))
+    bias = np.abs(mean - true_risk(MEASURES[measure], True)).max()
+    if chosen.supports(POOL.table, MEASURES[measure]):
+        assert bias < 1e-12
+    else:
+        assert bias > 1e-3
+    assert chosen.supports(POOL.table, Recall()) == (driven_by != "precision")
+
+
+def unordered_histories(
+    sampler: ReplacementSampler, sizes: tuple[int, ...], history: History, order: list[np.ndarray]
+) -> Iterator[History]:
+    """All histories of rounds of given sizes, up to the order of the draws within a round."""
+    if not sizes:
+        yield history
+        return
+    draws, *rest = sizes
+    fixed = dataclasses.replace(sampler, draws=draws)
+    uniforms = [pair for pair, _ in outcomes_of(sampler, history)]
+    for sequence in itertools.combinations_with_replacement(uniforms, draws):
+        after = fixed.design(POOL.table, history, 99, Uniforms([*sequence]))  # type: ignore[arg-type]
+        answered = POOL.answer(after, order)
+        yield from unordered_histories(sampler, tuple(rest), answered, order)
+
+
 @pytest.mark.parametrize("sampler", SAMPLERS)
 def test_estimated_accuracy_is_that_of_the_risk_or_exact(sampler: str) -> None:
     """The whole way through `estimate`: 1 - R^ cut to [0, 1], or the truth once all is known."""
     chosen, exact = SAMPLERS[sampler](Accuracy()), 0
-    for history, _ in histories(chosen, (3, 3)):
-        (found,) = chosen.estimate(POOL.table, history, [Accuracy()], 0.95)
-        if len(history.cell) == POOL.table.rows:
-            exact += 1
-            assert found.value == pytest.approx(POOL.value(Accuracy()), abs=1e-12)
-            assert found.intervals[0].low == found.intervals[0].high == found.value
-            continue
-        row = history.row
-        wrong = POOL.table.signature[history.cell[row], 0] != history.label[row]
-        risk = np.mean(wrong / (POOL.table.rows * history.probability))
-        assert found.value == pytest.approx(np.clip(1 - risk, 0, 1), abs=1e-12)
+    for order in orders():
+        for history in unordered_histories(chosen, (3, 3), POOL.start(), order):
+            (found,) = chosen.estimate(POOL.table, history, [Accuracy()], 0.95)
+            if len(history) == POOL.table.rows:
+                exact += 1
+                assert found.value == pytest.approx(POOL.value(Accuracy()), abs=1e-12)
+                assert found.intervals[0].low == found.intervals[0].high == found.value
+                continue
+            row = history.question
+            wrong = history.outputs.prediction[row, 0] != history.label[row]
+            risk = np.mean(wrong / (POOL.table.rows * history.probability))
+            assert found.value == pytest.approx(np.clip(1 - risk, 0, 1), abs=1e-12)
     assert exact > 0
 
 
@@ -161,9 +316,9 @@ def test_variance_of_independent_draws_is_unbiased(sampler: str) -> None:
     truth = true_risk(FBeta())
     estimated, actual = np.zeros((2, 2)), np.zeros((2, 2))
     for history, chance in histories(chosen, size):
-        row = history.row
-        losses = FBeta().loss(POOL.table.signature[history.cell[row]], history.label[row])
-        risk = weighted_risk(1 / (POOL.table.rows * history.probability), losses)
-        estimated += chance * risk.covariance
-        actual += chance * np.outer(risk.mean - truth, risk.mean - truth)
+        sample = chosen.weigh(POOL.table, history)
+        outputs, label = history.outputs.take(sample.question), history.label[sample.question]
+        losses = FBeta().loss(outputs, label)
+        estimated += chance * sample.covariance(losses)
+        actual += chance * np.outer(sample.mean(losses) - truth, sample.mean(losses) - truth)
     np.testing.assert_allclose(estimated, actual, rtol=1e-10)

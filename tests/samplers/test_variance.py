@@ -1,36 +1,145 @@
-"""What proposals are made of, by hand."""
+"""What proposals are made of, by hand and row by row."""
+
+import dataclasses
 
 import numpy as np
 import pytest
 
 from evalsampling.errors import InputError
-from evalsampling.measures import Accuracy, FBeta
-from evalsampling.samplers.variance import loss_norms, losses_by_label
+from evalsampling.measures import Accuracy, Brier, FBeta, Joint, PRCurve, Precision, Recall
+from evalsampling.samplers.variance import (
+    adds_to,
+    cell_norms,
+    cells_adding_to,
+    loss_norms,
+    model_risk,
+)
+from evalsampling.stats.outputs import Outputs
+from tests.samplers.pools import Pool, make_pool, sizes_of_rows, with_second_system
+
+LABELS = (np.array([0, 0]), np.array([1, 1]))
 
 
-def test_losses_of_every_label() -> None:
-    signature = np.array([[0], [1]])
-    assert losses_by_label(FBeta(), signature, 2).tolist() == [
-        [[0, 0], [0, 0.5]],
-        [[0, 0.5], [1, 1]],
-    ]
-    assert losses_by_label(Accuracy(), signature, 3)[..., 0].tolist() == [[0, 1, 1], [1, 0, 1]]
+def predicted(*prediction: int) -> Outputs:
+    count = len(prediction)
+    return Outputs(np.array(prediction)[:, None], np.zeros((count, 1)), np.zeros((count, 1, 2)))
 
 
 def test_norms_of_f1_by_hand() -> None:
     """At R = (.2, .5): F = .4, Dg = (2, -.8), so a hit weighs 1.2 and an error .4."""
-    losses = losses_by_label(FBeta(), np.array([[0], [1]]), 2)
-    norms = loss_norms(FBeta(), np.array([0.2, 0.5]), losses, 1e-9)
+    norms = [loss_norms(FBeta(), predicted(0, 1), y, np.array([0.2, 0.5]), 1e-9) for y in LABELS]
     np.testing.assert_allclose(norms, [[0, 0.4], [0.4, 1.2]], rtol=1e-14)
+
+
+def test_norms_of_two_measures_by_hand() -> None:
+    """F1 as above; accuracy adds 1 for an error: roots of the sums of squares."""
+    both = Joint((FBeta(), Accuracy()))
+    risk = np.array([0.2, 0.5, 0.6])
+    norms = [loss_norms(both, predicted(0, 1), y, risk, 1e-9) for y in LABELS]
+    error = np.sqrt(1 + 0.16)
+    np.testing.assert_allclose(norms, [[0, error], [error, 1.2]], rtol=1e-14)
+
+
+def test_norms_leave_out_what_is_undefined() -> None:
+    """No row is predicted positive: precision is 0/0, recall is not."""
+    both = Joint((Precision(), Recall()))
+    norms = loss_norms(both, predicted(0), np.array([1]), np.array([0, 0, 0, 0.5]), 1e-9)
+    assert norms.tolist() == [1e-9]
+    norms = loss_norms(both, predicted(0), np.array([1]), np.array([0, 0, 0.2, 0.5]), 1e-9)
+    assert norms == pytest.approx(0.2 / 0.25)
 
 
 def test_loss_that_the_gradient_ignores_keeps_the_floor() -> None:
     """At F = 1 a hit does not move F1: it weighs the floor, a true negative still nothing."""
-    losses = losses_by_label(FBeta(), np.array([[0], [1]]), 2)
-    norms = loss_norms(FBeta(), np.array([0.5, 0.5]), losses, 1e-3)
+    norms = [loss_norms(FBeta(), predicted(0, 1), y, np.array([0.5, 0.5]), 1e-3) for y in LABELS]
     np.testing.assert_allclose(norms, [[0, 1], [1, 1e-3]], rtol=1e-14)
 
 
 def test_measure_without_a_gradient_is_an_input_error() -> None:
+    pool = make_pool(20, 2, seed=0)
     with pytest.raises(InputError, match=r"f1 is undefined on this pool \(0/0\)"):
-        loss_norms(FBeta(), np.zeros(2), np.ones((1, 2)), 1e-9)
+        cell_norms(FBeta(), pool.table, np.zeros(2), 1e-9)
+    both = Joint((FBeta(), Accuracy()))
+    assert np.any(cell_norms(both, pool.table, np.array([0, 0, 0.1]), 1e-9) > 0)
+
+
+MEASURES = [FBeta(), Precision(), Accuracy(), Joint((Recall(), Accuracy())), FBeta(positive=2)]
+
+
+def names(measures: list) -> list[str]:
+    return [f"{m.name}, {getattr(m, 'positive', '')}" for m in measures]
+
+
+@pytest.mark.parametrize("measure", MEASURES, ids=names(MEASURES))
+def test_cells_equal_their_rows(measure: object) -> None:
+    """Norms and risk from cells and from rows, for a posterior of each leaf."""
+    pool = make_pool(200, 5, seed=1, classes=3, positive=0.4)
+    pi = np.random.default_rng(2).dirichlet(np.ones(3), 5)
+    of_rows = pi[pool.leaf]
+    mass = pool.table.count[:, None] * pi[pool.table.leaf]
+    risk = model_risk(measure, pool.table, mass) / 200
+    expected = sum(of_rows[:, y] @ measure.loss(pool.outputs, np.full(200, y)) for y in range(3))
+    np.testing.assert_allclose(risk, expected / 200, rtol=1e-12)
+    norms = cell_norms(measure, pool.table, risk, 1e-9)
+    sizes = np.array(sizes_of_rows(pool, measure, 1e-9, of_rows.tolist()))
+    np.testing.assert_allclose(norms[pool.cell], sizes, rtol=1e-9)
+    adds = np.stack(
+        [np.any(measure.loss(pool.outputs, np.full(200, y)) != 0, axis=1) for y in range(3)], 1
+    )
+    np.testing.assert_array_equal(adds_to(measure, pool.table)[pool.cell], adds)
+    np.testing.assert_array_equal(cells_adding_to(measure, pool.table)[pool.cell], adds.any(1))
+
+
+def test_pooled_cells_have_the_mean_of_their_rows() -> None:
+    """One leaf, so that the pooled signatures have the shares of the cell's own rows."""
+    pool = make_pool(300, 1, seed=3, classes=3, positive=0.4)
+    pool = with_second_system(pool, seed=3, slots=3)
+    both = Joint((FBeta(system=1), Precision()))
+    assert len(pool.table) == 3
+    assert len(pool.table.kind_cell) > 5
+    pi = np.array([[0.5, 0.3, 0.2]])
+    of_rows = np.repeat(pi, 300, axis=0)
+    risk = model_risk(both, pool.table, pool.table.count[:, None] * pi) / 300
+    expected = sum(of_rows[:, y] @ both.loss(pool.outputs, np.full(300, y)) for y in range(3))
+    np.testing.assert_allclose(risk, expected / 300, rtol=1e-12)
+    norms = cell_norms(both, pool.table, risk, 1e-9)
+    sizes = np.array(sizes_of_rows(pool, both, 1e-9, of_rows.tolist()))
+    for c in range(3):
+        mean = sizes[pool.cell == c].mean(axis=0)
+        np.testing.assert_allclose(norms[c], np.maximum(mean, 1e-9) if c == 2 else mean, rtol=1e-9)
+
+
+def test_pooled_cells_may_always_add() -> None:
+    """What its rows say is known of the commonest alone, so none is written off."""
+    prediction = np.repeat([[1, 1], [0, 1], [0, 0], [0, 0]], [50, 30, 3, 2], axis=0)
+    p = np.full((85, 2), 0.5)
+    pool = Pool(np.zeros(85, int), prediction, p, np.zeros(85, int), slots=2)
+    assert len(pool.table) == 2
+    measure = Precision()
+    assert adds_to(measure, pool.table).tolist() == [[True, True], [True, True]]
+    assert adds_to(measure, dataclasses.replace(pool, slots=4).table).tolist() == [
+        [False, False],
+        [False, False],
+        [True, True],
+    ]
+    norms = cell_norms(measure, pool.table, np.array([0.3, 0.5]), 1e-4)
+    pooled = int(np.flatnonzero(np.bincount(pool.table.kind_cell) > 1)[0])
+    assert np.all(norms[pooled] >= 1e-4)
+
+
+def test_scores_that_cells_do_not_know_may_always_add() -> None:
+    """A curve of the second system, whose scores are infinite in the table."""
+    pool = with_second_system(make_pool(50, 4, seed=4), seed=4)
+    curve = PRCurve(thresholds=(1.0, 2.0), system=1)
+    assert np.all(adds_to(curve, pool.table))
+    first = adds_to(PRCurve(thresholds=(1.0, 2.0)), pool.table)
+    expected = np.stack([pool.table.leaf >= 1, np.ones(len(pool.table), bool)], axis=1)
+    np.testing.assert_array_equal(first, expected)
+
+
+def test_probabilities_are_those_of_the_cell() -> None:
+    """Brier score: loss at the mean probability, 2 (p - y)^2."""
+    pool = make_pool(100, 4, seed=5)
+    p = pool.table.outputs.probability[:, 0, 1]
+    norms = cell_norms(Brier(), pool.table, np.array([0.2]), 1e-9)
+    np.testing.assert_allclose(norms, np.stack([2 * p**2, 2 * (1 - p) ** 2], axis=1), rtol=1e-9)

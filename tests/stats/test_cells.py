@@ -1,21 +1,31 @@
-"""Cell sums against counting row by row with integers and rational numbers."""
+"""Cell sums and tables against counting row by row with integers and rational numbers."""
 
 import collections
+import dataclasses
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from evalsampling.stats.cells import PROBABILITY_ONE, CellSums, cell_codes
+from evalsampling.stats.cells import PROBABILITY_ONE, CellGrid, CellSums, CellTable
+from evalsampling.stats.signatures import SignatureCounts, Signatures, signature_codes
 from tests.contracts import assert_mergeable
 
 
 def same(a: CellSums, b: CellSums) -> bool:
     return (
-        a.shape == b.shape
+        a.probability.shape == b.probability.shape
         and a.count.tolist() == b.count.tolist()
         and a.probability.tolist() == b.probability.tolist()
     )
+
+
+def make_grid(shape: tuple[int, ...], leaf: list[int] | None = None) -> CellGrid:
+    """Bins, then classes of each system; every signature has a slot."""
+    bins = shape[0]
+    leaves = [*range(bins)] if leaf is None else leaf
+    score = np.arange(bins) / 8
+    return CellGrid(np.array(leaves), score, max(leaves) + 1, Signatures.every(shape[1:]))
 
 
 def make_rows(
@@ -34,16 +44,24 @@ SHAPES = [((5, 2), 2), ((3, 3), 3), ((4, 2, 3), 2)]
 @pytest.mark.parametrize(("shape", "classes"), SHAPES)
 def test_merge_contract(shape: tuple[int, ...], classes: int) -> None:
     leaf, predictions, probability = make_rows(shape, classes, 500)
-    cell = cell_codes(shape, leaf, predictions)
+    grid = make_grid(shape)
+    cell = grid.codes(leaf, predictions)
     states = [
-        CellSums.from_rows(shape, part, values)
+        CellSums.from_rows(grid.cells, part, values)
         for part, values in zip(
             np.array_split(cell, 5), np.array_split(probability, 5), strict=True
         )
     ]
-    assert_mergeable(states, CellSums.zero(shape, classes), same)
-    whole = CellSums.from_rows(shape, cell, probability)
-    assert same(sum(states, start=CellSums.zero(shape, classes)), whole)
+    zero = CellSums.zero(grid.cells, classes)
+    assert_mergeable(states, zero, same)
+    assert same(sum(states, start=zero), CellSums.from_rows(grid.cells, cell, probability))
+
+
+def test_sums_without_probabilities_merge_too() -> None:
+    """A pool whose truth is read needs counts alone."""
+    cells = np.array_split(np.random.default_rng(0).integers(0, 6, 100), 3)
+    states = [CellSums.from_rows(6, cell, np.zeros((len(cell), 0))) for cell in cells]
+    assert_mergeable(states, CellSums.zero(6, 0), same)
 
 
 @pytest.mark.parametrize(("shape", "classes"), SHAPES)
@@ -57,19 +75,29 @@ def test_table_equals_counting_row_by_row(shape: tuple[int, ...], classes: int) 
         for y in range(classes):
             mass[key][y] += round(Fraction(float(probability[row, y])) * 2**32)
 
-    cell = cell_codes(shape, leaf, predictions)
-    sums = CellSums.from_rows(shape, cell, probability)
-    table = sums.table()
+    grid = make_grid(shape)
+    sums = CellSums.from_rows(grid.cells, grid.codes(leaf, predictions), probability)
+    table = grid.table(*sums.means(), classes)
     keys = sorted(count)
     assert len(table) == len(keys) < np.prod(shape)
-    assert [
-        (k, *s) for k, s in zip(table.leaf.tolist(), table.signature.tolist(), strict=True)
-    ] == keys
+    signature = table.outputs.prediction.tolist()
+    assert [(k, *s) for k, s in zip(table.leaf.tolist(), signature, strict=True)] == keys
     assert table.count.tolist() == [count[key] for key in keys]
     assert table.rows == 400
+    assert table.classes == classes
     means = [[float(Fraction(m, count[key] * 2**32)) for m in mass[key]] for key in keys]
-    assert table.probability.tolist() == means
+    assert table.prior.tolist() == means
     assert sums.probability[table.code].tolist() == [mass[key] for key in keys]
+    # Every cell is of one kind, with the score of its bin and, of one system, the prior's.
+    assert table.kind_cell.tolist() == table.first_kind.tolist() == [*range(len(keys))]
+    assert table.kind_share.tolist() == [1] * len(keys)
+    assert table.outputs.score[:, 0].tolist() == [key[0] / 8 for key in keys]
+    # Of the scores of the other systems nothing is known.
+    assert np.all(table.outputs.score[:, 1:] == -np.inf)
+    assert np.all(table.upper_outputs.score[:, 1:] == np.inf)
+    np.testing.assert_array_equal(table.upper_outputs.score[:, 0], table.outputs.score[:, 0])
+    assert not table.is_mixed.any()
+    assert table.outputs.probability[:, 0].tolist() == means
 
     assert table.leaves == shape[0]
     for k in range(shape[0]):
@@ -82,17 +110,63 @@ def test_table_equals_counting_row_by_row(shape: tuple[int, ...], classes: int) 
     assert table.leaf_count[1] == 0
 
 
-def test_codes_number_the_cells_by_leaf_then_signature() -> None:
-    grid = np.array([(k, a, b) for k in range(4) for a in range(2) for b in range(3)])
-    assert cell_codes((4, 2, 3), grid[:, 0], grid[:, 1:]).tolist() == [*range(24)]
+def test_systems_with_probabilities_of_their_own() -> None:
+    """Columns are the prior, then each system's, class by class."""
+    rng = np.random.default_rng(1)
+    grid = make_grid((3, 2, 2))
+    bins, predictions = rng.integers(0, 3, 200), rng.integers(0, 2, (200, 2))
+    probability = rng.random((200, 6))
+    code = grid.codes(bins, predictions)
+    table = grid.table(*CellSums.from_rows(grid.cells, code, probability).means(), 2)
+    for c, number in enumerate(table.code.tolist()):
+        mean = probability[code == number].mean(axis=0)
+        np.testing.assert_allclose(table.prior[c], mean[:2], atol=2**-32)
+        np.testing.assert_allclose(table.outputs.probability[c, 0], mean[2:4], atol=2**-32)
+        np.testing.assert_allclose(table.outputs.probability[c, 1], mean[4:], atol=2**-32)
+
+
+def test_leaves_are_groups_of_bins() -> None:
+    """Six bins in three leaves; the middle leaf has four of them."""
+    leaf = [0, 1, 1, 1, 1, 2]
+    grid = make_grid((6, 2), leaf)
+    rng = np.random.default_rng(2)
+    bins, prediction = rng.integers(0, 6, 300), rng.integers(0, 2, (300, 1))
+    p = rng.random((300, 2))
+    table = grid.table(*CellSums.from_rows(grid.cells, grid.codes(bins, prediction), p).means(), 2)
+    assert len(table) == 12
+    assert table.leaves == 3
+    assert table.leaf.tolist() == np.repeat(leaf, 2).tolist()
+    of_leaf = np.array(leaf)[bins]
+    assert table.leaf_count.tolist() == np.bincount(of_leaf).tolist()
+    expected = [p[of_leaf == k].mean(axis=0) for k in range(3)]
+    np.testing.assert_allclose(table.leaf_prior, expected, rtol=1e-8)
+
+
+def test_scores_lie_between_those_of_the_bin() -> None:
+    grid = dataclasses.replace(make_grid((3, 2)), upper=np.array([0.1, 0.2, 0.9]))
+    sums = CellSums.from_rows(6, np.array([0, 3, 4, 5]), np.full((4, 2), 0.5))
+    table = grid.table(*sums.means(), 2)
+    assert table.outputs.score[:, 0].tolist() == [0, 0.125, 0.25, 0.25]
+    assert table.upper_outputs.score[:, 0].tolist() == [0.1, 0.2, 0.9, 0.9]
+    assert table.upper_outputs.prediction.tolist() == table.outputs.prediction.tolist()
+    plain = dataclasses.replace(table, upper=None)
+    assert plain.upper_outputs is plain.outputs
+
+
+def test_codes_number_the_cells_by_bin_then_signature() -> None:
+    rows = np.array([(k, a, b) for k in range(4) for a in range(2) for b in range(3)])
+    grid = make_grid((4, 2, 3))
+    assert grid.codes(rows[:, 0], rows[:, 1:]).tolist() == [*range(24)]
+    assert grid.cells == 24
 
 
 def test_table_is_ordered_by_code_whatever_the_order_of_rows() -> None:
     cell = np.array([5, 0, 3, 5, 0, 5])
-    table = CellSums.from_rows((3, 2), cell, np.full((6, 2), 0.5)).table()
+    sums = CellSums.from_rows(6, cell, np.full((6, 2), 0.5))
+    table = make_grid((3, 2)).table(*sums.means(), 2)
     assert table.code.tolist() == [0, 3, 5]
     assert table.leaf.tolist() == [0, 1, 2]
-    assert table.signature.tolist() == [[0], [1], [1]]
+    assert table.outputs.prediction.tolist() == [[0], [1], [1]]
     assert table.count.tolist() == [2, 1, 3]
 
 
@@ -101,7 +175,7 @@ def test_sums_are_exact_beyond_the_precision_of_floats() -> None:
     rows = 2**21 + 4099
     below_one = PROBABILITY_ONE - 1
     probability = np.full((rows, 1), below_one / PROBABILITY_ONE)
-    sums = CellSums.from_rows((2, 1), np.zeros(rows, dtype=np.int64), probability)
+    sums = CellSums.from_rows(2, np.zeros(rows, dtype=np.int64), probability)
     exact = rows * below_one
     assert exact > 2**53
     assert exact % 2 == 1
@@ -113,15 +187,88 @@ def test_sums_are_exact_beyond_the_precision_of_floats() -> None:
     assert doubled.probability[0, 0] == exact * 2**11 > 2**63
     restored = CellSums.from_bytes(doubled.to_bytes())
     assert restored.probability[0, 0] == exact * 2**11
-    assert restored.table().probability[0, 0] == below_one / PROBABILITY_ONE
+    code, count, mean = restored.means()
+    assert code.tolist() == [0]
+    assert count.tolist() == [rows * 2**11]
+    assert mean.tolist() == [[below_one / PROBABILITY_ONE]]
 
 
-def test_sums_of_no_rows_make_an_empty_table() -> None:
-    table = CellSums.zero((3, 2), 2).table()
-    assert len(table) == table.rows == 0
+@pytest.mark.parametrize("columns", [2, 6])
+def test_sums_of_no_rows_make_an_empty_table(columns: int) -> None:
+    shape = (3, 2) if columns == 2 else (3, 2, 2)
+    grid = make_grid(shape)
+    table = grid.table(*CellSums.zero(grid.cells, columns).means(), 2)
+    assert len(table) == table.rows == len(table.outputs) == 0
     assert table.leaf_count.tolist() == [0, 0, 0]
 
 
 def test_cells_of_different_shapes_do_not_add_up() -> None:
     with pytest.raises(ValueError, match="do not add up"):
-        CellSums.zero((3, 2), 2) + CellSums.zero((2, 3), 2)
+        CellSums.zero(6, 2) + CellSums.zero(6, 4)
+    with pytest.raises(ValueError, match="do not add up"):
+        CellSums.zero(6, 2) + CellSums.zero(8, 2)
+
+
+def make_pooled(bins: int = 3, slots: int = 3) -> tuple[CellTable, np.ndarray, np.ndarray]:
+    """Two systems of four classes, rare signatures pooled: table, rows' codes and predictions."""
+    rng = np.random.default_rng(3)
+    prediction = np.minimum(rng.geometric(0.5, (2000, 2)) - 1, 3)
+    counts = SignatureCounts.from_codes(signature_codes((4, 4), prediction))
+    signatures = Signatures.most_common((4, 4), counts, slots)
+    leaf = np.arange(bins)
+    grid = CellGrid(leaf, leaf.astype(float), bins, signatures)
+    code = grid.codes(rng.integers(0, bins, 2000), prediction)
+    sums = CellSums.from_rows(grid.cells, code, rng.random((2000, 12)))
+    return grid.table(*sums.means(), 4), code, prediction
+
+
+def test_pooled_cells_have_a_kind_for_each_signature() -> None:
+    """Slots 0 and 1 are the two most common signatures, slot 2 the fourteen others."""
+    table, _, prediction = make_pooled()
+    assert table.code.tolist() == [*range(9)]
+    assert np.bincount(table.kind_cell).tolist() == [1, 1, 14] * 3
+    assert table.is_mixed.tolist() == [False, False, True] * 3
+    tuples = [tuple(row) for row in prediction.tolist()]
+    by_count = collections.Counter(tuples).most_common()
+    kept = {signature for signature, _ in by_count[:2]}
+    rare = dict(by_count[2:])
+    for c in range(9):
+        kinds = table.kind_cell == c
+        found = [tuple(row) for row in table.outputs.prediction[kinds].tolist()]
+        share = dict(zip(found, table.kind_share[kinds].tolist(), strict=True))
+        assert sum(share.values()) == pytest.approx(1, abs=1e-12)
+        if c % 3 < 2:
+            assert set(found) <= kept
+        else:
+            assert set(found) == set(rare)
+            for signature, times in rare.items():
+                assert share[signature] == pytest.approx(times / sum(rare.values()))
+        assert table.first_kind[c] == np.flatnonzero(kinds)[0]
+
+
+def test_means_by_cell_are_those_of_the_kinds() -> None:
+    table, _, _ = make_pooled()
+    rng = np.random.default_rng(4)
+    for shape in ((), (2,), (2, 3)):
+        values = rng.normal(size=(len(table.kind_cell), *shape))
+        expected = np.zeros((len(table), *shape))
+        for cell, share, value in zip(table.kind_cell, table.kind_share, values, strict=True):
+            expected[cell] += share * value
+        np.testing.assert_allclose(table.mean_by_cell(values), expected, rtol=1e-12)
+    plain = dataclasses.replace(
+        table, kind_cell=np.arange(9), kind_share=np.ones(9), outputs=table.outputs.take(range(9))
+    )
+    values = rng.normal(size=(9, 2))
+    np.testing.assert_array_equal(plain.mean_by_cell(values), values)
+
+
+def test_pooled_cells_have_probabilities_of_the_rows_of_the_cell() -> None:
+    """All kinds of a cell share them: what a kind alone has is not known."""
+    table, code, _ = make_pooled()
+    assert table.count.tolist() == np.bincount(code).tolist()
+    for c in range(9):
+        kinds = np.flatnonzero(table.kind_cell == c)
+        first = table.outputs.probability[kinds[0]]
+        np.testing.assert_array_equal(
+            table.outputs.probability[kinds], np.repeat(first[None], len(kinds), axis=0)
+        )

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import Proposal, StopRule, draw_rows
 from evalsampling.stats.history import NO_LABEL, History, Round
+from evalsampling.stats.outputs import Outputs
 
 NEVER = 10**9
 
@@ -26,6 +28,21 @@ class Uniforms:
         return filled
 
 
+def rows_of(count: int) -> Outputs:
+    return Outputs(np.zeros((count, 1), np.int64), np.zeros((count, 1)), np.zeros((count, 1, 2)))
+
+
+def make_table(count: list[int], kinds: list[int] | None = None) -> CellTable:
+    """Cells of so many rows, each of one kind, or of so many; predictions number the kinds."""
+    kind_cell = np.repeat(np.arange(len(count)), kinds or 1)
+    share = 1 / np.bincount(kind_cell)[kind_cell]
+    outputs = rows_of(len(kind_cell))
+    outputs.prediction[:, 0] = np.arange(len(kind_cell))
+    cells = np.arange(len(count))
+    prior = np.full((len(count), 2), 0.5)
+    return CellTable(cells, cells, np.array(count), prior, len(count), kind_cell, share, outputs)
+
+
 def make_history(cell: list[int], label: list[int]) -> History:
     """Rows drawn before, in one round; ranks count up within a cell."""
     seen: collections.Counter = collections.Counter()
@@ -34,7 +51,8 @@ def make_history(cell: list[int], label: list[int]) -> History:
         rank.append(seen[c])
         seen[c] += 1
     drawn = Round(np.arange(len(cell)), np.full(len(cell), 0.1), np.full(len(cell), True))
-    history = History().with_round(drawn, np.array(cell, np.int64), np.array(rank, np.int64))
+    cells, ranks = np.array(cell, np.int64), np.array(rank, np.int64)
+    history = History.start().with_round(drawn, cells, ranks, rows_of(len(cell)))
     return history.with_labels(np.array(label, np.int64))
 
 
@@ -121,9 +139,9 @@ def test_sequences_have_the_chances_of_independent_draws(case: str) -> None:
     found: collections.Counter = collections.Counter()
     for uniforms in itertools.product(grid, repeat=draws):
         after = draw_rows(
-            proposal, np.array(count), history, StopRule(NEVER, draws), Uniforms(uniforms)
+            proposal, make_table(count), history, StopRule(NEVER, draws), Uniforms(uniforms)
         )
-        row = after.rounds[-1].row
+        row = after.rounds[-1].question
         outcome = zip(after.cell[row].tolist(), after.rank[row].tolist(), strict=True)
         found[tuple(outcome)] += 1
     expected = expected_outcomes(proposal, count, history, draws)
@@ -142,8 +160,8 @@ def test_sequences_from_a_generator_have_the_chances_of_independent_draws() -> N
     found: collections.Counter = collections.Counter()
     for seed in range(4000):
         rng = np.random.Generator(np.random.PCG64(seed))
-        after = draw_rows(proposal, np.array(count), history, StopRule(NEVER, draws), rng)
-        row = after.rounds[-1].row
+        after = draw_rows(proposal, make_table(count), history, StopRule(NEVER, draws), rng)
+        row = after.rounds[-1].question
         found[tuple(zip(after.cell[row].tolist(), after.rank[row].tolist(), strict=True))] += 1
     assert set(found) <= set(expected)
     observed = [found[outcome] for outcome in expected]
@@ -154,7 +172,7 @@ def test_sequences_from_a_generator_have_the_chances_of_independent_draws() -> N
 def draw_many(
     proposal: Proposal, count: list[int], history: History, stop: StopRule, seed: int = 0
 ) -> History:
-    return draw_rows(proposal, np.array(count), history, stop, np.random.default_rng(seed))
+    return draw_rows(proposal, make_table(count), history, stop, np.random.default_rng(seed))
 
 
 def test_many_draws_fall_on_rows_by_their_chance() -> None:
@@ -171,12 +189,12 @@ def test_many_draws_fall_on_rows_by_their_chance() -> None:
     proposal = make_proposal((weights / total).tolist(), atom, (atom_weight / total).tolist())
     after = draw_many(proposal, count, history, StopRule(NEVER, 30_000))
     drawn = after.rounds[-1]
-    assert len(drawn.row) == 30_000
+    assert len(drawn.question) == 30_000
     chance = proposal.cell_probability[after.cell]
     chance[atom] = proposal.atom_probability
     assert len(chance) == sum(count)
-    np.testing.assert_array_equal(drawn.probability, chance[drawn.row])
-    observed = np.bincount(drawn.row, minlength=len(chance))
+    np.testing.assert_array_equal(drawn.probability, chance[drawn.question])
+    observed = np.bincount(drawn.question, minlength=len(chance))
     assert stats.chisquare(observed, 30_000 * chance).pvalue > 1e-4
 
 
@@ -189,7 +207,7 @@ def test_distinct_rows_are_as_many_as_independent_draws_meet() -> None:
     rows, draws, repeats = 300, 200, 200
     proposal = make_proposal([1 / rows], [], [])
     met = [
-        len(draw_many(proposal, [rows], History(), StopRule(NEVER, draws), seed).cell)
+        len(draw_many(proposal, [rows], History.start(), StopRule(NEVER, draws), seed).cell)
         for seed in range(repeats)
     ]
     one, two = (1 - 1 / rows) ** draws, (1 - 2 / rows) ** draws
@@ -207,12 +225,12 @@ def test_rounds_that_ignore_labels_meet_rows_of_all_rounds_again() -> None:
     proposal = make_proposal([1 / rows, 1 / rows], [], [])
     met = []
     for seed in range(repeats):
-        history = History()
+        history = History.start()
         for number in range(3):
             history = draw_many(proposal, [20, 40], history, StopRule(NEVER, 30), 3 * seed + number)
-            history = history.with_labels(np.zeros(len(history.cell), np.int64))
-        assert len(history.row) == 90
-        met.append(len(history.cell))
+            history = history.with_labels(np.zeros(len(history), np.int64))
+        assert len(history.question) == 90
+        met.append(len(history))
     one, two = (1 - 1 / rows) ** 90, (1 - 2 / rows) ** 90
     variance = rows * (rows - 1) * two + rows * one - (rows * one) ** 2
     assert abs(np.mean(met) - rows * (1 - one)) < 4 * np.sqrt(variance / repeats)
@@ -223,7 +241,7 @@ def test_ranks_count_up_and_new_marks_first_draws(seed: int) -> None:
     """Over rounds that stop in different ways, checked draw by draw."""
     rng = np.random.default_rng(seed)
     count = [7, 300, 1, 30]
-    history, seen = History(), set()
+    history, seen = History.start(), set()
     for stop in (StopRule(9, 400), StopRule(NEVER, 700), StopRule(5, NEVER), StopRule(3, 1)):
         atom = history.labelled
         free = np.array(count) - np.bincount(history.cell[atom], minlength=4)
@@ -233,49 +251,49 @@ def test_ranks_count_up_and_new_marks_first_draws(seed: int) -> None:
         before = history
         history = draw_many(proposal, count, history, stop, seed)
         drawn = history.rounds[-1]
-        for row, new in zip(drawn.row.tolist(), drawn.new.tolist(), strict=True):
-            assert new == (row >= len(before.cell) and row not in seen)
+        for row, new in zip(drawn.question.tolist(), drawn.new.tolist(), strict=True):
+            assert new == (row >= len(before) and row not in seen)
             if new:
-                assert row == len(before.cell) + len(seen - set(range(len(before.cell))))
+                assert row == len(before) + len(seen - set(range(len(before))))
             seen.add(row)
-        assert seen == set(range(len(history.cell)))
-        np.testing.assert_array_equal(history.cell[: len(before.cell)], before.cell)
-        np.testing.assert_array_equal(history.rank[: len(before.cell)], before.rank)
+        assert seen == set(range(len(history)))
+        np.testing.assert_array_equal(history.cell[: len(before)], before.cell)
+        np.testing.assert_array_equal(history.rank[: len(before)], before.rank)
         for c in range(4):
             ranks = history.rank[history.cell == c].tolist()
             assert ranks == [*range(len(ranks))]
             assert len(ranks) <= count[c]
-        assert np.all(history.label[len(before.cell) :] == NO_LABEL)
+        assert np.all(history.label[len(before) :] == NO_LABEL)
         labels = history.label.copy()
-        labels[len(before.cell) :] = rng.choice([0, 1, NO_LABEL], len(labels) - len(before.cell))
+        labels[len(before) :] = rng.choice([0, 1, NO_LABEL], len(labels) - len(before))
         history = history.with_labels(labels)
 
 
 @pytest.mark.parametrize("wanted", [1, 2, 40, 300])
 def test_round_ends_with_the_draw_that_meets_the_last_new_row(wanted: int) -> None:
     proposal = make_proposal([1 / 400, 1 / 800], [], [])
-    after = draw_many(proposal, [200, 400], History(), StopRule(wanted, NEVER))
+    after = draw_many(proposal, [200, 400], History.start(), StopRule(wanted, NEVER))
     drawn = after.rounds[-1]
-    assert len(after.cell) == drawn.new.sum() == wanted
+    assert len(after) == drawn.new.sum() == wanted
     assert drawn.new[-1]
 
 
 @pytest.mark.parametrize("draws", [1, 255, 256, 257, 1000])
 def test_round_ends_after_its_draws(draws: int) -> None:
     proposal = make_proposal([1 / 400, 1 / 800], [], [])
-    after = draw_many(proposal, [200, 400], History(), StopRule(NEVER, draws))
-    assert len(after.rounds[-1].row) == draws
-    assert after.rounds[-1].new.sum() == len(after.cell) < draws + 1
+    after = draw_many(proposal, [200, 400], History.start(), StopRule(NEVER, draws))
+    assert len(after.rounds[-1].question) == draws
+    assert after.rounds[-1].new.sum() == len(after) < draws + 1
 
 
 def test_round_on_an_exhausted_pool_meets_nothing_new() -> None:
     history = make_history([0, 0, 1], [NO_LABEL, 1, 0])
     proposal = make_proposal([0.2, 0.5], [1, 2], [0.3, 0.5])
     after = draw_many(proposal, [2, 1], history, StopRule(1, 500))
-    assert len(after.rounds[-1].row) == 500
+    assert len(after.rounds[-1].question) == 500
     assert not after.rounds[-1].new.any()
-    assert len(after.cell) == 3
-    assert set(after.rounds[-1].row.tolist()) == {0, 1, 2}
+    assert len(after) == 3
+    assert set(after.rounds[-1].question.tolist()) == {0, 1, 2}
 
 
 def test_rows_without_a_chance_are_never_drawn() -> None:
@@ -286,7 +304,7 @@ def test_rows_without_a_chance_are_never_drawn() -> None:
     for first, second in itertools.product((0.0, below_one, 0.4), (0.0, below_one)):
         after = draw_rows(
             proposal,
-            np.array([3, 2, 4, 5]),
+            make_table([3, 2, 4, 5]),
             history,
             StopRule(NEVER, 1),
             Uniforms(((first, second),)),
@@ -297,7 +315,134 @@ def test_rows_without_a_chance_are_never_drawn() -> None:
 def test_the_same_seed_draws_the_same_rows() -> None:
     proposal = make_proposal([1 / 400, 1 / 800], [], [])
     stop = StopRule(50, NEVER)
-    a, b, c = (draw_many(proposal, [200, 400], History(), stop, seed) for seed in (1, 1, 2))
-    assert a.row.tolist() == b.row.tolist()
+    a, b, c = (draw_many(proposal, [200, 400], History.start(), stop, seed) for seed in (1, 1, 2))
+    assert a.question.tolist() == b.question.tolist()
     assert a.cell.tolist() == b.cell.tolist()
     assert a.cell.tolist() != c.cell.tolist()
+
+
+# A stochastic oracle: every draw asks, and a row asked about before has its rank again. Here a
+# history is a list of (cell, rank).
+ASKED_BEFORE = {
+    "nothing asked": ([0.3, 0.4], [2, 1], [], (10, 2), 3),
+    "rows asked about, some twice": (
+        [0.2, 0.1, 0.2],
+        [2, 2, 2],
+        [(0, 0), (0, 0), (2, 0), (0, 1), (2, 0)],
+        (10, 2),
+        2,
+    ),
+    "a cell without a chance": ([0.0, 0.5], [3, 2], [(0, 0), (1, 0)], (2, 2), 3),
+}
+
+
+def asked(places: list[tuple[int, int]]) -> History:
+    count = len(places)
+    drawn = Round(np.arange(count), np.full(count, 0.1), np.full(count, True))
+    cell, rank = (np.array([p[i] for p in places], dtype=np.int64) for i in (0, 1))
+    history = History.start().with_round(drawn, cell, rank, rows_of(count))
+    return history.with_labels(np.arange(count) % 2)
+
+
+def rows_met(places: list[tuple[int, int]]) -> History:
+    """The history of a deterministic oracle in which the same rows were met."""
+    cells = [cell for cell, _ in dict.fromkeys(places)]
+    return make_history(cells, [0] * len(cells))
+
+
+@pytest.mark.parametrize("case", ASKED_BEFORE)
+def test_questions_to_a_stochastic_oracle_have_the_chances_of_independent_draws(
+    case: str,
+) -> None:
+    q, count, places, (steps, positions), draws = ASKED_BEFORE[case]
+    history, proposal = asked(places), make_proposal(q, [], [])
+    grid = [
+        ((i + 0.5) / steps, (j + 0.5) / positions) for i in range(steps) for j in range(positions)
+    ]
+    found: collections.Counter = collections.Counter()
+    for uniforms in itertools.product(grid, repeat=draws):
+        after = draw_rows(
+            proposal,
+            make_table(count),
+            history,
+            StopRule(NEVER, draws),
+            Uniforms(uniforms),
+            ask_again=True,
+        )
+        new = after.rounds[-1].question
+        assert new.tolist() == [*range(len(history), len(history) + draws)]
+        assert after.rounds[-1].new.all()
+        outcome = zip(after.cell[new].tolist(), after.rank[new].tolist(), strict=True)
+        found[tuple(outcome)] += 1
+    expected = expected_outcomes(proposal, count, rows_met(places), draws)
+    expected = {outcome: chance for outcome, chance in expected.items() if chance > 0}
+    assert found.keys() == expected.keys()
+    for outcome, times in found.items():
+        assert times / found.total() == pytest.approx(expected[outcome], rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_of_a_stochastic_oracle_are_drawn_by_their_chance(seed: int) -> None:
+    """Chi-square over all rows after three rounds; fails by chance 1 in 10,000. Ranks are dense."""
+    count, weight = [30, 4, 1, 60], np.array([1.0, 9, 20, 0.5])
+    proposal = make_proposal((weight / (weight @ count)).tolist(), [], [])
+    history = History.start()
+    for number, draws in enumerate((700, 5, 9000)):
+        rng = np.random.default_rng([seed, number])
+        before = len(history)
+        history = draw_rows(
+            proposal, make_table(count), history, StopRule(draws, NEVER), rng, ask_again=True
+        )
+        assert len(history) - before == draws
+        assert np.all(history.label[before:] == NO_LABEL)
+        history = history.with_labels(np.zeros(len(history), np.int64))
+    np.testing.assert_array_equal(history.question, np.arange(len(history)))
+    np.testing.assert_array_equal(history.probability, proposal.cell_probability[history.cell])
+    rows = []
+    for c in range(4):
+        ranks = history.rank[history.cell == c]
+        first = [rank for i, rank in enumerate(ranks) if rank not in ranks[:i]]
+        assert first == [*range(count[c])]
+        rows += np.bincount(ranks).tolist()
+    chance = np.repeat(proposal.cell_probability, count)
+    assert stats.chisquare(rows, len(history) * chance).pvalue > 1e-4
+
+
+def test_round_of_a_stochastic_oracle_ends_with_its_questions() -> None:
+    proposal, table = make_proposal([1.0], [], []), make_table([1])
+    for stop, draws in ((StopRule(7, NEVER), 7), (StopRule(NEVER, 300), 300)):
+        rng = np.random.default_rng(0)
+        after = draw_rows(proposal, table, History.start(), stop, rng, ask_again=True)
+        assert len(after) == draws
+        assert not after.rank.any()
+
+
+def test_new_rows_are_described_by_the_first_kind_of_their_cell_until_told() -> None:
+    """Kinds of cell 0 are 0, 1, 2, of cell 1 one, 3, of cell 2 two, 4 and 5."""
+    table = make_table([50, 50, 50], [3, 1, 2])
+    proposal = make_proposal([1 / 150] * 3, [], [])
+    for ask_again in (False, True):
+        rng = np.random.default_rng(1)
+        after = draw_rows(proposal, table, History.start(), StopRule(40, NEVER), rng, ask_again)
+        assert after.outputs.prediction[:, 0].tolist() == [[0, 3, 4][c] for c in after.cell]
+        assert set(after.cell.tolist()) == {0, 1, 2}
+
+
+@pytest.mark.parametrize("delta", [0.0, 0.25, 1.0])
+def test_mixture_with_the_pool_is_a_distribution(delta: float) -> None:
+    """(1 - delta) q + delta / M for every row, atoms among them."""
+    count, history = [3, 2, 2], make_history([0, 2, 2], [1, NO_LABEL, 0])
+    posterior = np.full((3, 2), 0.5)
+    proposal = Proposal(
+        np.array([0.1, 0.15, 0.2]), np.array([0, 2]), np.array([0.3, 0.0]), posterior
+    )
+    mixed = proposal.mixed(delta, 7)
+    before = [q for _, _, q in pool_rows(proposal, count, history)]
+    after = [q for _, _, q in pool_rows(mixed, count, history)]
+    assert sum(before) == pytest.approx(1, abs=1e-15)
+    assert sum(after) == pytest.approx(1, abs=1e-15)
+    np.testing.assert_allclose(after, (1 - delta) * np.array(before) + delta / 7, rtol=1e-14)
+    assert mixed.atom.tolist() == [0, 2]
+    assert mixed.posterior is posterior
+    if delta:
+        assert min(after) > 0

@@ -5,6 +5,7 @@ import pytest
 
 from evalsampling.stats.history import NO_LABEL, History, Round
 from evalsampling.stats.nonresponse import respond
+from evalsampling.stats.outputs import Outputs
 
 COUNT = np.array([10])
 """All rows are of one cell of ten."""
@@ -12,7 +13,7 @@ COUNT = np.array([10])
 
 def make_history(rounds: list[list[int]], label: list[int]) -> History:
     """Rounds of draws, each the index of a row; rows are numbered in order of their first draw."""
-    history, known = History(), 0
+    history, known = History.start(), 0
     for row in rounds:
         new = np.zeros(len(row), dtype=bool)
         for place, r in enumerate(row):
@@ -21,7 +22,12 @@ def make_history(rounds: list[list[int]], label: list[int]) -> History:
                 known += 1
         met = int(new.sum())
         drawn = Round(np.array(row), np.full(len(row), 0.1), new)
-        history = history.with_round(drawn, np.zeros(met, np.int64), np.arange(known - met, known))
+        history = history.with_round(
+            drawn,
+            np.zeros(met, np.int64),
+            np.arange(known - met, known),
+            Outputs(np.zeros((met, 1), np.int64), np.zeros((met, 1)), np.zeros((met, 1, 2))),
+        )
     return history.with_labels(np.array(label))
 
 
@@ -32,7 +38,7 @@ def test_all_labels_count_once() -> None:
 
 
 def test_no_rounds_have_no_response() -> None:
-    response = respond(History(), COUNT)
+    response = respond(History.start(), COUNT)
     assert len(response.draw) == len(response.factor) == 0
 
 
@@ -51,7 +57,7 @@ def test_round_without_any_label_and_its_rows_do_not_count() -> None:
     response = respond(history, COUNT)
     rounds = np.repeat([1, 2, 3, 4], [2, 3, 3, 2])
     assert rounds[response.draw].tolist() == [1, 1, 3, 3, 4, 4]
-    assert history.row[response.draw].tolist() == [0, 1, 4, 1, 0, 1]
+    assert history.question[response.draw].tolist() == [0, 1, 4, 1, 0, 1]
     # In round 3 six rows are unseen and two silent: its new row stands for 8/6 of them.
     np.testing.assert_allclose(response.factor, [1, 1, 8 / 6, 1, 1, 1])
 
@@ -79,4 +85,35 @@ def test_weights_of_new_rows_add_up_to_their_number(seed: int) -> None:
     assert len(response.draw) == 120
     for drawn, factor in zip(history.rounds, np.split(response.factor, 4), strict=True):
         assert factor[drawn.new].sum() == pytest.approx(drawn.new.sum(), rel=1e-12)
-        assert np.all((factor == 0) == (history.label[drawn.row] == NO_LABEL))
+        assert np.all((factor == 0) == (history.label[drawn.question] == NO_LABEL))
+
+
+def make_stochastic(rounds: list[int], label: list[int]) -> History:
+    """Rounds of so many draws, each a question of its own about one of two rows."""
+    history = History.start()
+    for draws in rounds:
+        known = len(history)
+        drawn = Round(known + np.arange(draws), np.full(draws, 0.1), np.full(draws, True))
+        history = history.with_round(
+            drawn,
+            np.zeros(draws, np.int64),
+            (known + np.arange(draws)) % 2,
+            Outputs(np.zeros((draws, 1), np.int64), np.zeros((draws, 1)), np.zeros((draws, 1, 2))),
+        )
+    return history.with_labels(np.array(label))
+
+
+def test_answers_of_a_stochastic_oracle_stand_for_those_that_lack() -> None:
+    """Each draw is a question: three of four answered in round 1, one of two in round 2."""
+    history = make_stochastic([4, 2], [1, NO_LABEL, 0, 1, NO_LABEL, 0])
+    response = respond(history, COUNT, ask_again=True)
+    assert response.draw.tolist() == [*range(6)]
+    np.testing.assert_allclose(response.factor, [4 / 3, 0, 4 / 3, 4 / 3, 0, 2], rtol=1e-15)
+
+
+def test_no_row_is_lost_with_a_silent_round_of_a_stochastic_oracle() -> None:
+    """Its rows are asked about again, so later answers stand for themselves alone."""
+    history = make_stochastic([2, 2, 2], [1, 0, NO_LABEL, NO_LABEL, 1, 1])
+    response = respond(history, COUNT, ask_again=True)
+    assert response.draw.tolist() == [0, 1, 4, 5]
+    assert response.factor.tolist() == [1] * 4

@@ -1,0 +1,111 @@
+"""Times a round (model, proposal, draws) on pools of growing size.
+
+    python benchmarks/rounds.py
+    python benchmarks/rounds.py --json
+
+A round reads the cell table and the labels so far, never the pool, so tables of 512 cells are made
+up for pools of 10^5 to 10^9 rows.
+"""
+
+import argparse
+import json
+import sys
+import time
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from evalsampling import Evaluation
+from evalsampling.measures import FBeta
+from evalsampling.samplers import AdaptiveImportance
+from evalsampling.stats.cells import CellGrid, CellTable
+from evalsampling.stats.history import History
+from evalsampling.stats.signatures import Signatures
+
+SIZES = tuple(10**exponent for exponent in range(5, 10))
+LEAVES = 256
+LIMIT = 20.0
+"""Most milliseconds of processor time of a median round, whatever the size."""
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Measure and print; return the exit status."""
+    options = _parse(argv)
+    results = [_measure(rows, options) for rows in SIZES]
+    for result in results:
+        result["ratio"] = result["cpu_ms"] / results[0]["cpu_ms"]
+    if options.json:
+        print(json.dumps(results, indent=1))
+    else:
+        print(
+            f"{'rows':>14}{'cells':>7}{'labels':>8}{'median ms':>11}{'CPU ms':>9}"
+            f"{'90 % CPU ms':>13}{'ratio':>7}"
+        )
+        for result in results:
+            print(
+                f"{result['rows']:>14,}{result['cells']:>7}{result['labels']:>8,}"
+                f"{result['median_ms']:>11.2f}{result['cpu_ms']:>9.2f}"
+                f"{result['high_cpu_ms']:>13.2f}{result['ratio']:>7.2f}"
+            )
+    slow = [result for result in results if result["cpu_ms"] > LIMIT]
+    return 1 if options.check and slow else 0
+
+
+def _parse(argv: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--rounds", type=int, default=60, metavar="N", help="default: 60")
+    parser.add_argument("--draws", type=int, default=100, metavar="N", help="of a round")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help=f"exit with 1 if a median exceeds {LIMIT:g} ms of processor time",
+    )
+    return parser.parse_args(argv)
+
+
+def _measure(rows: int, options: argparse.Namespace) -> dict[str, Any]:
+    table, rate = make_table(rows)
+    sampler = AdaptiveImportance(FBeta(beta=1.0), draws=options.draws)
+    evaluation = Evaluation(table, sampler, [], seed=1, confidence=0.95, history=History.start())
+    rng = np.random.Generator(np.random.PCG64(2))
+    wall, cpu = [], []
+    for _ in range(options.rounds):
+        started = time.perf_counter(), time.process_time()
+        new = evaluation.draw(options.draws)
+        wall.append(1000 * (time.perf_counter() - started[0]))
+        cpu.append(1000 * (time.process_time() - started[1]))
+        label = evaluation.history.label.copy()
+        label[new] = rng.random(len(new)) < rate[evaluation.history.cell[new]]
+        evaluation.history = evaluation.history.with_labels(label)
+    return {
+        "rows": table.rows,
+        "cells": len(table),
+        "labels": len(evaluation.history),
+        "median_ms": float(np.median(wall)),
+        "cpu_ms": float(np.median(cpu)),
+        "high_cpu_ms": float(np.percentile(cpu, 90)),
+    }
+
+
+def make_table(rows: int) -> tuple[CellTable, np.ndarray]:
+    """Make up the cells of a pool in which one row in a thousand is positive.
+
+    Returns:
+        The cells, and the true rate of positives in each.
+    """
+    score = np.linspace(-12, 4, LEAVES)
+    grid = CellGrid(np.arange(LEAVES), score, LEAVES, Signatures.every((2,)))
+    # Every leaf holds predictions of both kinds, the more positive ones the higher the score.
+    share = np.stack([special.expit(-4 * score), special.expit(4 * score)], axis=1)
+    share = np.maximum(share, 1e-3) * np.exp(-0.8 * (score - score[0]))[:, None]
+    count = np.maximum(np.rint(rows * share / share.sum()), 1).astype(np.int64).ravel()
+    count[0] += rows - count.sum()
+    prior = np.repeat(special.expit(score / 2), 2)
+    table = grid.table(np.arange(2 * LEAVES), count, np.stack([1 - prior, prior], axis=1), 2)
+    return table, np.repeat(special.expit(score), 2)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

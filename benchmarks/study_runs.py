@@ -1,0 +1,368 @@
+"""The runs of the study: what is simulated, block by block, and where the results are."""
+
+import concurrent.futures
+import dataclasses
+import json
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from evalsampling import EvaluationSpec
+from evalsampling.known import KnownPool, read_partition
+from evalsampling.measures.base import Measure
+from evalsampling.measures.curves import Thresholded
+from evalsampling.partition import Partition
+from evalsampling.samplers import Sampler
+from evalsampling.simulation import Plan, Point, run_repeat
+from evalsampling.spec import RoundSize
+
+CURVE = "pr_curve"
+MEASURES = ("f1", "accuracy", CURVE)
+
+CURVES_KEPT = 100
+"""Repeats whose curves at the largest budget are kept for the plots."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Method:
+    """A way to sample.
+
+    Attributes:
+        key: in paths.
+        title: in tables and plots; that of [MR], where it is theirs.
+        sampler: its name in a spec.
+        flat: whether the tree of the leaves has depth 1.
+        measures: that it is made for.
+        biased: whether it prefers rows that add to the measure.
+    """
+
+    key: str
+    title: str
+    sampler: str
+    flat: bool = False
+    measures: tuple[str, ...] = MEASURES
+    biased: bool = True
+
+
+METHODS = (
+    Method("passive", "Passive", "passive", biased=False),
+    Method("stratified", "Stratified", "stratified", biased=False),
+    Method("importance", "IS", "importance"),
+    Method("oasis", "OASIS", "oasis", measures=("f1",)),
+    Method("ais-1", "Ours-1", "ais", flat=True),
+    Method("ais-8", "Ours-8", "ais"),
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """What results must have in common to be put together.
+
+    Attributes:
+        budgets: labels at which estimates are taken.
+        draws: of a round; new rows of a round for a sampler without repeats.
+        leaves: of the strata.
+        thresholds: of the curve; a leaf of its strata holds thresholds / leaves of them.
+        seed: of draws and labels.
+        confidence: level of the intervals.
+    """
+
+    budgets: tuple[int, ...] = (250, 500, 1000, 2000, 5000)
+    draws: int = 100
+    leaves: int = 256
+    thresholds: int = 1024
+    seed: int = 7
+    confidence: float = 0.95
+
+
+@dataclasses.dataclass(frozen=True)
+class Block:
+    """Some repeats of one method on one pool, for the measure that drives it."""
+
+    pool: str
+    measure: str
+    method: Method
+    first: int
+    end: int
+
+    @property
+    def kind(self) -> tuple[str, str, str]:
+        """What tells its run from others."""
+        return self.pool, self.measure, self.method.key
+
+    def path(self, results: Path) -> Path:
+        """Return the file of its results."""
+        return results.joinpath(*self.kind, f"{self.first:05}-{self.end:05}.parquet")
+
+
+class SettingsError(Exception):
+    """The results that are there have other settings."""
+
+
+def find_pools(directory: Path) -> list[str]:
+    """Return the names of the pools whose truth is there."""
+    found = directory.glob("*-truth.parquet")
+    return sorted(path.name.removesuffix("-truth.parquet") for path in found)
+
+
+def run(
+    pools: Path,
+    results: Path,
+    settings: Settings,
+    repeats: int,
+    block: int,
+    workers: int | None,
+    report: Callable[[str], None],
+) -> None:
+    """Simulate whatever has no results yet.
+
+    Blocks are taken in turn from all runs, so that the results are even at any time.
+
+    Args:
+        pools: folder of the pools.
+        results: folder of the results.
+        settings: of all runs.
+        repeats: of each run.
+        block: repeats of a file.
+        workers: processes; one a core by default.
+        report: called with a line of progress.
+
+    Raises:
+        SettingsError: if there are results of other settings.
+    """
+    _check_settings(results, settings)
+    names = find_pools(pools)
+    todo = [
+        Block(pool, measure, method, first, min(first + block, repeats))
+        for first in range(0, repeats, block)
+        for pool in names
+        for measure in MEASURES
+        for method in METHODS
+        if measure in method.measures
+    ]
+    done = [one for one in todo if one.path(results).exists()]
+    todo = [one for one in todo if not one.path(results).exists()]
+    report(f"{len(done) + len(todo)} blocks of up to {block} repeats, {len(done)} are done")
+    if not todo:
+        return
+    needed = sorted({(one.pool, one.measure) for one in todo})
+    grounds = {
+        (pool, measure): _Ground.read(pools, pool, measure, settings) for pool, measure in needed
+    }
+    for (pool, measure), ground in grounds.items():
+        ground.write_truth(results / pool / measure)
+    workers = workers or os.cpu_count() or 1
+    executor = concurrent.futures.ProcessPoolExecutor(
+        workers, initializer=_die_with, initargs=(os.getpid(),)
+    )
+    with executor:
+        jobs = {
+            executor.submit(
+                _simulate,
+                grounds[one.pool, one.measure].known,
+                grounds[one.pool, one.measure].sampler(one.method),
+                grounds[one.pool, one.measure].measure,
+                settings,
+                (one.first, one.end),
+                one.path(results),
+            ): one
+            for one in todo
+        }
+        clock = _Clock(todo, workers)
+        try:
+            for job in concurrent.futures.as_completed(jobs):
+                report(clock.finished(jobs[job], job.result()))
+        except BaseException:
+            executor.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _check_settings(results: Path, settings: Settings) -> None:
+    results.mkdir(parents=True, exist_ok=True)
+    path = results / "settings.json"
+    told = json.dumps(dataclasses.asdict(settings), indent=1)
+    if not path.exists():
+        path.write_text(told + "\n", encoding="utf-8")
+    elif json.loads(path.read_text(encoding="utf-8")) != json.loads(told):
+        raise SettingsError(f"{path}: the results there have other settings: choose --results")
+
+
+def read_settings(results: Path) -> Settings:
+    """Return the settings of the results that are there."""
+    content = json.loads((results / "settings.json").read_text(encoding="utf-8"))
+    return Settings(**content | {"budgets": tuple(content["budgets"])})
+
+
+@dataclasses.dataclass(frozen=True)
+class _Ground:
+    """A pool cut for one measure."""
+
+    spec: EvaluationSpec
+    partition: Partition
+    known: KnownPool
+    measure: Measure
+
+    @classmethod
+    def read(cls, pools: Path, pool: str, measure: str, settings: Settings) -> "_Ground":
+        strata: dict[str, Any] = {"method": "csf", "leaves": settings.leaves, "branching": 2}
+        asked: Any = measure
+        if measure == CURVE:
+            asked = {"name": measure, "thresholds": settings.thresholds}
+        content = {
+            "pool": {"path": f"{pool}.parquet", "probability": "probability"},
+            "measure": asked,
+            "strata": strata,
+            "sampler": {"name": "ais", "draws": settings.draws},
+            "budget": settings.budgets[-1],
+            "round_size": settings.draws,
+            "seed": settings.seed,
+            "confidence": settings.confidence,
+        }
+        spec = EvaluationSpec.from_mapping(content, pools.resolve())
+        partition = read_partition(spec)
+        built = spec.build_measures(partition.ranges)[0]
+        if isinstance(built, Thresholded):
+            # [MR] section 5.3: a leaf is a group of adjacent bins of the grid of thresholds.
+            step = len(built.thresholds) // settings.leaves
+            strata["edges"] = list(built.thresholds[step::step])
+            spec = EvaluationSpec.from_mapping(content, pools.resolve())
+            partition = read_partition(spec)
+        known = KnownPool.read(spec, partition, pools / f"{pool}-truth.parquet")
+        return cls(spec, partition, known, built)
+
+    def sampler(self, method: Method) -> Sampler:
+        strata = self.spec.strata
+        if method.flat:
+            strata = dataclasses.replace(strata, branching=max(self.known.table.leaves, 2))
+        spec = dataclasses.replace(self.spec, strata=strata)
+        return spec.build_sampler(self.partition.ranges, method.sampler)
+
+    def write_truth(self, directory: Path) -> None:
+        directory.mkdir(parents=True, exist_ok=True)
+        truth = {
+            "rows": self.known.table.rows,
+            "leaves": self.known.table.leaves,
+            "positives": int(self.known.labels[:, 1].sum()),
+            "value": self.known.value(self.measure).tolist(),
+        }
+        (directory / "truth.json").write_text(json.dumps(truth), encoding="utf-8")
+
+
+def _simulate(
+    known: KnownPool,
+    sampler: Sampler,
+    measure: Measure,
+    settings: Settings,
+    repeats: tuple[int, int],
+    path: Path,
+) -> float:
+    """Simulate a block, write its file and return the seconds it took."""
+    started = time.perf_counter()
+    rounds = RoundSize(settings.draws)
+    plan = Plan(settings.budgets, rounds, 1, settings.seed, settings.confidence)
+    truth = known.value(measure)
+    rows = [
+        row
+        for repeat in range(*repeats)
+        for row in _rows(run_repeat(known, sampler, [measure], plan, repeat), truth, plan, repeat)
+    ]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_suffix(".tmp")
+    pq.write_table(pa.Table.from_pylist(rows, SCHEMA), unfinished, compression="zstd")
+    os.replace(unfinished, path)
+    return time.perf_counter() - started
+
+
+SCHEMA = pa.schema(
+    {
+        "repeat": pa.int32(),
+        "budget": pa.int32(),
+        "value": pa.float64(),
+        "squared_error": pa.float64(),
+        "undefined": pa.int32(),
+        "draws": pa.int64(),
+        "seconds": pa.float64(),
+        "divergence": pa.float64(),
+        "claims": pa.bool_(),
+        "intervals": pa.list_(
+            pa.struct({"method": pa.string(), "low": pa.float64(), "high": pa.float64()})
+        ),
+        "curve": pa.list_(pa.float32()),
+    }
+)
+"""Of a block's file, a row for each repeat and budget.
+
+An undefined component of a measure counts as 0 in the squared error, which is the sum over the
+components. The first interval is the default. Curves are kept for `CURVES_KEPT` repeats at the
+largest budget.
+"""
+
+
+def _rows(
+    points: Sequence[Sequence[Point]], truth: Any, plan: Plan, repeat: int
+) -> Iterator[dict[str, Any]]:
+    counted = np.isfinite(truth)
+    for budget, (point,) in zip(plan.budgets, points, strict=True):
+        error = (np.nan_to_num(point.value) - truth)[counted]
+        whole = budget == plan.budgets[-1] and repeat < CURVES_KEPT and len(truth) > 1
+        estimate = point.estimates[0] if len(point.estimates) == 1 else None
+        yield {
+            "repeat": repeat,
+            "budget": budget,
+            "value": None if estimate is None else estimate.value,
+            "squared_error": float(np.sum(error**2)),
+            "undefined": int(np.sum(np.isnan(point.value[counted]))),
+            "draws": point.draws,
+            "seconds": point.seconds,
+            "divergence": point.divergence,
+            "claims": None if estimate is None else estimate.claims,
+            "intervals": None
+            if estimate is None
+            else [
+                {"method": one.method, "low": one.low, "high": one.high}
+                for one in estimate.intervals
+            ],
+            "curve": point.value if whole else None,
+        }
+
+
+class _Clock:
+    """Tells how far the blocks are, and how long the others may take."""
+
+    def __init__(self, blocks: Sequence[Block], workers: int) -> None:
+        self._left = list(blocks)
+        self._all = len(blocks)
+        self._workers = workers
+        self._started = time.perf_counter()
+        self._seconds: dict[tuple[str, str, str], list[float]] = {}
+
+    def finished(self, block: Block, seconds: float) -> str:
+        self._left.remove(block)
+        self._seconds.setdefault(block.kind, []).append(seconds)
+        known = {kind: float(np.mean(times)) for kind, times in self._seconds.items()}
+        usual = float(np.mean(list(known.values())))
+        left = sum(known.get(one.kind, usual) for one in self._left) / self._workers
+        passed = time.perf_counter() - self._started
+        return (
+            f"{self._all - len(self._left)}/{self._all} {' '.join(block.kind)} "
+            f"{block.first}-{block.end} in {seconds:.1f} s; {passed / 60:.1f} min passed, "
+            f"about {left / 60:.1f} left"
+        )
+
+
+def _die_with(parent: int) -> None:
+    """Let a worker end when the process that started it is gone."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(2)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()

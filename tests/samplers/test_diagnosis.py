@@ -1,0 +1,125 @@
+"""Diagnostics by hand, and against sums over rows."""
+
+import numpy as np
+import pytest
+
+from evalsampling.errors import InputError
+from evalsampling.measures import Accuracy, FBeta, Joint, Measure, Precision, Recall
+from evalsampling.samplers import AdaptiveImportance, Importance, Oasis, Passive
+from evalsampling.samplers.diagnosis import LeafDiagnosis, diagnose, divergence
+from evalsampling.stats.history import NO_LABEL, Round
+from tests.samplers.pools import Pool, best_proposal, make_pool, with_second_system
+
+TINY = Pool(
+    leaf=np.array([0, 0, 0, 0, 0, 2, 2]),
+    prediction=np.array([0, 0, 0, 0, 1, 1, 1]),
+    probability=np.array([[0.75, 0.25]] * 4 + [[0.25, 0.75]] + [[0.5, 0.5]] * 2),
+    label=np.array([0, 0, 0, 1, 1, 1, 0]),
+)
+"""Cells of four, one and two rows; leaf 1 is empty."""
+
+
+def test_leaves_by_hand() -> None:
+    """Leaf 0 has a cell of four, two of them labelled 0 and 1, and one of one labelled 1: its
+    share of positives is (4 x 1/2 + 1) / 5. Leaf 2 has one label, of two questions."""
+    order = [np.array(rows) for rows in ([0, 3, 1, 2], [4], [5, 6])]
+    cell, rank = np.array([0, 1, 2, 0, 2]), np.array([0, 0, 0, 1, 1])
+    drawn = Round(np.arange(5), np.full(5, 1 / 7), np.full(5, True))
+    outputs = TINY.outputs.take([0, 4, 5, 3, 6])
+    history = TINY.start().with_round(drawn, cell, rank, outputs)
+    history = TINY.answer(history, order)
+    label = history.label.copy()
+    label[(history.cell == 2) & (history.rank == 1)] = NO_LABEL
+    history = history.with_labels(label)
+    none, prior = None, ((0.65, 0.35), (0.0, 0.0), (0.5, 0.5))
+    assert diagnose(TINY.table, history) == [
+        LeafDiagnosis(0, 5, 3, pytest.approx(prior[0]), pytest.approx((0.4, 0.6)), none),
+        LeafDiagnosis(1, 0, 0, prior[1], none, none),
+        LeafDiagnosis(2, 2, 1, pytest.approx(prior[2]), (0.0, 1.0), none),
+    ]
+
+
+def test_nothing_labelled_yet() -> None:
+    found = diagnose(TINY.table, TINY.start())
+    assert [d.labelled for d in found] == [0, 0, 0]
+    assert all(d.observed is None and d.posterior is None for d in found)
+    assert [d.rows for d in found] == [5, 0, 2]
+
+
+def test_posterior_is_that_of_the_latest_round() -> None:
+    pool = make_pool(200, 4, seed=1, classes=3, positive=0.4)
+    history, _ = pool.run(AdaptiveImportance(FBeta()), 2, 20, seed=1)
+    posterior = history.rounds[-1].posterior
+    assert posterior is not None
+    found = diagnose(pool.table, history)
+    assert [d.posterior for d in found] == [tuple(row) for row in posterior.tolist()]
+    assert sum(d.labelled for d in found) == 40
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_observed_shares_are_unbiased_for_the_leaf(seed: int) -> None:
+    """All rows labelled: exactly the shares of the leaf, whatever the sampler preferred."""
+    pool = make_pool(120, 4, seed, classes=3, positive=0.4)
+    history, _ = pool.run(Passive(FBeta()), 20, 120, seed)
+    assert len(history) == 120
+    for d in diagnose(pool.table, history):
+        share = np.bincount(pool.label[pool.leaf == d.leaf], minlength=3) / d.rows
+        np.testing.assert_allclose(d.observed, share, atol=1e-12)
+
+
+MEASURES = [FBeta(), Accuracy(), Joint((FBeta(), Accuracy()))]
+
+
+def slow_divergence(pool: Pool, measure: Measure, q: np.ndarray) -> float:
+    """sum_x q* log(q* / q), row by row."""
+    total = 0.0
+    for best, chance in zip(best_proposal(pool, measure).tolist(), q.tolist(), strict=True):
+        if best > 0:
+            total += best * (np.log(best) - np.log(chance) if chance > 0 else np.inf)
+    return total
+
+
+@pytest.mark.parametrize("measure", MEASURES, ids=lambda m: m.name)
+@pytest.mark.parametrize("kind", [Passive, Importance, AdaptiveImportance])
+def test_divergence_is_that_of_the_rows(kind: type, measure: Measure) -> None:
+    """With no, some and all labels; labelled rows are atoms or belong to their cells."""
+    pool = make_pool(80, 4, seed=2, positive=0.4)
+    for rounds in range(5):
+        sampler = kind(measure)
+        history, order = pool.run(sampler, rounds, 25, seed=3)
+        proposal = sampler.proposal(pool.table, history)
+        q = pool.row_probability(proposal, history, order)
+        found = divergence(measure, pool.table, pool.truth, history, proposal)
+        assert found == pytest.approx(slow_divergence(pool, measure, q), rel=1e-9, abs=1e-12)
+        assert found >= 0
+
+
+def test_divergence_of_other_proposals() -> None:
+    """Three classes, two systems, a share of the pool mixed in; OASIS, uniform within leaves."""
+    pool = with_second_system(make_pool(90, 4, seed=2, classes=3, positive=0.5), seed=1)
+    both = Joint((FBeta(), FBeta(system=1)))
+    for sampler in (AdaptiveImportance(both, delta=0.2), Oasis(FBeta(system=1))):
+        history, order = pool.run(sampler, 2, 25, seed=3)
+        proposal = sampler.proposal(pool.table, history)
+        q = pool.row_probability(proposal, history, order)
+        found = divergence(sampler.measure, pool.table, pool.truth, history, proposal)
+        assert found == pytest.approx(slow_divergence(pool, sampler.measure, q), rel=1e-9)
+
+
+def test_divergence_is_infinite_if_a_row_that_adds_is_never_drawn() -> None:
+    pool = make_pool(80, 4, seed=2, positive=0.4)
+    proposal = Importance(Precision()).proposal(pool.table, pool.start())
+    assert divergence(Recall(), pool.table, pool.truth, pool.start(), proposal) == np.inf
+    assert divergence(Precision(), pool.table, pool.truth, pool.start(), proposal) < np.inf
+
+
+def test_divergence_from_nothing_is_undefined() -> None:
+    """F1 of a pool without positives or predictions has no best proposal; a perfect system's
+    accuracy has any."""
+    pool = make_pool(80, 4, seed=2, positive=0.4)
+    zeros = np.zeros(80, int)
+    none = Pool(pool.leaf, zeros, pool.probability, zeros)
+    proposal = Passive(FBeta()).proposal(none.table, none.start())
+    with pytest.raises(InputError, match="f1 is undefined on this pool"):
+        divergence(FBeta(), none.table, none.truth, none.start(), proposal)
+    assert divergence(Accuracy(), none.table, none.truth, none.start(), proposal) == 0
