@@ -262,12 +262,14 @@ def _estimate(arguments: argparse.Namespace) -> Any:
 
 def _estimate_text(result: dict[str, Any]) -> str:
     lines = [f"{result['labels']:,} labels, {result['open']} open, {result['rejects']} rejected"]
-    for one in _thinned(result["measures"]):
+    shown = _thinned(result["measures"])
+    width = max((len(_title(one)) for one in shown), default=0)
+    for one in shown:
         level = f"{100 * one['confidence']:g} %"
         value = "undefined" if one["value"] is None else f"{one['value']:.4f}"
         lines.append(
-            f"{_title(one):<24} {value:>9}   {level} {_end(one['low'])} to {_end(one['high'])} "
-            f"({one['method']})"
+            f"{_title(one):<{width}} {value:>9}   {level} "
+            f"{_end(one['low'])} to {_end(one['high'])} ({one['method']})"
         )
     return "\n".join(lines)
 

@@ -11,6 +11,7 @@ import pytest
 
 from evalsampling import EvaluationSpec
 from evalsampling.cli import main
+from evalsampling.errors import InputError
 from evalsampling.known import read_partition, read_table
 from evalsampling.planning import imagine, plan, usable_samplers
 from evalsampling.stats.cells import CellTable
@@ -97,7 +98,7 @@ def test_importance_error_is_the_asymptotic_one(pool: tuple[Path, np.ndarray]) -
 
 
 def test_needed_budget_lies_between_its_neighbours(pool: tuple[Path, np.ndarray]) -> None:
-    spec, table, ranges = read(pool[0], measure=["accuracy", "pr_curve"], budget=800)
+    spec, table, ranges = read(pool[0], measure=["pr_curve", "accuracy"], budget=800)
     rows = plan(spec, table, ranges, ["passive"], repeats=30, half_width=0.04)
     scalar = [row for row in rows if row["measure"] == "accuracy"]
     assert [row["budget"] for row in scalar[:-1]] == [50, 100, 200, 400, 800]
@@ -136,3 +137,31 @@ def test_command_line(
     with pytest.raises(SystemExit) as done:
         main(["plan", str(spec), "--half-width", "0"])
     assert done.value.code == 2
+
+
+def test_measures_that_cells_do_not_tell_are_refused(pool: tuple[Path, np.ndarray]) -> None:
+    """A curve that does not drive: which rows of a bin reach its thresholds is not known."""
+    spec, table, ranges = read(pool[0], measure=["accuracy", "pr_curve"])
+    with pytest.raises(InputError, match="pr_curve cannot be planned for"):
+        plan(spec, table, ranges, ["passive"], repeats=1)
+
+
+def test_measure_that_is_nearly_always_undefined_is_refused(tmp_path: Path) -> None:
+    """No positive is expected among 200 rows of probability 1e-9: nothing to plan for."""
+    path = tmp_path / "pool.parquet"
+    rows = {"id": np.arange(200), "score": np.full(200, 1e-9), "prediction": np.zeros(200, int)}
+    pq.write_table(pa.table(rows), path)
+    spec, table, ranges = read(path)
+    with pytest.raises(InputError, match="always undefined"):
+        plan(spec, table, ranges, ["passive"], budgets=(20,), repeats=1)
+
+
+def test_pools_without_a_value_are_imagined_anew(tmp_path: Path) -> None:
+    """One positive is expected: in a third of the imagined pools there is none."""
+    path = tmp_path / "pool.parquet"
+    score = np.full(100, 0.01)
+    rows = {"id": np.arange(100), "score": score, "prediction": np.zeros(100, int)}
+    pq.write_table(pa.table(rows), path)
+    spec, table, ranges = read(path, measure="recall")
+    (row,) = plan(spec, table, ranges, ["passive"], budgets=(50,), repeats=20)
+    assert row["standard_error"] == 0  # recall is 0 wherever it is defined

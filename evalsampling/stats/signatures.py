@@ -132,9 +132,7 @@ class Signatures:
         slots = self._find(signature_codes(self.shape, prediction))
         complete = len(self.pooled) or len(self.kept) == math.prod(self.shape)
         if not complete and np.any(slots == len(self.kept)):
-            raise ValueError(
-                "predictions that were not there when they were counted"
-            )
+            raise ValueError("predictions that were not there when they were counted")
         return slots
 
     def _find(self, codes: IntArray) -> IntArray:
