@@ -235,9 +235,9 @@ more where a few repeats decide (creditcard). A coverage is uncertain by 0.02 to
 0.072 to 0.115 at 1,000 labels, together 0.096 (ratio 0.76), and 0.073 to 0.100 at 2,000 labels,
 together 0.087 (0.76). So most of it is noise and some is not. What is not comes partly from the
 strata. With edges cut by the same rule from 1,024 equal-width bins, as the authors cut them, the
-same ten seeds gave 0.104 and 0.104 together. Equal-width bins spend 60 leaves on five rows or fewer,
-and their largest leaf holds 2,844 rows; with dyadic bins no leaf is that small and the largest holds
-1,850. What is left between 0.104 and the reference of 0.126 was not traced.
+same ten seeds gave 0.104 and 0.104 together. Equal-width bins spend 60 leaves on five rows or
+fewer, and their largest leaf holds 2,844 rows; with dyadic bins no leaf is that small and the
+largest holds 1,850. What is left between 0.104 and the reference of 0.126 was not traced.
 
 **Creditcard coverage.** Neither interval is near 95 % there. 17 of the 134 frauds lie in the large
 leaves (more than 300 rows each) that hold 78 % of all rows. In 33 of 40 runs of `ais` to 2,000
