@@ -26,7 +26,7 @@ JSON = {
     "estimate": "estimate run",
     "status": "status run",
     "diagnose": "diagnose run",
-    "plan": "plan evaluation.yaml --sampler ais --budgets 200,500 --repeats 20",
+    "plan": "plan evaluation.yaml --sampler ais --budgets 200 --repeats 20",
     "simulate": "simulate evaluation.yaml --truth truth.parquet --budgets 500 --repeats 20",
 }
 OF_THE_MACHINE = {"workspace", "seconds", "versions"}

@@ -48,10 +48,13 @@ class AdaptiveImportance(ReplacementSampler):
         branching: children of a node of the tree; at least the number of leaves: flat model.
         model: ``tree``; or ``scores`` for the prior probabilities as they are, so that only
             what is known of labelled rows adapts.
+        accelerate: False to fit the tree by expectation-maximization alone, as [MR] does; on
+            large pools that does not move (`stats.oracle.fit_dirichlet_tree`).
     """
 
     branching: int = 2
     model: str = "tree"
+    accelerate: bool = True
     name = "ais"
 
     def __post_init__(self) -> None:
@@ -59,6 +62,8 @@ class AdaptiveImportance(ReplacementSampler):
         super().__post_init__()
         if self.model not in MODELS:
             raise ValueError(f"model must be one of {', '.join(MODELS)}, got {self.model!r}")
+        if not isinstance(self.accelerate, bool):
+            raise ValueError(f"accelerate must be true or false, got {self.accelerate!r}")
 
     def variance_minimising(self, table: CellTable, history: History) -> Proposal:
         """Return the asymptotically optimal proposal for what is known now."""
@@ -81,6 +86,7 @@ class AdaptiveImportance(ReplacementSampler):
                 labelled=labelled,
                 unlabelled=table.leaf_count - labelled.sum(axis=1),
                 start=history.rounds[-1].posterior if history.rounds else None,
+                accelerate=self.accelerate,
             ).posterior
 
         free = table.count - np.bincount(cell, minlength=len(table))

@@ -177,9 +177,9 @@ def _systems(section: Section, labels: LabelsSpec) -> tuple[SystemSpec, ...]:
         own.check_keys("score", "prediction", "probability")
         systems.append(_system(own, name, labels, own.text("score"), None))
     names = [system.name for system in systems]
-    for name in names:
-        if names.count(name) > 1:
-            raise InputError(f"{section.name}: two systems are called {name!r}")
+    for twice in names:
+        if names.count(twice) > 1:
+            raise InputError(f"{section.name}: two systems are called {twice!r}")
     return tuple(systems)
 
 

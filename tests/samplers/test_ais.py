@@ -120,6 +120,11 @@ def test_exhausted_pool_is_drawn_by_its_atoms() -> None:
     np.testing.assert_allclose(q, wrong / wrong.sum(), rtol=1e-12)
 
 
+def test_accelerate_is_a_truth_value() -> None:
+    with pytest.raises(ValueError, match="accelerate must be true or false, got 1"):
+        AdaptiveImportance(FBeta(), accelerate=1)  # type: ignore[arg-type]
+
+
 def test_next_step_depends_on_history_and_seed_alone() -> None:
     pool = make_pool(200, 8, seed=3)
     sampler = AdaptiveImportance(FBeta())
