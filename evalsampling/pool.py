@@ -130,10 +130,15 @@ def read_outputs(batch: PoolBatch, spec: EvaluationSpec, rules: tuple[str, ...])
         unknown = np.full(len(batch.rows), np.inf)
         scores.append(unknown if score is None else score.astype(np.float64, copy=False))
     return Outputs(
-        prediction=np.stack(predictions, axis=1),
-        score=np.stack(scores, axis=1),
-        probability=np.stack(probabilities, axis=1),
+        prediction=_side_by_side(predictions),
+        score=_side_by_side(scores),
+        probability=_side_by_side(probabilities),
     )
+
+
+def _side_by_side(systems: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    """Return the values of all systems, shape (n, systems, ...); of a single one a view."""
+    return systems[0][:, None] if len(systems) == 1 else np.stack(systems, axis=1)
 
 
 def _predictions(
