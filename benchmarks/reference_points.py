@@ -16,11 +16,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pools
+
 from evalsampling import EvaluationSpec
 from evalsampling.known import KnownPool, read_partition
 from evalsampling.simulation import Plan, simulate
 
-PROJECT = Path(__file__).resolve().parents[1]
 SAMPLERS = ("passive", "importance", "ais")
 BUDGETS = (300, 1000, 2000)
 DRAWS_PER_ROUND = 100
@@ -79,11 +80,8 @@ class PoolRun:
 def main(argv: list[str] | None = None) -> int:
     """Measure, print, write; return the exit status."""
     options = _parse(argv)
-    names = sorted(
-        path.name.removesuffix("-truth.parquet") for path in options.pools.glob("*-truth.parquet")
-    )
+    names = pools.find(options.pools)
     if not names:
-        print(f"{options.pools}: no pools (NAME-truth.parquet), nothing measured")
         return 0
     runs = []
     for name in names:
@@ -100,18 +98,12 @@ def main(argv: list[str] | None = None) -> int:
 
 def _parse(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument(
-        "--pools",
-        type=Path,
-        default=PROJECT.parent / "shared" / "pools",
-        metavar="DIR",
-        help="folder of NAME.parquet and NAME-truth.parquet (default: ../shared/pools)",
-    )
+    pools.add_option(parser)
     parser.add_argument("--repeats", type=int, default=100, metavar="N", help="default: 100")
     parser.add_argument(
         "--output",
         type=Path,
-        default=PROJECT / "docs" / "reference-points.md",
+        default=pools.PROJECT / "docs" / "reference-points.md",
         metavar="FILE",
         help="default: docs/reference-points.md",
     )

@@ -14,9 +14,8 @@ import signal
 import sys
 from pathlib import Path
 
-from study_runs import Settings, SettingsError, find_pools, run
-
-PROJECT = Path(__file__).resolve().parents[1]
+import pools
+from study_runs import Settings, SettingsError, run
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -26,8 +25,7 @@ def main(argv: list[str] | None = None) -> int:
         from study_report import report
 
         return report(options.results, options.output)
-    if not find_pools(options.pools):
-        print(f"{options.pools}: no pools (NAME-truth.parquet), nothing measured")
+    if not pools.find(options.pools):
         return 0
     # An end from outside leaves whole files only; the next run goes on from these.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
@@ -53,17 +51,11 @@ def _parse(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "action", nargs="?", choices=("run", "report"), default="run", help="default: run"
     )
-    parser.add_argument(
-        "--pools",
-        type=Path,
-        default=PROJECT.parent / "shared" / "pools",
-        metavar="DIR",
-        help="folder of NAME.parquet and NAME-truth.parquet (default: ../shared/pools)",
-    )
+    pools.add_option(parser)
     parser.add_argument(
         "--results",
         type=Path,
-        default=PROJECT / "build" / "study",
+        default=pools.PROJECT / "build" / "study",
         metavar="DIR",
         help="folder of the results (default: build/study)",
     )
@@ -80,7 +72,7 @@ def _parse(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--output",
         type=Path,
-        default=PROJECT / "docs" / "study.md",
+        default=pools.PROJECT / "docs" / "study.md",
         metavar="FILE",
         help="of the report; figures go to the folder `figures` beside it (default: docs/study.md)",
     )

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pools import find
 
 from evalsampling import EvaluationSpec
 from evalsampling.known import KnownPool, read_partition
@@ -106,12 +107,6 @@ class SettingsError(Exception):
     """The results that are there have other settings."""
 
 
-def find_pools(directory: Path) -> list[str]:
-    """Return the names of the pools whose truth is there."""
-    found = directory.glob("*-truth.parquet")
-    return sorted(path.name.removesuffix("-truth.parquet") for path in found)
-
-
 def run(
     pools: Path,
     results: Path,
@@ -138,7 +133,7 @@ def run(
         SettingsError: if there are results of other settings.
     """
     _check_settings(results, settings)
-    names = find_pools(pools)
+    names = find(pools)
     todo = [
         Block(pool, measure, method, first, min(first + block, repeats))
         for first in range(0, repeats, block)

@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import math
 import os
 import sys
 import tempfile
@@ -16,6 +15,7 @@ from evalsampling import samplers
 from evalsampling.errors import InputError, UsageError
 from evalsampling.ledger import Ledger, Options
 from evalsampling.spec import EvaluationSpec
+from evalsampling.stats.estimation import finite
 from evalsampling.version import __version__
 from evalsampling.workspace import Workspace
 
@@ -39,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
     try:
         result = arguments.run(arguments)
         if arguments.json:
-            print(json.dumps(_finite(result), ensure_ascii=False, allow_nan=False))
+            print(json.dumps(finite(result), ensure_ascii=False, allow_nan=False))
         else:
             print(arguments.text(result))
         sys.stdout.flush()
@@ -52,15 +52,6 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
         print(f"evalsampling {arguments.command}: {' '.join(problem.split())}", file=sys.stderr)
         sys.exit(2 if isinstance(error, UsageError) else 1)
     sys.exit(0)
-
-
-def _finite(result: Any) -> Any:
-    """Return a result with null for every number that JSON does not have."""
-    if isinstance(result, dict):
-        return {key: _finite(value) for key, value in result.items()}
-    if isinstance(result, list | tuple):
-        return [_finite(value) for value in result]
-    return None if isinstance(result, float) and not math.isfinite(result) else result
 
 
 def _parser() -> argparse.ArgumentParser:

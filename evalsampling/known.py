@@ -1,8 +1,10 @@
 """Pools whose truth is known, as far as samplers and measures can tell their rows apart."""
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+import functools
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +22,9 @@ from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.measures import thresholded_parts
 from evalsampling.stats.cells import CellSums, CellTable
 from evalsampling.stats.outputs import Outputs
-from evalsampling.summary import PoolSummary, summarize, summary_columns
+from evalsampling.summary import check_not_empty, summarize, summary_columns
+
+State = TypeVar("State")
 
 _FINEST = 1024
 """Steps in which probabilities are told apart: losses are then right to one in a million."""
@@ -63,15 +67,17 @@ class KnownPool:
         """
         labels = _Truth.read(truth, spec)
         edges, fine = _distinctions(spec, partition)
-        sums = CellSums.zero(partition.grid.cells, 0)
+        sums: CellSums | None = None
         parts: list[_Kinds] = []
         for batch in _batches(spec, required_columns(spec, payload=False)):
             cells = assign_cells(batch, spec, partition)
             part = cells.sums(partition)
-            sums = part if not sums.probability.size else sums + part
+            sums = part if sums is None else sums + part
             label = labels.of(batch, cells.ids)
             parts.append(_Kinds.of_rows(cells.cell, label, cells.outputs, edges, fine))
             parts = [_Kinds.merged(parts)] if len(parts) > 64 else parts
+        check_not_empty(len(parts))
+        assert sums is not None
         kinds = _Kinds.merged(parts)
         table = partition.grid.table(*sums.means(), len(spec.labels.classes))
         return cls(
@@ -83,7 +89,7 @@ class KnownPool:
             systems=tuple(system.name for system in spec.pool.systems),
         )
 
-    @property
+    @functools.cached_property
     def labels(self) -> IntArray:
         """True labels in each cell, shape (cells, classes)."""
         labels = np.zeros((len(self.table), self.table.classes), dtype=np.int64)
@@ -105,13 +111,8 @@ def read_partition(spec: EvaluationSpec) -> Partition:
     given = Partition.given(spec)
     if given is not None:
         return given
-    summary: PoolSummary | None = None
-    for batch in _batches(spec, summary_columns(spec)):
-        part = summarize(batch, spec)
-        summary = part if summary is None else summary + part
-    if summary is None:
-        raise InputError("the pool is empty")
-    return Partition.from_summary(summary, spec)
+    batches = _batches(spec, summary_columns(spec))
+    return Partition.from_summary(_total(summarize(batch, spec) for batch in batches), spec)
 
 
 def read_table(spec: EvaluationSpec, partition: Partition) -> CellTable:
@@ -120,13 +121,22 @@ def read_table(spec: EvaluationSpec, partition: Partition) -> CellTable:
     Raises:
         InputError: for anything wrong with it.
     """
-    sums: CellSums | None = None
-    for batch in _batches(spec, required_columns(spec, payload=False)):
-        part = assign_cells(batch, spec, partition).sums(partition)
-        sums = part if sums is None else sums + part
-    if sums is None:
-        raise InputError("the pool is empty")
+    batches = _batches(spec, required_columns(spec, payload=False))
+    sums = _total(assign_cells(batch, spec, partition).sums(partition) for batch in batches)
     return partition.grid.table(*sums.means(), len(spec.labels.classes))
+
+
+def _total(states: Iterable[State]) -> State:
+    """Return the sum of mergeable states.
+
+    Raises:
+        InputError: if there are none.
+    """
+    total: Any = None
+    for state in states:
+        total = state if total is None else total + state
+    check_not_empty(total is not None)
+    return total
 
 
 @dataclasses.dataclass(frozen=True)

@@ -145,10 +145,18 @@ class Partition:
     def _bins(self) -> LeafTable:
         return LeafTable(self.bin_edges)
 
-    def bins(self, batch: PoolBatch, spec: EvaluationSpec) -> IntArray:
-        """Return the bin of each row, shape (n,)."""
+    def bins(self, batch: PoolBatch, spec: EvaluationSpec, outputs: Outputs) -> IntArray:
+        """Return the bin of each row, shape (n,).
+
+        Args:
+            batch: the rows.
+            spec: names the score or the features.
+            outputs: of the systems, whose first one's score may be it.
+        """
         if self.tree is not None:
             return self.tree.find(read_features(batch, spec))
+        if self.scored:
+            return self._bins.find(outputs.score[:, 0])
         assert spec.pool.score is not None
         return self._bins.find(batch.numbers(spec.pool.score))
 
@@ -282,7 +290,7 @@ def assign_cells(batch: PoolBatch, spec: EvaluationSpec, partition: Partition) -
     else:
         prior = outputs.probability[:, 0]
     try:
-        cell = partition.grid.codes(partition.bins(batch, spec), outputs.prediction)
+        cell = partition.grid.codes(partition.bins(batch, spec, outputs), outputs.prediction)
     except ValueError as error:
         raise InputError(
             f"{batch.path}: the pool has changed between two passes: it has {error}"

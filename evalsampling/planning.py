@@ -5,9 +5,8 @@ whole evaluations are run on these. So every sampler is judged by what it does, 
 as good as the scores are.
 """
 
-import concurrent.futures
+import functools
 import math
-import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,7 +19,7 @@ from evalsampling.errors import InputError
 from evalsampling.known import KnownPool
 from evalsampling.measures.base import Measure
 from evalsampling.samplers.variance import known_exactly
-from evalsampling.simulation import Plan, Point, run_repeat, title
+from evalsampling.simulation import Plan, Point, repeat_all, run_repeat, title
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.measures import Range
 from evalsampling.stats.cells import CellTable
@@ -94,19 +93,10 @@ def plan(
         divergence=False,
     )
     systems = tuple(system.name for system in spec.pool.systems)
-    with concurrent.futures.ProcessPoolExecutor(workers or os.cpu_count()) as pool:
-        jobs = {
-            (number, repeat): pool.submit(
-                _repeat, table, systems, built[number], measures, plan, repeat
-            )
-            for repeat in range(repeats)
-            for number in range(len(built))
-        }
-        for _ in concurrent.futures.as_completed(jobs.values()):
-            report(1)
+    each = functools.partial(_repeat, table, systems, measures=measures, plan=plan)
+    all_runs = repeat_all(each, built, repeats, workers, report)
     told: list[dict[str, Any]] = []
-    for number, sampler in enumerate(built):
-        runs = [jobs[number, repeat].result() for repeat in range(repeats)]
+    for sampler, runs in zip(built, all_runs, strict=True):
         for m, measure in enumerate(measures):
             low, high = measure.components[0].bounds
             widest = (high - low) / 2

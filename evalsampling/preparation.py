@@ -140,8 +140,9 @@ class Preparation:
         check_unique(rows, self.spec.pool.id)
         check_slices(counts, self.spec.pool.slices)
         classes = len(self.spec.labels.classes)
-        table = partition.grid.table(*sums.means(), classes)
-        self.workspace.write_cells(sums, partition, classes)
+        code, count, mean = sums.means()
+        table = partition.grid.table(code, count, mean, classes)
+        self.workspace.write_cells(table, mean, partition)
         self.workspace.write_slices(Slices.of(self.spec.pool.slices, counts, table), table)
         self.workspace.commit(
             {

@@ -6,11 +6,12 @@ cell's urn of kinds as they are asked for. A repeat costs the same whatever the 
 
 import concurrent.futures
 import dataclasses
+import functools
 import itertools
 import os
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +31,8 @@ from evalsampling.stats.intervals import Interval, interval_score
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
+
+Run = TypeVar("Run")
 
 _ROUNDING = 1e-9
 """What an interval without width may differ by from a truth summed in another order."""
@@ -92,18 +95,11 @@ def simulate(
             raise InputError(
                 f"{measure.name} of this pool is undefined (0/0): nothing to compare with"
             )
-    with concurrent.futures.ProcessPoolExecutor(workers or os.cpu_count()) as pool:
-        jobs = {
-            (number, repeat): pool.submit(run_repeat, known, sampler, measures, plan, repeat)
-            for number, sampler in enumerate(samplers)
-            for repeat in range(plan.repeats)
-        }
-        for _ in concurrent.futures.as_completed(jobs.values()):
-            report(1)
+    each = functools.partial(run_repeat, known, measures=measures, plan=plan)
+    all_runs = repeat_all(each, samplers, plan.repeats, workers, report)
     titles = [title(measure, known.systems) for measure in measures]
     results = []
-    for number, sampler in enumerate(samplers):
-        runs = [jobs[number, repeat].result() for repeat in range(plan.repeats)]
+    for sampler, runs in zip(samplers, all_runs, strict=True):
         for m in range(len(measures)):
             for b, budget in enumerate(plan.budgets):
                 points = [run[b][m] for run in runs]
@@ -120,6 +116,28 @@ def simulate(
         for name, value in zip(titles, truth, strict=True)
     }
     return {"truth": told, "results": results}
+
+
+def repeat_all(
+    run: Callable[..., Run],
+    samplers: Sequence[Sampler],
+    repeats: int,
+    workers: int | None,
+    report: Callable[[int], None],
+) -> list[list[Run]]:
+    """Call ``run(sampler=..., repeat=...)`` for every sampler and repeat, in processes.
+
+    Returns:
+        The results of each sampler, by repeat.
+    """
+    with concurrent.futures.ProcessPoolExecutor(workers or os.cpu_count()) as pool:
+        jobs = [
+            [pool.submit(run, sampler=sampler, repeat=repeat) for repeat in range(repeats)]
+            for sampler in samplers
+        ]
+        for _ in concurrent.futures.as_completed(itertools.chain.from_iterable(jobs)):
+            report(1)
+    return [[job.result() for job in of_sampler] for of_sampler in jobs]
 
 
 def title(measure: Measure, systems: Sequence[str | None]) -> str:

@@ -91,10 +91,12 @@ def summarize(batch: PoolBatch, spec: EvaluationSpec) -> PoolSummary:
     """
     wants = Wanted.of(spec)
     histogram = signatures = features = None
+    scored = [*(system.score for system in spec.pool.systems), spec.pool.score]
+    wanted = scored if wants.ranges else [spec.pool.score] if wants.histogram_bins else []
+    scores = {column: batch.numbers(column) for column in wanted if column is not None}
     if wants.histogram_bins:
         assert spec.pool.score is not None
-        scores = batch.numbers(spec.pool.score)
-        histogram = ScoreHistogram.from_scores(scores, wants.histogram_bins)
+        histogram = ScoreHistogram.from_scores(scores[spec.pool.score], wants.histogram_bins)
     if wants.signatures:
         rules = ("none",) * len(spec.pool.systems)
         prediction = read_outputs(batch, spec, rules).prediction
@@ -102,15 +104,15 @@ def summarize(batch: PoolBatch, spec: EvaluationSpec) -> PoolSummary:
     if wants.features:
         keys = hash_ids(batch.ids(spec.pool.id), spec.seed)
         features = FeatureSample.from_rows(keys, read_features(batch, spec), FEATURE_SAMPLE)
-    scored = [system.score for system in spec.pool.systems] + [spec.pool.score]
-    ranges = [_range(batch, column if wants.ranges else None) for column in scored]
+    ranges = [
+        _range(scores[column] if wants.ranges and column is not None else None) for column in scored
+    ]
     return PoolSummary(len(batch.rows), histogram, tuple(ranges), signatures, features)
 
 
-def _range(batch: PoolBatch, column: str | None) -> tuple[float, float]:
-    if column is None or not len(batch.rows):
+def _range(scores: npt.NDArray[np.floating] | None) -> tuple[float, float]:
+    if scores is None or not len(scores):
         return (math.inf, -math.inf)
-    scores: npt.NDArray[np.floating] = batch.numbers(column)
     return float(scores.min()), float(scores.max())
 
 
@@ -134,12 +136,12 @@ class Wanted:
     def of(cls, spec: EvaluationSpec) -> "Wanted":
         """Return what a spec needs."""
         strata = spec.strata
-        by_score = strata.edges is None and strata.method != "kd"
+        by_score = strata.edges is None and not strata.by_features
         return cls(
             histogram_bins=histogram_bins(strata.method, strata.leaves) if by_score else 0,
             ranges=spec.needs_ranges,
             signatures=spec.needs_signature_counts,
-            features=strata.edges is None and strata.method == "kd",
+            features=strata.by_features,
         )
 
     @property

@@ -37,7 +37,7 @@ from evalsampling.reserve import (
 )
 from evalsampling.slicing import Slices
 from evalsampling.spec import EvaluationSpec
-from evalsampling.stats.cells import CellSums, CellTable
+from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import NO_LABEL, History, Round
 from evalsampling.storage import (
     entries,
@@ -226,14 +226,23 @@ class Workspace:
             self._forget()
             yield
 
-    def write_cells(self, sums: CellSums, partition: Partition, classes: int) -> None:
-        """Write cells.parquet: for each cell that holds rows its code, leaf, rows and means."""
-        code, count, mean = sums.means()
-        bin, slot = np.divmod(code, partition.grid.signatures.slots)
-        leaf = partition.grid.leaf[bin]
-        columns = {CELL: code, "leaf": leaf, "bin": bin, "signature": slot, "count": count}
+    def write_cells(
+        self, table: CellTable, mean: npt.NDArray[np.float64], partition: Partition
+    ) -> None:
+        """Write cells.parquet: for each cell that holds rows its code, leaf, rows and means.
+
+        Args:
+            table: the cells.
+            mean: shape (cells, columns): what the table was made from, see `CellGrid.table`.
+            partition: how the pool is cut into them.
+        """
+        bin, slot = np.divmod(table.code, partition.grid.signatures.slots)
+        columns = {
+            CELL: table.code, "leaf": table.leaf, "bin": bin, "signature": slot,
+            "count": table.count,
+        }  # fmt: skip
         for place, column in enumerate(mean.T):
-            system, y = divmod(place - classes, classes)
+            system, y = divmod(place - table.classes, table.classes)
             columns[f"prior.{place}" if system < 0 else f"system.{system}.{y}"] = column
         write_table(self.path / "cells.parquet", pa.table(columns))
 

@@ -23,7 +23,14 @@ from evalsampling.spec.measures import (
     driver,
     thresholded_parts,
 )
-from evalsampling.spec.pool import LabelsSpec, PoolSpec, pool_mapping, read_labels, read_pool
+from evalsampling.spec.pool import (
+    LabelsSpec,
+    PoolSpec,
+    SystemSpec,
+    pool_mapping,
+    read_labels,
+    read_pool,
+)
 from evalsampling.spec.references import load
 from evalsampling.spec.sections import Section, absolute, build, named, number
 from evalsampling.stats.strata import METHODS
@@ -55,6 +62,11 @@ class StrataSpec:
     leaves: int
     branching: int
     edges: tuple[float, ...] | None
+
+    @property
+    def by_features(self) -> bool:
+        """Whether the leaves are cut from features, so that no score is needed."""
+        return self.method == KD and self.edges is None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -151,8 +163,8 @@ class EvaluationSpec:
         )  # fmt: skip
         labels = read_labels(top.section("labels"))
         strata = _strata(top.section("strata"))
-        by_features = strata.method == KD and strata.edges is None
-        pool = read_pool(top.section("pool", required=True), labels, directory, by_features)
+        section = top.section("pool", required=True)
+        pool = read_pool(section, labels, directory, strata.by_features)
         chosen = top.get("measure", "f1")
         listed = chosen if isinstance(chosen, list) else [chosen]
         if not listed:
@@ -186,15 +198,13 @@ class EvaluationSpec:
                 f"strata.leaves: {self._bins} leaves and thresholds, at most {MAX_CELLS // 2} are "
                 "possible"
             )
-        # Scores are taken to lie in [0, 1] until the pool is known.
-        somewhere = tuple((0.0, 1.0) for _ in self.pool.systems)
-        reported = self.build_measures(somewhere)
+        reported = self.build_measures(self._assumed_ranges)
         told = [(measure.name, measure.system) for measure in reported]
         for name, system in told:
             if told.count((name, system)) > 1:
                 raise InputError(f"measure: {name} is listed twice")
-        self.build_sampler(somewhere)
-        for part in thresholded_parts(self._driver(somewhere)):
+        self.build_sampler(self._assumed_ranges)
+        for part in thresholded_parts(self._driver(self._assumed_ranges)):
             if part.system or self.pool.score != self.pool.systems[0].score:
                 raise InputError(
                     f"measure: {part.name} cannot come first: it needs the score that drives the "
@@ -238,18 +248,19 @@ class EvaluationSpec:
         """Most bins the score, or the features, can be cut into."""
         edges = self.strata.edges
         leaves = self.strata.leaves if edges is None else len(edges) + 1
-        somewhere = tuple((0.0, 1.0) for _ in self.pool.systems)
-        return leaves + len(self.driving_thresholds(somewhere))
+        return leaves + len(self.driving_thresholds(self._assumed_ranges))
+
+    @property
+    def _assumed_ranges(self) -> tuple[Range, ...]:
+        """Where scores are taken to lie until the pool is known."""
+        return ((0.0, 1.0),) * len(self.pool.systems)
 
     @property
     def needs_ranges(self) -> bool:
         """Whether the least and greatest scores must be known before rows are put into cells."""
-        systems = self.pool.systems
-        unknown = any(s.probability is None and s.score is not None for s in systems)
-        prior = self.pool.probability is None and self.pool.score is not None
-        if systems[0].name is None:
-            unknown = prior
-        return unknown or prior or any(measure.counts_thresholds for measure in self.measures)
+        scored: list[PoolSpec | SystemSpec] = [self.pool, *self.pool.systems]
+        unknown = any(one.probability is None and one.score is not None for one in scored)
+        return unknown or any(measure.counts_thresholds for measure in self.measures)
 
     @property
     def needs_signature_counts(self) -> bool:

@@ -146,6 +146,7 @@ def estimate(
     terms = sample.contributions(influence) ** 2
     # The variance that one random row would have, of the weighted sample's own estimate.
     unit = sample.mean(influence**2) - sample.mean(influence) ** 2
+    size, heaviest = effective_size(sample.weight), largest_share(sample.weight)
     return [
         _estimate_one(
             target,
@@ -155,6 +156,8 @@ def estimate(
             latest=None if latest is None else float(np.sqrt(latest[i])),
             unit_variance=float(unit[i]),
             sample=sample,
+            size=size,
+            heaviest=heaviest,
             evidence=evidence,
             confidence=confidence,
         )
@@ -170,6 +173,8 @@ def _estimate_one(
     latest: float | None,
     unit_variance: float,
     sample: WeightedSample,
+    size: float,
+    heaviest: float,
     evidence: Evidence,
     confidence: float,
 ) -> Estimate:
@@ -215,10 +220,10 @@ def _estimate_one(
         confidence=confidence,
         intervals=(*default, *usual),
         warnings=tuple(warnings),
-        effective_size=effective_size(sample.weight),
+        effective_size=size,
         design_effect=design_effect(error, unit_variance, len(sample.question)),
         largest_share=dominant,
-        largest_weight=largest_share(sample.weight),
+        largest_weight=heaviest,
     )
 
 
@@ -291,7 +296,7 @@ def brief(estimates: Sequence[Estimate], most: int = 3) -> list[str]:
 def as_json(estimate: Estimate) -> dict[str, Any]:
     """Return the object that stands for an estimate in `estimate --json`."""
     target, default = estimate.target, estimate.intervals[0]
-    return {
+    told = {
         "measure": target.measure,
         "system": target.system,
         "against": None,
@@ -299,21 +304,24 @@ def as_json(estimate: Estimate) -> dict[str, Any]:
         "threshold": target.threshold,
         "value": estimate.value,
         "standard_error": estimate.standard_error,
-        "low": _finite(default.low),
-        "high": _finite(default.high),
+        "low": default.low,
+        "high": default.high,
         "confidence": estimate.confidence,
         "method": default.method,
-        "intervals": [
-            dataclasses.asdict(i) | {"low": _finite(i.low), "high": _finite(i.high)}
-            for i in estimate.intervals
-        ],
+        "intervals": [dataclasses.asdict(interval) for interval in estimate.intervals],
         "reason": estimate.reason,
         "effective_size": estimate.effective_size,
         "design_effect": estimate.design_effect,
         "largest_share": estimate.largest_share,
         "largest_weight": estimate.largest_weight,
     }
+    return finite(told)
 
 
-def _finite(value: float) -> float | None:
-    return value if np.isfinite(value) else None
+def finite(result: Any) -> Any:
+    """Return a result, nested as it may be, with None for every number that JSON does not have."""
+    if isinstance(result, dict):
+        return {key: finite(value) for key, value in result.items()}
+    if isinstance(result, list | tuple):
+        return [finite(value) for value in result]
+    return None if isinstance(result, float) and not np.isfinite(result) else result
