@@ -21,6 +21,7 @@ setup(
     package_data={"evalsampling": ["py.typed"]},
     install_requires=[
         "apache-beam>=2.70,<3",
+        "fastavro>=1.9",
         "numpy>=2.0",
         "pyarrow>=17",
         "pyyaml>=6",
@@ -28,7 +29,16 @@ setup(
     ],
     extras_require={
         "gcp": ["apache-beam[gcp]>=2.70,<3", "google-cloud-storage>=3"],
-        "test": ["hypothesis", "mypy", "pytest", "pytest-xdist", "ruff", "types-PyYAML", "xxhash"],
+        "test": [
+            "gcp-storage-emulator",
+            "hypothesis",
+            "mypy",
+            "pytest",
+            "pytest-xdist",
+            "ruff",
+            "types-PyYAML",
+            "xxhash",
+        ],
         "studies": ["matplotlib>=3.9"],
         "examples": ["rapidfuzz>=3", "recordlinkage>=0.16", "scikit-learn>=1.4"],
     },

@@ -187,6 +187,7 @@ def _prepare_text(result: dict[str, Any]) -> str:
         f"{result['rows']:,} rows in {result['cells']:,} cells of {result['leaves']} leaves, "
         f"{result['reserve_rows']:,} rows in reserve, {result['seconds']:.1f} s on "
         f"{result['runner']}\nworkspace: {result['workspace']}"
+        + "".join(f"\nwarning: {warning}" for warning in result["warnings"])
     )
 
 
@@ -300,7 +301,19 @@ def _status_text(result: dict[str, Any]) -> str:
         f"{prepared['runner']}\n"
         f"{result['rounds']} rounds, {result['labels']} of {result['budget']} labels, "
         f"{result['open']} open, {result['rejects']} rejected"
+        + "".join(f"\n\n{_job_text(*job)}" for job in result["jobs"].items())
     )
+
+
+def _job_text(name: str, steps: dict[str, dict[str, float]]) -> str:
+    lines = [f"{name:<36}{'rows':>16}{'seconds':>11}{'rows/s':>14}{'peak MiB':>10}"]
+    for step, told in steps.items():
+        rate = f"{told['rows'] / told['seconds']:,.0f}" if told["seconds"] else ""
+        lines.append(
+            f"{step:<36}{told['rows']:>16,}{told['seconds']:>11,.1f}{rate:>14}"
+            f"{told['peak_mebibytes']:>10,}"
+        )
+    return "\n".join(lines)
 
 
 # --- diagnose

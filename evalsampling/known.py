@@ -13,7 +13,8 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from evalsampling.errors import InputError
-from evalsampling.io.parquet import list_pool, read_batches, work_items
+from evalsampling.io.catalog import Catalog
+from evalsampling.io.formats import read_batches
 from evalsampling.io.scorer import Scorer
 from evalsampling.measures.base import FloatArray, IntArray, Measure
 from evalsampling.partition import Partition, assign_cells
@@ -227,12 +228,13 @@ def _distinctions(
 
 
 def _batches(spec: EvaluationSpec, columns: Sequence[str]) -> Iterator[PoolBatch]:
+    items = Catalog.read(spec).items
     if spec.pool.scorer is None:
-        for item in work_items(list_pool(spec.pool.path, columns)):
+        for item in items:
             yield from read_batches(item, columns)
     else:
         scorer = Scorer(spec.pool.scorer, spec.pool.directory)
-        for item in work_items(list_pool(spec.pool.path, None)):
+        for item in items:
             yield from map(scorer.score, read_batches(item, None))
 
 

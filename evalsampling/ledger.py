@@ -425,4 +425,5 @@ class Ledger:
             "budget": self.workspace.spec.budget,
             "rejects": self.workspace.rejects,
             "prepared": {key: marker[key] for key in ("rows", "seconds", "runner", "versions")},
+            "jobs": {name: job["steps"] for name, job in self.workspace.jobs.items()},
         }

@@ -69,7 +69,7 @@ class Partition:
         if Wanted.of(spec).anything:
             return None
         none = ((math.inf, -math.inf),) * (len(spec.pool.systems) + 1)
-        return cls._of(spec, PoolSummary(0, None, none, None, None))
+        return cls._of(spec, PoolSummary(0, (), none, None, None))
 
     @classmethod
     def from_summary(cls, summary: PoolSummary, spec: EvaluationSpec) -> "Partition":
@@ -160,6 +160,28 @@ class Partition:
         assert spec.pool.score is not None
         return self._bins.find(batch.numbers(spec.pool.score))
 
+    def least_rows(self, summary: PoolSummary) -> IntArray:
+        """Return how many rows each cell has at least, as far as a first pass tells.
+
+        Rows of one signature are counted by score. A histogram's bin without an edge inside lies
+        in one cell; what is in other bins may be in either of two.
+
+        Returns:
+            Shape (cells,): 0 for cells of which nothing is known.
+        """
+        least = np.zeros((len(self.grid.leaf), self.signatures.slots), dtype=np.int64)
+        if self.tree is None and len(summary.histograms) == math.prod(self.signatures.shape):
+            for code, histogram in enumerate(summary.histograms):
+                if histogram.rows:
+                    prediction = np.stack(np.unravel_index([code], self.signatures.shape), axis=1)
+                    low = histogram.lower_ends
+                    high = low + math.ldexp(1, histogram.exponent)
+                    first = np.searchsorted(self.bin_edges, low, side="right")
+                    whole = first == np.searchsorted(self.bin_edges, high, side="left")
+                    slot = int(self.signatures.slot(prediction)[0])
+                    np.add.at(least[:, slot], first[whole], histogram.counts[whole])
+        return least.ravel()
+
     def to_mapping(self) -> dict[str, Any]:
         """Return what `from_mapping` takes, for JSON."""
         return {
@@ -228,6 +250,19 @@ class CellBatch:
     prior: FloatArray
     outputs: Outputs
     slices: Mapping[str, pa.Array]
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.cell)
+
+    @property
+    def nbytes(self) -> int:
+        """Size in memory, bytes, the slices apart."""
+        outputs = self.outputs
+        arrays = (
+            self.cell, self.prior, outputs.prediction, outputs.score, outputs.probability
+        )  # fmt: skip
+        return self.batch.nbytes + sum(array.nbytes for array in arrays)
 
     def sums(self, partition: Partition) -> CellSums:
         """Return the sums of the rows over the cells of a partition."""

@@ -1,5 +1,6 @@
 """The rows of a pool: checked columns of an Arrow batch, their permanent order."""
 
+import bisect
 import dataclasses
 from collections.abc import Mapping
 from typing import Any
@@ -20,25 +21,66 @@ FloatArray = npt.NDArray[np.float64]
 
 
 @dataclasses.dataclass(frozen=True)
+class WorkItem:
+    """A stretch of one file of a pool: what a worker reads at a time.
+
+    Attributes:
+        path: of the file to read.
+        begin: where the stretch begins: number of a row group, or a place in bytes.
+        end: where it ends, itself outside.
+        rows: its rows.
+        schema: columns and their types, of the whole pool.
+        untyped: whether the file has text alone, so that numbers are read from text.
+        file: number of the file in the pool.
+        origin: path of the pool's file the rows come from; `path` unless they were scored.
+        first_row: of the stretch within the pool's file, from 0.
+    """
+
+    path: str
+    begin: int
+    end: int
+    rows: int
+    schema: pa.Schema
+    untyped: bool
+    file: int
+    origin: str
+    first_row: int
+
+
+@dataclasses.dataclass(frozen=True)
 class PoolBatch:
     """Some rows of a pool as read, and where they stand.
 
     Attributes:
         rows: the columns.
         path: of the file, for messages; empty for rows in memory.
-        file: the file's number in the pool.
         first_row: of the batch within the file, from 0.
+        item: what the rows were read from, None for rows in memory.
     """
 
     rows: pa.RecordBatch
     path: str = ""
-    file: int = 0
     first_row: int = 0
+    item: WorkItem | None = None
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.rows)
+
+    @property
+    def nbytes(self) -> int:
+        """Size in memory, bytes."""
+        return self.rows.nbytes
 
     def error(self, column: str, row: int, problem: str) -> InputError:
         """Return the error of one value, ``row`` being its place in this batch."""
         file = f"{self.path}: " if self.path else ""
         return InputError(f"{file}column {column!r}, row {self.first_row + row}: {problem}")
+
+    def holds_text(self, column: pa.Array) -> bool:
+        """Tell whether a column is text for want of types in the file."""
+        untyped = self.item is not None and self.item.untyped
+        return untyped and pa.types.is_string(column.type)
 
     def any_column(self, name: str) -> pa.Array:
         """Return a column, nulls and all, a dictionary decoded.
@@ -74,6 +116,8 @@ class PoolBatch:
             InputError: if it is not numeric, or has a null, a NaN or an infinity.
         """
         column = self.column(name)
+        if self.holds_text(column):
+            column = self._parsed(name, column)
         if pa.types.is_integer(column.type) or pa.types.is_float16(column.type):
             column = column.cast(pa.float64())
         if not pa.types.is_floating(column.type):
@@ -84,6 +128,22 @@ class PoolBatch:
             row = int(np.argmax(bad))
             raise self.error(name, row, f"must be a finite number, got {values[row]}")
         return values
+
+    def _parsed(self, name: str, text: pa.Array) -> pa.Array:
+        """Return the numbers that text stands for."""
+
+        def is_bad(rows: int) -> bool:
+            try:
+                text.slice(0, rows).cast(pa.float64())
+            except pa.ArrowInvalid:
+                return True
+            return False
+
+        try:
+            return text.cast(pa.float64())
+        except pa.ArrowInvalid as error:
+            row = bisect.bisect_left(range(len(text)), True, key=lambda row: is_bad(row + 1))
+            raise self.error(name, row, f"must be a number, got {text[row].as_py()!r}") from error
 
     def ids(self, name: str) -> pa.Array:
         """Return the ids: integers, or strings.
@@ -136,6 +196,20 @@ def read_outputs(batch: PoolBatch, spec: EvaluationSpec, rules: tuple[str, ...])
     )
 
 
+def read_predictions(batch: PoolBatch, spec: EvaluationSpec) -> IntArray:
+    """Return the class codes that the systems predict, shape (n, systems).
+
+    Raises:
+        InputError: naming file, column and row of the first bad value.
+    """
+    predictions = []
+    for system in spec.pool.systems:
+        by_score = system.prediction is None and system.score is not None
+        score = batch.numbers(str(system.score)) if by_score else None
+        predictions.append(_predictions(batch, spec, system, score))
+    return _side_by_side(predictions)
+
+
 def _side_by_side(systems: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
     """Return the values of all systems, shape (n, systems, ...); of a single one a view."""
     return systems[0][:, None] if len(systems) == 1 else np.stack(systems, axis=1)
@@ -159,7 +233,7 @@ def _predictions(
     column = batch.column(name)
     if pa.types.is_boolean(column.type):
         column = column.cast(pa.int8())
-    numeric = all(isinstance(value, int) for value in classes)
+    numeric = all(isinstance(value, int) for value in classes) and not batch.holds_text(column)
     if numeric and pa.types.is_integer(column.type):
         column = column.cast(pa.int64())
     elif numeric or not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
@@ -274,6 +348,15 @@ def required_columns(spec: EvaluationSpec, payload: bool = True) -> list[str]:
         named += [system.score, system.prediction, *_columns(system.probability)]
     named += [*pool.features, *pool.slices, *(pool.payload if payload else ())]
     return list(dict.fromkeys(name for name in named if name is not None))
+
+
+def number_columns(spec: EvaluationSpec) -> frozenset[str]:
+    """Return the columns whose values are numbers, whole or not."""
+    pool = spec.pool
+    named = [pool.score, *_columns(pool.probability), *pool.features]
+    for system in pool.systems:
+        named += [system.score, *_columns(system.probability)]
+    return frozenset(name for name in named if name is not None)
 
 
 def _columns(named: str | Mapping[str, str] | None) -> list[str]:

@@ -4,50 +4,32 @@ import dataclasses
 import importlib.metadata
 import platform
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from evalsampling import progress
 from evalsampling.errors import InputError
-from evalsampling.io.parquet import PoolFile, WorkItem, list_pool, work_items
+from evalsampling.io.catalog import Catalog, PoolFile
 from evalsampling.partition import Partition, check_slices
-from evalsampling.pool import required_columns
-from evalsampling.reserve import FILE, HASH, ID, ROW, Reserve, check_unique
+from evalsampling.reserve import (
+    CELL,
+    FILE,
+    HASH,
+    ID,
+    ROW,
+    Reserve,
+    check_complete,
+    check_unique,
+    reserve_capacity,
+)
 from evalsampling.slicing import Slices
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellSums
 from evalsampling.stats.slices import SliceCounts
 from evalsampling.workspace import Workspace
-
-
-@dataclasses.dataclass(frozen=True)
-class PoolFiles:
-    """The files of a pool, as a preparation found them.
-
-    Attributes:
-        files: of the pool.
-        started: when, in seconds since 1970.
-    """
-
-    files: tuple[PoolFile, ...]
-    started: float
-
-    @property
-    def rows(self) -> int:
-        """Rows of the pool."""
-        return sum(file.rows for file in self.files)
-
-    @property
-    def items(self) -> Iterator[WorkItem]:
-        """Work items of the pool."""
-        return work_items(self.files)
-
-    @property
-    def fingerprint(self) -> list[dict[str, Any]]:
-        """What tells whether a pool has changed: path and size of each file."""
-        return [{"path": file.path, "size": file.size} for file in self.files]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,34 +70,33 @@ class Preparation:
         """Where the scorer's output goes."""
         return self.workspace.path / "scored"
 
-    def find_files(self) -> PoolFiles:
-        """Find the files of the pool and check their columns.
+    def plan(self, files: Collection[PoolFile]) -> Catalog:
+        """Check that files go together and make room for what a scorer adds.
 
         Raises:
-            InputError: as `io.parquet.list_pool` says.
+            InputError: as `io.catalog.Catalog.of` says.
         """
-        columns = None if self.spec.pool.scorer else required_columns(self.spec)
-        return PoolFiles(tuple(list_pool(self.spec.pool.path, columns)), time.time())
-
-    def plan(self) -> PoolFiles:
-        """Find the files of the pool and make room for what a scorer adds.
-
-        Raises:
-            InputError: as `io.parquet.list_pool` says.
-        """
+        catalog = Catalog.of(files, self.spec)
+        progress.expect(catalog.rows * self.passes)
         if self.spec.pool.scorer:
             self.scored_directory.mkdir(parents=True, exist_ok=True)
-        return self.find_files()
+        return catalog
+
+    @property
+    def passes(self) -> int:
+        """How often the rows are read, by the scorer or without."""
+        return 1 if Partition.given(self.spec) is not None and not self.spec.pool.scorer else 2
 
     def write_reserve(self, part: int, reserve: Reserve) -> pa.Table:
         """Write one part of the reserve and return where its rows are from."""
         self.workspace.write_reserve(f"part-{part:05d}", reserve)
         assert reserve.rows is not None
-        return reserve.rows.select([HASH, ID, FILE, ROW])
+        return reserve.rows.select([CELL, HASH, ID, FILE, ROW])
 
     def commit(
         self,
-        plan: PoolFiles,
+        catalog: Catalog,
+        started: float,
         partition: Partition,
         sums: CellSums,
         counts: SliceCounts,
@@ -124,7 +105,8 @@ class Preparation:
         """Write the cell table, the slices and, last of all, the marker.
 
         Args:
-            plan: what was read.
+            catalog: what was read.
+            started: when the job began, in seconds since 1970.
             partition: leaves, cells and prior.
             sums: over all rows.
             counts: of the slice columns, over all rows.
@@ -134,10 +116,12 @@ class Preparation:
             The object `prepare --json` prints.
 
         Raises:
-            InputError: if an id is in the reserve twice, or a slice column has too many values.
+            InputError: if an id is in the reserve twice, a slice column has too many values, or
+                the pool changed meanwhile.
         """
         rows = pa.concat_tables(located)
         check_unique(rows, self.spec.pool.id)
+        check_complete(rows, sums.count, reserve_capacity(self.spec, partition.grid.cells))
         check_slices(counts, self.spec.pool.slices)
         classes = len(self.spec.labels.classes)
         code, count, mean = sums.means()
@@ -153,19 +137,32 @@ class Preparation:
                 "cells": len(table),
                 "reserve_rows": len(rows),
                 "partition": partition.to_mapping(),
-                "pool": plan.fingerprint,
-                "seconds": round(time.time() - plan.started, 3),
+                "pool": catalog.fingerprint,
+                "warnings": catalog.warnings,
+                "seconds": round(time.time() - started, 3),
                 "runner": self.runner,
                 "versions": self.versions,
             }
         )
         return self.result()
 
+    def job(self, steps: dict[str, dict[str, float]]) -> dict[str, Any]:
+        """Return the record of a job that has ended.
+
+        Args:
+            steps: rows, seconds, batches and peak memory of each.
+        """
+        return {"runner": self.runner, "versions": self.versions, "steps": steps}
+
     def result(self) -> dict[str, Any]:
         """Return the object `prepare --json` prints, of a workspace that is prepared."""
         keys = ("rows", "leaves", "cells", "reserve_rows", "seconds", "runner")
         marker = self.workspace.marker
-        return {"workspace": str(self.workspace.path), **{key: marker[key] for key in keys}}
+        return {
+            "workspace": str(self.workspace.path),
+            **{key: marker[key] for key in keys},
+            "warnings": marker.get("warnings", []),
+        }
 
     def check_same_spec(self) -> None:
         """Check that the workspace was prepared with this spec.

@@ -13,8 +13,8 @@ _SECONDS_BETWEEN = 1.0
 class Progress:
     """Counts units done; other threads of this process may add to it."""
 
-    def __init__(self, label: str, unit: str, total: int) -> None:
-        """Start at zero of ``total`` units."""
+    def __init__(self, label: str, unit: str, total: int = 0) -> None:
+        """Start at zero of ``total`` units, 0 if that is not known yet."""
         self._label, self._unit, self._total = label, unit, total
         self._done = 0
         self._started = time.monotonic()
@@ -25,11 +25,18 @@ class Progress:
         with self._lock:
             self._done += units
 
+    def expect(self, units: int) -> None:
+        """Add units that are to be done."""
+        with self._lock:
+            self._total += units
+
     def line(self) -> str:
         """Return one line: share and units done, units a second, time left."""
+        if not self._total:
+            return f"{self._label}: looking at what there is to do"
         seconds = max(time.monotonic() - self._started, 1e-9)
         rate = self._done / seconds
-        share = self._done / self._total if self._total else 1.0
+        share = self._done / self._total
         left = f", {(self._total - self._done) / rate:.0f} s left" if rate else ""
         return f"{self._label}: {share:4.0%}  {self._done:,} {self._unit}, {rate:,.0f}/s{left}"
 
@@ -43,8 +50,14 @@ def advance(units: int) -> None:
         _current.advance(units)
 
 
+def expect(units: int) -> None:
+    """Tell whoever watches this process of units to do; elsewhere it does nothing."""
+    if _current is not None:
+        _current.expect(units)
+
+
 @contextlib.contextmanager
-def watch(label: str, unit: str, total: int, stream: TextIO = sys.stderr) -> Iterator[None]:
+def watch(label: str, unit: str, total: int = 0, stream: TextIO = sys.stderr) -> Iterator[None]:
     """Print a line every second while the block runs: rewritten on a terminal, else every 10."""
     global _current
     progress = Progress(label, unit, total)

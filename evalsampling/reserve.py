@@ -7,6 +7,7 @@ round of up to ``capacity`` rows a cell without the pool.
 
 import dataclasses
 import io
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -39,6 +40,27 @@ _COMPACT_ABOVE = 1 << 18
 def reserve_capacity(spec: EvaluationSpec, cells: int) -> int:
     """Return B, the rows kept of each cell: min(budget, max(50, 2,000,000 / cells))."""
     return min(spec.budget, max(_FEWEST_ROWS, _TOTAL_ROWS // cells))
+
+
+def hash_limits(least_rows: npt.NDArray[np.int64], capacity: int) -> UInt64Array:
+    """Return hashes above which no row of a cell can be among the first ``capacity``.
+
+    Hashes are uniform. Of the n rows of a cell a share p = (B + 10 sqrt(B) + 100) / n is let
+    pass, so fewer than B = ``capacity`` pass with a probability below exp(-50), by Chernoff's
+    bound; `check_complete` would find it out.
+
+    Args:
+        least_rows: shape (cells,): rows that a cell has at least.
+        capacity: most rows kept of a cell.
+
+    Returns:
+        Shape (cells,), uint64.
+    """
+    passing = capacity + 10 * math.sqrt(capacity) + 100
+    share = passing / np.maximum(least_rows, 1)
+    limits = np.full(len(share), np.iinfo(np.uint64).max, dtype=np.uint64)
+    limits[share < 1] = (share[share < 1] * 2.0**64).astype(np.uint64)
+    return limits
 
 
 @dataclasses.dataclass(frozen=True)
@@ -161,6 +183,28 @@ def check_unique(rows: pa.Table, column: str) -> None:
             )
 
 
+def check_complete(rows: pa.Table, count: npt.NDArray[np.int64], capacity: int) -> None:
+    """Check that a reserve holds what it should: ``capacity`` rows of each cell, or all.
+
+    Args:
+        rows: column cell.
+        count: shape (cells,): rows of each cell of the pool.
+        capacity: most rows kept of a cell.
+
+    Raises:
+        InputError: if rows of a cell are missing.
+    """
+    held = np.bincount(rows[CELL].to_numpy(), minlength=len(count))
+    wanted = np.minimum(count, capacity)
+    if np.any(held != wanted):
+        cell = int(np.argmax(held != wanted))
+        raise InputError(
+            f"cell {cell} has {count[cell]} rows, but {held[cell]} of {wanted[cell]} were found "
+            "for the reserve: the pool changed while it was read, or its ids repeat "
+            "(prepare --check-ids names them)"
+        )
+
+
 def located_ids(
     cells: CellBatch, keys: UInt64Array, taken: npt.NDArray[np.int64]
 ) -> dict[str, pa.Array]:
@@ -245,6 +289,7 @@ class ReserveBuilder:
         cells: int,
         capacity: int,
         held: "HeldRows | None" = None,
+        limits: UInt64Array | None = None,
     ) -> None:
         """Start with no rows.
 
@@ -253,36 +298,38 @@ class ReserveBuilder:
             cells: number of cell codes there are.
             capacity: most rows kept of a cell.
             held: rows that an earlier reserve holds; only later ones are gathered then.
+            limits: shape (cells,): hashes above which no row is wanted (`hash_limits`).
         """
         self._spec = spec
         self._held = held
-        self._threshold = np.full(cells, np.iinfo(np.uint64).max, dtype=np.uint64)
+        self._threshold = hash_limits(np.zeros(cells, np.int64), capacity)
+        if limits is not None:
+            self._threshold[:] = limits
         self._reserve = Reserve.zero(capacity)
         self._pending: list[pa.Table] = []
         self._pending_rows = 0
 
-    def add(self, cells: CellBatch) -> None:
-        """Take in a batch."""
+    def add(self, cells: CellBatch) -> int:
+        """Take in a batch and return how many of its rows are kept for the time being."""
         keys = hash_ids(cells.ids, self._spec.seed)
         wanted = keys <= self._threshold[cells.cell]
         if self._held is not None:
             wanted &= self._held.later(cells.cell, keys, cells.ids)
         taken = np.flatnonzero(wanted)
         if not len(taken):
-            return
+            return 0
         columns = {CELL: pa.array(cells.cell[taken]), **located_ids(cells, keys, taken)}
         columns |= output_columns(cells.outputs.take(taken))
         for name, values in cells.slices.items():
             columns[SLICE_PREFIX + name] = values.take(pa.array(taken))
         for name in self._spec.pool.payload:
-            column = cells.batch.rows.column(name).take(pa.array(taken))
-            if pa.types.is_dictionary(column.type):
-                column = column.dictionary_decode()
-            columns[PAYLOAD_PREFIX + name] = column
+            if name in cells.batch.rows.schema.names:
+                columns[PAYLOAD_PREFIX + name] = cells.batch.any_column(name).take(pa.array(taken))
         self._pending.append(pa.table(columns))
         self._pending_rows += len(taken)
         if self._pending_rows > max(_COMPACT_ABOVE, len(self._reserve) // 2):
             self._compact()
+        return len(taken)
 
     def _compact(self) -> None:
         tables = self._pending if self._reserve.rows is None else [

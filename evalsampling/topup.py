@@ -6,9 +6,10 @@ import numpy as np
 import pyarrow as pa
 
 from evalsampling.errors import InputError
-from evalsampling.io.parquet import WorkItem
+from evalsampling.io.catalog import Catalog
 from evalsampling.io.scorer import scored_item
-from evalsampling.preparation import PoolFiles, Preparation
+from evalsampling.pool import WorkItem
+from evalsampling.preparation import Preparation
 from evalsampling.reserve import CELL, HASH, ID, RANK, HeldRows, Reserve
 from evalsampling.workspace import Workspace
 
@@ -26,7 +27,7 @@ class TopUp:
     """
 
     preparation: Preparation
-    pool: PoolFiles
+    pool: Catalog
     number: int
     capacity: int
     held: HeldRows
@@ -48,7 +49,7 @@ class TopUp:
         """
         spec, table = workspace.spec, workspace.table
         preparation = Preparation.of(spec, runner)
-        pool = preparation.find_files()
+        pool = Catalog.read(spec)
         here, there = pool.fingerprint, workspace.marker["pool"]
         if here != there:
             changed = [f["path"] for f in [*here, *there] if (f in here) != (f in there)]
@@ -70,6 +71,11 @@ class TopUp:
             held=dataclasses.replace(held, short=short),
         )
 
+    @property
+    def name(self) -> str:
+        """What its files are called."""
+        return f"top-up-{self.number:04d}"
+
     def items(self) -> list[WorkItem]:
         """Return what there is to read: the scored rows, if a scorer made them."""
         items = list(self.pool.items)
@@ -82,8 +88,7 @@ class TopUp:
         """Write one part of the added rows and return how many there are."""
         assert reserve.rows is not None
         first_rank = self.held.rows[reserve.rows[CELL].to_numpy()]
-        name = f"top-up-{self.number:04d}-{part:05d}"
-        self.preparation.workspace.write_reserve(name, reserve, first_rank)
+        self.preparation.workspace.write_reserve(f"{self.name}-{part:05d}", reserve, first_rank)
         return len(reserve)
 
 

@@ -212,6 +212,19 @@ class Workspace:
         for name in ("cells.parquet", "slices.parquet"):
             (self.path / name).unlink(missing_ok=True)
 
+    def write_job(self, name: str, content: dict[str, Any]) -> None:
+        """Keep the record of a job."""
+        write_json(self.path / "jobs" / f"{name}.json", content)
+
+    @functools.cached_property
+    def jobs(self) -> dict[str, dict[str, Any]]:
+        """Records of the jobs that were waited for, by name."""
+        return {
+            path.stem: read_json(path, ["steps"])
+            for path in entries(self.path / "jobs")
+            if path.suffix == ".json"
+        }
+
     @contextlib.contextmanager
     def in_use(self) -> Iterator[None]:
         """Let one command at a time add rounds and labels; others wait.

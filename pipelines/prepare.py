@@ -13,6 +13,7 @@ On Dataflow:
 import argparse
 import json
 import sys
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,9 +23,10 @@ from apache_beam import pvalue
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from evalsampling import progress
+from evalsampling.io.catalog import Catalog
 from evalsampling.partition import Partition
 from evalsampling.pool import required_columns
-from evalsampling.preparation import PoolFiles, Preparation
+from evalsampling.preparation import Preparation
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellSums
 from evalsampling.stats.slices import SliceCounts
@@ -37,9 +39,11 @@ from evalsampling.transforms import (
     CutStrata,
     DrawReserve,
     FetchPool,
+    InspectPool,
     ScorePool,
     SumCells,
     SummarizePool,
+    read_meters,
 )
 from evalsampling.workspace import Workspace
 from pipelines.running import parse_options, run, run_as_program, runner_name
@@ -54,8 +58,14 @@ def build(root: beam.Pipeline, preparation: Preparation, check_ids: bool = False
         check_ids: whether to check all ids of the pool, not only those of the reserve.
     """
     spec = preparation.spec
-    plan = root | "Start" >> beam.Create([preparation]) | "PlanPool" >> beam.Map(Preparation.plan)
-    items = plan | "ListItems" >> beam.FlatMap(_items)
+    started = root | "Start" >> beam.Create([spec.pool.path]) | "StampStart" >> beam.Map(_stamp)
+    files = started | "NamePool" >> beam.Keys() | "InspectPool" >> InspectPool()
+    catalog = (
+        root
+        | "Plan" >> beam.Create([preparation])
+        | "PlanPool" >> beam.Map(Preparation.plan, pvalue.AsList(files))
+    )
+    items = catalog | "ListItems" >> beam.FlatMap(_items)
 
     if spec.pool.scorer is None:
         rows, batches = items, None
@@ -63,31 +73,31 @@ def build(root: beam.Pipeline, preparation: Preparation, check_ids: bool = False
         scored = items | "ScorePool" >> ScorePool(spec, preparation.scored_directory)
         rows, batches = scored.items, scored.batches
 
-    given = Partition.given(spec)
+    given, summary = Partition.given(spec), None
     if given is not None:
         cut = root | "GivenPartition" >> beam.Create([given])
     else:
         scores = batches or items | "FetchScores" >> FetchPool(summary_columns(spec))
-        cut = scores | "SummarizePool" >> SummarizePool(spec) | "CutStrata" >> CutStrata(spec)
+        summaries = scores | "SummarizePool" >> SummarizePool(spec)
+        cut = summaries | "CutStrata" >> CutStrata(spec)
+        summary = pvalue.AsSingleton(summaries)
     partition = pvalue.AsSingleton(cut)
 
-    cells = (
-        rows
-        | "FetchRows" >> FetchPool(required_columns(spec))
-        | "AssignCells" >> AssignCells(spec, partition)
-    )
+    fetch = FetchPool(required_columns(spec, payload=False), spec.pool.payload)
+    cells = rows | "FetchRows" >> fetch | "AssignCells" >> AssignCells(spec, partition)
     sums = cells | "SumCells" >> SumCells(partition)
     counts = cells | "CountSlices" >> CountSlices(partition)
     located = (
         cells
-        | "DrawReserve" >> DrawReserve(spec, partition)  # (part, Reserve)
+        | "DrawReserve" >> DrawReserve(spec, partition, summary)  # (part, Reserve)
         | "WriteReserve" >> beam.MapTuple(preparation.write_reserve)
     )
     checked = pvalue.AsList(cells | "CheckIds" >> CheckIds(spec)) if check_ids else None
     # The marker is last: its side inputs are everything else that is written.
-    _ = plan | "Commit" >> beam.Map(
+    _ = catalog | "Commit" >> beam.Map(
         _commit,
         preparation,
+        pvalue.AsSingleton(started),
         partition,
         pvalue.AsSingleton(sums),
         pvalue.AsSingleton(counts),
@@ -105,9 +115,9 @@ def build_top_up(root: beam.Pipeline, top_up: TopUp) -> None:
     _ = (
         root
         | "ListItems" >> beam.Create(top_up.items())
-        | "FetchRows" >> FetchPool(required_columns(spec))
+        | "FetchRows" >> FetchPool(required_columns(spec, payload=False), spec.pool.payload)
         | "AssignCells" >> AssignCells(spec, partition)
-        | "DrawReserve" >> DrawReserve(spec, partition, top_up.capacity, top_up.held)
+        | "DrawReserve" >> DrawReserve(spec, partition, capacity=top_up.capacity, held=top_up.held)
         | "WriteReserve" >> beam.MapTuple(top_up.write)
     )
 
@@ -138,10 +148,9 @@ def prepare(
     if not wait:
         run(pipeline, wait=False)
         return None
-    rows = preparation.find_files().rows
-    passes = 1 if Partition.given(spec) is not None and spec.pool.scorer is None else 2
-    with preparation.workspace.preparing(), progress.watch("prepare", "rows", passes * rows):
-        run(pipeline)
+    with preparation.workspace.preparing(), progress.watch("prepare", "rows"):
+        done = run(pipeline)
+        preparation.workspace.write_job("prepare", preparation.job(read_meters(done)))
     return preparation.result()
 
 
@@ -168,25 +177,31 @@ def top_up(spec: EvaluationSpec, wanted: int | None, options: PipelineOptions) -
             pipeline = beam.Pipeline(options=options)
             build_top_up(pipeline, work)
             with progress.watch("top-up", "rows", workspace.marker["rows"]):
-                run(pipeline)
+                done = run(pipeline)
+            workspace.write_job(work.name, preparation.job(read_meters(done)))
     held = len(preparation.workspace.read_reserve_places())
     return {**preparation.result(), "reserve_rows": held}
 
 
-def _items(plan: PoolFiles) -> Any:
-    return plan.items
+def _stamp(path: str) -> tuple[str, float]:
+    return path, time.time()
+
+
+def _items(catalog: Catalog) -> Any:
+    return catalog.items
 
 
 def _commit(
-    plan: PoolFiles,
+    catalog: Catalog,
     preparation: Preparation,
+    started: tuple[str, float],
     partition: Partition,
     sums: CellSums,
     counts: SliceCounts,
     located: Sequence[pa.Table],
     _: Any,
 ) -> dict[str, Any]:
-    return preparation.commit(plan, partition, sums, counts, located)
+    return preparation.commit(catalog, started[1], partition, sums, counts, located)
 
 
 def main(argv: Sequence[str] | None = None) -> None:

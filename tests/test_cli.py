@@ -104,7 +104,7 @@ def test_a_whole_evaluation_for_people(job: Any) -> None:
 def test_prepare_json(job: Any) -> None:
     prepared = job().prepare().json
     assert list(prepared) == [
-        "workspace", "rows", "leaves", "cells", "reserve_rows", "seconds", "runner"
+        "workspace", "rows", "leaves", "cells", "reserve_rows", "seconds", "runner", "warnings"
     ]  # fmt: skip
     assert prepared["rows"] == 2000
     assert prepared["runner"] == "FnApiRunner"
@@ -114,7 +114,7 @@ def test_status_json(job: Any) -> None:
     one: Job = job()
     one.prepare()
     status = call("status", one.workspace, "--json").json
-    assert list(status) == ["rounds", "labels", "open", "budget", "rejects", "prepared"]
+    assert list(status) == ["rounds", "labels", "open", "budget", "rejects", "prepared", "jobs"]
     assert list(status["prepared"]) == ["rows", "seconds", "runner", "versions"]
     assert "apache-beam" in status["prepared"]["versions"]
 

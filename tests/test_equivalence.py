@@ -13,11 +13,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalsampling.evaluation import Evaluation
-from evalsampling.io import parquet as io_parquet
+from evalsampling.io import formats
 from evalsampling.known import KnownPool, read_partition
 from evalsampling.memory import MemoryPool
-from evalsampling.partition import Partition
+from evalsampling.partition import Partition, assign_cells
 from evalsampling.pool import PoolBatch
+from evalsampling.reserve import ReserveBuilder
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.estimation import as_json
@@ -429,6 +430,46 @@ def test_summaries_merge(job: Any, case: str) -> None:
         assert (kind is not None) == wanted
 
 
+@pytest.mark.parametrize("case", CASES)
+def test_rows_known_from_the_first_pass_are_in_their_cells(job: Any, case: str) -> None:
+    """What it says of the rows of a cell is never too much, and all if edges are cut from it.
+
+    Of k-d trees and of more than eight signatures it says nothing.
+    """
+    shape, keys = CASES[case]
+    rows = make_rich_pool(**shape)
+    spec = EvaluationSpec.load(job(rows, budget=300, **keys).spec)
+    if Partition.given(spec) is not None:
+        return
+    batch = PoolBatch(rows.table.combine_chunks().to_batches()[0])
+    summary = summarize(batch, spec)
+    partition = Partition.from_summary(summary, spec)
+    count = assign_cells(batch, spec, partition).sums(partition).count.astype(np.int64)
+    least = partition.least_rows(summary)
+    assert (least <= count).all()
+    if case in ("csf", "equal count", "slices", "classes"):
+        np.testing.assert_array_equal(least, count)
+    unknown = ("kd", "kd beside a score", "pooled signatures", "classes of systems")
+    assert least.sum() == 0 if case in unknown else least.sum() > 0.8 * count.sum()
+
+
+def test_limits_from_the_first_pass_change_nothing(job: Any, monkeypatch: Any) -> None:
+    """Most rows fall at once, and the reserve is what it is without limits."""
+    one = job(make_pool(20_000), files=3, group_rows=1000, budget=15)
+    taken: list[int] = []
+    add = ReserveBuilder.add
+
+    def counting(self: ReserveBuilder, cells: Any) -> int:
+        taken.append(add(self, cells))
+        return taken[-1]
+
+    monkeypatch.setattr(ReserveBuilder, "add", counting)
+    assert one.prepare().status == 0
+    with_limits, taken = sum(taken), []
+    assert_same(one.workspace, reference(one), budget=15)
+    assert with_limits < 0.6 * 20_000
+
+
 def test_same_seed_same_batch_whatever_the_sharding(job: Any) -> None:
     pool = make_pool(seed=3)
     batches = []
@@ -497,11 +538,11 @@ def test_explicit_edges(job: Any, prior: str, monkeypatch: pytest.MonkeyPatch) -
     table = Pool(pool.table.append_column("p", pa.array(p)), pool.truth)
     one = job(table, files=3, pool=named, strata=edges, budget=300)
     read = []
-    fetch = io_parquet.read_batches
+    fetch = formats.read_batches
 
-    def counting(item: Any, columns: Any) -> Any:
+    def counting(item: Any, columns: Any, payload: Any) -> Any:
         read.append(item.rows)
-        return fetch(item, columns)
+        return fetch(item, columns, payload)
 
     monkeypatch.setattr("evalsampling.transforms.pool.read_batches", counting)
     assert one.prepare().json["leaves"] == 6

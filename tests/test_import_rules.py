@@ -31,7 +31,7 @@ MAY_IMPORT = {
     "slicing": {"stats", "samplers"},
     "memory": RESERVE,
     "evaluation": RESERVE | {"memory"},
-    "io": POOL,
+    "io": RESERVE - {"slicing"},
     # Known or imagined truth.
     "known": CELLS | {"io"},
     "simulation": IN_MEMORY | {"known"},
@@ -41,7 +41,7 @@ MAY_IMPORT = {
     "storage": {"errors"},
     "workspace": IN_MEMORY | {"storage", "labels"},
     "ledger": IN_MEMORY | {"storage", "workspace", "labels", "version"},
-    "preparation": IN_MEMORY | {"storage", "workspace", "io"},
+    "preparation": IN_MEMORY | {"storage", "workspace", "io", "progress"},
     "topup": IN_MEMORY | {"storage", "workspace", "io", "preparation"},
     # Beam.
     "transforms": RESERVE | {"io", "progress"},

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from evalsampling.errors import InputError
-from evalsampling.io.parquet import WorkItem, read_batches
-from evalsampling.pool import PoolBatch, required_columns
+from evalsampling.io.formats import read_batches
+from evalsampling.pool import PoolBatch, WorkItem, required_columns
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.references import load
 
@@ -64,7 +64,7 @@ class Scorer:
 def score_item(
     item: WorkItem, scorer: Scorer, spec: EvaluationSpec, directory: Path
 ) -> tuple[WorkItem, list[PoolBatch]]:
-    """Score a row group once and keep what the spec's columns need of it.
+    """Score a stretch of a file once and keep what the spec's columns need of it.
 
     Args:
         item: what to score.
@@ -100,5 +100,5 @@ def score_item(
 
 def scored_item(item: WorkItem, directory: Path) -> WorkItem:
     """Return where the rows of a work item are once they are scored."""
-    path = directory / f"{item.file:05d}-{item.group:05d}.parquet"
-    return dataclasses.replace(item, path=str(path), group=0)
+    path = directory / f"{item.file:05d}-{item.begin:012d}.parquet"
+    return dataclasses.replace(item, path=str(path), begin=0, end=1)

@@ -193,9 +193,9 @@ class EvaluationSpec:
             raise InputError(f"seed: must be below 2^64, got {self.seed}")
         if math.prod(self.signature_shape) >= 1 << 62:
             raise InputError(f"pool.systems: {len(self.pool.systems)} systems are too many")
-        if self._bins > MAX_CELLS // 2:
+        if self.most_bins > MAX_CELLS // 2:
             raise InputError(
-                f"strata.leaves: {self._bins} leaves and thresholds, at most {MAX_CELLS // 2} are "
+                f"strata.leaves: {self.most_bins} leaves and thresholds, at most {MAX_CELLS // 2} are "
                 "possible"
             )
         reported = self.build_measures(self._assumed_ranges)
@@ -244,7 +244,7 @@ class EvaluationSpec:
         return (len(self.labels.classes),) * len(self.pool.systems)
 
     @property
-    def _bins(self) -> int:
+    def most_bins(self) -> int:
         """Most bins the score, or the features, can be cut into."""
         edges = self.strata.edges
         leaves = self.strata.leaves if edges is None else len(edges) + 1
@@ -265,7 +265,7 @@ class EvaluationSpec:
     @property
     def needs_signature_counts(self) -> bool:
         """Whether there may be more signatures than there is room for cells."""
-        return self._bins * math.prod(self.signature_shape) > MAX_CELLS
+        return self.most_bins * math.prod(self.signature_shape) > MAX_CELLS
 
     def setting(self, ranges: Sequence[Range | None]) -> Setting:
         """Return what measures must know.

@@ -8,6 +8,9 @@ from typing import Any
 from evalsampling.errors import InputError
 from evalsampling.spec.sections import Section, absolute, number
 
+STORES = ("gs", "s3", "hdfs")
+"""Where pools may be beside this machine."""
+
 Probability = str | Mapping[str, str] | None
 """A column of the positive class, a column for each class, or neither."""
 
@@ -37,7 +40,7 @@ class PoolSpec:
     """Where the pool is and what its columns mean.
 
     Attributes:
-        path: absolute path or glob pattern of its Parquet files.
+        path: absolute path or pattern of its files, of this machine or one of `STORES`.
         id: column that names each row: integers or strings, no two alike.
         score: numeric column that drives the strata, finite; None if features do.
         probability: where the prior is, as `SystemSpec.probability`.
@@ -125,7 +128,7 @@ def read_pool(section: Section, labels: LabelsSpec, directory: Path, by_features
         "path", "id", "score", "prediction", "probability", "payload", "scorer", "systems",
         "slices", "features",
     )  # fmt: skip
-    path = absolute("pool.path", section.text("path", required=True), directory)
+    path = absolute("pool.path", section.text("path", required=True), directory, STORES)
     scorer = section.text("scorer")
     if scorer is not None and len([p for p in scorer.split(":") if p]) != 2:
         raise InputError(f"pool.scorer: must be module:function, got {scorer!r}")

@@ -87,13 +87,27 @@ def nearest(key: str, known: Sequence[str]) -> str:
     return f"; did you mean {near[0]}?" if near else f"; valid keys: {', '.join(known)}"
 
 
-def absolute(key: str, path: str | None, directory: Path) -> str | None:
-    """Return a path, resolved against a directory; one of another machine is refused."""
+def absolute(key: str, path: str | None, directory: Path, stores: Sequence[str] = ()) -> str | None:
+    """Return a path, resolved against a directory.
+
+    Args:
+        key: where it stands, for messages.
+        path: as given.
+        directory: of the spec.
+        stores: schemes of other machines that it may have; they have absolute paths alone.
+
+    Raises:
+        InputError: for a path of another machine.
+    """
     if path is None:
         return None
-    if "://" in path:
-        raise InputError(f"{key}: must be a path of this machine, got {path!r}")
-    return str((directory / path).resolve())
+    scheme, mark, _ = path.partition("://")
+    if not mark:
+        return str((directory / path).resolve())
+    if scheme in stores:
+        return path
+    also = f" or of {', '.join(f'{store}://' for store in stores)}" if stores else ""
+    raise InputError(f"{key}: must be a path of this machine{also}, got {path!r}")
 
 
 def named(kind: str, item: Any, known: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:

@@ -7,7 +7,6 @@ cut or in which order it was summed: a probability p enters as the integer round
 
 import dataclasses
 import functools
-import json
 
 import numpy as np
 import numpy.typing as npt
@@ -21,8 +20,9 @@ FloatArray = npt.NDArray[np.float64]
 PROBABILITY_ONE = 1 << 32
 """The integer that stands for a probability of one."""
 
-_ROWS_AT_A_TIME = 1 << 20
-"""Rows whose integer probabilities float64 still sums exactly (2^20 x 2^32 < 2^53)."""
+_ROWS_AT_A_TIME = 1 << 16
+"""Rows summed at a time: their probabilities stay in the processor's cache, and float64 sums
+these as integers exactly (2^16 x 2^32 < 2^53)."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -118,18 +118,23 @@ class CellTable:
 class CellSums:
     """Exact sums a cell, over every cell there could be: a mergeable state.
 
+    Sums of round(p 2^32) may exceed int64, so each is kept as high x 2^32 + low.
+
     Attributes:
-        count: shape (cells,), Python integers: rows.
-        probability: shape (cells, columns), Python integers: sums of round(p 2^32).
+        count: shape (cells,), int64: rows.
+        high: shape (cells, columns), int64.
+        low: shape (cells, columns), int64, in [0, 2^32).
     """
 
-    count: npt.NDArray[np.object_]
-    probability: npt.NDArray[np.object_]
+    count: IntArray
+    high: IntArray
+    low: IntArray
 
     @classmethod
     def zero(cls, cells: int, columns: int) -> "CellSums":
         """Return the sums over no rows."""
-        return cls(np.zeros(cells, dtype=object), np.zeros((cells, columns), dtype=object))
+        nothing = np.zeros((cells, columns), dtype=np.int64)
+        return cls(np.zeros(cells, dtype=np.int64), nothing, nothing)
 
     @classmethod
     def from_rows(cls, cells: int, cell: IntArray, probability: FloatArray) -> "CellSums":
@@ -137,43 +142,57 @@ class CellSums:
 
         Args:
             cells: number of cells there could be.
-            cell: shape (n,): each row's cell code.
+            cell: shape (n,): each row's cell code; n is below 2^31.
             probability: shape (n, columns): in [0, 1].
         """
-        sums = cls.zero(cells, probability.shape[1])
+        count = np.zeros(cells, dtype=np.int64)
+        sums = np.zeros((probability.shape[1], cells), dtype=np.int64)
         for begin in range(0, len(cell), _ROWS_AT_A_TIME):
-            part = cell[begin : begin + _ROWS_AT_A_TIME]
-            integers = np.rint(probability[begin : begin + _ROWS_AT_A_TIME] * PROBABILITY_ONE)
-            sums.count[:] += _integers(np.bincount(part, minlength=cells))
-            for y in range(probability.shape[1]):
-                sums.probability[:, y] += _integers(np.bincount(part, integers[:, y], cells))
-        return sums
+            rows = slice(begin, begin + _ROWS_AT_A_TIME)
+            count += np.bincount(cell[rows], minlength=cells)
+            for column, total in zip(probability.T, sums, strict=True):
+                integers = column[rows] * float(PROBABILITY_ONE)
+                np.rint(integers, out=integers)
+                total += np.bincount(cell[rows], integers, cells).astype(np.int64)
+        return cls._carried(count, np.zeros_like(sums.T), sums.T)
+
+    @classmethod
+    def _carried(cls, count: IntArray, high: IntArray, low: IntArray) -> "CellSums":
+        """Bring low words below 2^32."""
+        return cls(count, high + (low >> 32), low & (PROBABILITY_ONE - 1))
 
     def __add__(self, other: "CellSums") -> "CellSums":
         """Return the sums over both sets of rows."""
-        if self.probability.shape != other.probability.shape:
-            shapes = f"{self.probability.shape} and {other.probability.shape}"
+        if self.low.shape != other.low.shape:
+            shapes = f"{self.low.shape} and {other.low.shape}"
             raise ValueError(f"sums of shapes {shapes} do not add up")
-        return CellSums(self.count + other.count, self.probability + other.probability)
+        return self._carried(self.count + other.count, self.high + other.high, self.low + other.low)
+
+    @property
+    def probability(self) -> npt.NDArray[np.object_]:
+        """Sums of round(p 2^32), shape (cells, columns), as Python integers: none overflows."""
+        return self.high.astype(object) * PROBABILITY_ONE + self.low.astype(object)
 
     def means(self) -> tuple[IntArray, IntArray, FloatArray]:
         """Return codes, rows and mean probabilities of the cells that hold rows."""
-        code = np.flatnonzero(self.count.astype(bool))
-        mean = self.probability[code] / (self.count[code] * PROBABILITY_ONE)[:, None]
-        return code, self.count[code].astype(np.int64), mean.astype(np.float64)
+        code = np.flatnonzero(self.count)
+        count = self.count[code]
+        mean = self.probability[code] / (count.astype(object) * PROBABILITY_ONE)[:, None]
+        return code, count, mean.astype(np.float64)
 
     def to_bytes(self) -> bytes:
         """Serialise without loss."""
-        return json.dumps([self.count.tolist(), self.probability.tolist()]).encode()
+        parts = (np.array(self.low.shape), self.count, self.high, self.low)
+        return b"".join(part.astype("<i8").tobytes() for part in parts)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "CellSums":
         """Restore what `to_bytes` wrote."""
-        count, probability = json.loads(data)
-        return cls(
-            np.array(count, dtype=object),
-            np.array(probability, dtype=object).reshape(len(count), -1),
-        )
+        values = np.frombuffer(data, "<i8").astype(np.int64)
+        cells, columns = values[:2].tolist()
+        count, words = np.split(values[2:], [cells])
+        high, low = words.reshape(2, cells, columns)
+        return cls(count, high, low)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -253,8 +272,3 @@ class CellGrid:
             ),
             upper=upper,
         )
-
-
-def _integers(sums: npt.NDArray[np.generic]) -> npt.NDArray[np.object_]:
-    """Sums as Python integers, which never overflow."""
-    return sums.astype(np.int64).astype(object)

@@ -9,6 +9,9 @@ References:
     Y. Collet, *xxHash fast digest algorithm*, specification version 0.1.1, section "XXH64".
 """
 
+import functools
+import itertools
+
 import numpy as np
 import numpy.typing as npt
 
@@ -19,13 +22,15 @@ _P2 = np.uint64(0xC2B2AE3D27D4EB4F)
 _P3 = np.uint64(0x165667B19E3779F9)
 _P4 = np.uint64(0x85EBCA77C2B2AE63)
 _P5 = np.uint64(0x27D4EB2F165667C5)
-_ZERO = np.uint64(0)
 
-_INTEGERS_AT_A_TIME = 1 << 13
+_INTEGERS_AT_A_TIME = 1 << 14
 """Integers hashed at a time: the intermediate arrays stay in the processor's cache."""
 
-_STRINGS_AT_A_TIME = 1 << 16
-"""Strings gathered into one byte matrix at a time: bounds the working memory."""
+_STRINGS_AT_A_TIME = 1 << 14
+"""Most strings hashed at a time, for the same reason."""
+
+_BYTES_AT_A_TIME = 1 << 22
+"""Most bytes of strings hashed at a time, unless a single one is longer."""
 
 
 def hash_integers(ids: npt.NDArray[np.integer], seed: int) -> UInt64Array:
@@ -38,17 +43,16 @@ def hash_integers(ids: npt.NDArray[np.integer], seed: int) -> UInt64Array:
     Returns:
         Shape (n,), uint64: XXH64 of the ids as eight little-endian bytes.
     """
-    lanes = (
-        ids.astype(np.uint64, copy=False)
-        if ids.dtype.kind == "u"
-        else (ids.astype(np.int64, copy=False).view(np.uint64))
-    )
-    hashes = np.empty(len(lanes), dtype=np.uint64)
+    hashes = np.empty(len(ids), dtype=np.uint64)
     with np.errstate(over="ignore"):
         start = np.uint64(seed) + _P5 + np.uint64(8)
-        for begin in range(0, len(lanes), _INTEGERS_AT_A_TIME):
+        for begin in range(0, len(ids), _INTEGERS_AT_A_TIME):
             part = slice(begin, begin + _INTEGERS_AT_A_TIME)
-            hashes[part] = _avalanche(_mix_lane(start, lanes[part]))
+            hashes[part] = start
+            lanes = ids[part].astype(np.uint64)
+            _scramble(lanes)
+            _mix_lane(hashes[part], lanes)
+            _avalanche(hashes[part])
     return hashes
 
 
@@ -57,9 +61,11 @@ def hash_strings(
 ) -> UInt64Array:
     """Hash string ids given as one buffer of bytes, the layout of an Arrow string column.
 
+    Strings of equal length are hashed together. A single one of 10 MB takes about a second.
+
     Args:
-        data: all strings' UTF-8 bytes, one after the other.
-        offsets: shape (n + 1,); string i is ``data[offsets[i]:offsets[i + 1]]``.
+        data: all strings' UTF-8 bytes, one after the other, contiguous.
+        offsets: shape (n + 1,), ascending; string i is ``data[offsets[i]:offsets[i + 1]]``.
         seed: the key, in [0, 2^64).
 
     Returns:
@@ -68,67 +74,110 @@ def hash_strings(
     starts = offsets[:-1].astype(np.int64)
     lengths = offsets[1:].astype(np.int64) - starts
     hashes = np.empty(len(starts), dtype=np.uint64)
-    if not len(starts):
-        return hashes
-    order = np.argsort(lengths, kind="stable")
-    sizes, firsts = np.unique(lengths[order], return_index=True)
-    for size, first, last in zip(sizes, firsts, [*firsts[1:], len(order)], strict=True):
-        for begin in range(first, last, _STRINGS_AT_A_TIME):
-            rows = order[begin : min(begin + _STRINGS_AT_A_TIME, last)]
-            block = data[starts[rows, None] + np.arange(size)]
-            hashes[rows] = _hash_equal_lengths(np.ascontiguousarray(block), seed)
+    # Of integers of one or two bytes, the sort is in linear time.
+    narrow = lengths.astype(np.min_scalar_type(lengths.max(initial=0)))
+    order = np.argsort(narrow, kind="stable")
+    bounds = np.flatnonzero(np.diff(lengths[order], prepend=-1, append=-1))
+    for first, last in itertools.pairwise(bounds.tolist()):
+        length = int(lengths[order[first]])
+        step = min(max(_BYTES_AT_A_TIME // max(length, 1), 1), _STRINGS_AT_A_TIME)
+        for begin in range(first, last, step):
+            rows = order[begin : min(begin + step, last)]
+            hashes[rows] = _hash_equal_lengths(data, starts[rows], length, seed)
     return hashes
 
 
-def _hash_equal_lengths(block: npt.NDArray[np.uint8], seed: int) -> UInt64Array:
-    """XXH64 of every row of a byte matrix of shape (n, length)."""
-    rows, length = block.shape
-    key = np.uint64(seed)
-    words = length // 8
-    lanes = np.ascontiguousarray(block[:, : 8 * words]).view("<u8").astype(np.uint64, copy=False)
+def _hash_equal_lengths(
+    data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], length: int, seed: int
+) -> UInt64Array:
+    """XXH64 of the strings of one length that start at those places."""
+    rows, key = len(starts), np.uint64(seed)
+    in_stripes, in_words, in_halves = (length // width * width for width in (32, 8, 4))
+    read = functools.partial(_read, data, starts, length)
     with np.errstate(over="ignore"):
-        lane = 0
-        if length >= 32:
-            lane = 4 * (length // 32)
-            accumulators = [
-                np.full(rows, start) for start in (key + _P1 + _P2, key + _P2, key, key - _P1)
-            ]
-            for stripe in range(0, lane, 4):
-                for i in range(4):
-                    accumulators[i] = _round(accumulators[i], lanes[:, stripe + i])
-            state = np.zeros(rows, dtype=np.uint64)
+        state = np.full(rows, key + _P5)
+        if in_stripes:
+            begin = np.array([key + _P1 + _P2, key + _P2, key, key - _P1])
+            accumulators = np.repeat(begin[:, None], rows, axis=1)
+            lanes = read(0, in_stripes, "<u8")
+            lanes *= _P2
+            for stripe in lanes.reshape(-1, 4, rows):
+                accumulators += stripe
+                _rotate(accumulators, 31)
+                accumulators *= _P1
+            state[:] = 0
             for accumulator, bits in zip(accumulators, (1, 7, 12, 18), strict=True):
-                state = state + _rotate(accumulator, bits)
+                rotated = accumulator.copy()
+                _rotate(rotated, bits)
+                state += rotated
+            _scramble(accumulators)
             for accumulator in accumulators:
-                state = (state ^ _round(_ZERO, accumulator)) * _P1 + _P4
-        else:
-            state = np.full(rows, key + _P5)
-        state = state + np.uint64(length)
-        for word in range(lane, words):
-            state = _mix_lane(state, lanes[:, word])
-        position = 8 * words
-        if length - position >= 4:
-            half = np.ascontiguousarray(block[:, position : position + 4]).view("<u4")[:, 0]
-            state = _rotate(state ^ (half.astype(np.uint64) * _P1), 23) * _P2 + _P3
-            position += 4
-        for byte in range(position, length):
-            state = _rotate(state ^ (block[:, byte].astype(np.uint64) * _P5), 11) * _P1
-        return _avalanche(state)
+                state ^= accumulator
+                state *= _P1
+                state += _P4
+        state += np.uint64(length)
+        lanes = read(in_stripes, in_words, "<u8")
+        _scramble(lanes)
+        for lane in lanes:
+            _mix_lane(state, lane)
+        for half in read(in_words, in_halves, "<u4"):
+            state ^= half * _P1
+            _rotate(state, 23)
+            state *= _P2
+            state += _P3
+        for byte in read(in_halves, length, "u1"):
+            state ^= byte * _P5
+            _rotate(state, 11)
+            state *= _P1
+        _avalanche(state)
+    return state
 
 
-def _rotate(values: UInt64Array, bits: int) -> UInt64Array:
-    return (values << np.uint64(bits)) | (values >> np.uint64(64 - bits))
+def _read(
+    data: npt.NDArray[np.uint8],
+    starts: npt.NDArray[np.int64],
+    length: int,
+    first: int,
+    last: int,
+    kind: str,
+) -> UInt64Array:
+    """Return the integers in bytes first to last of each string, shape (integers, strings)."""
+    width = np.dtype(kind).itemsize
+    places = np.arange(first, last, width)
+    if len(places) and np.all(np.diff(starts) == length):  # the strings are next to each other
+        shape, strides = (len(places), len(starts)), (width, length)
+        return np.ndarray(shape, kind, data, starts[0] + first, strides).astype(np.uint64)
+    # One integer starts at every byte; numpy reads those that are not aligned.
+    every = np.ndarray(max(len(data) - width + 1, 0), kind, data, strides=(1,))
+    return every[places[:, None] + starts].astype(np.uint64, copy=False)
 
 
-def _round(accumulator: UInt64Array | np.uint64, lanes: UInt64Array) -> UInt64Array:
-    return _rotate(accumulator + lanes * _P2, 31) * _P1
+# What follows works in place, which saves a sixth of the time.
 
 
-def _mix_lane(state: UInt64Array | np.uint64, lanes: UInt64Array) -> UInt64Array:
-    return _rotate(state ^ _round(_ZERO, lanes), 27) * _P1 + _P4
+def _rotate(values: UInt64Array, bits: int) -> None:
+    high = values << bits
+    values >>= 64 - bits
+    values |= high
 
 
-def _avalanche(state: UInt64Array) -> UInt64Array:
-    state = (state ^ (state >> np.uint64(33))) * _P2
-    state = (state ^ (state >> np.uint64(29))) * _P3
-    return state ^ (state >> np.uint64(32))
+def _scramble(lanes: UInt64Array) -> None:
+    """Take a round of XXH64 from zero."""
+    lanes *= _P2
+    _rotate(lanes, 31)
+    lanes *= _P1
+
+
+def _mix_lane(state: UInt64Array, scrambled: UInt64Array) -> None:
+    state ^= scrambled
+    _rotate(state, 27)
+    state *= _P1
+    state += _P4
+
+
+def _avalanche(state: UInt64Array) -> None:
+    state ^= state >> 33
+    state *= _P2
+    state ^= state >> 29
+    state *= _P3
+    state ^= state >> 32

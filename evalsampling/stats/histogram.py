@@ -10,6 +10,9 @@ import numpy.typing as npt
 _FINEST = -1000
 """Exponent of the finest bins, for a pool whose scores are all zero."""
 
+_ROWS_AT_A_TIME = 1 << 15
+"""Scores counted at a time, or as many as there are bins: their bins stay in the cache."""
+
 
 @dataclasses.dataclass(frozen=True)
 class ScoreHistogram:
@@ -62,8 +65,13 @@ class ScoreHistogram:
         minimum, maximum = float(scores.min()), float(scores.max())
         exponent = dyadic_exponent(minimum, maximum, limit)
         first = _bin(minimum, exponent)
-        bins = dyadic_bins(scores.astype(np.float64, copy=False), exponent)
-        return cls(limit, minimum, maximum, exponent, first, np.bincount(bins - first))
+        counts = np.zeros(_bin(maximum, exponent) - first + 1, dtype=np.int64)
+        rows = max(_ROWS_AT_A_TIME, len(counts))
+        for begin in range(0, len(scores), rows):
+            bins = dyadic_bins(scores[begin : begin + rows], exponent)
+            bins -= first
+            counts += np.bincount(bins, minlength=len(counts))
+        return cls(limit, minimum, maximum, exponent, first, counts)
 
     def __add__(self, other: "ScoreHistogram") -> "ScoreHistogram":
         """Return the histogram of both pools together."""
@@ -73,15 +81,13 @@ class ScoreHistogram:
             return self
         if not self.rows:
             return other
-        minimum = min(self.minimum, other.minimum)
-        maximum = max(self.maximum, other.maximum)
-        exponent = dyadic_exponent(minimum, maximum, self.limit)
-        first = _bin(minimum, exponent)
-        counts = np.zeros(_bin(maximum, exponent) - first + 1, dtype=np.int64)
-        for part in (self, other):
-            bins = (part.first + np.arange(len(part.counts))) >> (exponent - part.exponent)
-            np.add.at(counts, bins - first, part.counts)
-        return ScoreHistogram(self.limit, minimum, maximum, exponent, first, counts)
+        return _merged(self.limit, self, other)
+
+    def coarsened(self, limit: int) -> "ScoreHistogram":
+        """Return the histogram of the same scores with another limit, no greater than its own."""
+        if limit > self.limit:
+            raise ValueError(f"a histogram of {self.limit} bins cannot be made one of {limit}")
+        return _merged(limit, self) if self.rows else ScoreHistogram.zero(limit)
 
     @property
     def rows(self) -> int:
@@ -105,17 +111,32 @@ class ScoreHistogram:
         return cls(**state | {"counts": np.array(state["counts"], dtype=np.int64)})
 
 
-def dyadic_bins(scores: npt.NDArray[np.float64], exponent: int) -> npt.NDArray[np.int64]:
+def _merged(limit: int, *parts: ScoreHistogram) -> ScoreHistogram:
+    """Return the histogram of all scores of parts, each of which has some."""
+    minimum = min(part.minimum for part in parts)
+    maximum = max(part.maximum for part in parts)
+    exponent = dyadic_exponent(minimum, maximum, limit)
+    first = _bin(minimum, exponent)
+    counts = np.zeros(_bin(maximum, exponent) - first + 1, dtype=np.int64)
+    for part in parts:
+        bins = (part.first + np.arange(len(part.counts))) >> (exponent - part.exponent)
+        np.add.at(counts, bins - first, part.counts)
+    return ScoreHistogram(limit, minimum, maximum, exponent, first, counts)
+
+
+def dyadic_bins(scores: npt.NDArray[np.floating], exponent: int) -> npt.NDArray[np.int64]:
     """Return the bin of width 2^exponent of each score: floor(score / 2^exponent), exactly.
 
     Args:
-        scores: shape (n,), with quotients below 2^53.
-        exponent: e.
+        scores: shape (n,), with quotients below 2^53; float32 as their float64 values.
+        exponent: e, in [-1000, 1024], where `dyadic_exponent` stays.
     """
-    bins = np.floor(np.ldexp(scores, -exponent)).astype(np.int64)
-    below_zero = bins == 0
-    below_zero &= scores < 0  # so close to 0 that the quotient underflows
-    bins[below_zero] = -1
+    # float64 has 2^-e, so the product rounds like the quotient, and only if it underflows.
+    quotients = np.multiply(scores, math.ldexp(1.0, -exponent), dtype=np.float64)
+    np.floor(quotients, out=quotients)
+    bins = quotients.astype(np.int64)
+    if exponent > 0:
+        bins[(bins == 0) & (scores < 0)] = -1  # so close to 0 that the quotient underflows
     return bins
 
 

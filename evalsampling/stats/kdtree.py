@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from evalsampling.stats.bottom_k import bottom_k
+
 UInt64Array = npt.NDArray[np.uint64]
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -65,12 +67,8 @@ class FeatureSample:
         Raises:
             ValueError: if the capacity is less than 1.
         """
-        if len(hashes) > capacity >= 1:
-            kept = np.flatnonzero(hashes <= np.partition(hashes, capacity - 1)[capacity - 1])
-            hashes, features = hashes[kept], features[kept]
-        unsigned = features.astype(np.float64) + 0.0
-        order = np.lexsort([*unsigned.T[::-1], hashes])[:capacity]
-        return cls(capacity, hashes[order], unsigned[order])
+        rows = bottom_k(hashes, features, capacity)
+        return cls(capacity, hashes[rows], features[rows].astype(np.float64) + 0.0)
 
     def __add__(self, other: "FeatureSample") -> "FeatureSample":
         """Return the sample of both pools together."""

@@ -2,17 +2,25 @@
 
 import dataclasses
 import functools
-import json
 import math
 
 import numpy as np
 import numpy.typing as npt
 
+from evalsampling.stats.bottom_k import bottom_k
+
+UInt64Array = npt.NDArray[np.uint64]
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
 _TABLE_SIZE = 1 << 20
 """Largest number of possible signatures that are looked up in a table."""
+
+_FEW_CODES = 1 << 16
+"""Codes below it are counted in a table, which stays in the cache; others are sorted."""
+
+MOST_COUNTED = 1 << 16
+"""Most signatures of a pool that are counted exactly, and rows sampled where there are more."""
 
 _MOST_MEMBERS = 64
 """Most signatures that speak for the pooled ones."""
@@ -20,44 +28,111 @@ _MOST_MEMBERS = 64
 
 @dataclasses.dataclass(frozen=True)
 class SignatureCounts:
-    """Rows of each signature: a mergeable state.
+    """Rows of each signature, exact while these are few, else of a sample: a mergeable state.
+
+    If a pool has no more signatures than ``limit``, all of its rows are counted; if it has more,
+    only those of a simple random sample, the ``limit`` rows of least hash. Which of the two
+    depends on the signatures alone, so any sharding of a pool gives the same state.
 
     Attributes:
-        code: shape (n,), ascending: signatures met (see `signature_codes`).
+        limit: most signatures counted exactly and most rows sampled, at least 1.
+        sampled: whether there were more signatures, so that rows of the sample are counted.
+        code: shape (n,), ascending: signatures met (see `signature_codes`); none if sampled.
         count: shape (n,), int64: rows of each.
+        sample_hash: shape (rows,), uint64, ascending: hashes of the sample's rows.
+        sample_code: shape (rows,): their signatures.
     """
 
+    limit: int
+    sampled: bool
     code: IntArray
     count: IntArray
+    sample_hash: UInt64Array
+    sample_code: IntArray
 
     @classmethod
-    def zero(cls) -> "SignatureCounts":
+    def zero(cls, limit: int = MOST_COUNTED) -> "SignatureCounts":
         """Return the counts of no rows."""
-        return cls(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+        none = np.zeros(0, dtype=np.int64)
+        return cls(limit, False, none, none, none.astype(np.uint64), none)
 
     @classmethod
-    def from_codes(cls, codes: IntArray) -> "SignatureCounts":
-        """Count the signatures of rows, shape (n,)."""
-        code, count = np.unique(codes, return_counts=True)
-        return cls(code, count.astype(np.int64))
+    def from_codes(
+        cls, codes: IntArray, hashes: UInt64Array, limit: int = MOST_COUNTED
+    ) -> "SignatureCounts":
+        """Count the signatures of rows.
+
+        Args:
+            codes: shape (n,): see `signature_codes`.
+            hashes: shape (n,): hashes of the rows' ids (`stats.hashing`).
+            limit: most signatures counted exactly and most rows sampled, at least 1.
+
+        Raises:
+            ValueError: if the limit is less than 1.
+        """
+        return cls._of(limit, False, *_counted(codes), hashes, codes)
+
+    @classmethod
+    def _of(
+        cls,
+        limit: int,
+        sampled: bool,
+        code: IntArray,
+        count: IntArray,
+        hashes: UInt64Array,
+        codes: IntArray,
+    ) -> "SignatureCounts":
+        """Return the state from counts and rows of which the sample is to be taken."""
+        if sampled or len(code) > limit:
+            sampled, code, count = True, code[:0], count[:0]
+        rows = bottom_k(hashes, codes[:, None], limit)
+        return cls(limit, sampled, code, count, hashes[rows], codes[rows])
 
     def __add__(self, other: "SignatureCounts") -> "SignatureCounts":
         """Return the counts over both sets of rows."""
-        code = np.union1d(self.code, other.code)
-        count = np.zeros(len(code), dtype=np.int64)
-        count[np.searchsorted(code, self.code)] += self.count
-        count[np.searchsorted(code, other.code)] += other.count
-        return SignatureCounts(code, count)
+        if self.limit != other.limit:
+            raise ValueError(f"counts of {self.limit} and {other.limit} codes do not add up")
+        codes = np.concatenate([self.code, other.code])
+        order = np.argsort(codes, kind="stable")  # in linear time, both parts being sorted
+        first = np.flatnonzero(np.diff(codes[order], prepend=-1))
+        counts = np.concatenate([self.count, other.count])[order]
+        return self._of(
+            self.limit,
+            self.sampled or other.sampled,
+            codes[order[first]],
+            np.add.reduceat(counts, first),
+            np.concatenate([self.sample_hash, other.sample_hash]),
+            np.concatenate([self.sample_code, other.sample_code]),
+        )
+
+    def counted(self) -> tuple[IntArray, IntArray]:
+        """Return the signatures, ascending, and how many of the rows counted have each."""
+        return _counted(self.sample_code) if self.sampled else (self.code, self.count)
 
     def to_bytes(self) -> bytes:
         """Serialise without loss."""
-        return json.dumps([self.code.tolist(), self.count.tolist()]).encode()
+        head = np.array([self.limit, self.sampled, len(self.code), len(self.sample_code)])
+        parts = (head, self.code, self.count, self.sample_code)
+        integers = b"".join(part.astype("<i8").tobytes() for part in parts)
+        return integers + self.sample_hash.astype("<u8").tobytes()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "SignatureCounts":
         """Restore what `to_bytes` wrote."""
-        code, count = json.loads(data)
-        return cls(np.array(code, dtype=np.int64), np.array(count, dtype=np.int64))
+        values = np.frombuffer(data, "<i8").astype(np.int64)
+        limit, sampled, codes, rows = values[:4].tolist()
+        ends = np.cumsum([codes, codes, rows])
+        code, count, sample_code, sample_hash = np.split(values[4:], ends)
+        return cls(limit, bool(sampled), code, count, sample_hash.view(np.uint64), sample_code)
+
+
+def _counted(codes: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the distinct codes, ascending, and how often each is there."""
+    if codes.max(initial=0) < _FEW_CODES:
+        count = np.bincount(codes)
+        code = np.flatnonzero(count)
+        return code, count[code]
+    return np.unique(codes, return_counts=True)
 
 
 def signature_codes(shape: tuple[int, ...], prediction: IntArray) -> IntArray:
@@ -102,17 +177,22 @@ class Signatures:
     ) -> "Signatures":
         """Return at most ``slots`` slots: the rarest signatures of a pool share the last.
 
+        Of signatures as common, that of the lower code is kept. If the counts are of a sample,
+        the last slot is always shared: by the rarest of the sample and all others of the pool.
+
         Args:
             shape: classes of each system.
             counts: of the pool.
             slots: at least 1.
         """
-        order = np.lexsort((counts.code, -counts.count))
-        if len(order) <= slots:
-            return cls(shape, counts.code, np.zeros(0, np.int64), np.zeros(0))
-        members = order[slots - 1 :][:_MOST_MEMBERS]
-        share = counts.count[members] / counts.count[members].sum()
-        return cls(shape, np.sort(counts.code[order[: slots - 1]]), counts.code[members], share)
+        code, count = counts.counted()
+        if len(code) <= slots and not counts.sampled:
+            return cls(shape, code, np.zeros(0, np.int64), np.zeros(0))
+        order = np.lexsort((code, -count))
+        kept = min(slots, len(order)) - 1
+        members = order[kept:][:_MOST_MEMBERS]
+        share = count[members] / count[members].sum()
+        return cls(shape, np.sort(code[order[:kept]]), code[members], share)
 
     @property
     def slots(self) -> int:

@@ -4,6 +4,8 @@ Edges are computed once, saved, and never recomputed: every later round reads th
 """
 
 import dataclasses
+import math
+import sys
 import types
 from collections.abc import Callable, Mapping
 
@@ -13,12 +15,16 @@ import numpy.typing as npt
 from evalsampling.stats.histogram import ScoreHistogram, dyadic_bins, dyadic_exponent
 
 FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
 
 _TABLE_BINS = 1 << 14
-"""Most bins of a table of leaves: it stays in the processor's cache."""
+"""Most bins between the edges of a table of leaves: it stays in the processor's cache."""
 
 _ROWS_AT_A_TIME = 1 << 14
 """Scores looked up at a time: the intermediate arrays stay in the cache too."""
+
+_SEARCHED = -1
+"""Stands for the leaf of a bin with an edge strictly inside."""
 
 BINS_PER_LEAF = 8
 """Finest histogram the edges are cut from: dyadic bins give 4 to 8 a leaf over the range."""
@@ -202,7 +208,8 @@ def cut_edges(method: str, histogram: ScoreHistogram, leaves: int) -> FloatArray
 
     Args:
         method: a key of METHODS.
-        histogram: scores of the pool, with the limit of `histogram_bins`.
+        histogram: scores of the pool, with the limit of `histogram_bins` or a greater one, which
+            changes nothing.
         leaves: most leaves wanted, at least 1.
 
     Returns:
@@ -214,37 +221,89 @@ def cut_edges(method: str, histogram: ScoreHistogram, leaves: int) -> FloatArray
     """
     if not histogram.rows:
         raise ValueError("no scores to cut leaves from")
-    return METHODS[method].cut(histogram, leaves)
+    return METHODS[method].cut(histogram.coarsened(histogram_bins(method, leaves)), leaves)
+
+
+@dataclasses.dataclass(frozen=True)
+class _EqualWidthBins:
+    """Dyadic bins between the least and the greatest edge (`stats.histogram`).
+
+    Attributes:
+        low: a score just below the least edge.
+        high: the greatest edge.
+        exponent: e, the binary logarithm of the bins' width.
+    """
+
+    low: float
+    high: float
+    exponent: int
+
+    @classmethod
+    def over(cls, edges: FloatArray) -> "_EqualWidthBins":
+        least, greatest = float(edges[0]), float(edges[-1])
+        low = math.nextafter(least, -sys.float_info.max)
+        return cls(low, greatest, dyadic_exponent(least, greatest, _TABLE_BINS))
+
+    def __call__(self, scores: npt.NDArray[np.floating]) -> IntArray:
+        # Moving scores up to low and down to high keeps their leaves, and quotients small.
+        return dyadic_bins(np.clip(scores, self.low, self.high, dtype=np.float64), self.exponent)
+
+
+@dataclasses.dataclass(frozen=True)
+class _FloatOrderBins:
+    """Bins by the leading bits of float64: of equal widths within each power of two.
+
+    Attributes:
+        shift: trailing bits left out, at least 1, so that differences of bins are in int64.
+    """
+
+    shift: int
+
+    @classmethod
+    def over(cls, edges: FloatArray) -> "_FloatOrderBins":
+        shift = 1
+        while np.ptp(cls(shift)(edges[[0, -1]])) >= _TABLE_BINS:
+            shift += 1
+        return cls(shift)
+
+    def __call__(self, scores: npt.NDArray[np.floating]) -> IntArray:
+        bits = np.add(scores, 0.0, dtype=np.float64).view(np.int64)  # -0.0 + 0.0 is 0.0
+        # Without their sign, the bits of negative numbers run the wrong way.
+        bits ^= (bits >> 63) & np.iinfo(np.int64).max
+        bits >>= self.shift
+        return bits
+
+
+_Bins = _EqualWidthBins | _FloatOrderBins
 
 
 class LeafTable:
     """Finds the leaves of scores through a fine table before any search.
 
-    The range of the edges is divided into dyadic bins (`stats.histogram`). A bin without an edge
-    strictly inside lies in one leaf, which the table knows; only scores in the other bins are
-    searched for. Edges cut from a histogram lie on ends of bins, so for these nothing is.
+    The range of the edges is divided into bins. A bin without an edge strictly inside lies in
+    one leaf, which the table knows; only scores in the other bins are searched for. Bins are
+    dyadic, on whose ends edges cut from a histogram lie, so that for these nothing is searched
+    for; or they follow the order of floating-point numbers, for edges crowded near zero.
     """
 
     def __init__(self, edges: FloatArray) -> None:
-        """Build the table of interior edges, strictly increasing."""
+        """Build the table of interior edges, finite and strictly increasing."""
         self._edges = edges
         if not len(edges):
             return
-        first, last = float(edges[0]), float(edges[-1])
-        self._exponent = dyadic_exponent(first, last, _TABLE_BINS)
-        bins = dyadic_bins(edges, self._exponent)
-        self._first = int(bins[0]) - 1
-        count = int(bins[-1]) - self._first + 2
-        numbers = self._first + np.arange(count, dtype=np.float64)
-        self._leaf = np.searchsorted(edges, np.ldexp(numbers, self._exponent), side="right")
-        on_end = np.ldexp(bins.astype(np.float64), self._exponent) == edges
-        self._mixed = np.zeros(count, dtype=bool)
-        self._mixed[bins[~on_end] - self._first] = True
-        self._any_mixed = bool(self._mixed.any())
-        ends = np.array([self._first + 0.5, self._first + count - 0.5])
-        self._low, self._high = np.ldexp(ends, self._exponent).tolist()
+        # All rows of a leaf within one bin are searched for. So those bins are taken that tell
+        # more edges apart, and the dyadic ones where both tell as many: they are found faster.
+        kinds: tuple[_Bins, ...] = (_EqualWidthBins.over(edges), _FloatOrderBins.over(edges))
+        self._bins = max(kinds, key=lambda bins: len(np.unique(bins(edges))))
+        of_edge = self._bins(edges)
+        self._first = int(of_edge[0]) - 1
+        numbers = np.arange(self._first, int(of_edge[-1]) + 2)
+        self._leaf = np.searchsorted(of_edge, numbers, side="right")
+        inside = self._bins(np.nextafter(edges, -sys.float_info.max)) == of_edge
+        self._leaf[of_edge[inside] - self._first] = _SEARCHED
+        self._any_searched = bool(inside.any())
 
-    def find(self, scores: npt.NDArray[np.floating]) -> npt.NDArray[np.int64]:
+    def find(self, scores: npt.NDArray[np.floating]) -> IntArray:
         """Return the leaf of each score, shape (n,): the number of edges at or below it.
 
         Args:
@@ -254,16 +313,15 @@ class LeafTable:
         if len(self._edges):
             for begin in range(0, len(scores), _ROWS_AT_A_TIME):
                 part = slice(begin, begin + _ROWS_AT_A_TIME)
-                leaves[part] = self._find(scores[part].astype(np.float64))
+                self._find(scores[part], leaves[part])
         return leaves
 
-    def _find(self, scores: FloatArray) -> npt.NDArray[np.int64]:
-        # Scores beyond the edges are moved to the bins beside them, where quotients are small.
-        clipped = np.clip(scores, self._low, self._high)
-        bins = dyadic_bins(clipped, self._exponent)
+    def _find(self, scores: npt.NDArray[np.floating], leaves: IntArray) -> None:
+        bins = self._bins(scores)
         bins -= self._first
-        leaves = self._leaf.take(bins)
-        if self._any_mixed:
-            rows = np.flatnonzero(self._mixed[bins])
-            leaves[rows] = np.searchsorted(self._edges, scores[rows], side="right")
-        return leaves
+        self._leaf.take(bins, out=leaves, mode="clip")  # bins beyond the edges are as the outermost
+        if self._any_searched:
+            rows = np.flatnonzero(leaves == _SEARCHED)
+            leaves[rows] = np.searchsorted(
+                self._edges, scores[rows].astype(np.float64), side="right"
+            )

@@ -9,8 +9,11 @@ from evalsampling.transforms.cells import CountSlices as CountSlices
 from evalsampling.transforms.cells import CutStrata as CutStrata
 from evalsampling.transforms.cells import SumCells as SumCells
 from evalsampling.transforms.cells import SummarizePool as SummarizePool
+from evalsampling.transforms.coders import BatchCoder as BatchCoder
 from evalsampling.transforms.ids import CheckIds as CheckIds
+from evalsampling.transforms.metering import read_meters as read_meters
 from evalsampling.transforms.pool import FetchPool as FetchPool
+from evalsampling.transforms.pool import InspectPool as InspectPool
 from evalsampling.transforms.pool import ScorePool as ScorePool
 from evalsampling.transforms.reserve import DrawReserve as DrawReserve
 from evalsampling.transforms.sums import SumFn as SumFn

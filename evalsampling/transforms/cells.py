@@ -9,6 +9,7 @@ from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellSums
 from evalsampling.stats.slices import SliceCounts
 from evalsampling.summary import PoolSummary, summarize
+from evalsampling.transforms.metering import MeteredMap
 from evalsampling.transforms.sums import SumFn
 
 
@@ -24,7 +25,7 @@ class SummarizePool(beam.PTransform):
         """Wire the transform."""
         return (
             batches
-            | "Summarize" >> beam.Map(summarize, self._spec)
+            | "Summarize" >> beam.ParDo(MeteredMap(summarize), self._spec)
             | "AddSummaries" >> beam.CombineGlobally(SumFn()).without_defaults()
         )
 
@@ -53,7 +54,8 @@ class AssignCells(beam.PTransform):
 
     def expand(self, batches: beam.PCollection[PoolBatch]) -> beam.PCollection[CellBatch]:
         """Wire the transform."""
-        return batches | "FindCells" >> beam.Map(assign_cells, self._spec, self._partition)
+        find = beam.ParDo(MeteredMap(assign_cells), self._spec, self._partition)
+        return batches | "FindCells" >> find.with_output_types(CellBatch)
 
 
 class SumCells(beam.PTransform):
@@ -68,7 +70,7 @@ class SumCells(beam.PTransform):
         """Wire the transform."""
         return (
             cells
-            | "SumBatches" >> beam.Map(CellBatch.sums, self._partition)
+            | "SumBatches" >> beam.ParDo(MeteredMap(CellBatch.sums), self._partition)
             | "AddSums" >> beam.CombineGlobally(SumFn()).without_defaults()
         )
 
@@ -85,6 +87,6 @@ class CountSlices(beam.PTransform):
         """Wire the transform."""
         return (
             cells
-            | "CountValues" >> beam.Map(CellBatch.slice_counts, self._partition)
+            | "CountValues" >> beam.ParDo(MeteredMap(CellBatch.slice_counts), self._partition)
             | "AddCounts" >> beam.CombineGlobally(SumFn()).without_defaults()
         )

@@ -1,4 +1,4 @@
-"""Reading and scoring a pool."""
+"""Finding, reading and scoring a pool."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -6,13 +6,28 @@ from typing import Any
 
 import apache_beam as beam
 from apache_beam import pvalue
-from apache_beam.metrics import Metrics
 
 from evalsampling import progress
-from evalsampling.io.parquet import WorkItem, read_batches
+from evalsampling.io.catalog import PoolFile
+from evalsampling.io.files import find_files
+from evalsampling.io.formats import read_batches
 from evalsampling.io.scorer import Scorer, score_item
-from evalsampling.pool import PoolBatch
+from evalsampling.pool import PoolBatch, WorkItem
 from evalsampling.spec import EvaluationSpec
+from evalsampling.transforms.metering import Meter
+
+
+class InspectPool(beam.PTransform):
+    """Looks into files: PCollection[str], patterns, to PCollection[PoolFile]."""
+
+    def expand(self, patterns: beam.PCollection[str]) -> beam.PCollection[PoolFile]:
+        """Wire the transform."""
+        return (
+            patterns
+            | "FindFiles" >> beam.FlatMap(find_files)
+            | "SpreadFiles" >> beam.Reshuffle()
+            | "InspectFiles" >> beam.Map(PoolFile.inspect)
+        )
 
 
 class FetchPool(beam.PTransform):
@@ -21,30 +36,36 @@ class FetchPool(beam.PTransform):
     Items are reshuffled first, so that they spread over workers however they were made.
     """
 
-    def __init__(self, columns: Sequence[str] | None) -> None:
-        """Choose the columns to read, None for all."""
+    def __init__(self, columns: Sequence[str] | None, payload: Sequence[str] = ()) -> None:
+        """Choose columns.
+
+        Args:
+            columns: to read, None for all.
+            payload: to read too where that is no further work (`io.formats.read_batches`).
+        """
         super().__init__()
         self._columns = columns
+        self._payload = payload
 
     def expand(self, items: beam.PCollection[WorkItem]) -> beam.PCollection[PoolBatch]:
         """Wire the transform."""
         return (
             items
             | "SpreadItems" >> beam.Reshuffle()
-            | "ReadBatches" >> beam.ParDo(_Read(self._columns))
+            | "ReadBatches" >> beam.ParDo(_Read(self._columns, self._payload))
         )
 
 
 class _Read(beam.DoFn):
-    def __init__(self, columns: Sequence[str] | None) -> None:
+    def __init__(self, columns: Sequence[str] | None, payload: Sequence[str]) -> None:
         self._columns = columns
-        self._rows = Metrics.counter("evalsampling", "rows-read")
+        self._payload = payload
+        self._meter = Meter()
 
     def process(self, item: WorkItem) -> Iterator[PoolBatch]:
-        for batch in read_batches(item, self._columns):
+        for batch in self._meter.each(read_batches(item, self._columns, self._payload)):
             yield batch
-            self._rows.inc(len(batch.rows))
-            progress.advance(len(batch.rows))
+            progress.advance(len(batch))
 
 
 class ScorePool(beam.PTransform):
@@ -76,11 +97,11 @@ class _Score(beam.DoFn):
         self._spec = spec
         self._directory = directory
         self._scorer = Scorer(spec.pool.scorer, spec.pool.directory)
-        self._rows = Metrics.counter("evalsampling", "rows-scored")
+        self._meter = Meter()
 
-    def process(self, item: WorkItem) -> Iterator[PoolBatch]:
-        scored, batches = score_item(item, self._scorer, self._spec, self._directory)
+    def process(self, item: WorkItem) -> Iterator[Any]:
+        with self._meter.work(item.rows):
+            scored, batches = score_item(item, self._scorer, self._spec, self._directory)
         yield from batches
         yield pvalue.TaggedOutput("items", scored)
-        self._rows.inc(item.rows)
         progress.advance(item.rows)

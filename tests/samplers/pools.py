@@ -13,6 +13,7 @@ from evalsampling.samplers import Sampler
 from evalsampling.samplers.estimates import Domain
 from evalsampling.stats.cells import CellGrid, CellSums, CellTable
 from evalsampling.stats.draws import Proposal
+from evalsampling.stats.hashing import hash_integers
 from evalsampling.stats.history import NO_LABEL, History
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.signatures import SignatureCounts, Signatures, signature_codes
@@ -67,7 +68,8 @@ class Pool:
         shape = (self.classes,) * self.outputs.prediction.shape[1]
         signatures = Signatures.every(shape)
         if self.slots is not None:
-            counts = SignatureCounts.from_codes(signature_codes(shape, self.outputs.prediction))
+            codes = signature_codes(shape, self.outputs.prediction)
+            counts = SignatureCounts.from_codes(codes, hash_integers(np.arange(len(self)), 0))
             signatures = Signatures.most_common(shape, counts, self.slots)
         leaves = self.leaves or int(self.leaf.max()) + 1
         return CellGrid(np.arange(leaves), np.arange(leaves, dtype=float), leaves, signatures)

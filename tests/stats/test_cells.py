@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from evalsampling.stats.cells import PROBABILITY_ONE, CellGrid, CellSums, CellTable
+from evalsampling.stats.hashing import hash_integers
 from evalsampling.stats.signatures import SignatureCounts, Signatures, signature_codes
 from tests.contracts import assert_mergeable
 
@@ -213,7 +214,8 @@ def make_pooled(bins: int = 3, slots: int = 3) -> tuple[CellTable, np.ndarray, n
     """Two systems of four classes, rare signatures pooled: table, rows' codes and predictions."""
     rng = np.random.default_rng(3)
     prediction = np.minimum(rng.geometric(0.5, (2000, 2)) - 1, 3)
-    counts = SignatureCounts.from_codes(signature_codes((4, 4), prediction))
+    codes = signature_codes((4, 4), prediction)
+    counts = SignatureCounts.from_codes(codes, hash_integers(np.arange(2000), 0))
     signatures = Signatures.most_common((4, 4), counts, slots)
     leaf = np.arange(bins)
     grid = CellGrid(leaf, leaf.astype(float), bins, signatures)
@@ -272,3 +274,46 @@ def test_pooled_cells_have_probabilities_of_the_rows_of_the_cell() -> None:
         np.testing.assert_array_equal(
             table.outputs.probability[kinds], np.repeat(first[None], len(kinds), axis=0)
         )
+
+
+@pytest.mark.parametrize("layout", ["rows", "columns", "reversed", "complement"])
+def test_sums_of_any_layout_are_those_of_python_integers(layout: str) -> None:
+    """More rows than are summed at a time; probabilities round to the even of two as near."""
+    rng = np.random.default_rng(11)
+    rows = (1 << 16) + 333
+    cell = rng.integers(0, 5, rows)
+    chance = rng.choice([0, 1, 0.5 * 2**-32, 1.5 * 2**-32, 2**-33 + 2**-60, 0.1, 1 - 2**-33], rows)
+    probability = {
+        "rows": np.stack([chance, chance[::-1], chance / 3], axis=1),
+        "columns": np.stack([chance, chance / 7]).T,
+        "reversed": np.stack([chance, chance / 3], axis=1)[::-1, ::-1],
+        "complement": np.stack([1 - chance, chance]).T[:, ::-1],
+    }[layout]
+    sums = CellSums.from_rows(6, cell, probability)
+    expected = [[0] * probability.shape[1] for _ in range(6)]
+    values = {p: round(Fraction(p) * 2**32) for p in np.unique(probability).tolist()}
+    for c, row in zip(cell.tolist(), probability.tolist(), strict=True):
+        for column, p in enumerate(row):
+            expected[c][column] += values[p]
+    assert sums.probability.tolist() == expected
+    assert sums.count.tolist() == [cell.tolist().count(c) for c in range(6)]
+
+
+def test_totals_beyond_int64_are_exact() -> None:
+    """Doubling 70 rows' sums 30 times: words carry, and none of them grows beyond int64."""
+    rng = np.random.default_rng(12)
+    cell = rng.integers(0, 3, 70)
+    sums = CellSums.from_rows(3, cell, rng.random((70, 2)))
+    exact = sums.probability.tolist()
+    for _ in range(30):
+        sums = sums + sums
+        assert np.all((sums.low >= 0) & (sums.low < 2**32))
+    assert sums.probability.tolist() == [[value << 30 for value in row] for row in exact]
+    assert max(max(row) for row in sums.probability.tolist()) > 2**63
+    _, count, mean = sums.means()
+    rows = np.bincount(cell).tolist()
+    assert count.tolist() == [number << 30 for number in rows]
+    assert mean.tolist() == [
+        [float(Fraction(value, number << 32)) for value in row]
+        for row, number in zip(exact, rows, strict=True)
+    ]

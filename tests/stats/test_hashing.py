@@ -1,5 +1,7 @@
 """Hashes against the reference implementation and values written down."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -136,3 +138,42 @@ def test_seeds_give_unrelated_orders() -> None:
     orders = [hashing.hash_integers(np.arange(20_000), seed).argsort().argsort() for seed in SEEDS]
     correlation = np.corrcoef(orders)
     assert np.abs(correlation[~np.eye(3, dtype=bool)]).max() < 4 * 0.00707
+
+
+@pytest.mark.parametrize("most", [1, 100, 1000])
+def test_blocks_of_any_size_hash_equally(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Strings longer than a block, and many blocks of one length, side by side or not."""
+    xxhash = pytest.importorskip("xxhash")
+    monkeypatch.setattr(hashing, "_BYTES_AT_A_TIME", most)
+    rng = np.random.default_rng(5)
+    lengths = [*rng.choice([0, 3, 40, 333, 1001], 60), *[36] * 50, 70_000]
+    strings = [rng.bytes(int(length)) for length in lengths]
+    expected = [xxhash.xxh64_intdigest(text, 7) for text in strings]
+    assert hash_all(strings, 7) == expected
+    assert hash_all(strings[60:110], 7) == expected[60:110]
+
+
+@pytest.mark.parametrize("length", [0, 1, 3, 4, 7, 8, 20, 31, 32, 36, 100])
+def test_strings_of_one_length_in_the_middle_of_a_buffer_equal_the_reference(length: int) -> None:
+    """Read where they lie, at any alignment."""
+    xxhash = pytest.importorskip("xxhash")
+    rng = np.random.default_rng(length)
+    for before in range(9):
+        data = rng.integers(0, 256, before + 50 * length, dtype=np.uint8)
+        offsets = before + np.arange(51) * length
+        strings = [data[a : a + length].tobytes() for a in offsets[:-1]]
+        expected = [xxhash.xxh64_intdigest(text, 7) for text in strings]
+        assert hashing.hash_strings(data, offsets, 7).tolist() == expected
+
+
+def test_memory_is_bounded_for_long_strings() -> None:
+    """64 MiB of strings of 1 MiB, of which 4 MiB are worked on at a time."""
+    length = 1 << 20
+    data = np.random.default_rng(6).integers(0, 256, 64 * length, dtype=np.uint8)
+    tracemalloc.start()
+    hashes = hashing.hash_strings(data, np.arange(65) * length, 0)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 16 << 20
+    xxhash = pytest.importorskip("xxhash")
+    assert hashes[63] == xxhash.xxh64_intdigest(data[63 * length :].tobytes(), 0)

@@ -8,7 +8,7 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 
-from evalsampling.stats.histogram import ScoreHistogram
+from evalsampling.stats.histogram import ScoreHistogram, dyadic_bins
 from tests.contracts import assert_mergeable
 
 LIMIT = 32
@@ -146,3 +146,62 @@ def test_two_bins_are_the_least(limit: int) -> None:
         ScoreHistogram.from_scores(np.array([-1.0, 1.0]), limit)
     with pytest.raises(ValueError, match="at least 2"):
         ScoreHistogram.zero(limit)
+
+
+@hypothesis.settings(max_examples=300, deadline=None, derandomize=True)
+@hypothesis.given(
+    quotients=st.lists(st.floats(-(2.0**52), 2.0**52), min_size=1, max_size=20),
+    scores=st.lists(st.floats(-1e300, 1e300), max_size=20),
+    exponent=st.sampled_from([-1000, -999, -60, -1, 0, 1, 60, 971, 972, 1022, 1023, 1024]),
+)
+def test_bins_are_exact_quotients(
+    quotients: list[float], scores: list[float], exponent: int
+) -> None:
+    """Of scores of any size and sign whose quotients are below 2^53."""
+    scaled = [math.ldexp(q, exponent) for q in quotients if math.frexp(q)[1] + exponent <= 1024]
+    tiny = [0.0, -0.0, 5e-324, -5e-324, 1e-310, -1e-310, 2.3e-308, -2.3e-308]
+    kept = [
+        s for s in [*scaled, *scores, *tiny] if abs(Fraction(s)) < Fraction(2) ** (exponent + 53)
+    ]
+    values = np.array(kept)
+    assert dyadic_bins(values, exponent).tolist() == exact_bins(values, exponent)
+
+
+def test_bins_of_float32_are_those_of_their_float64_values() -> None:
+    scores = np.random.default_rng(1).normal(size=100).astype(np.float32)
+    for exponent in (-40, -3, 0, 2):
+        assert dyadic_bins(scores, exponent).tolist() == exact_bins(scores, exponent)
+
+
+@pytest.mark.parametrize("limit", [2, 100, 1 << 17])
+def test_many_scores_are_all_counted(limit: int) -> None:
+    """More than are counted at a time, in reverse and with gaps."""
+    scores = np.random.default_rng(2).normal(size=400_003).astype(np.float32)[::-3]
+    histogram = ScoreHistogram.from_scores(scores, limit)
+    assert histogram.rows == len(scores)
+    edges = np.append(histogram.lower_ends, np.inf)
+    expected = np.diff(np.searchsorted(np.sort(scores.astype(np.float64)), edges))
+    np.testing.assert_array_equal(histogram.counts, expected)
+
+
+def test_scores_as_far_apart_as_floats_can_be() -> None:
+    most = np.finfo(np.float64).max
+    for limit in (2, 3, 64):
+        scores = np.array([-most, most, 0.0, -5e-324])
+        histogram = ScoreHistogram.from_scores(scores, limit)
+        bins = exact_bins(scores, histogram.exponent)
+        assert histogram.counts.tolist() == np.bincount(np.array(bins) - min(bins)).tolist()
+
+
+@pytest.mark.parametrize("limit", [2, 3, 16, 100, 1000])
+def test_a_coarsened_histogram_is_that_of_the_scores(limit: int) -> None:
+    rng = np.random.default_rng(limit)
+    for scale in (1e-300, 0.1, 1.0, 1e18):
+        scores = rng.normal(size=200) * scale + rng.normal() * scale
+        fine = ScoreHistogram.from_scores(scores, 1000)
+        assert (
+            fine.coarsened(limit).to_bytes() == ScoreHistogram.from_scores(scores, limit).to_bytes()
+        )
+    assert ScoreHistogram.zero(1000).coarsened(limit).limit == limit
+    with pytest.raises(ValueError, match="cannot be made"):
+        ScoreHistogram.zero(limit).coarsened(limit + 1)

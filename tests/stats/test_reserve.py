@@ -5,7 +5,9 @@ import dataclasses
 import numpy as np
 import pyarrow as pa
 import pytest
+import scipy.stats
 
+from evalsampling import InputError
 from evalsampling.reserve import (
     CELL,
     FILE,
@@ -13,6 +15,8 @@ from evalsampling.reserve import (
     ID,
     ROW,
     Reserve,
+    check_complete,
+    hash_limits,
     output_columns,
     output_names,
     outputs_of_columns,
@@ -136,3 +140,31 @@ def test_outputs_of_rows_come_back_as_they_went_in(systems: int, classes: int) -
     np.testing.assert_array_equal(found.prediction, expected.prediction)
     np.testing.assert_array_equal(found.score, expected.score)
     np.testing.assert_array_equal(found.probability, expected.probability)
+
+
+@pytest.mark.parametrize("capacity", [1, 50, 2000, 10**6])
+@pytest.mark.parametrize("times", [1.5, 30, 10**6])
+def test_hash_limits_let_the_first_rows_pass(capacity: int, times: float) -> None:
+    """The exact probability that too few rows pass is below exp(-50)."""
+    rows = int(times * (capacity + 10 * np.sqrt(capacity) + 100))
+    limit = int(hash_limits(np.array([rows]), capacity)[0])
+    short = scipy.stats.binom.logcdf(capacity - 1, rows, limit / 2**64)
+    assert short < -50
+    assert limit / 2**64 * rows < capacity + 10 * np.sqrt(capacity) + 101
+
+
+def test_hash_limits_pass_all_of_small_cells() -> None:
+    limits = hash_limits(np.array([0, 1, 60, 230, 10**9]), capacity=60)
+    assert (limits[:4] == 2**64 - 1).all()
+    assert limits[4] < 2**64 / 10**6
+
+
+def test_a_reserve_that_lacks_rows_is_found_out() -> None:
+    rows = pa.table({CELL: [0, 0, 2, 2, 2]})
+    count = np.array([2, 0, 7])
+    check_complete(rows, count, capacity=3)
+    for capacity, words in [(4, "cell 2 has 7 rows, but 3 of 4"), (2, "cell 2 has 7 .* 3 of 2")]:
+        with pytest.raises(InputError, match=words):
+            check_complete(rows, count, capacity)
+    with pytest.raises(InputError, match=r"cell 1 has 1 rows, but 0 of 1 were found .* changed"):
+        check_complete(rows, np.array([2, 1, 7]), capacity=3)

@@ -4,10 +4,18 @@ import collections
 import itertools
 import math
 
+import hypothesis
+import hypothesis.strategies as st
 import numpy as np
 import pytest
 
-from evalsampling.stats.signatures import SignatureCounts, Signatures, signature_codes
+from evalsampling.stats.hashing import hash_integers
+from evalsampling.stats.signatures import (
+    MOST_COUNTED,
+    SignatureCounts,
+    Signatures,
+    signature_codes,
+)
 from tests.contracts import assert_mergeable
 
 LARGE = (128, 64, 256)
@@ -16,7 +24,18 @@ SMALL = (3, 2, 4)
 
 
 def same(a: SignatureCounts, b: SignatureCounts) -> bool:
-    return a.code.tolist() == b.code.tolist() and a.count.tolist() == b.count.tolist()
+    arrays = ("code", "count", "sample_hash", "sample_code")
+    return (a.limit, a.sampled) == (b.limit, b.sampled) and all(
+        getattr(a, name).tolist() == getattr(b, name).tolist() for name in arrays
+    )
+
+
+def count(
+    shape: tuple[int, ...], prediction: np.ndarray, limit: int = MOST_COUNTED
+) -> SignatureCounts:
+    """Count rows numbered from zero."""
+    hashes = hash_integers(np.arange(len(prediction)), 7)
+    return SignatureCounts.from_codes(signature_codes(shape, prediction), hashes, limit)
 
 
 def make_predictions(shape: tuple[int, ...], rows: int, seed: int = 0) -> np.ndarray:
@@ -28,16 +47,120 @@ def make_predictions(shape: tuple[int, ...], rows: int, seed: int = 0) -> np.nda
 @pytest.mark.parametrize("shape", [SMALL, LARGE], ids=["small", "large"])
 def test_merge_contract(shape: tuple[int, ...]) -> None:
     prediction = make_predictions(shape, 400)
-    codes = signature_codes(shape, prediction)
-    parts = [codes[:1], codes[1:150], codes[:0], codes[150:]]
-    states = [SignatureCounts.from_codes(part) for part in parts]
+    codes, hashes = signature_codes(shape, prediction), hash_integers(np.arange(400), 7)
+    parts = np.split(np.arange(400), [1, 150, 150])
+    states = [SignatureCounts.from_codes(codes[part], hashes[part]) for part in parts]
     assert_mergeable(states, SignatureCounts.zero(), same)
     whole = sum(states, start=SignatureCounts.zero())
-    assert same(whole, SignatureCounts.from_codes(codes))
+    assert same(whole, count(shape, prediction))
+    assert not whole.sampled
     counted = collections.Counter(map(tuple, prediction.tolist()))
     unravelled = np.stack(np.unravel_index(whole.code, shape), axis=1).tolist()
     assert dict(zip(map(tuple, unravelled), whole.count.tolist(), strict=True)) == counted
     assert np.all(np.diff(whole.code) > 0)
+
+
+@pytest.mark.parametrize("limit", [1, 5, 18, 19])
+def test_merge_contract_of_samples(limit: int) -> None:
+    """Parts of few signatures, exact or not, of which there are 18 together."""
+    codes = np.repeat([*range(9), *range(1 << 40, (1 << 40) + 9)], 3)
+    hashes = np.random.default_rng(0).integers(0, 9, len(codes)).astype(np.uint64)
+    parts = np.split(np.arange(len(codes)), [1, 10, 10, 40])
+    states = [SignatureCounts.from_codes(codes[part], hashes[part], limit) for part in parts]
+    assert_mergeable(states, SignatureCounts.zero(limit), same)
+    whole = sum(states, start=SignatureCounts.zero(limit))
+    assert whole.sampled == (limit < 18)
+
+
+@hypothesis.settings(max_examples=200, deadline=None, derandomize=True)
+@hypothesis.given(
+    rows=st.lists(st.tuples(st.integers(0, 12), st.integers(0, 30)), max_size=40),
+    cuts=st.lists(st.integers(0, 40), max_size=4),
+    limit=st.integers(1, 14),
+    seed=st.integers(0, 9),
+)
+def test_state_depends_on_the_rows_alone(
+    rows: list[tuple[int, int]], cuts: list[int], limit: int, seed: int
+) -> None:
+    """Whatever the order and the shards; counts and sample as by sorting and counting."""
+    shuffled = np.array(rows, dtype=np.int64).reshape(-1, 2)
+    shuffled = np.random.default_rng(seed).permutation(shuffled)
+    shards = np.split(shuffled, sorted(min(cut, len(rows)) for cut in cuts))
+    parts = [
+        SignatureCounts.from_codes(part[:, 0] << 20, part[:, 1].astype(np.uint64), limit)
+        for part in shards
+    ]
+    found = sum(parts, start=SignatureCounts.zero(limit))
+    sample = sorted((hash, code << 20) for code, hash in rows)[:limit]
+    assert [*zip(found.sample_hash.tolist(), found.sample_code.tolist(), strict=True)] == sample
+    all_codes = collections.Counter(code << 20 for code, _ in rows)
+    assert found.sampled == (len(all_codes) > limit)
+    exact = {} if found.sampled else dict(sorted(all_codes.items()))
+    assert dict(zip(found.code.tolist(), found.count.tolist(), strict=True)) == exact
+    of = collections.Counter(code for _, code in sample) if found.sampled else all_codes
+    code, times = found.counted()
+    assert [*zip(code.tolist(), times.tolist(), strict=True)] == sorted(of.items())
+
+
+def test_counts_of_other_limits_do_not_add_up() -> None:
+    with pytest.raises(ValueError, match="counts of 4 and 5 codes do not add up"):
+        SignatureCounts.zero(4) + SignatureCounts.zero(5)
+
+
+def test_state_of_many_signatures_is_bounded() -> None:
+    """More than 65,536 distinct ones, by default: 65,536 rows of 16 bytes remain."""
+    codes = np.arange(200_000)
+    state = SignatureCounts.from_codes(codes << 30, hash_integers(codes, 7))
+    assert state.sampled
+    assert len(state.to_bytes()) == 16 * 65_536 + 32
+    assert len((state + state).to_bytes()) == 16 * 65_536 + 32
+    exact = SignatureCounts.from_codes(codes[:65_536], hash_integers(codes[:65_536], 7))
+    assert not exact.sampled
+    assert exact.count.tolist() == [1] * 65_536
+
+
+@pytest.mark.parametrize("shape", [SMALL, LARGE], ids=["by table", "by search"])
+@pytest.mark.parametrize("slots", [1, 2, 5, 9, 10**6])
+def test_signatures_of_a_sample_always_have_a_shared_slot(
+    shape: tuple[int, ...], slots: int
+) -> None:
+    """The most common of the sample are kept; whatever else there is goes to the last slot."""
+    prediction = make_predictions(shape, 3000)
+    counts = count(shape, prediction, limit=10)
+    assert counts.sampled
+    rows = np.argsort(hash_integers(np.arange(3000), 7))[:10]
+    counted = collections.Counter(map(tuple, prediction[rows].tolist()))
+    assert len(counted) > 2
+    ranked = sorted(counted, key=lambda s: (-counted[s], s))
+    signatures = Signatures.most_common(shape, counts, slots)
+    assert signatures.slots == min(slots, len(ranked))
+    kept = sorted(ranked[: signatures.slots - 1])
+    members, share = signatures.predictions(signatures.slots - 1)
+    pooled = ranked[signatures.slots - 1 :]
+    assert [tuple(row) for row in members.tolist()] == pooled
+    assert share.tolist() == [counted[s] / sum(counted[p] for p in pooled) for s in pooled]
+    expected = [kept.index(s) if s in kept else len(kept) for s in map(tuple, prediction.tolist())]
+    assert signatures.slot(prediction).tolist() == expected
+    every = np.array([tuple(c - 1 for c in shape), (0, 0, 0)])
+    assert np.all(signatures.slot(every) < signatures.slots)
+
+
+def test_sample_of_one_signature_is_one_shared_slot() -> None:
+    """Two signatures, of which one row alone is sampled."""
+    counts = SignatureCounts.from_codes(np.array([3, 5]), np.array([9, 4], dtype=np.uint64), 1)
+    signatures = Signatures.most_common((8,), counts, 100)
+    assert signatures.slots == 1
+    assert signatures.slot(np.array([[3], [5], [7]])).tolist() == [0, 0, 0]
+    members, share = signatures.predictions(0)
+    assert members.tolist() == [[5]]
+    assert share.tolist() == [1]
+
+
+def test_unseen_signature_of_exact_counts_is_an_error() -> None:
+    counts = count((8,), np.array([[3], [5]]))
+    signatures = Signatures.most_common((8,), counts, 100)
+    with pytest.raises(ValueError, match="were not there"):
+        signatures.slot(np.array([[4]]))
 
 
 def test_codes_number_all_signatures() -> None:
@@ -56,7 +179,7 @@ def test_rarest_signatures_share_the_last_slot(shape: tuple[int, ...], slots: in
     counted = collections.Counter(tuples)
     # Ties fall to the lower code, so that no order of rows or shards decides.
     ranked = sorted(counted, key=lambda s: (-counted[s], s))
-    counts = SignatureCounts.from_codes(signature_codes(shape, prediction))
+    counts = count(shape, prediction)
     signatures = Signatures.most_common(shape, counts, slots)
     enough = len(ranked) <= slots
     kept = sorted(ranked if enough else ranked[: slots - 1])
@@ -82,7 +205,7 @@ def test_rarest_signatures_share_the_last_slot(shape: tuple[int, ...], slots: in
 @pytest.mark.parametrize("shape", [SMALL, LARGE], ids=["by table", "by search"])
 def test_signature_never_counted_is_pooled(shape: tuple[int, ...]) -> None:
     prediction = np.array([[0, 0, 0], [0, 0, 0], [0, 1, 0], [0, 1, 1], [0, 1, 2]])
-    counts = SignatureCounts.from_codes(signature_codes(shape, prediction))
+    counts = count(shape, prediction)
     signatures = Signatures.most_common(shape, counts, 3)
     unseen = np.array([[2, 1, 3], [0, 0, 1], [0, 0, 0], [0, 1, 0]])
     assert signatures.slot(unseen).tolist() == [2, 2, 0, 1]
@@ -103,7 +226,7 @@ def test_pooled_signatures_are_described_by_the_most_common() -> None:
     """At most 64 of them: 100 signatures, the first 10 twice, in two slots."""
     shape = (100, 1)
     prediction = np.column_stack([[0, 0, 0, *range(1, 11), *range(1, 100)], np.zeros(112, int)])
-    counts = SignatureCounts.from_codes(signature_codes(shape, prediction))
+    counts = count(shape, prediction)
     signatures = Signatures.most_common(shape, counts, 2)
     members, share = signatures.predictions(1)
     assert members[:, 0].tolist() == [*range(1, 65)]

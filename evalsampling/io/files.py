@@ -1,0 +1,153 @@
+"""The files of a pool, wherever they are: on this machine or in an object store."""
+
+import dataclasses
+import datetime
+import fnmatch
+import functools
+import os
+import urllib.parse
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.fs
+
+from evalsampling.errors import InputError
+
+_RETRY_SECONDS = 60
+"""How long a request to Google Cloud Storage is tried again."""
+
+
+@dataclasses.dataclass(frozen=True)
+class StoredFile:
+    """A file as a listing shows it.
+
+    Attributes:
+        path: absolute, or with the scheme of its store: ``gs://bucket/object``.
+        size: bytes.
+        modified: when an object of a store was last written, in UTC; None for files of this
+            machine, whose times change when they are copied.
+    """
+
+    path: str
+    size: int
+    modified: str | None = None
+
+
+def find_files(pattern: str) -> list[StoredFile]:
+    """List the files that a path or a pattern names.
+
+    Args:
+        pattern: ``*`` and ``?`` stand for parts of a name, ``[...]`` for one of some characters,
+            ``**`` for any folders. None of them stands for a name that begins with a dot.
+
+    Returns:
+        The files, ordered by path.
+
+    Raises:
+        InputError: if there is none, or the listing fails.
+    """
+    filesystem, path, prefix = _locate(pattern)
+    names = path.split("/")
+    fixed = next((i for i, name in enumerate(names) if _is_pattern(name)), len(names))
+    selector = pyarrow.fs.FileSelector(
+        "/".join(names[:fixed]) or "/",
+        allow_not_found=True,
+        recursive=fixed < len(names) - 1 or names[-1] == "**",
+    )
+    try:
+        if fixed == len(names):
+            found = [filesystem.get_file_info(path)]
+        else:
+            found = filesystem.get_file_info(selector)
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"{pattern}: cannot be listed: {_one_line(error)}") from error
+    files = [
+        StoredFile(prefix + info.path, info.size, _modified(info) if prefix else None)
+        for info in found
+        if info.type == pyarrow.fs.FileType.File
+        and _matches(info.path.split("/")[fixed:], names[fixed:])
+    ]
+    if not files:
+        raise InputError(f"{pattern}: no such file")
+    return sorted(files, key=lambda file: file.path)
+
+
+def open_file(path: str) -> pa.NativeFile:
+    """Open a file for reading anywhere in it.
+
+    Raises:
+        InputError: if it cannot be opened.
+    """
+    filesystem, inner, _ = _locate(path)
+    try:
+        return filesystem.open_input_file(inner)
+    except (OSError, pa.ArrowException) as error:
+        raise unreadable(path, error) from error
+
+
+def unreadable(path: str, error: Exception) -> InputError:
+    """Return the error of a file that cannot be read, in one line."""
+    return InputError(f"{path}: cannot be read: {_one_line(error)}")
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())
+
+
+def _modified(info: Any) -> str | None:
+    return None if info.mtime is None else info.mtime.astimezone(datetime.UTC).isoformat()
+
+
+def _locate(path: str) -> tuple[Any, str, str]:
+    """Return the file system of a path, the path there, and what stands before that."""
+    scheme, mark, rest = path.partition("://")
+    if not mark:
+        return pyarrow.fs.LocalFileSystem(), path, ""
+    if scheme in ("hdfs", "viewfs"):
+        authority, _, _ = rest.partition("/")
+        return _store(scheme, authority), rest[len(authority) :], f"{scheme}://{authority}"
+    bucket, _, _ = rest.partition("/")
+    return _store(scheme, bucket), rest, f"{scheme}://"
+
+
+@functools.cache
+def _store(scheme: str, authority: str) -> Any:
+    """Return the file system of an object store.
+
+    An emulator of Google Cloud Storage is found by the variable that Google's own clients know.
+
+    Raises:
+        InputError: if there is no such store, or this build of pyarrow does not reach it.
+    """
+    try:
+        if scheme == "gs":
+            emulator = os.environ.get("STORAGE_EMULATOR_HOST")
+            limit = datetime.timedelta(seconds=_RETRY_SECONDS)
+            if emulator is None:
+                return pyarrow.fs.GcsFileSystem(retry_time_limit=limit)
+            address = urllib.parse.urlsplit(emulator if "//" in emulator else f"http://{emulator}")
+            return pyarrow.fs.GcsFileSystem(
+                anonymous=True,
+                scheme=address.scheme,
+                endpoint_override=address.netloc,
+                retry_time_limit=limit,
+            )
+        return pyarrow.fs.FileSystem.from_uri(f"{scheme}://{authority}/")[0]
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"{scheme}://{authority}: {_one_line(error)}") from error
+
+
+def _is_pattern(name: str) -> bool:
+    return any(character in name for character in "*?[")
+
+
+def _matches(names: Sequence[str], patterns: Sequence[str]) -> bool:
+    """Tell whether the parts of a path match the parts of a pattern."""
+    if not patterns or not names:
+        return not patterns and not names
+    if names[0].startswith(".") and _is_pattern(patterns[0]) and patterns[0][0] != ".":
+        return False
+    if patterns[0] == "**":
+        return _matches(names[1:], patterns) or _matches(names, patterns[1:] or ["*"])
+    return fnmatch.fnmatchcase(names[0], patterns[0]) and _matches(names[1:], patterns[1:])

@@ -1,0 +1,102 @@
+"""What the stages of a job cost: Beam metrics of rows, time and memory."""
+
+import contextlib
+import resource
+import sys
+import time
+from collections.abc import Callable, Iterator, Sized
+from pathlib import Path
+from typing import Any, TypeVar
+
+import apache_beam as beam
+from apache_beam.metrics import Metrics, MetricsFilter
+from apache_beam.runners.runner import PipelineResult
+
+Batch = TypeVar("Batch", bound=Sized)
+
+NAMESPACE = "evalsampling"
+"""Of all metrics of this package."""
+
+_STATM = Path("/proc/self/statm")
+
+
+class Meter:
+    """Metrics of one step, of each bit of work it does: a batch, say.
+
+    Counters ``rows`` and ``microseconds`` (of all threads and workers together), distributions
+    ``batch-rows`` and ``resident-mebibytes`` (of the worker's process, after the work).
+    """
+
+    def __init__(self) -> None:
+        """Name the metrics; Beam adds the step."""
+        self._rows = Metrics.counter(NAMESPACE, "rows")
+        self._time = Metrics.counter(NAMESPACE, "microseconds")
+        self._batch = Metrics.distribution(NAMESPACE, "batch-rows")
+        self._memory = Metrics.distribution(NAMESPACE, "resident-mebibytes")
+
+    @contextlib.contextmanager
+    def work(self, rows: int) -> Iterator[None]:
+        """Meter the work of the block on so many rows."""
+        started = time.perf_counter()
+        yield
+        self._done(rows, started)
+
+    def each(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+        """Meter the making of batches, not what is done with them between two."""
+        started = time.perf_counter()
+        for batch in batches:
+            self._done(len(batch), started)
+            yield batch
+            started = time.perf_counter()
+
+    def _done(self, rows: int, started: float) -> None:
+        self._rows.inc(rows)
+        self._time.inc(round(1e6 * (time.perf_counter() - started)))
+        self._batch.update(rows)
+        self._memory.update(resident_mebibytes())
+
+
+class MeteredMap(beam.DoFn):
+    """Calls a function of a batch and further arguments, metered."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        self._meter = Meter()
+
+    def process(self, batch: Sized, *arguments: Any) -> Iterator[Any]:
+        with self._meter.work(len(batch)):
+            result = self._function(batch, *arguments)
+        yield result
+
+
+def resident_mebibytes() -> int:
+    """Return the resident memory of this process; where it is not told, the most it has been."""
+    try:
+        pages = int(_STATM.read_text().split()[1])
+        return pages * resource.getpagesize() >> 20
+    except OSError:
+        unit = 1 if sys.platform == "darwin" else 1024
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit >> 20
+
+
+def read_meters(result: PipelineResult) -> dict[str, dict[str, float]]:
+    """Return what the meters of a finished job say of each step.
+
+    Returns:
+        By the name of the step: its rows, seconds (of all threads and workers together), batches,
+        and the most resident mebibytes of a worker after any of them.
+    """
+    found = result.metrics().query(MetricsFilter().with_namespace(NAMESPACE))
+    steps: dict[str, dict[str, float]] = {}
+    for metric in [*found["counters"], *found["distributions"]]:
+        step, value = steps.setdefault(metric.key.step, {}), metric.result
+        match metric.key.metric.name:
+            case "rows":
+                step["rows"] = value
+            case "microseconds":
+                step["seconds"] = round(value / 1e6, 3)
+            case "batch-rows":
+                step["batches"] = value.count
+            case "resident-mebibytes":
+                step["peak_mebibytes"] = value.max
+    return dict(sorted(steps.items()))

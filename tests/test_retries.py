@@ -1,0 +1,106 @@
+"""Bundles that fail once and are tried again: the result is what it would have been."""
+
+import itertools
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalsampling.io import formats
+from evalsampling.memory import MemoryPool
+from evalsampling.partition import CellBatch
+from evalsampling.pool import PoolBatch
+from evalsampling.preparation import Preparation
+from evalsampling.reserve import Reserve, ReserveBuilder
+from evalsampling.spec import EvaluationSpec
+from evalsampling.workspace import Workspace
+from tests.jobs import Job
+from tests.test_equivalence import assert_same, reference
+
+RETRYING = "--runner=BundleBasedDirectRunner"
+"""The runner on this machine that tries bundles again; the default one does not."""
+
+
+def failing_now_and_then(function: Callable[..., Any], log: Path) -> Callable[..., Any]:
+    """A function whose first and third calls fail, the third after it has done its work.
+
+    Calls are counted in a file: runners copy functions, and what these hold.
+    """
+    log.write_text("")
+
+    def call(*arguments: Any, **named: Any) -> Any:
+        number = len(log.read_text())
+        log.write_text("x" * (number + 1))
+        if number == 0:
+            raise RuntimeError("a worker was lost")
+        result = function(*arguments, **named)
+        if number == 2:
+            raise RuntimeError("a worker was lost after its work")
+        return result
+
+    return call
+
+
+def test_reading_breaks_off(job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Now and then, after some batches of the item have gone on through the fused stage."""
+    monkeypatch.setattr("evalsampling.io.parquet.BATCH_ROWS", 30)
+    one = job(files=2, group_rows=400, budget=30)
+    fetch, broken = formats.read_batches, set()
+
+    def breaking(item: Any, columns: Any, payload: Any = ()) -> Iterator[PoolBatch]:
+        batches = fetch(item, columns, payload)
+        key = (item.begin, *columns)
+        if item.begin != 1 and key not in broken:
+            broken.add(key)
+            yield from itertools.islice(batches, 5)
+            raise OSError("the connection was reset")
+        yield from batches
+
+    monkeypatch.setattr("evalsampling.transforms.pool.read_batches", breaking)
+    monkeypatch.setattr("evalsampling.io.payload.read_batches", breaking)
+    assert one.prepare(RETRYING).status == 0
+    assert len(broken) == 2 * 3, "two of three groups in the first pass, the second, the payload"
+    assert_same(one.workspace, reference(one), budget=30)
+
+
+@pytest.mark.parametrize(
+    ("owner", "name"),
+    [
+        (CellBatch, "sums"),
+        (ReserveBuilder, "add"),
+        (ReserveBuilder, "build"),
+        (Preparation, "write_reserve"),
+        (Preparation, "plan"),
+        (Preparation, "commit"),
+        (Workspace, "write_cells"),
+    ],
+)
+def test_a_step_fails(
+    job: Callable[..., Job],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    owner: type,
+    name: str,
+) -> None:
+    one = job(files=3, group_rows=300, budget=30)
+    expected: MemoryPool = reference(one)
+    log = tmp_path / "calls"
+    with monkeypatch.context() as patch:
+        patch.setattr(owner, name, failing_now_and_then(getattr(owner, name), log))
+        assert one.prepare(RETRYING).status == 0
+    assert len(log.read_text()) > 1
+    assert_same(one.workspace, expected, budget=30)
+
+
+def test_a_part_of_the_reserve_is_written_twice_and_the_first_stays(
+    job: Callable[..., Job], tmp_path: Path
+) -> None:
+    """A worker that was taken for dead may still write."""
+    one = job(budget=30)
+    assert one.prepare().status == 0
+    before = {path: path.read_bytes() for path in (one.workspace / "reserve").iterdir()}
+    pool = reference(one)
+    preparation = Preparation.of(EvaluationSpec.load(one.spec), "test")
+    preparation.write_reserve(0, Reserve(30, pool.reserve.rows))
+    assert {path: path.read_bytes() for path in (one.workspace / "reserve").iterdir()} == before
