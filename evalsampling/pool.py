@@ -235,6 +235,9 @@ def _predictions(
         column = column.cast(pa.int8())
     numeric = all(isinstance(value, int) for value in classes) and not batch.holds_text(column)
     if numeric and pa.types.is_integer(column.type):
+        values = column.to_numpy()
+        if classes == tuple(range(len(classes))) and _all_below(values, len(classes)):
+            return values.astype(np.int64)
         column = column.cast(pa.int64())
     elif numeric or not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
         raise batch.error(name, 0, f"type {column.type} holds none of the classes {[*classes]}")
@@ -244,6 +247,11 @@ def _predictions(
         row = pc.index(codes.is_null(), True).as_py()
         raise batch.error(name, row, f"{column[row].as_py()!r} is none of {[*classes]}")
     return codes.to_numpy().astype(np.int64)
+
+
+def _all_below(values: npt.NDArray[np.integer], end: int) -> bool:
+    """Tell whether whole numbers lie in [0, end)."""
+    return not len(values) or (int(values.min()) >= 0 and int(values.max()) < end)
 
 
 def read_probabilities(
@@ -282,10 +290,10 @@ def read_probabilities(
         assert scores is not None
         values = scores.astype(np.float64, copy=False)
         values = values if rule == "score" else special.expit(values)
-    both = np.empty((len(values), 2))
-    both[:, spec.labels.positive] = values
-    both[:, 1 - spec.labels.positive] = 1 - values
-    return both
+    both = np.empty((2, len(values)))  # each class by itself, as they will be summed
+    both[spec.labels.positive] = values
+    np.subtract(1, values, out=both[1 - spec.labels.positive])
+    return both.T
 
 
 def _unit_interval(batch: PoolBatch, name: str) -> FloatArray:

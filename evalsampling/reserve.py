@@ -6,7 +6,6 @@ round of up to ``capacity`` rows a cell without the pool.
 """
 
 import dataclasses
-import io
 import math
 from collections.abc import Iterator
 
@@ -31,8 +30,14 @@ SLICE_PREFIX = "slice."
 PARTS = 16
 """Parts the reserve of a pool is written in, each by one worker."""
 
+_MIXER = 40503
+"""An odd number near 2^16 over the golden ratio: multiples of it spread evenly (Knuth)."""
+
 _TOTAL_ROWS = 2_000_000
 _FEWEST_ROWS = 50
+_SENT = pa.ipc.IpcWriteOptions(compression="lz4")
+"""How rows go from worker to worker."""
+
 _COMPACT_ABOVE = 1 << 18
 """Rows gathered before the surplus of each cell is dropped."""
 
@@ -117,12 +122,12 @@ class Reserve:
 
     def to_bytes(self) -> bytes:
         """Serialise without loss."""
-        sink = io.BytesIO()
+        sink = pa.BufferOutputStream()
         sink.write(self.capacity.to_bytes(8, "little"))
         if self.rows is not None:
-            with pa.ipc.new_stream(sink, self.rows.schema) as stream:
+            with pa.ipc.new_stream(sink, self.rows.schema, options=_SENT) as stream:
                 stream.write_table(self.rows)
-        return sink.getvalue()
+        return sink.getvalue().to_pybytes()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "Reserve":
@@ -141,7 +146,8 @@ def split_reserve(reserve: Reserve) -> Iterator[tuple[int, Reserve]]:
     """Cut a reserve into parts that hold whole cells, numbered from 0."""
     if reserve.rows is None:
         return
-    part = reserve.rows[CELL].to_numpy() % PARTS
+    # Neighbouring cells go to different parts, whatever the signatures of the large ones.
+    part = (reserve.rows[CELL].to_numpy() * _MIXER >> 16) % PARTS
     for number in np.unique(part).tolist():
         yield number, Reserve(reserve.capacity, reserve.rows.filter(pa.array(part == number)))
 

@@ -10,8 +10,11 @@ from evalsampling.io.files import StoredFile, open_file, unreadable
 from evalsampling.io.stretches import Contents, Stretch
 from evalsampling.pool import WorkItem
 
-BATCH_ROWS = 1 << 18
+BATCH_ROWS = 1 << 20
 """Most rows of a batch."""
+
+BATCH_BYTES = 1 << 25
+"""Most bytes of a batch, as they are encoded in the file, where a row has less."""
 
 GIANT_ROWS = 1 << 24
 """Rows of a row group that is too large to be read by one worker in good time."""
@@ -49,9 +52,11 @@ class Parquet:
 
     def read(self, item: WorkItem, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
         """Read a row group; a giant one a buffer of each column at a time."""
-        groups = list(range(item.begin, item.end))
         with _open(item.path, item.rows) as parquet:
-            yield from parquet.iter_batches(BATCH_ROWS, groups, columns)
+            for group in range(item.begin, item.end):
+                rows = _batch_rows(parquet.metadata.row_group(group), columns)
+                # The workers are threads enough.
+                yield from parquet.iter_batches(rows, [group], columns, use_threads=False)
 
 
 @contextlib.contextmanager
@@ -68,6 +73,17 @@ def _open(path: str, rows: int = 0) -> Iterator[pq.ParquetFile]:
             )
         except (OSError, pa.ArrowException) as error:
             raise unreadable(path, error) from error
+
+
+def _batch_rows(group: pq.RowGroupMetaData, columns: Sequence[str] | None) -> int:
+    """Return how many rows of a row group are read at a time."""
+    chunks = [group.column(number) for number in range(group.num_columns)]
+    size = sum(
+        chunk.total_uncompressed_size
+        for chunk in chunks
+        if columns is None or chunk.path_in_schema.partition(".")[0] in columns
+    )
+    return max(1, min(BATCH_ROWS, group.num_rows * BATCH_BYTES // max(size, 1)))
 
 
 def _value_type(column: pa.DataType) -> pa.DataType:

@@ -195,8 +195,8 @@ class EvaluationSpec:
             raise InputError(f"pool.systems: {len(self.pool.systems)} systems are too many")
         if self.most_bins > MAX_CELLS // 2:
             raise InputError(
-                f"strata.leaves: {self.most_bins} leaves and thresholds, at most {MAX_CELLS // 2} are "
-                "possible"
+                f"strata.leaves: {self.most_bins} leaves and thresholds, at most "
+                f"{MAX_CELLS // 2} are possible"
             )
         reported = self.build_measures(self._assumed_ranges)
         told = [(measure.name, measure.system) for measure in reported]

@@ -228,7 +228,9 @@ class CellGrid:
         Returns:
             Shape (n,): codes in [0, cells), ordered by bin, then signature.
         """
-        return bin * self.signatures.slots + self.signatures.slot(prediction)
+        codes = bin * self.signatures.slots
+        codes += self.signatures.slot(prediction)
+        return codes
 
     def table(self, code: IntArray, count: IntArray, mean: FloatArray, classes: int) -> CellTable:
         """Return the cells that hold rows.

@@ -217,6 +217,8 @@ class Signatures:
 
     def _find(self, codes: IntArray) -> IntArray:
         """Return the slots of codes, the number of those kept for any other."""
+        if len(self.kept) == math.prod(self.shape):
+            return codes
         if self._lookup is not None:
             return self._lookup[codes]
         if not len(self.kept):

@@ -17,6 +17,9 @@ Batch = TypeVar("Batch", bound=Sized)
 NAMESPACE = "evalsampling"
 """Of all metrics of this package."""
 
+_SECONDS_BETWEEN_LOOKS = 0.5
+"""At the memory: that takes a millisecond in a process of some size."""
+
 _STATM = Path("/proc/self/statm")
 
 
@@ -24,7 +27,7 @@ class Meter:
     """Metrics of one step, of each bit of work it does: a batch, say.
 
     Counters ``rows`` and ``microseconds`` (of all threads and workers together), distributions
-    ``batch-rows`` and ``resident-mebibytes`` (of the worker's process, after the work).
+    ``batch-rows`` and ``resident-mebibytes`` (of the worker's process, twice a second).
     """
 
     def __init__(self) -> None:
@@ -33,6 +36,7 @@ class Meter:
         self._time = Metrics.counter(NAMESPACE, "microseconds")
         self._batch = Metrics.distribution(NAMESPACE, "batch-rows")
         self._memory = Metrics.distribution(NAMESPACE, "resident-mebibytes")
+        self._next_look = 0.0
 
     @contextlib.contextmanager
     def work(self, rows: int) -> Iterator[None]:
@@ -50,10 +54,13 @@ class Meter:
             started = time.perf_counter()
 
     def _done(self, rows: int, started: float) -> None:
+        now = time.perf_counter()
         self._rows.inc(rows)
-        self._time.inc(round(1e6 * (time.perf_counter() - started)))
+        self._time.inc(round(1e6 * (now - started)))
         self._batch.update(rows)
-        self._memory.update(resident_mebibytes())
+        if now >= self._next_look:
+            self._memory.update(resident_mebibytes())
+            self._next_look = now + _SECONDS_BETWEEN_LOOKS
 
 
 class MeteredMap(beam.DoFn):

@@ -1,7 +1,9 @@
 """The reserve of a pool."""
 
 import dataclasses
-from collections.abc import Iterator
+import functools
+import operator
+from collections.abc import Iterable, Iterator
 
 import apache_beam as beam
 from apache_beam import pvalue
@@ -21,14 +23,14 @@ from evalsampling.reserve import (
 from evalsampling.spec import EvaluationSpec
 from evalsampling.summary import PoolSummary
 from evalsampling.transforms.metering import Meter, MeteredMap
-from evalsampling.transforms.sums import SumFn
 
 
 class DrawReserve(beam.PTransform):
     """PCollection[CellBatch] to PCollection[tuple[int, Reserve]]: its parts by number.
 
-    Each bundle keeps the first rows of each cell it sees, then reads their payload; the parts are
-    summed by key.
+    Each bundle keeps the first rows of each cell it sees, then reads their payload; the parts of
+    all bundles are summed. There is one of each part in a bundle, so nothing is gained by summing
+    before the shuffle.
     """
 
     def __init__(
@@ -61,9 +63,19 @@ class DrawReserve(beam.PTransform):
             cells
             | "KeepFirst" >> beam.ParDo(self._keep, self._partition, self._summary)
             | "ReadPayload" >> beam.ParDo(MeteredMap(_KeptRows.complete), self._spec)
-            | "SplitParts" >> beam.FlatMap(split_reserve)  # (part, Reserve)
-            | "MergeParts" >> beam.CombinePerKey(SumFn())
+            | "SplitParts" >> beam.FlatMap(_split)  # (part, Reserve as bytes)
+            | "GroupParts" >> beam.GroupByKey()
+            | "MergeParts" >> beam.MapTuple(_merge)  # (part, Reserve)
         )
+
+
+def _split(reserve: Reserve) -> Iterator[tuple[int, bytes]]:
+    for part, some in split_reserve(reserve):
+        yield part, some.to_bytes()
+
+
+def _merge(part: int, states: Iterable[bytes]) -> tuple[int, Reserve]:
+    return part, functools.reduce(operator.add, map(Reserve.from_bytes, states))
 
 
 @dataclasses.dataclass(frozen=True)
