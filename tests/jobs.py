@@ -6,12 +6,14 @@ import dataclasses
 import io
 import itertools
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import fastavro
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet as pq
 
 from evalsampling.cli import main
@@ -30,11 +32,54 @@ class Pool:
     def write(self, directory: Path, files: int = 1, group_rows: int = 1 << 20) -> Path:
         """Write it as Parquet files and return their pattern."""
         directory.mkdir(parents=True, exist_ok=True)
-        bounds = np.linspace(0, len(self.table), files + 1).astype(int)
-        for i, (begin, end) in enumerate(itertools.pairwise(bounds)):
-            part = self.table.slice(begin, end - begin)
+        for i, part in enumerate(self._parts(files)):
             pq.write_table(part, directory / f"part-{i}.parquet", row_group_size=group_rows)
         return directory / "*.parquet"
+
+    def write_as(self, suffix: str, directory: Path, files: int = 1) -> Path:
+        """Write it in another format and return the pattern of its files."""
+        directory.mkdir(parents=True, exist_ok=True)
+        for i, part in enumerate(self._parts(files)):
+            _WRITERS[suffix](part, directory / f"part-{i}.{suffix}")
+        return directory / f"*.{suffix}"
+
+    def _parts(self, files: int) -> Iterator[pa.Table]:
+        bounds = np.linspace(0, len(self.table), files + 1).astype(int)
+        for begin, end in itertools.pairwise(bounds):
+            yield self.table.slice(begin, end - begin)
+
+    def with_text_ids(self) -> "Pool":
+        """The pool as a format without types has it."""
+        index = self.table.schema.get_field_index("id")
+        table = self.table.set_column(index, "id", self.table["id"].cast(pa.string()))
+        return Pool(table, {str(id): label for id, label in self.truth.items()})
+
+
+def _write_json_lines(table: pa.Table, path: Path) -> None:
+    with path.open("w") as file:
+        for row in table.to_pylist():
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+
+def _write_avro(table: pa.Table, path: Path) -> None:
+    names = {"double": "double", "bool": "boolean"}
+    fields = [
+        {"name": field.name.replace(".", "_"), "type": ["null", names.get(str(kind), written)]}
+        for field in table.schema
+        for kind in [getattr(field.type, "value_type", field.type)]
+        for written in ["long" if pa.types.is_integer(kind) else "string"]
+    ]
+    schema = {"type": "record", "name": "Row", "fields": fields}
+    renamed = table.rename_columns([field["name"] for field in fields])
+    with path.open("wb") as file:
+        fastavro.writer(file, schema, renamed.to_pylist())
+
+
+_WRITERS: dict[str, Callable[[pa.Table, Path], None]] = {
+    "csv": pyarrow.csv.write_csv,
+    "jsonl": _write_json_lines,
+    "avro": _write_avro,
+}
 
 
 def make_pool(rows: int = 2000, seed: int = 0, text_ids: bool = False) -> Pool:

@@ -123,7 +123,10 @@ def _common_schema(files: Sequence[PoolFile], spec: EvaluationSpec) -> pa.Schema
                 f"{file.stored.path}: another format than {first.stored.path}; "
                 "a pool has files of one format"
             )
-    names = first.contents.schema.names if spec.pool.scorer else required_columns(spec)
+    names = required_columns(spec)
+    if spec.pool.scorer:
+        wide = files if kind.inferred else files[:1]
+        names = list(dict.fromkeys(name for file in wide for name in file.contents.schema.names))
     numbers = number_columns(spec)
     return pa.schema([(name, _common_type(name, files, numbers)) for name in names])
 
@@ -132,16 +135,22 @@ def _common_type(name: str, files: Sequence[PoolFile], numbers: Collection[str])
     """Return the type that a column has in all files."""
     inferred = format_of(files[0].stored.path).inferred
     common, first = pa.null(), files[0].stored.path
+    anywhere = any(name in file.contents.schema.names for file in files)
     for file in files:
         here, path = file.contents.schema, file.stored.path
         if name not in here.names:
+            if inferred and anywhere:
+                continue
             known = ", ".join(here.names)
             raise InputError(f"{path}: column {name!r} is missing; there are: {known}")
         if here.names.count(name) > 1:
             raise InputError(f"{path}: column {name!r} is there twice")
         found = here.field(name).type
-        both = found if file is files[0] else _unified(found, common) if inferred else common
-        if both is None or (not inferred and found != both):
+        if inferred:
+            both = _unified(found, common)
+        else:
+            both = found if file is files[0] or found == common else None
+        if both is None:
             raise InputError(f"{path}: column {name!r} has type {found}, but {common} in {first}")
         common = both
     if not inferred:

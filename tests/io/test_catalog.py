@@ -11,6 +11,7 @@ import pytest
 from evalsampling import InputError
 from evalsampling.io import parquet
 from evalsampling.io.catalog import Catalog
+from evalsampling.io.formats import read_batches
 from evalsampling.spec import EvaluationSpec
 from tests.jobs import Job, make_pool
 
@@ -89,6 +90,17 @@ def test_inferred_types_hold_for_all_files(
         (tmp_path / f"{number}.jsonl").write_text(line)
     catalog = read(tmp_path, payload=["note"])
     assert [str(kind) for kind in catalog.schema.types] == types
+
+
+def test_fields_that_a_file_does_not_have_are_null(tmp_path: Path) -> None:
+    (tmp_path / "0.jsonl").write_text('{"id": 1, "score": 1, "prediction": 0}\n')
+    (tmp_path / "1.jsonl").write_text(JSON_LINES.format(id=2, score=0.5, note='"x"'))
+    catalog = read(tmp_path, payload=["note"])
+    assert catalog.schema.field("note").type == pa.string()
+    batches = [batch for item in catalog.items for batch in read_batches(item, ["note"])]
+    assert [batch.any_column("note").to_pylist() for batch in batches] == [[None], ["x"]]
+    with pytest.raises(InputError, match=r"0\.jsonl: column 'text' is missing"):
+        read(tmp_path, payload=["text"])
 
 
 def test_inferred_types_may_still_contradict(tmp_path: Path) -> None:

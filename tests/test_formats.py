@@ -1,0 +1,113 @@
+"""Pools of every format give what the in-memory path gives, to the row and the last digit."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pytest
+import yaml
+
+from tests.jobs import Job, Pool, make_pool, make_rich_pool
+from tests.test_equivalence import CASES, assert_same, assert_same_evaluation, reference
+
+FORMATS = ["parquet", "csv", "jsonl", "avro"]
+
+
+def formatted(job: Callable[..., Job], suffix: str, rows: Pool, files: int, **keys: Any) -> Job:
+    """A job on a pool of some format."""
+    one = job(rows, files, group_rows=100_000, **keys)
+    if suffix == "parquet":
+        return one
+    pattern = rows.write_as(suffix, one.directory / suffix, files)
+    spec = yaml.safe_load(one.spec.read_text())
+    spec["pool"]["path"] = str(pattern)
+    one.spec.write_text(yaml.safe_dump(spec, sort_keys=False))
+    one.pool = rows.with_text_ids() if suffix == "csv" else rows
+    return one
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_a_million_rows(job: Callable[..., Job], suffix: str) -> None:
+    """Names with all that a format has to escape among them."""
+    pool = make_pool(1_000_000)
+    names = pool.table["name"].to_pylist()
+    for row, name in enumerate(['"', "a,b", "two\nlines", "Zürich", "  ", '{"a": "b"}', "\\"]):
+        names[row] = name
+    index = pool.table.schema.get_field_index("name")
+    whole = Pool(pool.table.set_column(index, "name", pa.array(names)), pool.truth)
+    one = formatted(job, suffix, whole, files=3, budget=30)
+    assert one.prepare().json["rows"] == 1_000_000
+    assert_same(one.workspace, reference(one), budget=30)
+
+
+@pytest.mark.parametrize("suffix", FORMATS[1:])
+@pytest.mark.parametrize("case", ["slices", "systems", "kd beside a score", "classes", "curve"])
+@pytest.mark.parametrize("files", [1, 2, 7])
+def test_whole_evaluations(
+    job: Callable[..., Job], suffix: str, case: str, files: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Columns of every kind, with nulls, in one, two and seven files of several stretches."""
+    monkeypatch.setattr("evalsampling.io.lines.BLOCK_BYTES", 5_000)
+    monkeypatch.setattr("evalsampling.io.lines.STRETCH_BYTES", 20_000)
+    shape, keys = CASES[case]
+    pool = make_rich_pool(**shape)
+    if suffix == "avro":  # whose names have no dots
+        names = [name.replace(".", "_") for name in pool.table.column_names]
+        pool = Pool(pool.table.rename_columns(names), pool.truth)
+        keys = yaml.safe_load(yaml.safe_dump(keys).replace("s0.", "s0_").replace("s1.", "s1_"))
+        keys = yaml.safe_load(yaml.safe_dump(keys).replace("s2.", "s2_"))
+    one = formatted(job, suffix, pool, files, budget=300, **keys)
+    assert one.prepare().status == 0
+    assert_same_evaluation(one)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "line", "words"),
+    [
+        ("csv", "7,high,1,x", ["column 'score'", "row 2", "must be a number, got 'high'"]),
+        ("csv", "7,0.5,2,x", ["column 'prediction'", "row 2", "'2' is none of [0, 1]"]),
+        ("csv", "7,,1,x", ["column 'score'", "row 2", "null"]),
+        ("csv", ",0.5,1,x", ["column 'id'", "row 2", "null"]),
+        ("csv", "7,0.5,1", ["row 2"]),
+        ("csv", "1,0.5,1,x", ["column 'id'", "row 2", "duplicate id '1', also in row 0"]),
+        ("jsonl", '{"id": 7, "score": "x", "prediction": 1}', ["column 'score'", "row 2"]),
+        ("jsonl", '{"id": 7, "score": 1, "prediction": 3}', ["column 'prediction'", "row 2", "3"]),
+        ("jsonl", '{"id": 7, "score": 1, ', ["row 2"]),
+        ("jsonl", '{"score": 1, "prediction": 1}', ["column 'id'", "row 2", "null"]),
+    ],
+)
+def test_bad_rows_are_named(
+    job: Callable[..., Job], suffix: str, line: str, words: list[str]
+) -> None:
+    good = {
+        "csv": ["1,0.5,1,a", "2,0.25,0,b", "3,0.125,0,c"],
+        "jsonl": [f'{{"id": {n}, "score": 0.5, "prediction": 1, "name": "a"}}' for n in (1, 2, 3)],
+    }[suffix]
+    head = ["id,score,prediction,name"] if suffix == "csv" else []
+    one = job()
+    path = one.directory / f"pool.{suffix}"
+    path.write_text("\n".join([*head, *good[:2], line, good[2]]) + "\n")
+    spec = yaml.safe_load(one.spec.read_text())
+    spec["pool"]["path"] = str(path)
+    one.spec.write_text(yaml.safe_dump(spec))
+    result = one.prepare()
+    assert result.status == 1
+    assert result.err.count("\n") == 1
+    for word in (f"{path}: ", *words):
+        assert word in result.err
+    assert not one.workspace.exists()
+
+
+def test_compressed_text(job: Callable[..., Job]) -> None:
+    """A file that is compressed as a whole is one stretch, and the same rows."""
+    pool = make_pool(3000)
+    plain = formatted(job, "csv", pool, files=2, budget=30)
+    for path in (plain.directory / "csv").iterdir():
+        with pa.CompressedOutputStream(f"{path}.gz", "gzip") as stream:
+            stream.write(path.read_bytes())
+        path.unlink()
+    spec = yaml.safe_load(plain.spec.read_text())
+    spec["pool"]["path"] += ".gz"
+    plain.spec.write_text(yaml.safe_dump(spec))
+    assert plain.prepare().json["rows"] == 3000
+    assert_same(plain.workspace, reference(plain), budget=30)
