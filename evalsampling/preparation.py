@@ -16,13 +16,11 @@ from evalsampling.io.catalog import Catalog, PoolFile
 from evalsampling.partition import Partition, check_slices
 from evalsampling.reserve import (
     CELL,
-    FILE,
     HASH,
-    ID,
-    ROW,
     Reserve,
     check_complete,
     check_unique,
+    repeated_values,
     reserve_capacity,
 )
 from evalsampling.slicing import Slices
@@ -88,10 +86,10 @@ class Preparation:
         return 1 if Partition.given(self.spec) is not None and not self.spec.pool.scorer else 2
 
     def write_reserve(self, part: int, reserve: Reserve) -> pa.Table:
-        """Write one part of the reserve and return where its rows are from."""
+        """Write one part of the reserve and return cells and hashes of its rows."""
         self.workspace.write_reserve(f"part-{part:05d}", reserve)
         assert reserve.rows is not None
-        return reserve.rows.select([CELL, HASH, ID, FILE, ROW])
+        return reserve.rows.select([CELL, HASH])
 
     def commit(
         self,
@@ -120,7 +118,9 @@ class Preparation:
                 the pool changed meanwhile.
         """
         rows = pa.concat_tables(located)
-        check_unique(rows, self.spec.pool.id)
+        repeated = repeated_values(rows[HASH].to_numpy())
+        if len(repeated):
+            check_unique(self.workspace.read_reserve_of(repeated), self.spec.pool.id)
         check_complete(rows, sums.count, reserve_capacity(self.spec, partition.grid.cells))
         check_slices(counts, self.spec.pool.slices)
         classes = len(self.spec.labels.classes)

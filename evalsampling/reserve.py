@@ -35,7 +35,7 @@ _MIXER = 40503
 
 _TOTAL_ROWS = 2_000_000
 _FEWEST_ROWS = 50
-_SENT = pa.ipc.IpcWriteOptions(compression="lz4")
+_SENT = pa.ipc.IpcWriteOptions(compression="zstd")
 """How rows go from worker to worker."""
 
 _COMPACT_ABOVE = 1 << 18
@@ -187,6 +187,12 @@ def check_unique(rows: pa.Table, column: str) -> None:
                 f"{file}column {column!r}, row {second[ROW]}: "
                 f"duplicate id {second[ID]!r}, also in row {first[ROW]}{where}"
             )
+
+
+def repeated_values(values: UInt64Array) -> UInt64Array:
+    """Return the values that are there more than once."""
+    ordered = np.sort(values)
+    return np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
 
 
 def check_complete(rows: pa.Table, count: npt.NDArray[np.int64], capacity: int) -> None:

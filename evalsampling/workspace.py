@@ -26,10 +26,12 @@ from evalsampling.labels.tasks import task_name
 from evalsampling.partition import Partition
 from evalsampling.reserve import (
     CELL,
+    FILE,
     HASH,
     ID,
     PAYLOAD_PREFIX,
     RANK,
+    ROW,
     SLICE_PREFIX,
     Reserve,
     output_names,
@@ -357,6 +359,11 @@ class Workspace:
     def read_reserve_places(self) -> pa.Table:
         """Return cell, rank, hash and id of all rows of the reserve."""
         return read_table(self.path / "reserve", columns=[CELL, RANK, HASH, ID])
+
+    def read_reserve_of(self, hashes: npt.NDArray[np.uint64]) -> pa.Table:
+        """Return hash, id, file and row of the rows of the reserve that have some hashes."""
+        wanted = pc.field(HASH).isin(pa.array(hashes))
+        return read_table(self.path / "reserve", columns=[HASH, ID, FILE, ROW], filters=wanted)
 
     @property
     def top_ups(self) -> int:

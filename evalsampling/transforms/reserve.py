@@ -6,6 +6,7 @@ import operator
 from collections.abc import Iterable, Iterator
 
 import apache_beam as beam
+import pyarrow as pa
 from apache_beam import pvalue
 from apache_beam.transforms import window
 
@@ -70,6 +71,7 @@ class DrawReserve(beam.PTransform):
 
 
 def _split(reserve: Reserve) -> Iterator[tuple[int, bytes]]:
+    pa.default_memory_pool().release_unused()
     for part, some in split_reserve(reserve):
         yield part, some.to_bytes()
 
@@ -126,4 +128,5 @@ class _KeepFirst(beam.DoFn):
             return
         kept = _KeptRows(self._builder.build(), tuple(self._items.values()))
         self._builder, self._items = None, {}
+        pa.default_memory_pool().release_unused()
         yield window.GlobalWindows.windowed_value(kept)
