@@ -35,7 +35,7 @@ _MIXER = 40503
 
 _TOTAL_ROWS = 2_000_000
 _FEWEST_ROWS = 50
-_SENT = pa.ipc.IpcWriteOptions(compression="zstd")
+_SENT = pa.ipc.IpcWriteOptions(compression="lz4")
 """How rows go from worker to worker."""
 
 _COMPACT_ABOVE = 1 << 18

@@ -17,6 +17,7 @@ from evalsampling.io import files
 from evalsampling.io.files import find_files, open_file
 from tests.jobs import Job, files_below, make_pool
 from tests.test_equivalence import assert_same, reference
+from tests.test_formats import FORMATS, formatted
 
 BUCKET = "pools"
 
@@ -84,17 +85,26 @@ def test_nothing_there_is_one_clear_error(store: pyarrow.fs.GcsFileSystem, patte
 
 def remote(one: Job, store: pyarrow.fs.GcsFileSystem, folder: str) -> None:
     """Move the pool of a job to the store."""
-    upload(store, one.directory / "pool", folder)
     spec = yaml.safe_load(one.spec.read_text())
-    spec["pool"]["path"] = f"gs://{BUCKET}/{folder}/*.parquet"
+    pattern = Path(spec["pool"]["path"])
+    upload(store, pattern.parent, folder)
+    spec["pool"]["path"] = f"gs://{BUCKET}/{folder}/{pattern.name}"
     one.spec.write_text(yaml.safe_dump(spec))
 
 
-def test_prepare_and_rounds(store: pyarrow.fs.GcsFileSystem, job: Callable[..., Job]) -> None:
-    """The same as of a pool of this machine, its pieces named by their addresses."""
-    one = job(files=3, group_rows=200, budget=30)
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_prepare_and_rounds(
+    store: pyarrow.fs.GcsFileSystem,
+    job: Callable[..., Job],
+    suffix: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The same as of a pool of this machine, in files of several stretches."""
+    monkeypatch.setattr("evalsampling.io.lines.STRETCH_BYTES", 10_000)
+    monkeypatch.setattr("evalsampling.io.lines.BLOCK_BYTES", 3_000)
+    one = formatted(job, suffix, make_pool(), files=3, budget=30)
     expected = reference(one)
-    remote(one, store, "pool")
+    remote(one, store, f"pool-{suffix}")
     assert one.prepare().json["rows"] == 2000
     assert_same(one.workspace, expected, budget=30)
     assert one.sample().json["rows"] == 20

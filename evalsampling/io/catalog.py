@@ -102,10 +102,8 @@ class Catalog:
     @property
     def fingerprint(self) -> list[dict[str, Any]]:
         """What tells whether a pool has changed: path, size and, in a store, time of each file."""
-        return [
-            {name: value for name, value in dataclasses.asdict(file.stored).items() if value}
-            for file in self.files
-        ]
+        told = [dataclasses.asdict(file.stored) for file in self.files]
+        return [{key: value for key, value in one.items() if value is not None} for one in told]
 
     @property
     def warnings(self) -> list[str]:

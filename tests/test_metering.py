@@ -1,0 +1,99 @@
+"""What steps cost: metrics of Beam's, and what `status` says of them."""
+
+from collections.abc import Callable
+
+import apache_beam as beam
+import pytest
+from apache_beam import coders
+
+from evalsampling.memory import MemoryPool
+from evalsampling.partition import CellBatch, assign_cells
+from evalsampling.pool import PoolBatch
+from evalsampling.progress import Progress
+from evalsampling.transforms import BatchCoder
+from evalsampling.transforms.metering import MeteredMap, read_meters, resident_mebibytes
+from tests.jobs import Job, call
+from tests.test_equivalence import reference
+
+STEPS = {
+    "FetchScores/ReadBatches", "SummarizePool/Summarize", "FetchRows/ReadBatches",
+    "AssignCells/FindCells", "SumCells/SumBatches", "CountSlices/CountValues",
+    "DrawReserve/KeepFirst", "DrawReserve/ReadPayload",
+}  # fmt: skip
+
+
+UNCOUNTED = {"BundleBasedDirectRunner": {"AssignCells/FindCells"}}
+"""That runner loses the metrics of the step that had to wait for its side input."""
+
+
+@pytest.mark.parametrize("runner", ["FnApiRunner", "BundleBasedDirectRunner", "DirectRunner"])
+def test_status_tells_rows_time_and_memory_of_every_step(
+    job: Callable[..., Job], runner: str
+) -> None:
+    one = job(files=3, group_rows=300)
+    assert one.prepare(f"--runner={runner}").status == 0
+    steps = call("status", one.workspace, "--json").json["jobs"]["prepare"]
+    assert set(steps) == STEPS - UNCOUNTED.get(runner, set())
+    for name, step in steps.items():
+        assert step["rows"] == 2000 or name == "DrawReserve/ReadPayload"
+        assert step["batches"] >= (9 if name != "DrawReserve/ReadPayload" else 1)
+        assert 0 <= step["seconds"] < 60
+        assert 50 < step["peak_mebibytes"] < 100_000
+    text = call("status", one.workspace).out
+    assert all(name in text for name in steps)
+
+
+def test_a_top_up_has_a_record_of_its_own(job: Callable[..., Job]) -> None:
+    one = job(budget=30)
+    assert one.prepare().status == 0
+    assert one.prepare("--top-up", 60).status == 0
+    jobs = call("status", one.workspace, "--json").json["jobs"]
+    assert list(jobs) == ["prepare", "top-up-0001"]
+    assert jobs["top-up-0001"]["FetchRows/ReadBatches"]["rows"] == 2000
+
+
+def test_time_between_batches_is_not_metered() -> None:
+    """Only the work of the step itself: counters of a pipeline with known work."""
+    pipeline = beam.Pipeline("FnApiRunner")
+    sized = pipeline | beam.Create([[1] * 5, [2] * 7])
+    _ = sized | "Count" >> beam.ParDo(MeteredMap(len))
+    result = pipeline.run()
+    result.wait_until_finish()
+    (step,) = read_meters(result).values()
+    assert (step["rows"], step["batches"]) == (12, 2)
+    assert step["seconds"] < 1
+    assert abs(step["peak_mebibytes"] - resident_mebibytes()) < 500
+
+
+def test_batches_are_not_encoded_to_tell_their_size(
+    job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> bytes:
+        raise AssertionError("a batch was encoded")
+
+    monkeypatch.setattr(BatchCoder, "encode", refuse)
+    assert job(files=3, group_rows=50).prepare().status == 0
+
+
+def test_the_coder_keeps_batches_and_tells_their_size(job: Callable[..., Job]) -> None:
+    pool: MemoryPool = reference(job())
+    one = job()
+    rows = one.pool.table.combine_chunks().to_batches()[0]
+    batch = PoolBatch(rows, "a", 3)
+    cells = assign_cells(batch, pool.spec, pool.partition)
+    for kind, value in ((PoolBatch, batch), (CellBatch, cells)):
+        coder = coders.registry.get_coder(kind)
+        assert isinstance(coder, BatchCoder)
+        again = coder.decode(coder.encode(value))
+        assert (again.nbytes, len(again)) == (value.nbytes, 2000)
+        assert 0.5 < coder.estimate_size(value) / len(coder.encode(value)) < 2
+    assert coder.decode(coder.encode(cells)).batch.rows.equals(rows)
+
+
+def test_progress_tells_share_rate_and_time_left() -> None:
+    progress = Progress("prepare", "rows")
+    assert "looking" in progress.line()
+    progress.expect(400)
+    progress.advance(100)
+    for words in ("prepare:", "25%", "100 rows", "/s", "s left"):
+        assert words in progress.line()
