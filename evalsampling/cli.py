@@ -119,6 +119,13 @@ def _parser() -> argparse.ArgumentParser:
 
     status = command("status", "Tell where an evaluation stands.", _status, _status_text)
     status.add_argument("workspace")
+    status.add_argument(
+        "--jobs",
+        dest="text",
+        action="store_const",
+        const=_status_jobs_text,
+        help="also tell rows, time and memory of each step of its jobs (`--json` always does)",
+    )
 
     diagnose = command(
         "diagnose", "Compare scores, labels and model leaf by leaf.", _diagnose, _diagnose_text
@@ -301,8 +308,11 @@ def _status_text(result: dict[str, Any]) -> str:
         f"{prepared['runner']}\n"
         f"{result['rounds']} rounds, {result['labels']} of {result['budget']} labels, "
         f"{result['open']} open, {result['rejects']} rejected"
-        + "".join(f"\n\n{_job_text(*job)}" for job in result["jobs"].items())
     )
+
+
+def _status_jobs_text(result: dict[str, Any]) -> str:
+    return "\n\n".join([_status_text(result), *(_job_text(*job) for job in result["jobs"].items())])
 
 
 def _job_text(name: str, steps: dict[str, dict[str, float]]) -> str:

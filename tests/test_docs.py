@@ -29,7 +29,7 @@ JSON = {
     "plan": "plan evaluation.yaml --sampler ais --budgets 200 --repeats 20",
     "simulate": "simulate evaluation.yaml --truth truth.parquet --budgets 500 --repeats 20",
 }
-OF_THE_MACHINE = {"workspace", "seconds", "versions"}
+OF_THE_MACHINE = {"workspace", "seconds", "versions", "peak_mebibytes"}
 
 
 def test_pages_print_what_they_show(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def test_status_tells_rows_time_and_memory_of_every_step(
         assert step["batches"] >= (9 if name != "DrawReserve/ReadPayload" else 1)
         assert 0 <= step["seconds"] < 60
         assert 50 < step["peak_mebibytes"] < 100_000
-    text = call("status", one.workspace).out
+    text = call("status", one.workspace, "--jobs").out
     assert all(name in text for name in steps)
 
 
