@@ -104,8 +104,9 @@ class Partition:
                 f"strata.leaves and thresholds make {bins} bins, at most {MAX_CELLS // 2} are "
                 "possible"
             )
-        signatures = Signatures.every(spec.signature_shape)
-        if summary.signatures is not None:
+        if summary.signatures is None:
+            signatures = Signatures.every(spec.signature_shape)
+        else:
             signatures = Signatures.most_common(spec.signature_shape, summary.signatures, slots)
         rules = tuple(
             _rule(system.probability, system.score, bounds)
@@ -174,8 +175,7 @@ class Partition:
             for code, histogram in enumerate(summary.histograms):
                 if histogram.rows:
                     prediction = np.stack(np.unravel_index([code], self.signatures.shape), axis=1)
-                    low = histogram.lower_ends
-                    high = low + math.ldexp(1, histogram.exponent)
+                    low, high = histogram.lower_ends, histogram.upper_ends
                     first = np.searchsorted(self.bin_edges, low, side="right")
                     whole = first == np.searchsorted(self.bin_edges, high, side="left")
                     slot = int(self.signatures.slot(prediction)[0])

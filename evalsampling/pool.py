@@ -2,6 +2,7 @@
 
 import bisect
 import dataclasses
+import reprlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -88,15 +89,26 @@ class PoolBatch:
         Raises:
             InputError: if it is missing.
         """
+        return _plain(self._stored(name))
+
+    def _stored(self, name: str) -> pa.Array:
         index = self.rows.schema.get_field_index(name)
         if index < 0:
             file = f"{self.path}: " if self.path else ""
             known = ", ".join(self.rows.schema.names)
             raise InputError(f"{file}column {name!r} is missing; there are: {known}")
         column = self.rows.column(index)
-        if pa.types.is_dictionary(column.type):
-            column = column.dictionary_decode()
-        return column
+        # Views know few functions of Arrow's.
+        views = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+        return column.cast(views.get(column.type, column.type))
+
+    def take(self, name: str, rows: npt.NDArray[np.int64]) -> pa.Array:
+        """Return some values of a column, nulls and all; only these are decoded.
+
+        Raises:
+            InputError: if the column is missing.
+        """
+        return _plain(self._stored(name).take(pa.array(rows)))
 
     def column(self, name: str) -> pa.Array:
         """Return a column without nulls, a dictionary decoded.
@@ -143,7 +155,8 @@ class PoolBatch:
             return text.cast(pa.float64())
         except pa.ArrowInvalid as error:
             row = bisect.bisect_left(range(len(text)), True, key=lambda row: is_bad(row + 1))
-            raise self.error(name, row, f"must be a number, got {text[row].as_py()!r}") from error
+            shown = reprlib.repr(text[row].as_py())
+            raise self.error(name, row, f"must be a number, got {shown}") from error
 
     def ids(self, name: str) -> pa.Array:
         """Return the ids: integers, or strings.
@@ -157,6 +170,11 @@ class PoolBatch:
         if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
             return column
         raise self.error(name, 0, f"ids must be integers or strings, got type {column.type}")
+
+
+def _plain(column: pa.Array) -> pa.Array:
+    """Return the values of a column that may be encoded by a dictionary."""
+    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 
 
 NO_PROBABILITY = "none"
@@ -245,7 +263,8 @@ def _predictions(
     codes = pc.index_in(column, value_set=known)
     if codes.null_count:
         row = pc.index(codes.is_null(), True).as_py()
-        raise batch.error(name, row, f"{column[row].as_py()!r} is none of {[*classes]}")
+        shown = reprlib.repr(column[row].as_py())
+        raise batch.error(name, row, f"{shown} is none of {[*classes]}")
     return codes.to_numpy().astype(np.int64)
 
 

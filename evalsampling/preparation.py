@@ -117,7 +117,8 @@ class Preparation:
             InputError: if an id is in the reserve twice, a slice column has too many values, or
                 the pool changed meanwhile.
         """
-        rows = pa.concat_tables(located)
+        nothing = pa.schema([(CELL, pa.int64()), (HASH, pa.uint64())]).empty_table()
+        rows = pa.concat_tables([nothing, *located])
         repeated = repeated_values(rows[HASH].to_numpy())
         if len(repeated):
             check_unique(self.workspace.read_reserve_of(repeated), self.spec.pool.id)

@@ -336,7 +336,7 @@ class ReserveBuilder:
             columns[SLICE_PREFIX + name] = values.take(pa.array(taken))
         for name in self._spec.pool.payload:
             if name in cells.batch.rows.schema.names:
-                columns[PAYLOAD_PREFIX + name] = cells.batch.any_column(name).take(pa.array(taken))
+                columns[PAYLOAD_PREFIX + name] = cells.batch.take(name, taken)
         self._pending.append(pa.table(columns))
         self._pending_rows += len(taken)
         if self._pending_rows > max(_COMPACT_ABOVE, len(self._reserve) // 2):

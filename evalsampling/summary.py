@@ -139,7 +139,7 @@ def summarize(batch: PoolBatch, spec: EvaluationSpec) -> PoolSummary:
 def _range(scores: npt.NDArray[np.floating] | None) -> tuple[float, float]:
     if scores is None or not len(scores):
         return (math.inf, -math.inf)
-    return float(scores.min()), float(scores.max())
+    return float(scores.min()) + 0.0, float(scores.max()) + 0.0
 
 
 @dataclasses.dataclass(frozen=True)

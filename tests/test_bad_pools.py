@@ -397,3 +397,23 @@ def test_interrupted_after_the_marker_is_prepared(job: Any) -> None:
         write_and_stop()
     assert files_below(one.workspace) == written
     assert one.sample().status == 0
+
+
+def test_a_scorer_that_changes_a_type_is_named(
+    job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = job(files=2, group_rows=300, pool={"scorer": "fickle:score", "score": "made"})
+    (one.directory / "fickle.py").write_text(
+        "import pyarrow as pa\n"
+        "calls = []\n"
+        "def score(batch):\n"
+        "    calls.append(1)\n"
+        "    made = batch.column('score').cast(pa.float32() if len(calls) > 1 else pa.float64())\n"
+        "    return batch.append_column('made', made)\n"
+    )
+    monkeypatch.setattr("evalsampling.io.parquet.BATCH_ROWS", 100)
+    result = one.prepare()
+    assert result.status == 1
+    for words in ("part-", "column 'made', row", "scored as float, but as double before"):
+        assert words in result.err
+    assert not one.workspace.exists()

@@ -73,6 +73,9 @@ def test_whole_evaluations(
         ("jsonl", '{"id": 7, "score": "x", "prediction": 1}', ["column 'score'", "row 2"]),
         ("jsonl", '{"id": 7, "score": 1, "prediction": 3}', ["column 'prediction'", "row 2", "3"]),
         ("jsonl", '{"id": 7, "score": 1, ', ["row 2"]),
+        ("jsonl", '{"id": 7, "score": 1, "prediction": 1, "n": 1' + "0" * 5000 + "}", ["row 2"]),
+        ("jsonl", '{"id": 7, "score": 1, "\\ud800": 1}', ["row 2", "not Unicode"]),
+        ("csv", "7," + "x" * 100_000 + ",1,x", ["column 'score'", "row 2", "'xxx"]),
         ("jsonl", '{"score": 1, "prediction": 1}', ["column 'id'", "row 2", "null"]),
     ],
 )
@@ -93,6 +96,7 @@ def test_bad_rows_are_named(
     result = one.prepare()
     assert result.status == 1
     assert result.err.count("\n") == 1
+    assert len(result.err) < 1000
     for word in (f"{path}: ", *words):
         assert word in result.err
     assert not one.workspace.exists()

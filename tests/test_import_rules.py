@@ -31,7 +31,7 @@ MAY_IMPORT = {
     "slicing": {"stats", "samplers"},
     "memory": RESERVE,
     "evaluation": RESERVE | {"memory"},
-    "io": RESERVE - {"slicing"},
+    "io": RESERVE - {"slicing"} | {"storage"},
     # Known or imagined truth.
     "known": CELLS | {"io"},
     "simulation": IN_MEMORY | {"known"},

@@ -74,3 +74,38 @@ def test_ids_of_any_length(job: Callable[..., Job], tmp_path: Path, files: int) 
     one = job(long, files, group_rows=60, budget=500)
     assert one.prepare().status == 0
     assert_same(one.workspace, reference(one), budget=500)
+
+
+def test_forty_systems(job: Callable[..., Job]) -> None:
+    """2^40 signatures there could be: nothing is as long as that."""
+    systems = {"systems": {f"s{n}": {"prediction": f"p{n}"} for n in range(40)}, "score": "score"}
+    one = job(many_systems(1000, 40), files=2, pool=systems, budget=20)
+    assert one.prepare().status == 0
+    assert_same(one.workspace, reference(one), budget=20)
+
+
+def test_one_id_for_all_rows_is_an_error_that_says_so(job: Callable[..., Job]) -> None:
+    """No row may pass the limit of its hash then."""
+    pool = make_pool(20_000)
+    table = pool.table.set_column(0, "id", pa.array(np.full(20_000, 7)))
+    table = table.set_column(1, "score", pa.array(np.full(20_000, 0.5)))
+    result = job(
+        Pool(table.set_column(2, "prediction", pa.array(np.zeros(20_000, np.int8))), {}), budget=10
+    ).prepare()
+    assert result.status == 1
+    assert "ids repeat" in result.err or "duplicate id 7" in result.err
+    assert result.err.count("\n") == 1
+
+
+def test_scores_at_the_ends_of_the_numbers(job: Callable[..., Job]) -> None:
+    """A bin whose lower end is beyond all numbers has an upper end within them."""
+    pool = make_pool(20_000)
+    least = -float(np.finfo(np.float64).max)
+    score = np.full(20_000, least * (1 - 1e-3))
+    score[:200] = least
+    score[200:300] = -least
+    table = pool.table.set_column(1, "score", pa.array(score))
+    measure = [{"name": "pr_curve", "thresholds": [least * (1 - 5e-4), 0]}, "f1"]
+    one = job(Pool(table, pool.truth), files=3, measure=measure, budget=20)
+    assert one.prepare().status == 0
+    assert_same(one.workspace, reference(one), budget=20)

@@ -75,6 +75,11 @@ class Csv:
 
     def _parse(self, block: Block, places: Sequence[int], width: int) -> pa.Table:
         """Return the columns at some places, or else the first, in rows of so many cells."""
+        stray = self._stray(block) if b'"' in block.text else None
+        if stray is not None:
+            if stray:  # whatever is wrong with a record before is told first
+                self._parse(block.part(0, stray), places, width)
+            raise block.error(stray, "text follows a closing quote; is one before it not doubled?")
         cells = [str(place) for place in range(width)]
         ragged: list[Any] = []
 
@@ -133,15 +138,43 @@ class Csv:
         for an empty cell. One at the beginning of a cell opens it, or else, if the cell began
         before, closes it; any other closes what is open, and is text if nothing is.
         """
+        begin, _, is_open = self._runs(characters)
+        return np.append(False, is_open)[np.searchsorted(begin, places)]
+
+    def _runs(
+        self, characters: npt.NDArray[np.uint8]
+    ) -> tuple[IntArray, IntArray, npt.NDArray[np.bool_]]:
+        """Return where odd runs of quotes begin and end, and whether a cell is open after them."""
         quotes = np.flatnonzero(characters == _QUOTE)
         first = np.flatnonzero(np.diff(quotes, prepend=-2) > 1)
-        odd = np.diff(first, append=len(quotes)) % 2 == 1
-        quotes = quotes[first][odd]
-        before = characters[quotes - 1]
-        toggles = np.isin(before, [ord(self.delimiter), _LINE_FEED, _RETURN]) | (quotes == 0)
+        length = np.diff(first, append=len(quotes))
+        odd = length % 2 == 1
+        begin, length = quotes[first][odd], length[odd]
+        ends_cell = np.isin(characters[begin - 1], self._ends_of_cells)
+        toggles = ends_cell | (begin == 0)
         count = np.cumsum(toggles)
+        # Toggles in a row since the last run that closes for sure.
         since = count - np.maximum.accumulate(np.where(toggles, 0, count))
-        return np.append(False, since % 2 == 1)[np.searchsorted(quotes, places)]
+        return begin, begin + length, since % 2 == 1
+
+    @property
+    def _ends_of_cells(self) -> list[int]:
+        return [ord(self.delimiter), _LINE_FEED, _RETURN]
+
+    def _stray(self, block: Block) -> int | None:
+        """Return the number of the first record with text behind a closing quote, None if none has.
+
+        A quote that was never meant to open a cell closes at the next one, rows later; text behind
+        that betrays it.
+        """
+        characters = np.frombuffer(block.text, np.uint8)
+        _, end, is_open = self._runs(characters)
+        behind = end[np.append(False, is_open)[:-1] & ~is_open]
+        behind = behind[behind < len(characters)]
+        stray = ~np.isin(characters[behind], self._ends_of_cells)
+        if not stray.any():
+            return None
+        return int(np.searchsorted(block.ends, behind[np.argmax(stray)], side="right"))
 
 
 def _without_mark(text: bytes) -> bytes:

@@ -6,7 +6,7 @@ import fnmatch
 import functools
 import os
 import urllib.parse
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -16,6 +16,10 @@ from evalsampling.errors import InputError
 
 _RETRY_SECONDS = 60
 """How long a request to Google Cloud Storage is tried again."""
+
+
+_FLAT = ("gs://", "s3://")
+"""Stores that list all objects whose names begin alike."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,29 +52,41 @@ def find_files(pattern: str) -> list[StoredFile]:
         InputError: if there is none, or the listing fails.
     """
     filesystem, path, prefix = _locate(pattern)
-    names = path.split("/")
-    fixed = next((i for i, name in enumerate(names) if _is_pattern(name)), len(names))
-    selector = pyarrow.fs.FileSelector(
-        "/".join(names[:fixed]) or "/",
-        allow_not_found=True,
-        recursive=fixed < len(names) - 1 or names[-1] == "**",
-    )
     try:
-        if fixed == len(names):
-            found = [filesystem.get_file_info(path)]
-        else:
-            found = filesystem.get_file_info(selector)
+        found = list(_expand(filesystem, "", path.split("/"), pattern.startswith(_FLAT)))
     except (OSError, pa.ArrowException) as error:
         raise InputError(f"{pattern}: cannot be listed: {_one_line(error)}") from error
     files = [
         StoredFile(prefix + info.path, info.size, _modified(info) if prefix else None)
         for info in found
         if info.type == pyarrow.fs.FileType.File
-        and _matches(info.path.split("/")[fixed:], names[fixed:])
     ]
     if not files:
         raise InputError(f"{pattern}: no such file")
     return sorted(files, key=lambda file: file.path)
+
+
+def _expand(filesystem: Any, base: str, patterns: Sequence[str], flat: bool) -> Iterator[Any]:
+    """List what parts of a pattern name below a folder.
+
+    Level by level, but for ``**`` and in flat stores, which have no folders.
+    """
+    fixed = next((i for i, part in enumerate(patterns) if _is_pattern(part)), len(patterns))
+    base = "/".join([base, *patterns[:fixed]] if base else patterns[:fixed])
+    patterns = patterns[fixed:]
+    if not patterns:
+        yield filesystem.get_file_info(base)
+        return
+    deep = flat or patterns[0] == "**"
+    selector = pyarrow.fs.FileSelector(base or "/", allow_not_found=True, recursive=deep)
+    skipped = len(base.split("/")) if base else 0
+    for info in filesystem.get_file_info(selector):
+        names = info.path.split("/")[skipped:]
+        if deep or len(patterns) == 1:
+            if _matches(names, patterns):
+                yield info
+        elif info.type == pyarrow.fs.FileType.Directory and _matches(names, patterns[:1]):
+            yield from _expand(filesystem, info.path, patterns[1:], flat)
 
 
 def open_file(path: str) -> pa.NativeFile:

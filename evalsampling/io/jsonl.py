@@ -230,9 +230,19 @@ def _object(block: Block, number: int) -> dict[str, Any]:
         raise block.error(number, f"is no JSON object: {problem}") from error
     except RecursionError as error:
         raise block.error(number, "is nested too deeply") from error
+    except ValueError as error:  # a whole number of thousands of digits
+        raise block.error(number, f"is no JSON object: {error}") from error
     if not isinstance(value, dict):
         raise block.error(number, f"is no JSON object: {_shown(record)}")
+    for name in value:
+        if not _is_unicode(name):
+            raise block.error(number, f"has a name that is not Unicode: {name!r}")
     return value
+
+
+def _is_unicode(text: str) -> bool:
+    """Tell whether text has no half of a pair of surrogates, which JSON can spell."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _shown(record: bytes) -> str:

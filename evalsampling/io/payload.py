@@ -67,8 +67,7 @@ def _take(item: WorkItem, columns: Sequence[str], wanted: npt.NDArray[np.int64])
         done += len(batch.rows)
         here = here[here < len(batch.rows)]
         if len(here):
-            kept = {name: batch.any_column(name).take(pa.array(here)) for name in columns}
-            parts.append(pa.table(kept))
+            parts.append(pa.table({name: batch.take(name, here) for name in columns}))
         if done > wanted[-1]:
             break
     return pa.concat_tables(parts)

@@ -1,8 +1,9 @@
 """The user's scoring function, and the files its output is kept in."""
 
+import contextlib
 import dataclasses
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,10 @@ from evalsampling.io.formats import read_batches
 from evalsampling.pool import PoolBatch, WorkItem, required_columns
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.references import load
+from evalsampling.storage import new_file
+
+_ALL_GROUPS = 1 << 31
+"""An end behind all row groups of a file."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,42 +68,50 @@ class Scorer:
 
 def score_item(
     item: WorkItem, scorer: Scorer, spec: EvaluationSpec, directory: Path
-) -> tuple[WorkItem, list[PoolBatch]]:
+) -> Iterator[PoolBatch]:
     """Score a stretch of a file once and keep what the spec's columns need of it.
 
     Args:
         item: what to score.
         scorer: with what.
         spec: names the columns to keep.
-        directory: where the scored rows are written, as one row group of a file of their own.
+        directory: where the scored rows are written, a file for each stretch (`scored_item`), which
+            is there when the last batch has been taken.
 
-    Returns:
-        The scored rows as a work item, and the batches themselves.
+    Yields:
+        The scored rows, of those columns.
 
     Raises:
-        InputError: if a column is missing after scoring, or as `Scorer.score` says.
+        InputError: if a column is missing after scoring or changes its type, or as `Scorer.score`
+            says.
     """
     columns = required_columns(spec)
-    batches = []
-    for batch in read_batches(item, columns=None):
-        result = scorer.score(batch)
-        for name in columns:
-            if name not in result.rows.schema.names:
-                known = ", ".join(result.rows.schema.names)
-                raise InputError(
-                    f"{batch.path}: column {name!r} is missing after scoring; there are: {known}"
-                )
-        batches.append(dataclasses.replace(result, rows=result.rows.select(columns)))
-    scored = scored_item(item, directory)
-    path = Path(scored.path)
-    temporary = path.with_suffix(".tmp")
-    table = pa.Table.from_batches([batch.rows for batch in batches])
-    pq.write_table(table, temporary, row_group_size=max(len(table), 1), compression="zstd")
-    temporary.replace(path)
-    return scored, batches
+    with contextlib.ExitStack() as open_files:
+        draft = open_files.enter_context(new_file(Path(scored_item(item, directory).path)))
+        writer = None
+        for batch in read_batches(item, columns=None):
+            result = scorer.score(batch)
+            for name in columns:
+                if name not in result.rows.schema.names:
+                    known = ", ".join(result.rows.schema.names)
+                    raise InputError(
+                        f"{batch.path}: column {name!r} is missing after scoring; "
+                        f"there are: {known}"
+                    )
+            rows = result.rows.select(columns)
+            if writer is None:
+                writer = pq.ParquetWriter(draft, rows.schema, compression="zstd")
+                open_files.enter_context(writer)
+            for field, kept in zip(rows.schema, writer.schema, strict=True):
+                if field.type != kept.type:
+                    raise batch.error(
+                        field.name, 0, f"scored as {field.type}, but as {kept.type} before"
+                    )
+            writer.write_batch(rows)
+            yield dataclasses.replace(result, rows=rows)
 
 
 def scored_item(item: WorkItem, directory: Path) -> WorkItem:
     """Return where the rows of a work item are once they are scored."""
     path = directory / f"{item.file:05d}-{item.begin:012d}.parquet"
-    return dataclasses.replace(item, path=str(path), begin=0, end=1)
+    return dataclasses.replace(item, path=str(path), begin=0, end=_ALL_GROUPS)

@@ -62,7 +62,8 @@ class ScoreHistogram:
         """
         if not len(scores) or limit < 2:
             return cls.zero(limit)
-        minimum, maximum = float(scores.min()), float(scores.max())
+        # Zeros without a sign: which of two is met first depends on how the pool was cut.
+        minimum, maximum = float(scores.min()) + 0.0, float(scores.max()) + 0.0
         exponent = dyadic_exponent(minimum, maximum, limit)
         first = _bin(minimum, exponent)
         counts = np.zeros(_bin(maximum, exponent) - first + 1, dtype=np.int64)
@@ -97,7 +98,16 @@ class ScoreHistogram:
     @property
     def lower_ends(self) -> npt.NDArray[np.float64]:
         """Lower ends of the bins, shape (bins,)."""
-        return np.ldexp(self.first + np.arange(len(self.counts), dtype=np.float64), self.exponent)
+        return self._ends(self.first)
+
+    @property
+    def upper_ends(self) -> npt.NDArray[np.float64]:
+        """Upper ends of the bins, themselves outside, shape (bins,)."""
+        return self._ends(self.first + 1)
+
+    def _ends(self, first: int) -> npt.NDArray[np.float64]:
+        with np.errstate(over="ignore"):  # those beyond all numbers are infinite
+            return np.ldexp(first + np.arange(len(self.counts), dtype=np.float64), self.exponent)
 
     def to_bytes(self) -> bytes:
         """Serialise without loss."""

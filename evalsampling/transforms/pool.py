@@ -11,7 +11,7 @@ from evalsampling import progress
 from evalsampling.io.catalog import PoolFile
 from evalsampling.io.files import find_files
 from evalsampling.io.formats import read_batches
-from evalsampling.io.scorer import Scorer, score_item
+from evalsampling.io.scorer import Scorer, score_item, scored_item
 from evalsampling.pool import PoolBatch, WorkItem
 from evalsampling.spec import EvaluationSpec
 from evalsampling.transforms.metering import Meter
@@ -100,8 +100,8 @@ class _Score(beam.DoFn):
         self._meter = Meter()
 
     def process(self, item: WorkItem) -> Iterator[Any]:
-        with self._meter.work(item.rows):
-            scored, batches = score_item(item, self._scorer, self._spec, self._directory)
-        yield from batches
-        yield pvalue.TaggedOutput("items", scored)
-        progress.advance(item.rows)
+        batches = score_item(item, self._scorer, self._spec, self._directory)
+        for batch in self._meter.each(batches):
+            yield batch
+            progress.advance(len(batch))
+        yield pvalue.TaggedOutput("items", scored_item(item, self._directory))

@@ -106,9 +106,27 @@ def test_empty_cells_are_null_unless_quoted(tmp_path: Path, sizes: int) -> None:
 
 def test_stray_quotes_are_text(tmp_path: Path, sizes: int) -> None:
     path = tmp_path / "pool.csv"
-    path.write_text('a,b\n5" pipe,1\nit "is",2\n"x"y"z,3\n"""",4\n "p,5\n')
+    path.write_text('a,b\n5" pipe,1\nit "is",2\n"""",4\n "p,5\n')
     rows = [row["a"] for row in read_rows(COMMA, path)]
-    assert rows == ['5" pipe', 'it "is"', 'xy"z', '"', ' "p']
+    assert rows == ['5" pipe', 'it "is"', '"', ' "p']
+
+
+@pytest.mark.parametrize(
+    ("text", "row"),
+    [
+        ('x,1\n"x"y,2\n', 1),
+        ('x,1\n2,"hello there\nz,3\nw,"hello again\nz,5\n', 1),
+        ('x,1\n"hello there,2\nz,3\n"quoted",4\n', 1),
+        ('"a""b"c,1\n', 0),
+    ],
+)
+def test_a_quote_that_opens_a_cell_by_mistake_swallows_no_rows(
+    tmp_path: Path, sizes: int, text: str, row: int
+) -> None:
+    path = tmp_path / "pool.csv"
+    path.write_text("a,b\n" + text)
+    with pytest.raises(InputError, match=f"pool.csv: row {row}: text follows a closing quote"):
+        read_rows(COMMA, path)
 
 
 def test_a_byte_order_mark_within_a_file_is_text(tmp_path: Path, sizes: int) -> None:

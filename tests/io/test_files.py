@@ -4,6 +4,7 @@ import glob
 import os
 from pathlib import Path
 
+import pyarrow.fs
 import pytest
 
 from evalsampling import InputError
@@ -60,3 +61,18 @@ def test_linked_files_and_folders_are_followed(tree: Path, tmp_path: Path) -> No
     ]  # fmt: skip
     assert find_files(f"{tree}/one.parquet")[0].size == TREE.index("day=2/a.parquet")
     assert f"{tree}/one.parquet" in [file.path for file in find_files(f"{tree}/*.parquet")]
+
+
+def test_folders_that_a_pattern_does_not_reach_are_not_listed(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed: list[tuple[str, bool]] = []
+    selector = pyarrow.fs.FileSelector
+
+    def recording(base: str, allow_not_found: bool, recursive: bool) -> pyarrow.fs.FileSelector:
+        listed.append((os.path.relpath(base, tree), recursive))
+        return selector(base, allow_not_found, recursive)
+
+    monkeypatch.setattr(pyarrow.fs, "FileSelector", recording)
+    assert len(find_files(f"{tree}/day=*/*.parquet")) == 3
+    assert sorted(listed) == [(".", False), ("day=1", False), ("day=2", False)]
