@@ -318,7 +318,7 @@ def _status_jobs_text(result: dict[str, Any]) -> str:
 def _job_text(name: str, steps: dict[str, dict[str, float]]) -> str:
     lines = [f"{name:<36}{'rows':>16}{'seconds':>11}{'rows/s':>14}{'peak MiB':>10}"]
     for step, told in steps.items():
-        rate = f"{told['rows'] / told['seconds']:,.0f}" if told["seconds"] else ""
+        rate = f"{told['rows'] / told['seconds']:,.0f}" if told["seconds"] >= 0.1 else ""
         lines.append(
             f"{step:<36}{told['rows']:>16,}{told['seconds']:>11,.1f}{rate:>14}"
             f"{told['peak_mebibytes']:>10,}"
