@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from evalsampling.errors import InputError
 from evalsampling.io.catalog import Catalog
+from evalsampling.io.files import unreadable
 from evalsampling.io.formats import read_batches
 from evalsampling.io.scorer import Scorer
 from evalsampling.measures.base import FloatArray, IntArray, Measure
@@ -257,7 +258,7 @@ class _Truth:
             else:
                 table = pq.read_table(path)
         except (OSError, pa.ArrowException) as error:
-            raise InputError(f"{path}: cannot be read: {' '.join(str(error).split())}") from error
+            raise unreadable(str(path), error) from error
         if not len(table):
             raise InputError(f"{path}: no labels")
         batch = PoolBatch(table.combine_chunks().to_batches()[0], str(path))

@@ -314,9 +314,8 @@ class ReserveBuilder:
         """
         self._spec = spec
         self._held = held
-        self._threshold = hash_limits(np.zeros(cells, np.int64), capacity)
-        if limits is not None:
-            self._threshold[:] = limits
+        everything = np.full(cells, np.iinfo(np.uint64).max, dtype=np.uint64)
+        self._threshold = everything if limits is None else limits.copy()
         self._reserve = Reserve.zero(capacity)
         self._pending: list[pa.Table] = []
         self._pending_rows = 0

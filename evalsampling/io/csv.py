@@ -11,12 +11,9 @@ import pyarrow.csv
 
 from evalsampling.errors import InputError
 from evalsampling.io.files import StoredFile, unreadable
-from evalsampling.io.lines import Block, first_block, index, read_blocks
+from evalsampling.io.lines import BATCH_ROWS, Block, first_block, index, read_blocks
 from evalsampling.io.stretches import Contents
 from evalsampling.pool import IntArray, WorkItem
-
-BATCH_ROWS = 1 << 18
-"""Most rows of a batch."""
 
 _LINE_FEED, _RETURN, _QUOTE = b'\n\r"'
 

@@ -14,12 +14,9 @@ import pyarrow.json
 
 from evalsampling.errors import InputError
 from evalsampling.io.files import StoredFile
-from evalsampling.io.lines import Block, first_block, index, read_blocks
+from evalsampling.io.lines import BATCH_ROWS, Block, first_block, index, read_blocks
 from evalsampling.io.stretches import Contents
 from evalsampling.pool import IntArray, WorkItem
-
-BATCH_ROWS = 1 << 18
-"""Most rows of a batch."""
 
 SEEN_BYTES = 1 << 20
 """The types of columns are known from so much of a file."""

@@ -14,6 +14,9 @@ from evalsampling.io.files import open_file, unreadable
 from evalsampling.io.stretches import Stretch
 from evalsampling.pool import IntArray, WorkItem
 
+BATCH_ROWS = 1 << 18
+"""Most rows of a batch that is made of a block."""
+
 BLOCK_BYTES = 1 << 22
 """Read and parsed at a time."""
 
