@@ -4,7 +4,6 @@ import argparse
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
@@ -16,6 +15,7 @@ from evalsampling.errors import InputError, UsageError
 from evalsampling.ledger import Ledger, Options
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.estimation import finite
+from evalsampling.storage import is_url
 from evalsampling.version import __version__
 from evalsampling.workspace import Workspace
 
@@ -217,10 +217,9 @@ def _through_pipeline(
     """Run a pipeline and return the result it leaves in a file."""
     workspace = Workspace(arguments.workspace)
     workspace.check_prepared()
-    with tempfile.TemporaryDirectory(prefix=".result-", dir=workspace.path) as directory:
-        output = os.path.join(directory, "result.json")
-        job([f"--workspace={workspace.path}", f"--output={output}", *options, *arguments.beam])
-        return json.loads(Path(output).read_text(encoding="utf-8"))
+    with workspace.answer() as (url, read):
+        job([f"--workspace={workspace.path}", f"--output={url}", *options, *arguments.beam])
+        return read()
 
 
 def _sample_text(result: dict[str, Any]) -> str:
@@ -239,8 +238,7 @@ def _sample_text(result: dict[str, Any]) -> str:
 
 def _estimate(arguments: argparse.Namespace) -> Any:
     options = Options(tuple(arguments.measure), arguments.close, arguments.strict)
-    labels = [Path(path).resolve() for path in arguments.labels]
-    replace = [Path(path).resolve() for path in arguments.replace]
+    labels, replace = map(_resolved, (arguments.labels, arguments.replace))
     if arguments.runner is None:
         ledger = Ledger(Workspace(arguments.workspace))
         result, messages = ledger.estimate(labels, replace, options)
@@ -257,6 +255,10 @@ def _estimate(arguments: argparse.Namespace) -> Any:
     for line in [*messages, *(f"warning: {warning}" for warning in result["warnings"])]:
         print(line, file=sys.stderr)
     return result
+
+
+def _resolved(paths: Sequence[str]) -> list[str]:
+    return [path if is_url(path) else str(Path(path).resolve()) for path in paths]
 
 
 def _estimate_text(result: dict[str, Any]) -> str:

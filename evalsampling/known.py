@@ -14,7 +14,6 @@ import pyarrow.parquet as pq
 
 from evalsampling.errors import InputError
 from evalsampling.io.catalog import Catalog
-from evalsampling.io.files import unreadable
 from evalsampling.io.formats import read_batches
 from evalsampling.io.scorer import Scorer
 from evalsampling.measures.base import FloatArray, IntArray, Measure
@@ -24,6 +23,7 @@ from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.measures import thresholded_parts
 from evalsampling.stats.cells import CellSums, CellTable
 from evalsampling.stats.outputs import Outputs
+from evalsampling.storage.filesystems import unreadable
 from evalsampling.summary import check_not_empty, summarize, summary_columns
 
 State = TypeVar("State")

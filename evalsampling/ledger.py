@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from evalsampling.errors import InputError
 from evalsampling.evaluation import Evaluation
-from evalsampling.labels.formats import Vote, read_votes, write_tasks
+from evalsampling.labels.formats import TASK_FILES, Vote, read_votes, write_tasks
 from evalsampling.labels.tasks import ID, TASK, blind, make_batch, task_name
 from evalsampling.labels.votes import Register, Reject, check_votes, vote_table
 from evalsampling.measures import Joint
@@ -25,8 +25,9 @@ from evalsampling.spec import MeasureSpec
 from evalsampling.spec.measures import Range
 from evalsampling.stats.estimation import Estimate, as_json, brief
 from evalsampling.stats.history import History
+from evalsampling.storage import read_file
 from evalsampling.version import __version__
-from evalsampling.workspace import Workspace
+from evalsampling.workspace import NewDelivery, Workspace
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Options:
 class _Checked:
     """A delivery that was read and checked, and not stored yet."""
 
-    path: Path
+    path: str
     name: str
     replace: bool
     taken: list[tuple[int, Vote]]
@@ -147,11 +148,10 @@ class Ledger:
         return self._sampled(last + 1, len(rows), exported, reason)
 
     @staticmethod
-    def _sampled(number: int, rows: int, batch: Path | None, reason: str | None) -> dict[str, Any]:
-        path = None if batch is None else str(batch)
-        return {"round": number, "rows": rows, "batch": path, "reason": reason}
+    def _sampled(number: int, rows: int, batch: str | None, reason: str | None) -> dict[str, Any]:
+        return {"round": number, "rows": rows, "batch": batch, "reason": reason}
 
-    def _write_round(self, evaluation: Evaluation, rows: npt.NDArray[np.int64]) -> Path | None:
+    def _write_round(self, evaluation: Evaluation, rows: npt.NDArray[np.int64]) -> str | None:
         """Write the last round of an evaluation, whose new questions are ``rows``."""
         spec, history = self.workspace.spec, evaluation.history
         drawn, number = history.rounds[-1], len(history.rounds)
@@ -180,22 +180,20 @@ class Ledger:
             for id, question in zip(asked[ID].to_pylist(), rows.tolist(), strict=True)
         ]
         batch = make_batch(names, asked)
-        with self.workspace.new_round() as directory:
-            exported = None
+        design = {
+            "version": 1,
+            "round": number,
+            "sampler": told["sampler"],
+            "measure": told["measure"][0],
+            "seed": spec.seed,
+            "draws": len(drawn.question),
+            "new_rows": len(rows),
+            "exported": TASK_FILES[spec.sink] if len(rows) else None,
+            "posterior": None if drawn.posterior is None else drawn.posterior.tolist(),
+        }
+        with self.workspace.new_round(design) as directory:
             if len(rows):
-                exported = write_tasks(blind(batch), directory, spec.sink).name
-            design = {
-                "version": 1,
-                "round": number,
-                "sampler": told["sampler"],
-                "measure": told["measure"][0],
-                "seed": spec.seed,
-                "draws": len(drawn.question),
-                "new_rows": len(rows),
-                "exported": exported,
-                "posterior": None if drawn.posterior is None else drawn.posterior.tolist(),
-            }
-            (directory / "design.json").write_text(json.dumps(design) + "\n", encoding="utf-8")
+                write_tasks(blind(batch), directory, spec.sink)
             pq.write_table(draws, directory / "draws.parquet")
             pq.write_table(batch, directory / "batch.parquet")
         self._forget()
@@ -218,14 +216,14 @@ class Ledger:
 
     def estimate(
         self,
-        labels: Sequence[Path] = (),
-        replace: Sequence[Path] = (),
+        labels: Sequence[str | Path] = (),
+        replace: Sequence[str | Path] = (),
         options: Options = Options(),
     ) -> tuple[dict[str, Any], list[str]]:
         """Take deliveries of labels and estimate.
 
         Args:
-            labels: files to take.
+            labels: files to take, of this machine or of a store.
             replace: files to take whose labels replace earlier ones.
             options: what else is asked.
 
@@ -239,16 +237,16 @@ class Ledger:
         chosen = self._measures(options.measures)
         with self.workspace.in_use():
             self._forget()
-            return self._estimate(labels, replace, chosen, options)
+            deliveries = [(str(path), False) for path in labels]
+            deliveries += [(str(path), True) for path in replace]
+            return self._estimate(deliveries, chosen, options)
 
     def _estimate(
         self,
-        labels: Sequence[Path],
-        replace: Sequence[Path],
+        deliveries: Sequence[tuple[str, bool]],
         chosen: Sequence[Measure] | None,
         options: Options,
     ) -> tuple[dict[str, Any], list[str]]:
-        deliveries = [(path, False) for path in labels] + [(path, True) for path in replace]
         messages = self._take(deliveries, options.strict)
         if options.close:
             for number in self.open_rows:
@@ -268,7 +266,7 @@ class Ledger:
             chosen += found or MeasureSpec.parse(name).build(spec.setting(ranges))
         return chosen or None
 
-    def _take(self, deliveries: Sequence[tuple[Path, bool]], strict: bool) -> list[str]:
+    def _take(self, deliveries: Sequence[tuple[str, bool]], strict: bool) -> list[str]:
         """Check all deliveries, each as if those before it were taken, then store them."""
         labels, answered = dict(self.register.labels), self._answered
         known = {delivery.name for delivery in self.workspace.deliveries}
@@ -294,34 +292,35 @@ class Ledger:
             answered |= answers
             labels |= {row: str(label) for row, label in changed.items()}
             checked.append(_Checked(path, name, replace, taken, rejects))
-        for one in checked:
-            details = {"file": one.path.name, "replace": one.replace, "rejects": len(one.rejects)}
-            listed = self._write_rejects(one.name, one.path, one.rejects)
-            self.workspace.add_delivery(one.name, vote_table(one.taken, self.register), details)
-            count = f"{len(one.taken)} taken, {len(one.rejects)} rejected"
-            warning = "warning: " if one.rejects and not one.taken else ""
-            messages.append(f"{warning}{one.path}: {count}{listed}")
+        if checked:
+            self.workspace.add_deliveries([self._new_delivery(one) for one in checked])
+        messages += [self._taken(one) for one in checked]
         self._forget()
         return messages
 
     @staticmethod
-    def _read(path: Path) -> tuple[str, list[Vote]]:
-        try:
-            digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        except OSError as error:
-            raise InputError(f"{path}: cannot be read: {error}") from error
-        return digest, read_votes(path)
+    def _read(path: str) -> tuple[str, list[Vote]]:
+        content = read_file(path)
+        return hashlib.sha256(content).hexdigest(), read_votes(path, content)
 
-    def _write_rejects(self, name: str, path: Path, rejects: Sequence[Reject]) -> str:
-        if not rejects:
-            return ""
-        rows = {
-            "file": [str(path)] * len(rejects),
-            "line": [reject.line for reject in rejects],
-            "reason": [reject.reason for reject in rejects],
+    def _new_delivery(self, one: _Checked) -> NewDelivery:
+        rejects = {
+            "file": [one.path] * len(one.rejects),
+            "line": [reject.line for reject in one.rejects],
+            "reason": [reject.reason for reject in one.rejects],
         }
-        listed = self.workspace.write_rejects(name, pa.table(rows))
-        return f", listed in {listed}; first, line {rejects[0].line}: {rejects[0].reason}"
+        details = {"file": one.path.rpartition("/")[2], "replace": one.replace}
+        votes = vote_table(one.taken, self.register)
+        return NewDelivery(one.name, votes, pa.table(rejects), details)
+
+    def _taken(self, one: _Checked) -> str:
+        """Return what is said of a delivery that was taken."""
+        told = f"{one.path}: {len(one.taken)} taken, {len(one.rejects)} rejected"
+        if not one.rejects:
+            return told
+        first, listed = one.rejects[0], self.workspace.rejects_of(one.name)
+        warning = "" if one.taken else "warning: "
+        return f"{warning}{told}, listed in {listed}; first, line {first.line}: {first.reason}"
 
     def _result(self, estimates: Sequence[Estimate]) -> dict[str, Any]:
         spec, history = self.workspace.spec, self.workspace.evaluation.history

@@ -4,8 +4,8 @@ import dataclasses
 import importlib.metadata
 import platform
 import time
+import uuid
 from collections.abc import Collection, Sequence
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -23,10 +23,12 @@ from evalsampling.reserve import (
     repeated_values,
     reserve_capacity,
 )
+from evalsampling.reserve_files import ReserveFiles
 from evalsampling.slicing import Slices
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellSums
 from evalsampling.stats.slices import SliceCounts
+from evalsampling.storage import open_store
 from evalsampling.workspace import Workspace
 
 
@@ -38,11 +40,14 @@ class Preparation:
         spec: of the evaluation.
         runner: name of the Beam runner, for the record.
         versions: of the packages in use, for the record.
+        attempt: in the names of what it writes where others may be preparing the same workspace;
+            empty where they are locked out.
     """
 
     spec: EvaluationSpec
     runner: str
     versions: dict[str, str]
+    attempt: str
 
     @classmethod
     def of(cls, spec: EvaluationSpec, runner: str) -> "Preparation":
@@ -55,7 +60,9 @@ class Preparation:
             raise InputError("the spec names no workspace; add `workspace: DIRECTORY`")
         packages = ("evalsampling", "apache-beam", "numpy", "scipy", "pyarrow")
         versions = {name: importlib.metadata.version(name) for name in packages}
-        return cls(spec, runner, {"python": platform.python_version(), **versions})
+        versions = {"python": platform.python_version(), **versions}
+        shared = Workspace(spec.workspace).store.shared
+        return cls(spec, runner, versions, uuid.uuid4().hex if shared else "")
 
     @property
     def workspace(self) -> Workspace:
@@ -64,20 +71,25 @@ class Preparation:
         return Workspace(self.spec.workspace)
 
     @property
-    def scored_directory(self) -> Path:
+    def scored_directory(self) -> str:
         """Where the scorer's output goes."""
-        return self.workspace.path / "scored"
+        return self.workspace.store.url(f"scored/{self.attempt}".rstrip("/"))
+
+    @property
+    def _reserve(self) -> ReserveFiles:
+        return ReserveFiles(self.workspace.store, self.attempt)
 
     def plan(self, files: Collection[PoolFile]) -> Catalog:
-        """Check that files go together and make room for what a scorer adds.
+        """Check that files go together, and make room for what is written.
 
         Raises:
             InputError: as `io.catalog.Catalog.of` says.
         """
         catalog = Catalog.of(files, self.spec)
         progress.expect(catalog.rows * self.passes)
+        self.workspace.store.make()
         if self.spec.pool.scorer:
-            self.scored_directory.mkdir(parents=True, exist_ok=True)
+            open_store(self.scored_directory).make()
         return catalog
 
     @property
@@ -87,7 +99,7 @@ class Preparation:
 
     def write_reserve(self, part: int, reserve: Reserve) -> pa.Table:
         """Write one part of the reserve and return cells and hashes of its rows."""
-        self.workspace.write_reserve(f"part-{part:05d}", reserve)
+        self._reserve.write_part(part, reserve)
         assert reserve.rows is not None
         return reserve.rows.select([CELL, HASH])
 
@@ -121,16 +133,16 @@ class Preparation:
         rows = pa.concat_tables([nothing, *located])
         repeated = repeated_values(rows[HASH].to_numpy())
         if len(repeated):
-            check_unique(self.workspace.read_reserve_of(repeated), self.spec.pool.id)
+            found = self._reserve.with_hashes(repeated)
+            check_unique(found, self.spec.pool.id)
         check_complete(rows, sums.count, reserve_capacity(self.spec, partition.grid.cells))
         check_slices(counts, self.spec.pool.slices)
         classes = len(self.spec.labels.classes)
         code, count, mean = sums.means()
         table = partition.grid.table(code, count, mean, classes)
-        self.workspace.write_cells(table, mean, partition)
-        self.workspace.write_slices(Slices.of(self.spec.pool.slices, counts, table), table)
         self.workspace.commit(
             {
+                "attempt": self.attempt,
                 "spec": self.spec.to_mapping(),
                 "directory": self.spec.pool.directory,
                 "rows": table.rows,
@@ -143,7 +155,11 @@ class Preparation:
                 "seconds": round(time.time() - started, 3),
                 "runner": self.runner,
                 "versions": self.versions,
-            }
+            },
+            table,
+            mean,
+            partition,
+            Slices.of(self.spec.pool.slices, counts, table),
         )
         return self.result()
 
@@ -160,7 +176,7 @@ class Preparation:
         keys = ("rows", "leaves", "cells", "reserve_rows", "seconds", "runner")
         marker = self.workspace.marker
         return {
-            "workspace": str(self.workspace.path),
+            "workspace": self.workspace.path,
             **{key: marker[key] for key in keys},
             "warnings": marker.get("warnings", []),
         }

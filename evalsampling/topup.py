@@ -11,6 +11,7 @@ from evalsampling.io.scorer import scored_item
 from evalsampling.pool import WorkItem
 from evalsampling.preparation import Preparation
 from evalsampling.reserve import CELL, HASH, ID, RANK, HeldRows, Reserve
+from evalsampling.reserve_files import ReserveFiles, top_up_name
 from evalsampling.workspace import Workspace
 
 
@@ -48,7 +49,8 @@ class TopUp:
             InputError: if the pool is not the one the workspace was prepared from.
         """
         spec, table = workspace.spec, workspace.table
-        preparation = Preparation.of(spec, runner)
+        attempt = workspace.marker.get("attempt", "")
+        preparation = dataclasses.replace(Preparation.of(spec, runner), attempt=attempt)
         pool = Catalog.read(spec)
         here, there = pool.fingerprint, workspace.marker["pool"]
         if here != there:
@@ -56,7 +58,7 @@ class TopUp:
             raise InputError(f"{changed[0]}: the pool has changed since it was prepared")
         wanted = wanted or spec.round_size.of(len(workspace.rounds))
         cells = workspace.partition.grid.cells
-        held = _ends(workspace.read_reserve_places(), cells)
+        held = _ends(workspace.reserve.places(), cells)
         count, drawn = np.zeros((2, cells), dtype=np.int64)
         count[table.code] = table.count
         drawn[table.code] = workspace.history().drawn_by_cell(len(table))
@@ -66,7 +68,7 @@ class TopUp:
         return cls(
             preparation,
             pool,
-            number=workspace.top_ups + 1,
+            number=workspace.reserve.top_ups + 1,
             capacity=2 * wanted,
             held=dataclasses.replace(held, short=short),
         )
@@ -74,21 +76,21 @@ class TopUp:
     @property
     def name(self) -> str:
         """What its files are called."""
-        return f"top-up-{self.number:04d}"
+        return top_up_name(self.number)
 
     def items(self) -> list[WorkItem]:
         """Return what there is to read: the scored rows, if a scorer made them."""
         items = list(self.pool.items)
         if not self.preparation.spec.pool.scorer:
             return items
-        directory = self.preparation.scored_directory
-        return [scored_item(item, directory) for item in items]
+        return [scored_item(item, self.preparation.scored_directory) for item in items]
 
     def write(self, part: int, reserve: Reserve) -> int:
         """Write one part of the added rows and return how many there are."""
         assert reserve.rows is not None
         first_rank = self.held.rows[reserve.rows[CELL].to_numpy()]
-        self.preparation.workspace.write_reserve(f"{self.name}-{part:05d}", reserve, first_rank)
+        files = ReserveFiles(self.preparation.workspace.store, self.preparation.attempt)
+        files.write_top_up(self.number, part, reserve, first_rank)
         return len(reserve)
 
 

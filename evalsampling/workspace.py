@@ -1,16 +1,16 @@
-"""The workspace: the directory of one evaluation, the interface between its jobs.
+"""The workspace: the files of one evaluation, the interface between its jobs.
 
-Files are only added, never rewritten: each is written to a temporary name and moved, a round
-as a whole directory. See docs/workspace.md for every file and column.
+Files are only added, never rewritten; what belongs together comes in together. See
+docs/workspace.md for every file and column, and `storage` for where they are.
 """
 
 import contextlib
 import dataclasses
 import functools
 import json
-import os
-import shutil
-from collections.abc import Iterator
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
+import pyarrow.parquet as pq
 
 from evalsampling.errors import InputError
 from evalsampling.evaluation import Evaluation
@@ -26,41 +27,30 @@ from evalsampling.labels.tasks import task_name
 from evalsampling.partition import Partition
 from evalsampling.reserve import (
     CELL,
-    FILE,
-    HASH,
     ID,
     PAYLOAD_PREFIX,
     RANK,
-    ROW,
     SLICE_PREFIX,
-    Reserve,
     output_names,
     outputs_of_columns,
 )
+from evalsampling.reserve_files import ReserveFiles
 from evalsampling.slicing import Slices
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import NO_LABEL, History, Round
-from evalsampling.storage import (
-    entries,
-    locked,
-    new_directory,
-    new_file,
-    read_json,
-    read_table,
-    remove_drafts,
-    write_json,
-    write_table,
-)
+from evalsampling.storage import open_store
 
 VERSION = 2
 MARKER = "evaluation.json"
 _MARKER_KEYS = (
     "spec", "directory", "rows", "partition", "pool", "seconds", "runner", "versions",
 )  # fmt: skip
-_PREPARING = ".preparing"
-_IN_USE = ".in-use"
-_RESERVE_GROUP_ROWS = 1024
+_PRODUCTS = ("cells.parquet", "reserve", "scored", "slices.parquet")
+"""What `prepare` writes before the marker."""
+
+_READERS = 8
+"""Files read at once: a request to a store takes its time."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,7 +62,7 @@ class RoundFiles:
         design: contents of design.json.
         draws: contents of draws.parquet.
         batch: contents of batch.parquet.
-        exported: path of the file for the annotators, None if it had no new rows.
+        exported: where the file for the annotators is, None if it had no new rows.
         closed: whether it was closed by hand.
     """
 
@@ -80,7 +70,7 @@ class RoundFiles:
     design: dict[str, Any]
     draws: pa.Table
     batch: pa.Table
-    exported: Path | None
+    exported: str | None
     closed: bool
 
     @functools.cached_property
@@ -114,19 +104,37 @@ class Delivery:
     rejects: int
 
 
+@dataclasses.dataclass(frozen=True)
+class NewDelivery:
+    """Labels that are about to be taken.
+
+    Attributes:
+        name: see `Delivery`.
+        votes: those that count, columns as of `Delivery`.
+        rejects: those that do not: columns file, line, reason.
+        details: kept beside the votes.
+    """
+
+    name: str
+    votes: pa.Table
+    rejects: pa.Table
+    details: dict[str, Any]
+
+
 class Workspace:
     """Reads and adds to the files of one evaluation."""
 
     def __init__(self, path: str | Path) -> None:
-        """Name a workspace; nothing is read yet."""
-        self.path = Path(path)
+        """Name a workspace, a directory or ``gs://bucket/prefix``; nothing is read yet."""
+        self.store = open_store(path)
+        self.path = self.store.root
 
     # --- what `prepare` writes
 
     @property
     def prepared(self) -> bool:
         """Whether `prepare` has finished here."""
-        return (self.path / MARKER).is_file()
+        return self.store.exists(MARKER)
 
     @functools.cached_property
     def marker(self) -> dict[str, Any]:
@@ -136,13 +144,13 @@ class Workspace:
             InputError: if the workspace is not prepared, or by another version.
         """
         self.check_prepared()
-        path = self.path / MARKER
-        version = read_json(path, ["version"])["version"]
+        version = self.store.read_json(MARKER, ["version"])["version"]
         if version != VERSION:
             raise InputError(
-                f"{path}: version {version!r}, expected {VERSION}; prepare a workspace anew"
+                f"{self.store.url(MARKER)}: version {version!r}, expected {VERSION}; "
+                "prepare a workspace anew"
             )
-        return read_json(path, _MARKER_KEYS)
+        return self.store.read_json(MARKER, _MARKER_KEYS)
 
     @functools.cached_property
     def spec(self) -> EvaluationSpec:
@@ -166,65 +174,74 @@ class Workspace:
                 "run `evalsampling prepare` first"
             )
 
-    def commit(self, content: dict[str, Any]) -> None:
-        """Write the marker that makes the workspace prepared."""
-        write_json(self.path / MARKER, {"version": VERSION, **content})
+    def commit(
+        self,
+        content: dict[str, Any],
+        table: CellTable,
+        mean: npt.NDArray[np.float64],
+        partition: Partition,
+        slices: Slices,
+    ) -> None:
+        """Write cells, slices and the marker that makes the workspace prepared.
 
-    @contextlib.contextmanager
-    def preparing(self) -> Iterator[None]:
-        """Hold the workspace while it is prepared; unless it is then, all that was written goes.
-
-        What a killed `prepare` has left is removed first. It is known by its lock file, so no
-        directory of anything else is ever touched.
+        Args:
+            content: of the marker.
+            table: the cells.
+            mean: shape (cells, columns): what the table was made from, see `CellGrid.table`.
+            partition: how the pool is cut into them.
+            slices: of the pool.
 
         Raises:
-            InputError: if the directory holds anything else, or somebody is preparing it or has
-                just done so.
+            InputError: if another `prepare` has finished here; nothing of it is changed.
         """
-        lock = self.path / _PREPARING
-        if self.path.exists() and not lock.exists():
-            held = sorted(os.listdir(self.path))
-            if held:
-                raise InputError(
-                    f"{self.path}: not empty and not a workspace, it holds {held[0]}; "
-                    "choose another directory"
-                )
-        self.path.mkdir(parents=True, exist_ok=True)
-        try:
-            with locked(lock, wait=False):
-                if self.prepared:
-                    lock.unlink()
-                    raise InputError(f"{self.path}: another prepare has finished there meanwhile")
-                self._clear()
-                try:
-                    yield
-                finally:
-                    if not self.prepared:
-                        self._clear()
-                    lock.unlink()
-                    with contextlib.suppress(OSError):
-                        self.path.rmdir()
-        except BlockingIOError as error:
-            raise InputError(f"{self.path}: another prepare is at work there") from error
+        attempt = content["attempt"]
+        with self.store.draft() as draft:
+            pq.write_table(_cells(table, mean, partition), draft.path("cells.parquet"))
+            if slices.names:
+                pq.write_table(_slices(slices, table), draft.path("slices.parquet"))
+            try:
+                draft.commit(MARKER, {"version": VERSION, **content})
+            except FileExistsError as error:
+                if self.store.read_json(MARKER).get("attempt") != attempt:
+                    raise InputError(
+                        f"{self.path}: another prepare has finished there meanwhile"
+                    ) from error
+            else:
+                others = self.store.written(_PRODUCTS, lambda name: attempt not in name)
+                self.store.remove(others)
 
-    def _clear(self) -> None:
-        remove_drafts(self.path)
-        for name in ("reserve", "scored"):
-            shutil.rmtree(self.path / name, ignore_errors=True)
-        for name in ("cells.parquet", "slices.parquet"):
-            (self.path / name).unlink(missing_ok=True)
+    def preparing(self, attempt: str = "") -> contextlib.AbstractContextManager[None]:
+        """Hold the workspace while it is prepared; unless it is then, all that was written goes.
+
+        Args:
+            attempt: part of the names of what this `prepare` writes.
+
+        Raises:
+            InputError: if there is anything else, or, where it can be known, somebody is preparing
+                it or has just done so.
+        """
+        return self.store.preparing(MARKER, attempt, _PRODUCTS)
+
+    @contextlib.contextmanager
+    def answer(self) -> Iterator[tuple[str, Callable[[], Any]]]:
+        """Give a URL that a job may write JSON to, and a way to read that; both end together."""
+        name = f".answer-{uuid.uuid4().hex}.json"
+        try:
+            yield self.store.url(name), lambda: json.loads(self.store.read(name))
+        finally:
+            self.store.remove([name])
 
     def write_job(self, name: str, content: dict[str, Any]) -> None:
         """Keep the record of a job."""
-        write_json(self.path / "jobs" / f"{name}.json", content)
+        self.store.write_json(f"jobs/{name}.json", content)
 
     @functools.cached_property
     def jobs(self) -> dict[str, dict[str, Any]]:
         """Records of the jobs that were waited for, by name."""
         return {
-            path.stem: read_json(path, ["steps"])
-            for path in entries(self.path / "jobs")
-            if path.suffix == ".json"
+            name.removesuffix(".json"): self.store.read_json(f"jobs/{name}", ["steps"])
+            for name in self.store.names("jobs")
+            if name.endswith(".json")
         }
 
     @contextlib.contextmanager
@@ -235,36 +252,14 @@ class Workspace:
             InputError: if the workspace is not prepared.
         """
         self.check_prepared()
-        with locked(self.path / _IN_USE, wait=True):
-            for name in ("rounds", "labels", "estimates"):
-                remove_drafts(self.path / name)
+        with self.store.one_at_a_time():
             self._forget()
             yield
-
-    def write_cells(
-        self, table: CellTable, mean: npt.NDArray[np.float64], partition: Partition
-    ) -> None:
-        """Write cells.parquet: for each cell that holds rows its code, leaf, rows and means.
-
-        Args:
-            table: the cells.
-            mean: shape (cells, columns): what the table was made from, see `CellGrid.table`.
-            partition: how the pool is cut into them.
-        """
-        bin, slot = np.divmod(table.code, partition.grid.signatures.slots)
-        columns = {
-            CELL: table.code, "leaf": table.leaf, "bin": bin, "signature": slot,
-            "count": table.count,
-        }  # fmt: skip
-        for place, column in enumerate(mean.T):
-            system, y = divmod(place - table.classes, table.classes)
-            columns[f"prior.{place}" if system < 0 else f"system.{system}.{y}"] = column
-        write_table(self.path / "cells.parquet", pa.table(columns))
 
     @functools.cached_property
     def table(self) -> CellTable:
         """The cell table."""
-        stored = read_table(self.path / "cells.parquet")
+        stored = self.store.read_table("cells.parquet")
         names = [name for name in stored.column_names if name.startswith(("prior.", "system."))]
         return self.partition.grid.table(
             code=stored[CELL].to_numpy(),
@@ -273,27 +268,13 @@ class Workspace:
             classes=len(self.spec.labels.classes),
         )
 
-    def write_slices(self, slices: Slices, table: CellTable) -> None:
-        """Write slices.parquet: rows of each value of each slice column in each cell."""
-        if not slices.names:
-            return
-        columns: dict[str, list[Any]] = {"column": [], "value": [], CELL: [], "count": []}
-        for name, values, counts in zip(slices.names, slices.values, slices.counts, strict=True):
-            for value, by_cell in zip(values, counts, strict=True):
-                there = np.flatnonzero(by_cell)
-                columns["column"] += [name] * len(there)
-                columns["value"] += [value] * len(there)
-                columns[CELL] += table.code[there].tolist()
-                columns["count"] += by_cell[there].tolist()
-        write_table(self.path / "slices.parquet", pa.table(columns))
-
     @functools.cached_property
     def slices(self) -> Slices:
         """The slices of the pool."""
         names = self.spec.pool.slices
         if not names:
             return Slices()
-        stored = read_table(self.path / "slices.parquet")
+        stored = self.store.read_table("slices.parquet")
         values, counts = [], []
         for name in names:
             rows = stored.filter(pc.equal(stored["column"], name))
@@ -306,12 +287,10 @@ class Workspace:
             counts.append(by_cell)
         return Slices(names, tuple(values), tuple(counts))
 
-    def write_reserve(self, name: str, reserve: Reserve, first_rank: int = 0) -> None:
-        """Write a part of the reserve; its cells are in no other part of the same rank."""
-        assert reserve.rows is not None
-        rows = reserve.rows.append_column(RANK, pa.array(reserve.ranks + first_rank))
-        path = self.path / "reserve" / f"{name}.parquet"
-        write_table(path, rows, row_group_size=_RESERVE_GROUP_ROWS)
+    @functools.cached_property
+    def reserve(self) -> ReserveFiles:
+        """The reserve."""
+        return ReserveFiles(self.store, self.marker.get("attempt", ""))
 
     def read_reserve(self, cell: npt.NDArray[np.int64], rank: npt.NDArray[np.int64]) -> pa.Table:
         """Look up rows of the reserve.
@@ -327,93 +306,69 @@ class Workspace:
         Raises:
             InputError: if the reserve of a cell is too short.
         """
-        stride = int(rank.max(initial=0)) + 1
-        keys = cell * stride + rank
-        key = pc.add(pc.multiply(pc.field(CELL), stride), pc.field(RANK))
-        # The first two conditions pass over whole row groups, the last finds the rows.
-        wanted = pc.field(CELL).isin(pa.array(np.unique(cell)))
-        wanted &= (pc.field(RANK) >= int(rank.min(initial=0))) & (pc.field(RANK) < stride)
-        wanted &= key.isin(pa.array(np.unique(keys)))
-        kept = [ID, *self._described, *(PAYLOAD_PREFIX + n for n in self.spec.pool.payload)]
-        found = read_table(self.path / "reserve", columns=[CELL, RANK, *kept], filters=wanted)
-        there = found[CELL].to_numpy() * stride + found[RANK].to_numpy()
-        missing = ~np.isin(keys, there)
-        if missing.any():
-            raise InputError(
-                f"{self.path}: cell {cell[missing][0]} needs more rows than its reserve holds; "
-                f"run `evalsampling prepare SPEC --top-up {len(cell)}` and then this command again"
-            )
-        order = np.argsort(there)
-        rows = order[np.searchsorted(there, keys, sorter=order)]
-        return found.select(kept).take(pa.array(rows, type=pa.int64())).combine_chunks()
-
-    @property
-    def _described(self) -> list[str]:
-        """Columns that tell what rows are: outputs and slices."""
-        systems, classes = len(self.spec.pool.systems), len(self.spec.labels.classes)
-        return [
-            *output_names(systems, classes),
-            *(SLICE_PREFIX + name for name in self.spec.pool.slices),
-        ]
-
-    def read_reserve_places(self) -> pa.Table:
-        """Return cell, rank, hash and id of all rows of the reserve."""
-        return read_table(self.path / "reserve", columns=[CELL, RANK, HASH, ID])
-
-    def read_reserve_of(self, hashes: npt.NDArray[np.uint64]) -> pa.Table:
-        """Return hash, id, file and row of the rows of the reserve that have some hashes."""
-        wanted = pc.field(HASH).isin(pa.array(hashes))
-        return read_table(self.path / "reserve", columns=[HASH, ID, FILE, ROW], filters=wanted)
-
-    @property
-    def top_ups(self) -> int:
-        """Number of the last `prepare --top-up` that added to the reserve, 0 for none."""
-        names = [path.stem.split("-") for path in entries(self.path / "reserve")]
-        return max((int(name[2]) for name in names if name[0] == "top"), default=0)
+        pool = self.spec.pool
+        outputs = output_names(len(pool.systems), len(self.spec.labels.classes))
+        slices = [SLICE_PREFIX + name for name in pool.slices]
+        payload = [PAYLOAD_PREFIX + name for name in pool.payload]
+        return self.reserve.read(cell, rank, [ID, *outputs, *slices, *payload])
 
     # --- rounds
 
     @functools.cached_property
     def rounds(self) -> list[RoundFiles]:
         """All rounds, in order."""
-        directory = self.path / "rounds"
-        numbers = sorted(int(entry.name) for entry in entries(directory) if entry.name.isdecimal())
+        numbers = sorted(int(name) for name in self.store.names("rounds") if name.isdecimal())
         if numbers != list(range(1, len(numbers) + 1)):
-            raise InputError(f"{directory}: rounds are missing, there are {numbers}")
-        return [self._read_round(directory / f"{number:04d}", number) for number in numbers]
+            url = self.store.url("rounds")
+            raise InputError(f"{url}: rounds are missing, there are {numbers}")
+        return self._read_together(self._read_round, numbers)
 
-    def _read_round(self, directory: Path, number: int) -> RoundFiles:
-        design = read_json(directory / "design.json", ["exported", "posterior"])
+    def _read_round(self, number: int) -> RoundFiles:
+        folder = _round(number)
+        design = self.store.read_json(f"{folder}/design.json", ["exported", "posterior"])
         exported = design["exported"]
         return RoundFiles(
             number=number,
             design=design,
-            draws=read_table(directory / "draws.parquet"),
-            batch=read_table(directory / "batch.parquet"),
-            exported=None if exported is None else directory / exported,
-            closed=(directory / "closed.json").exists(),
+            draws=self.store.read_table(f"{folder}/draws.parquet"),
+            batch=self.store.read_table(f"{folder}/batch.parquet"),
+            exported=None if exported is None else self.store.url(f"{folder}/{exported}"),
+            closed=self.store.exists(f"{folder}/closed.json"),
         )
 
+    @staticmethod
+    def _read_together(read: Callable[[Any], Any], names: Sequence[Any]) -> list[Any]:
+        """Read several things at once, in the order they are asked for."""
+        with ThreadPoolExecutor(_READERS) as readers:
+            return list(readers.map(read, names))
+
     @contextlib.contextmanager
-    def new_round(self) -> Iterator[Path]:
-        """Give a directory to fill, which becomes the next round when the block ends well.
+    def new_round(self, design: dict[str, Any]) -> Iterator[Path]:
+        """Give a directory for the other files of the next round, which comes in when all is well.
+
+        Args:
+            design: for design.json.
 
         Raises:
             InputError: if somebody else added a round meanwhile; nothing of theirs is changed.
         """
-        path = self.path / "rounds" / f"{len(self.rounds) + 1:04d}"
-        try:
-            with new_directory(path) as draft:
-                yield draft
-        except FileExistsError as error:
-            raise InputError(
-                f"{path}: another command made this round meanwhile; run this one again"
-            ) from error
+        folder = _round(len(self.rounds) + 1)
+        with self.store.draft() as draft:
+            directory = draft.directory / folder
+            directory.mkdir(parents=True)
+            yield directory
+            try:
+                draft.commit(f"{folder}/design.json", design)
+            except FileExistsError as error:
+                raise InputError(
+                    f"{self.store.url(folder)}: another command made this round meanwhile; "
+                    "run this one again"
+                ) from error
         self._forget()
 
     def close_round(self, number: int, reason: str) -> None:
         """Close a round by hand; twice is once."""
-        write_json(self.path / "rounds" / f"{number:04d}" / "closed.json", {"reason": reason})
+        self.store.write_json(f"{_round(number)}/closed.json", {"reason": reason})
         self._forget()
 
     # --- labels and estimates
@@ -421,34 +376,52 @@ class Workspace:
     @functools.cached_property
     def deliveries(self) -> list[Delivery]:
         """All deliveries of labels, in the order they came in."""
-        found = []
-        for path in entries(self.path / "labels"):
-            if path.suffix == ".parquet":
-                votes = read_table(path)
-                try:
-                    details = json.loads(votes.schema.metadata[b"evalsampling"])
-                except (KeyError, TypeError) as error:
-                    raise InputError(f"{path}: not a delivery that was taken here") from error
-                found.append(Delivery(path.stem, votes, details["order"], details["rejects"]))
+        names = [name for name in self.store.names("labels") if name.endswith(".parquet")]
+        found = self._read_together(self._read_delivery, names)
         return sorted(found, key=lambda delivery: (delivery.order, delivery.name))
 
-    def add_delivery(self, name: str, votes: pa.Table, details: dict[str, Any]) -> None:
-        """Take a delivery; ``details`` are kept beside its rows."""
-        details = {**details, "order": len(self.deliveries) + 1}
-        stored = votes.replace_schema_metadata({"evalsampling": json.dumps(details)})
-        write_table(self.path / "labels" / f"{name}.parquet", stored)
+    def _read_delivery(self, name: str) -> Delivery:
+        votes = self.store.read_table(f"labels/{name}")
+        try:
+            details = json.loads(votes.schema.metadata[b"evalsampling"])
+        except (KeyError, TypeError) as error:
+            url = self.store.url(f"labels/{name}")
+            raise InputError(f"{url}: not a delivery that was taken here") from error
+        stem = name.removesuffix(".parquet")
+        return Delivery(stem, votes, details["order"], details["rejects"])
+
+    def add_deliveries(self, deliveries: Sequence[NewDelivery]) -> None:
+        """Take deliveries: all of them, or none.
+
+        Raises:
+            InputError: if somebody else took a delivery meanwhile; nothing of theirs is changed.
+        """
+        first = len(self.deliveries) + 1
+        with self.store.draft() as draft:
+            for order, new in enumerate(deliveries, start=first):
+                details = {**new.details, "rejects": len(new.rejects), "order": order}
+                stored = new.votes.replace_schema_metadata({"evalsampling": json.dumps(details)})
+                path = draft.path(f"labels/{new.name}.parquet")
+                pq.write_table(stored, path, compression="zstd")
+                if len(new.rejects):
+                    pa.csv.write_csv(new.rejects, draft.path(_rejects(new.name)))
+            try:
+                names = [new.name for new in deliveries]
+                draft.commit(f"taken/{first:04d}.json", {"deliveries": names})
+            except FileExistsError as error:
+                raise InputError(
+                    f"{self.store.url('labels')}: another command took labels meanwhile; "
+                    "run this one again"
+                ) from error
         self._forget()
 
-    def write_rejects(self, name: str, rows: pa.Table) -> Path:
-        """List the rejected rows of a delivery beside it: columns file, line, reason."""
-        path = self.path / "labels" / f"{name}.rejects.csv"
-        with new_file(path) as temporary:
-            pa.csv.write_csv(rows, temporary)
-        return path
+    def rejects_of(self, name: str) -> str:
+        """Return where the rejected rows of a delivery are listed: columns file, line, reason."""
+        return self.store.url(_rejects(name))
 
     def add_estimate(self, name: str, content: dict[str, Any]) -> None:
         """Keep an estimate."""
-        write_json(self.path / "estimates" / f"{name}.json", content)
+        self.store.write_json(f"estimates/{name}.json", content)
 
     @property
     def rejects(self) -> int:
@@ -523,6 +496,40 @@ class Workspace:
         """Drop what was read of files that may have come to be more."""
         for name in ("rounds", "deliveries", "tasks", "ids", "labels", "evaluation"):
             self.__dict__.pop(name, None)
+
+
+def _round(number: int) -> str:
+    return f"rounds/{number:04d}"
+
+
+def _rejects(name: str) -> str:
+    return f"labels/{name}.rejects.csv"
+
+
+def _cells(table: CellTable, mean: npt.NDArray[np.float64], partition: Partition) -> pa.Table:
+    """Return the contents of cells.parquet: for each cell its code, leaf, rows and means."""
+    bin, slot = np.divmod(table.code, partition.grid.signatures.slots)
+    columns = {
+        CELL: table.code, "leaf": table.leaf, "bin": bin, "signature": slot,
+        "count": table.count,
+    }  # fmt: skip
+    for place, column in enumerate(mean.T):
+        system, y = divmod(place - table.classes, table.classes)
+        columns[f"prior.{place}" if system < 0 else f"system.{system}.{y}"] = column
+    return pa.table(columns)
+
+
+def _slices(slices: Slices, table: CellTable) -> pa.Table:
+    """Return the contents of slices.parquet: rows of each value of each column in each cell."""
+    columns: dict[str, list[Any]] = {"column": [], "value": [], CELL: [], "count": []}
+    for name, values, counts in zip(slices.names, slices.values, slices.counts, strict=True):
+        for value, by_cell in zip(values, counts, strict=True):
+            there = np.flatnonzero(by_cell)
+            columns["column"] += [name] * len(there)
+            columns["value"] += [value] * len(there)
+            columns[CELL] += table.code[there].tolist()
+            columns["count"] += by_cell[there].tolist()
+    return pa.table(columns)
 
 
 def load(path: str | Path) -> Evaluation:

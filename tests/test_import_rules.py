@@ -19,6 +19,7 @@ MAY_IMPORT = {
     "errors": set(),
     "version": set(),
     "progress": set(),
+    "storage": {"errors"},
     "stats": set(),
     "measures": {"stats"},
     "samplers": {"errors", "stats", "measures"},
@@ -33,16 +34,16 @@ MAY_IMPORT = {
     "evaluation": RESERVE | {"memory"},
     "io": RESERVE - {"slicing"} | {"storage"},
     # Known or imagined truth.
-    "known": CELLS | {"io"},
+    "known": CELLS | {"io", "storage"},
     "simulation": IN_MEMORY | {"known"},
     "planning": STATISTICS | {"spec", "known", "simulation"},
     # Files.
     "labels": {"errors", "spec"},
-    "storage": {"errors"},
-    "workspace": IN_MEMORY | {"storage", "labels"},
+    "reserve_files": RESERVE | {"storage"},
+    "workspace": IN_MEMORY | {"storage", "labels", "reserve_files"},
     "ledger": IN_MEMORY | {"storage", "workspace", "labels", "version"},
-    "preparation": IN_MEMORY | {"storage", "workspace", "io", "progress"},
-    "topup": IN_MEMORY | {"storage", "workspace", "io", "preparation"},
+    "preparation": IN_MEMORY | {"storage", "workspace", "reserve_files", "io", "progress"},
+    "topup": IN_MEMORY | {"storage", "workspace", "reserve_files", "io", "preparation"},
     # Beam.
     "transforms": RESERVE | {"io", "progress"},
 }

@@ -73,7 +73,7 @@ def test_reading_breaks_off(job: Callable[..., Job], monkeypatch: pytest.MonkeyP
         (Preparation, "write_reserve"),
         (Preparation, "plan"),
         (Preparation, "commit"),
-        (Workspace, "write_cells"),
+        (Workspace, "commit"),
     ],
 )
 def test_a_step_fails(

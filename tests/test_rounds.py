@@ -956,11 +956,12 @@ def test_reserve_that_is_gone(drawn: Job) -> None:
 
 
 def test_drafts_of_killed_commands_are_removed(drawn: Job) -> None:
-    (drawn.workspace / "rounds" / ".draft-x").mkdir()
-    (drawn.workspace / "labels").mkdir()
-    (drawn.workspace / "labels" / ".draft-y").write_text("")
+    drafts = drawn.workspace / ".drafts"
+    (drafts / "x" / "rounds" / "0002").mkdir(parents=True)
+    (drafts / "x" / "rounds" / "0002" / "draws.parquet").write_text("PAR1")
+    (drafts / "y").write_text("")
     drawn.estimate()
-    assert not list(drawn.workspace.rglob(".draft-*"))
+    assert not list(drafts.iterdir())
 
 
 def test_others_may_read_the_batch(drawn: Job) -> None:

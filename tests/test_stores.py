@@ -14,7 +14,8 @@ import yaml
 
 from evalsampling import InputError
 from evalsampling.io import files
-from evalsampling.io.files import find_files, open_file
+from evalsampling.io.files import find_files
+from evalsampling.storage.filesystems import open_file
 from tests.jobs import Job, files_below, make_pool
 from tests.test_equivalence import assert_same, reference
 from tests.test_formats import FORMATS, formatted

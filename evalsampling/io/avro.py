@@ -14,10 +14,11 @@ import fastavro
 import pyarrow as pa
 
 from evalsampling.errors import InputError
-from evalsampling.io.files import StoredFile, open_file, unreadable
+from evalsampling.io.files import StoredFile
 from evalsampling.io.jsonl import as_text
 from evalsampling.io.stretches import Contents, Stretch
 from evalsampling.pool import WorkItem
+from evalsampling.storage.filesystems import open_file, unreadable
 
 BATCH_ROWS = 1 << 16
 """Most rows of a batch."""

@@ -10,10 +10,11 @@ import pyarrow as pa
 import pyarrow.csv
 
 from evalsampling.errors import InputError
-from evalsampling.io.files import StoredFile, unreadable
+from evalsampling.io.files import StoredFile
 from evalsampling.io.lines import BATCH_ROWS, Block, first_block, index, read_blocks
 from evalsampling.io.stretches import Contents
 from evalsampling.pool import IntArray, WorkItem
+from evalsampling.storage.filesystems import unreadable
 
 _LINE_FEED, _RETURN, _QUOTE = b'\n\r"'
 

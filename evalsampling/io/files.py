@@ -3,9 +3,6 @@
 import dataclasses
 import datetime
 import fnmatch
-import functools
-import os
-import urllib.parse
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -13,10 +10,7 @@ import pyarrow as pa
 import pyarrow.fs
 
 from evalsampling.errors import InputError
-
-_RETRY_SECONDS = 60
-"""How long a request to Google Cloud Storage is tried again."""
-
+from evalsampling.storage.filesystems import locate, one_line
 
 _FLAT = ("gs://", "s3://")
 """Stores that list all objects whose names begin alike."""
@@ -51,11 +45,11 @@ def find_files(pattern: str) -> list[StoredFile]:
     Raises:
         InputError: if there is none, or the listing fails.
     """
-    filesystem, path, prefix = _locate(pattern)
+    filesystem, path, prefix = locate(pattern)
     try:
         found = list(_expand(filesystem, "", path.split("/"), pattern.startswith(_FLAT)))
     except (OSError, pa.ArrowException) as error:
-        raise InputError(f"{pattern}: cannot be listed: {_one_line(error)}") from error
+        raise InputError(f"{pattern}: cannot be listed: {one_line(error)}") from error
     files = [
         StoredFile(prefix + info.path, info.size, _modified(info) if prefix else None)
         for info in found
@@ -89,69 +83,8 @@ def _expand(filesystem: Any, base: str, patterns: Sequence[str], flat: bool) -> 
             yield from _expand(filesystem, info.path, patterns[1:], flat)
 
 
-def open_file(path: str) -> pa.NativeFile:
-    """Open a file for reading anywhere in it.
-
-    Raises:
-        InputError: if it cannot be opened.
-    """
-    filesystem, inner, _ = _locate(path)
-    try:
-        return filesystem.open_input_file(inner)
-    except (OSError, pa.ArrowException) as error:
-        raise unreadable(path, error) from error
-
-
-def unreadable(path: str, error: Exception) -> InputError:
-    """Return the error of a file that cannot be read, in one line."""
-    return InputError(f"{path}: cannot be read: {_one_line(error)}")
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())
-
-
 def _modified(info: Any) -> str | None:
     return None if info.mtime is None else info.mtime.astimezone(datetime.UTC).isoformat()
-
-
-def _locate(path: str) -> tuple[Any, str, str]:
-    """Return the file system of a path, the path there, and what stands before that."""
-    scheme, mark, rest = path.partition("://")
-    if not mark:
-        return pyarrow.fs.LocalFileSystem(), path, ""
-    if scheme in ("hdfs", "viewfs"):
-        authority, _, _ = rest.partition("/")
-        return _store(scheme, authority), rest[len(authority) :], f"{scheme}://{authority}"
-    bucket, _, _ = rest.partition("/")
-    return _store(scheme, bucket), rest, f"{scheme}://"
-
-
-@functools.cache
-def _store(scheme: str, authority: str) -> Any:
-    """Return the file system of an object store.
-
-    An emulator of Google Cloud Storage is found by the variable that Google's own clients know.
-
-    Raises:
-        InputError: if there is no such store, or this build of pyarrow does not reach it.
-    """
-    try:
-        if scheme == "gs":
-            emulator = os.environ.get("STORAGE_EMULATOR_HOST")
-            limit = datetime.timedelta(seconds=_RETRY_SECONDS)
-            if emulator is None:
-                return pyarrow.fs.GcsFileSystem(retry_time_limit=limit)
-            address = urllib.parse.urlsplit(emulator if "//" in emulator else f"http://{emulator}")
-            return pyarrow.fs.GcsFileSystem(
-                anonymous=True,
-                scheme=address.scheme,
-                endpoint_override=address.netloc,
-                retry_time_limit=limit,
-            )
-        return pyarrow.fs.FileSystem.from_uri(f"{scheme}://{authority}/")[0]
-    except (OSError, pa.ArrowException) as error:
-        raise InputError(f"{scheme}://{authority}: {_one_line(error)}") from error
 
 
 def _is_pattern(name: str) -> bool:

@@ -10,9 +10,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from evalsampling.errors import InputError
-from evalsampling.io.files import open_file, unreadable
 from evalsampling.io.stretches import Stretch
 from evalsampling.pool import IntArray, WorkItem
+from evalsampling.storage.filesystems import open_file, unreadable
 
 BATCH_ROWS = 1 << 18
 """Most rows of a batch that is made of a block."""

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from evalsampling.io.files import StoredFile, open_file, unreadable
+from evalsampling.io.files import StoredFile
 from evalsampling.io.stretches import Contents, Stretch
 from evalsampling.pool import WorkItem
+from evalsampling.storage.filesystems import open_file, unreadable
 
 BATCH_ROWS = 1 << 20
 """Most rows of a batch."""

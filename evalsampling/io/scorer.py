@@ -4,7 +4,6 @@ import contextlib
 import dataclasses
 import functools
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -15,7 +14,7 @@ from evalsampling.io.formats import read_batches
 from evalsampling.pool import PoolBatch, WorkItem, required_columns
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.references import load
-from evalsampling.storage import new_file
+from evalsampling.storage import open_store
 
 _ALL_GROUPS = 1 << 31
 """An end behind all row groups of a file."""
@@ -67,7 +66,7 @@ class Scorer:
 
 
 def score_item(
-    item: WorkItem, scorer: Scorer, spec: EvaluationSpec, directory: Path
+    item: WorkItem, scorer: Scorer, spec: EvaluationSpec, directory: str
 ) -> Iterator[PoolBatch]:
     """Score a stretch of a file once and keep what the spec's columns need of it.
 
@@ -75,8 +74,8 @@ def score_item(
         item: what to score.
         scorer: with what.
         spec: names the columns to keep.
-        directory: where the scored rows are written, a file for each stretch (`scored_item`), which
-            is there when the last batch has been taken.
+        directory: or URL, where the scored rows are written: a file for each stretch, which is
+            there when the last batch has been taken.
 
     Yields:
         The scored rows, of those columns.
@@ -87,7 +86,7 @@ def score_item(
     """
     columns = required_columns(spec)
     with contextlib.ExitStack() as open_files:
-        draft = open_files.enter_context(new_file(Path(scored_item(item, directory).path)))
+        draft = open_files.enter_context(open_store(directory).new_file(_scored_name(item)))
         writer = None
         for batch in read_batches(item, columns=None):
             result = scorer.score(batch)
@@ -111,7 +110,11 @@ def score_item(
             yield dataclasses.replace(result, rows=rows)
 
 
-def scored_item(item: WorkItem, directory: Path) -> WorkItem:
+def scored_item(item: WorkItem, directory: str) -> WorkItem:
     """Return where the rows of a work item are once they are scored."""
-    path = directory / f"{item.file:05d}-{item.begin:012d}.parquet"
-    return dataclasses.replace(item, path=str(path), begin=0, end=_ALL_GROUPS)
+    path = open_store(directory).url(_scored_name(item))
+    return dataclasses.replace(item, path=path, begin=0, end=_ALL_GROUPS)
+
+
+def _scored_name(item: WorkItem) -> str:
+    return f"{item.file:05d}-{item.begin:012d}.parquet"

@@ -2,9 +2,10 @@
 
 import csv
 import dataclasses
+import io
 import json
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import pyarrow as pa
@@ -38,22 +39,22 @@ class Vote:
     problem: str | None = None
 
 
-def write_tasks(table: pa.Table, directory: Path, format: str) -> Path:
+TASK_FILES = {"csv": "batch.csv", "jsonl": "batch.jsonl", "parquet": "tasks.parquet"}
+"""What the file of a round's tasks is called, by format."""
+
+
+def write_tasks(table: pa.Table, directory: Path, format: str) -> None:
     """Write the tasks for the annotators.
 
     Args:
         table: as `tasks.blind` makes it.
-        directory: where to.
+        directory: where to; see `TASK_FILES`.
         format: ``csv``, ``jsonl`` or ``parquet``.
-
-    Returns:
-        Path of the file.
     """
+    path = directory / TASK_FILES[format]
     if format == "parquet":
-        path = directory / "tasks.parquet"
         pq.write_table(table, path)
-        return path
-    path = directory / f"batch.{format}"
+        return
     with path.open("w", encoding="utf-8", newline="") as file:
         if format == "csv":
             rows = csv.writer(file)
@@ -62,72 +63,73 @@ def write_tasks(table: pa.Table, directory: Path, format: str) -> Path:
         else:
             for row in table.to_pylist():
                 file.write(json.dumps(row, ensure_ascii=False, default=str) + "\n")
-    return path
 
 
-def read_votes(path: Path) -> list[Vote]:
+def read_votes(path: str, content: bytes) -> list[Vote]:
     """Read a delivery; its extension tells the format.
 
     Columns are ``task`` or ``id``, ``label``, and if there are any ``annotator``, ``time`` and
     ``skipped``; others are passed over.
 
+    Args:
+        path: of the file.
+        content: of the file.
+
     Raises:
         InputError: if the file cannot be read or lacks a column.
     """
-    reader = _READERS.get(path.suffix.lower())
+    reader = _READERS.get(PurePath(path).suffix.lower())
     if reader is None:
         raise InputError(f"{path}: labels come as {', '.join(_READERS)}")
     try:
-        return list(reader(path))
+        return list(reader(path, content))
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: cannot be read: not UTF-8, save it as UTF-8 text") from error
     except (OSError, csv.Error, pa.ArrowException) as error:
         raise InputError(f"{path}: cannot be read: {' '.join(str(error).split())}") from error
 
 
-def _read_csv(path: Path) -> Iterator[Vote]:
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        rows = csv.reader(file, strict=True)
-        header = next(rows, None)
-        if header is None:
-            raise InputError(f"{path}: the file is empty")
-        _check_columns(path, header)
-        for row in rows:
-            if not any(row):
-                continue
-            if len(row) != len(header):
-                problem = f"{len(row)} fields where the header has {len(header)}"
-                yield Vote(rows.line_num, problem=problem)
-                continue
-            yield _vote(rows.line_num, dict(zip(header, row, strict=True)))
+def _read_csv(path: str, content: bytes) -> Iterator[Vote]:
+    rows = csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True)
+    header = next(rows, None)
+    if header is None:
+        raise InputError(f"{path}: the file is empty")
+    _check_columns(path, header)
+    for row in rows:
+        if not any(row):
+            continue
+        if len(row) != len(header):
+            problem = f"{len(row)} fields where the header has {len(header)}"
+            yield Vote(rows.line_num, problem=problem)
+            continue
+        yield _vote(rows.line_num, dict(zip(header, row, strict=True)))
 
 
-def _read_jsonl(path: Path) -> Iterator[Vote]:
-    with path.open(encoding="utf-8-sig") as file:
-        for line, text in enumerate(file, start=1):
-            if not text.strip():
-                continue
-            try:
-                row = json.loads(text)
-            except (ValueError, RecursionError) as error:
-                raise InputError(f"{path}: line {line}: not JSON: {error}") from error
-            if not isinstance(row, dict):
-                raise InputError(f"{path}: line {line}: not a JSON object")
-            if not ("task" in row or "id" in row):
-                yield Vote(line, problem="neither task nor id is given")
-                continue
-            yield _vote(line, row)
+def _read_jsonl(path: str, content: bytes) -> Iterator[Vote]:
+    for line, text in enumerate(io.StringIO(content.decode("utf-8-sig"), newline=None), start=1):
+        if not text.strip():
+            continue
+        try:
+            row = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{path}: line {line}: not JSON: {error}") from error
+        if not isinstance(row, dict):
+            raise InputError(f"{path}: line {line}: not a JSON object")
+        if not ("task" in row or "id" in row):
+            yield Vote(line, problem="neither task nor id is given")
+            continue
+        yield _vote(line, row)
 
 
-def _read_parquet(path: Path) -> Iterator[Vote]:
-    table = pq.read_table(path)
+def _read_parquet(path: str, content: bytes) -> Iterator[Vote]:
+    table = pq.read_table(pa.BufferReader(content))
     _check_columns(path, table.column_names)
     known = [name for name in table.column_names if name in _COLUMNS]
     for line, row in enumerate(table.select(known).to_pylist(), start=1):
         yield _vote(line, row)
 
 
-_READERS: Mapping[str, Callable[[Path], Iterator[Vote]]] = {
+_READERS: Mapping[str, Callable[[str, bytes], Iterator[Vote]]] = {
     ".csv": _read_csv,
     ".jsonl": _read_jsonl,
     ".parquet": _read_parquet,
@@ -135,7 +137,7 @@ _READERS: Mapping[str, Callable[[Path], Iterator[Vote]]] = {
 _COLUMNS = ("task", "id", "label", "annotator", "time", "skipped")
 
 
-def _check_columns(path: Path, columns: list[str]) -> None:
+def _check_columns(path: str, columns: list[str]) -> None:
     there = ", ".join(map(repr, columns))
     if len(columns) == 1 and any(mark in columns[0] for mark in ";\t"):
         there += " (fields are told apart by commas, not by semicolons or tabs)"

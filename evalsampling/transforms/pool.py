@@ -1,7 +1,6 @@
 """Finding, reading and scoring a pool."""
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import apache_beam as beam
@@ -75,8 +74,8 @@ class ScorePool(beam.PTransform):
     scored rows, and ``items``, a PCollection[WorkItem] of the files they were written to.
     """
 
-    def __init__(self, spec: EvaluationSpec, directory: Path) -> None:
-        """Choose the scorer, the columns to keep, and where to write."""
+    def __init__(self, spec: EvaluationSpec, directory: str) -> None:
+        """Choose the scorer, the columns to keep, and the directory or URL to write to."""
         super().__init__()
         self._spec = spec
         self._directory = directory
@@ -92,7 +91,7 @@ class ScorePool(beam.PTransform):
 
 
 class _Score(beam.DoFn):
-    def __init__(self, spec: EvaluationSpec, directory: Path) -> None:
+    def __init__(self, spec: EvaluationSpec, directory: str) -> None:
         assert spec.pool.scorer is not None
         self._spec = spec
         self._directory = directory

@@ -8,7 +8,8 @@ import pyarrow.fs
 import pytest
 
 from evalsampling import InputError
-from evalsampling.io.files import find_files, open_file
+from evalsampling.io.files import find_files
+from evalsampling.storage.filesystems import open_file
 
 TREE = [
     "a.parquet", "b.parquet", "b.csv", ".hidden.parquet", "_SUCCESS",

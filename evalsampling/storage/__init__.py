@@ -1,0 +1,33 @@
+"""Where files are kept: on this machine or in Google Cloud Storage."""
+
+import json
+from pathlib import Path
+
+from evalsampling.errors import InputError
+from evalsampling.storage.base import Draft as Draft
+from evalsampling.storage.base import Store as Store
+from evalsampling.storage.filesystems import is_url as is_url
+from evalsampling.storage.filesystems import read_file as read_file
+from evalsampling.storage.local import LocalStore
+
+
+def open_store(root: str | Path) -> Store:
+    """Return the store of the files below a directory or a ``gs://bucket/prefix``.
+
+    Raises:
+        InputError: for another scheme, or if the client of the store is not installed.
+    """
+    if not is_url(root):
+        return LocalStore(Path(root))
+    try:
+        from evalsampling.storage.gcs import GcsStore
+    except ImportError as error:
+        raise InputError(f"{root}: needs google-cloud-storage: {error}") from error
+    return GcsStore.at(str(root))
+
+
+def replace_json(path: str, content: object) -> None:
+    """Write a JSON file of any store as a whole, in place of one that is there."""
+    folder, _, name = path.rpartition("/")
+    text = json.dumps(content, allow_nan=False)
+    open_store(folder or "/" * path.startswith("/") or ".").replace_text(name, text + "\n")

@@ -1,0 +1,267 @@
+"""Stores of named files that are written as a whole or not at all, and never rewritten.
+
+Files that belong together are a *draft* first. One file of the draft, its marker, is created last,
+under its own name, unless that is there: then the draft is lost, else all of it counts, and is put
+in place. Whoever finds a draft that counts and is not in place (its command was killed) puts it
+there. So a reader sees all of a change or nothing, and of two writers one wins and the other is
+told, on a file system and in an object store, which has neither directories to rename nor locks.
+"""
+
+import abc
+import contextlib
+import json
+import uuid
+from collections.abc import Callable, Collection, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from evalsampling.errors import InputError
+from evalsampling.storage.filesystems import locate, one_line, unreadable
+
+DRAFTS = ".drafts"
+"""Folder of what does not count yet."""
+
+_MARKER = ".marker"
+"""Of a draft that is whole: tells the name of its marker."""
+
+
+class Draft:
+    """Files that are to come into a store together.
+
+    Attributes:
+        name: of the draft, like no other.
+        directory: of this machine, where its files are written.
+        whole: whether it may count from now on.
+    """
+
+    def __init__(self, store: "Store", name: str, directory: Path) -> None:
+        """Begin with no files."""
+        self._store = store
+        self.name = name
+        self.directory = directory
+        self.whole = False
+
+    def path(self, name: str) -> Path:
+        """Return where to write the file that will have a name in the store."""
+        path = self.directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path
+
+    def commit(self, marker: str, content: dict[str, Any]) -> None:
+        """Let the files of the draft count, by creating a JSON file of the store.
+
+        Raises:
+            FileExistsError: if ``marker`` is there; the store is as it was then.
+            InputError: if the store fails. Whether the draft counts is seen by the marker then.
+        """
+        store, folder = self._store, f"{DRAFTS}/{self.name}"
+        store.hold(self.directory, folder)
+        store.write_json(f"{folder}/{_MARKER}", {"marker": marker})
+        self.whole = True
+        store.write_json(marker, {**content, "draft": self.name})
+        # Who created it is told by its content: a request that came through may be sent again.
+        won = store.read_json(marker).get("draft") == self.name
+        store.settle_draft(self.name, won)
+        if not won:
+            raise FileExistsError(f"{store.url(marker)} exists")
+
+
+class Store(abc.ABC):
+    """Files by their names, which are relative paths with ``/``; nothing in memory but the root.
+
+    Attributes:
+        root: path of the directory, or ``gs://bucket/prefix``.
+        shared: whether machines that cannot lock each other out may write here.
+    """
+
+    root: str
+    shared: bool
+
+    def url(self, name: str) -> str:
+        """Return what other programs call a file."""
+        return f"{self.root.rstrip('/')}/{name}" if name else self.root
+
+    # --- reading
+
+    @abc.abstractmethod
+    def exists(self, name: str) -> bool:
+        """Tell whether there is a file of that name."""
+
+    @abc.abstractmethod
+    def names(self, folder: str = "") -> list[str]:
+        """Return what files and folders of a folder are called there, ordered.
+
+        Names that begin with a dot are not told; a folder that is not there is empty.
+        """
+
+    @abc.abstractmethod
+    def read(self, name: str) -> bytes:
+        """Return the content of a file.
+
+        Raises:
+            FileNotFoundError: if it is not there.
+            InputError: if it cannot be read.
+        """
+
+    def read_json(self, name: str, keys: Collection[str] = ()) -> dict[str, Any]:
+        """Read a JSON object that has some keys.
+
+        Raises:
+            InputError: if it cannot be read or lacks a key.
+        """
+        try:
+            content: dict[str, Any] = json.loads(self.read(name))
+            missing = [key for key in keys if key not in content]
+        except (OSError, ValueError, TypeError) as error:
+            raise unreadable(self.url(name), error) from error
+        if missing:
+            raise InputError(f"{self.url(name)}: damaged, {missing[0]!r} is missing")
+        return content
+
+    def read_table(self, names: str | Sequence[str], **options: Any) -> pa.Table:
+        """Read Parquet files of one schema.
+
+        Args:
+            names: of one or several.
+            **options: columns and filters, as `pyarrow.parquet.read_table` takes them.
+
+        Raises:
+            InputError: if one cannot be read.
+        """
+        listed = [names] if isinstance(names, str) else list(names)
+        try:
+            try:
+                return self._read_table(listed, options)
+            except FileNotFoundError:
+                # Its marker is there, so it is on its way, or would be had its writer lived.
+                self.settle()
+                return self._read_table(listed, options)
+        except (OSError, pa.ArrowException) as error:
+            common = self.url(listed[0] if len(listed) == 1 else listed[0].rpartition("/")[0])
+            raise InputError(f"{common}: cannot be read: {one_line(error)}") from error
+
+    def _read_table(self, names: Sequence[str], options: dict[str, Any]) -> pa.Table:
+        filesystem, _, _ = locate(self.root)
+        paths = [locate(self.url(name))[1] for name in names]
+        return pq.read_table(paths, filesystem=filesystem, partitioning=None, **options)
+
+    # --- writing
+
+    @abc.abstractmethod
+    def make(self) -> None:
+        """Make room for files, unless there is."""
+
+    @abc.abstractmethod
+    def new_file(self, name: str) -> contextlib.AbstractContextManager[Path]:
+        """Give a local path to write to, whose file gets the name when the block ends well.
+
+        A file that has the name stays as it is.
+        """
+
+    @abc.abstractmethod
+    def write_text(self, name: str, text: str) -> None:
+        """Create a file of text; one that is there stays as it is."""
+
+    @abc.abstractmethod
+    def replace_text(self, name: str, text: str) -> None:
+        """Write a file that is no part of a workspace, in place of one that is there."""
+
+    @abc.abstractmethod
+    def remove(self, names: Collection[str]) -> None:
+        """Remove files; one that is not there is removed already."""
+
+    def write_json(self, name: str, content: dict[str, Any]) -> None:
+        """Create a JSON file; one that is there stays as it is."""
+        text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
+        self.write_text(name, text + "\n")
+
+    def write_table(self, name: str, table: pa.Table, row_group_size: int | None = None) -> None:
+        """Write a Parquet file; one that is there stays as it is."""
+        with self.new_file(name) as path:
+            pq.write_table(table, path, row_group_size=row_group_size, compression="zstd")
+
+    # --- drafts
+
+    @contextlib.contextmanager
+    def draft(self) -> Iterator[Draft]:
+        """Give a draft to fill and commit; if it is not committed, nothing is left of it."""
+        name = uuid.uuid4().hex
+        with self.drafting(f"{DRAFTS}/{name}") as directory:
+            draft = Draft(self, name, directory)
+            try:
+                yield draft
+            finally:
+                if not draft.whole:
+                    self.settle_draft(name, won=False)
+
+    def settle(self) -> None:
+        """Put in place the drafts that count, and remove those that are lost."""
+        for name in self.drafts():
+            try:
+                marker = json.loads(self.read(f"{DRAFTS}/{name}/{_MARKER}"))["marker"]
+                content = json.loads(self.read(marker))
+            except FileNotFoundError:
+                continue  # It is being written, or was given up: nobody knows.
+            self.settle_draft(name, won=content.get("draft") == name)
+
+    def settle_draft(self, name: str, won: bool) -> None:
+        """Put the files of a draft where they belong, or remove them; others may do the same."""
+        folder = f"{DRAFTS}/{name}"
+        files = [file for file in self.below(folder) if file != _MARKER]
+        for file in files if won else []:
+            self.move(f"{folder}/{file}", file)
+        # The marker goes last: until then whoever comes goes on with it.
+        self.remove([f"{folder}/{file}" for file in files])
+        self.remove([f"{folder}/{_MARKER}"])
+
+    @abc.abstractmethod
+    def drafts(self) -> list[str]:
+        """Return the names of the drafts that are there."""
+
+    @abc.abstractmethod
+    def drafting(self, folder: str) -> contextlib.AbstractContextManager[Path]:
+        """Give a local directory for the files of a draft, which is at ``folder`` of the store."""
+
+    @abc.abstractmethod
+    def hold(self, directory: Path, folder: str) -> None:
+        """Keep all files of a local directory in a folder of the store."""
+
+    @abc.abstractmethod
+    def below(self, folder: str) -> list[str]:
+        """Return the names of all files at any depth of a folder, within it, ordered."""
+
+    def written(self, folders: Collection[str], which: Callable[[str], bool]) -> list[str]:
+        """Return the names of files in folders, of those whose names there are wanted."""
+        found = [(folder, name) for folder in folders for name in self.below(folder)]
+        return [f"{folder}/{name}" for folder, name in found if which(name)]
+
+    @abc.abstractmethod
+    def move(self, source: str, target: str) -> None:
+        """Give a file another name; if it has gone, or that is there, somebody else has done it."""
+
+    # --- keeping out of each other's way
+
+    @abc.abstractmethod
+    def one_at_a_time(self) -> contextlib.AbstractContextManager[None]:
+        """Wait until no other command of this machine is changing the store, and keep others out.
+
+        A shared store keeps nobody out: there the second of two drafts with one marker is lost.
+        """
+
+    @abc.abstractmethod
+    def preparing(
+        self, marker: str, attempt: str, products: Collection[str]
+    ) -> contextlib.AbstractContextManager[None]:
+        """Give the store to whoever prepares it; unless it is prepared then, what they wrote goes.
+
+        Args:
+            marker: the file by which it is prepared.
+            attempt: part of the names of what is written, in a shared store.
+            products: files and folders that are written before the marker.
+
+        Raises:
+            InputError: if there is something else, or, where it can be known, somebody else at it.
+        """

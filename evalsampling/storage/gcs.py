@@ -1,0 +1,195 @@
+"""A store in Google Cloud Storage.
+
+Objects are created with the precondition that there is none of the name (``ifGenerationMatch=0``),
+so none is ever overwritten, and a request may be sent again safely: the client does so, with
+back-off, and sends large files in parts that are resumed.
+"""
+
+import contextlib
+import functools
+import os
+import tempfile
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+import google.auth.exceptions
+import requests
+from google.api_core import exceptions
+from google.cloud import storage
+from google.cloud.storage.retry import DEFAULT_RETRY
+
+from evalsampling.errors import InputError
+from evalsampling.storage.base import DRAFTS, Store
+from evalsampling.storage.filesystems import EMULATOR, one_line
+
+_RETRY = DEFAULT_RETRY.with_timeout(60)
+"""Each request is sent again after failures that may pass, for a minute."""
+
+
+class GcsStore(Store):
+    """Objects of a bucket whose names begin alike."""
+
+    shared = True
+
+    def __init__(self, bucket: str, prefix: str) -> None:
+        """Name a store; nothing is read yet.
+
+        Args:
+            bucket: its name.
+            prefix: of the objects' names, ends with ``/`` unless it is empty.
+        """
+        self.bucket = bucket
+        self.prefix = prefix
+        self.root = f"gs://{bucket}/{prefix}".rstrip("/")
+
+    @classmethod
+    def at(cls, root: str) -> "GcsStore":
+        """Return the store of ``gs://bucket/prefix``.
+
+        Raises:
+            InputError: for another scheme, or without a bucket.
+        """
+        scheme, _, rest = root.partition("://")
+        bucket, _, prefix = rest.partition("/")
+        if scheme != "gs" or not bucket:
+            raise InputError(f"{root}: must be a path of this machine or gs://BUCKET/PREFIX")
+        prefix = prefix.strip("/")
+        return cls(bucket, f"{prefix}/" if prefix else "")
+
+    @property
+    def _bucket(self) -> storage.Bucket:
+        return _client(os.environ.get(EMULATOR)).bucket(self.bucket)
+
+    def _blob(self, name: str) -> storage.Blob:
+        return self._bucket.blob(self.prefix + name)
+
+    # --- reading
+
+    def exists(self, name: str) -> bool:
+        # A listing, unlike a look at the object, tells a missing bucket from a missing object.
+        return self.prefix + name in (blob.name for blob in self._list(name, most=1))
+
+    def _list(self, prefix: str, most: int | None = None) -> list[storage.Blob]:
+        with self._told(prefix):
+            options = {"prefix": self.prefix + prefix, "max_results": most, "retry": _RETRY}
+            return list(self._bucket.list_blobs(fields="items(name),nextPageToken", **options))
+
+    def names(self, folder: str = "") -> list[str]:
+        base = self.prefix + (f"{folder}/" if folder else "")
+        with self._told(folder):
+            pages = self._bucket.list_blobs(prefix=base, delimiter="/", retry=_RETRY)
+            found = [blob.name for blob in pages] + [
+                folder.rstrip("/") for folder in pages.prefixes
+            ]
+        names = {name.removeprefix(base) for name in found}
+        return sorted(name for name in names if name and not name.startswith("."))
+
+    def read(self, name: str) -> bytes:
+        with self._told(name):
+            try:
+                content: bytes = self._blob(name).download_as_bytes(retry=_RETRY)
+            except exceptions.NotFound as error:
+                raise FileNotFoundError(f"{self.url(name)}: no such object") from error
+        return content
+
+    # --- writing
+
+    def make(self) -> None:
+        """There is room in every bucket."""
+
+    @contextlib.contextmanager
+    def new_file(self, name: str) -> Iterator[Path]:
+        with tempfile.TemporaryDirectory() as directory:
+            path = Path(directory) / name.rpartition("/")[2]
+            yield path
+            self._create(path, name)
+
+    def _create(self, path: Path, name: str) -> None:
+        with self._told(name), contextlib.suppress(exceptions.PreconditionFailed):
+            self._blob(name).upload_from_filename(path, if_generation_match=0, retry=_RETRY)
+
+    def write_text(self, name: str, text: str) -> None:
+        with self._told(name), contextlib.suppress(exceptions.PreconditionFailed):
+            self._blob(name).upload_from_string(text, if_generation_match=0, retry=_RETRY)
+
+    def replace_text(self, name: str, text: str) -> None:
+        with self._told(name):
+            self._blob(name).upload_from_string(text, retry=_RETRY)
+
+    def remove(self, names: Collection[str]) -> None:
+        for name in names:
+            with self._told(name), contextlib.suppress(exceptions.NotFound):
+                self._blob(name).delete(retry=_RETRY)
+
+    # --- drafts
+
+    def drafts(self) -> list[str]:
+        return sorted({name.partition("/")[0] for name in self.below(DRAFTS)})
+
+    @contextlib.contextmanager
+    def drafting(self, folder: str) -> Iterator[Path]:
+        with tempfile.TemporaryDirectory() as directory:
+            yield Path(directory)
+
+    def hold(self, directory: Path, folder: str) -> None:
+        for path in sorted(directory.rglob("*")):
+            if path.is_file():
+                self._create(path, f"{folder}/{path.relative_to(directory)}")
+
+    def below(self, folder: str) -> list[str]:
+        base = f"{folder}/"
+        return sorted(b.name.removeprefix(self.prefix + base) for b in self._list(base))
+
+    def move(self, source: str, target: str) -> None:
+        done = (exceptions.PreconditionFailed, exceptions.NotFound)
+        with self._told(target), contextlib.suppress(*done):
+            blob, token = self._blob(target), None
+            while True:
+                token, _, _ = blob.rewrite(
+                    self._blob(source), token=token, if_generation_match=0, retry=_RETRY
+                )
+                if token is None:
+                    break
+        self.remove([source])
+
+    # --- keeping out of each other's way
+
+    @contextlib.contextmanager
+    def one_at_a_time(self) -> Iterator[None]:
+        self.settle()
+        yield
+
+    @contextlib.contextmanager
+    def preparing(self, marker: str, attempt: str, products: Collection[str]) -> Iterator[None]:
+        held = [name for name in self.names() if name not in products]
+        if held:
+            raise InputError(
+                f"{self.root}: not empty and not a workspace, it holds {held[0]}; "
+                "choose another prefix"
+            )
+        try:
+            yield
+        finally:
+            if not self.exists(marker) or self.read_json(marker).get("attempt") != attempt:
+                self.remove(self.written(products, lambda name: attempt in name))
+
+    @contextlib.contextmanager
+    def _told(self, name: str) -> Iterator[None]:
+        """Tell of failures of the store in one line; `PreconditionFailed` and `NotFound` of an object are the caller's."""
+        url = self.url(name)
+        try:
+            yield
+        except exceptions.NotFound as error:
+            raise InputError(f"gs://{self.bucket}: no such bucket") from error
+        except (exceptions.Forbidden, exceptions.Unauthorized) as error:
+            raise InputError(f"{url}: access denied: {one_line(error)}") from error
+        except google.auth.exceptions.GoogleAuthError as error:
+            raise InputError(f"{url}: no credentials of Google Cloud: {one_line(error)}") from error
+        except (exceptions.GoogleAPIError, requests.RequestException) as error:
+            raise InputError(f"{url}: {one_line(error)}") from error
+
+
+@functools.cache
+def _client(emulator: str | None) -> storage.Client:
+    """Return the client of this process, anonymous on an emulator."""
+    return storage.Client(project=None)

@@ -1,0 +1,52 @@
+"""An emulator of Google Cloud Storage that enforces preconditions, on a port of this machine."""
+
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from evalsampling.storage import filesystems
+from evalsampling.storage.filesystems import EMULATOR
+
+PROGRAM = "fake-gcs-server"
+
+
+@contextlib.contextmanager
+def emulator() -> Iterator[str]:
+    """Start the emulator, let every client of this process find it, and give its address."""
+    beside = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    program = shutil.which(PROGRAM, path=beside)
+    if program is None:
+        pytest.skip(f"no {PROGRAM}: `make .venv/bin/{PROGRAM}` builds it, which takes Go")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    address = f"127.0.0.1:{port}"
+    options = ["-scheme=http", "-host=127.0.0.1", f"-port={port}", f"-public-host={address}"]
+    # A process of its own: pyarrow may hold this one's interpreter while it waits for answers.
+    running = subprocess.Popen([program, *options, "-backend=memory", "-log-level=error"])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(EMULATOR, f"http://{address}")
+        filesystems._store.cache_clear()
+        try:
+            _await_port(port)
+            yield f"http://{address}"
+        finally:
+            running.kill()
+            running.wait()
+    filesystems._store.cache_clear()
+
+
+def _await_port(port: int) -> None:
+    for _ in range(300):
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+            return
+        time.sleep(0.1)
+    raise AssertionError("the emulator did not start")
