@@ -129,6 +129,7 @@ class Preparation:
             InputError: if an id is in the reserve twice, a slice column has too many values, or
                 the pool changed meanwhile.
         """
+        catalog.check_unchanged(self.spec.pool.path)
         nothing = pa.schema([(CELL, pa.int64()), (HASH, pa.uint64())]).empty_table()
         rows = pa.concat_tables([nothing, *located])
         repeated = repeated_values(rows[HASH].to_numpy())

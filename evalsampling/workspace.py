@@ -155,7 +155,7 @@ class Workspace:
     @functools.cached_property
     def spec(self) -> EvaluationSpec:
         """The spec the workspace was prepared with."""
-        return EvaluationSpec.from_mapping(self.marker["spec"], Path(self.marker["directory"]))
+        return EvaluationSpec.from_mapping(self.marker["spec"], self.marker["directory"])
 
     @functools.cached_property
     def partition(self) -> Partition:

@@ -20,7 +20,7 @@ from typing import Any
 import apache_beam as beam
 import pyarrow as pa
 from apache_beam import pvalue
-from apache_beam.options.pipeline_options import PipelineOptions
+from apache_beam.options.pipeline_options import GoogleCloudOptions, PipelineOptions
 
 from evalsampling import progress
 from evalsampling.io.catalog import Catalog
@@ -148,7 +148,7 @@ def prepare(
     if not wait:
         run(pipeline, wait=False)
         return None
-    with preparation.workspace.preparing(), progress.watch("prepare", "rows"):
+    with preparation.workspace.preparing(preparation.attempt), progress.watch("prepare", "rows"):
         done = run(pipeline)
         preparation.workspace.write_job("prepare", preparation.job(read_meters(done)))
     return preparation.result()
@@ -179,7 +179,7 @@ def top_up(spec: EvaluationSpec, wanted: int | None, options: PipelineOptions) -
             with progress.watch("top-up", "rows", workspace.marker["rows"]):
                 done = run(pipeline)
             workspace.write_job(work.name, preparation.job(read_meters(done)))
-    held = len(preparation.workspace.read_reserve_places())
+    held = len(preparation.workspace.reserve.places())
     return {**preparation.result(), "reserve_rows": held}
 
 
@@ -206,13 +206,19 @@ def _commit(
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Parse, build, run."""
-    parser = argparse.ArgumentParser(description="Prepare a pool.")
+    parser = argparse.ArgumentParser(description="Prepare a pool.", allow_abbrev=False)
+    flag: dict[str, Any] = {
+        "nargs": "?", "choices": ("true", "false"), "const": "true", "default": "false",
+    }  # fmt: skip
     parser.add_argument("--spec", required=True, help="path of evaluation.yaml")
-    parser.add_argument("--check-ids", action="store_true", help="check all ids of the pool")
+    parser.add_argument("--check-ids", "--check_ids", **flag, help="check all ids of the pool")
     parser.add_argument("--no-wait", action="store_true", help="start the job and return")
     known, rest = parser.parse_known_args(argv)
+    options = parse_options(rest)
+    # A template is started by others: its launcher only writes it down.
+    wait = not (known.no_wait or options.view_as(GoogleCloudOptions).template_location)
     spec = EvaluationSpec.load(known.spec)
-    done = prepare(spec, parse_options(rest), known.check_ids, wait=not known.no_wait)
+    done = prepare(spec, options, known.check_ids == "true", wait)
     if done is not None:
         json.dump(done, sys.stdout)
         sys.stdout.write("\n")

@@ -4,12 +4,14 @@ import contextlib
 import logging
 import re
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 
 import apache_beam as beam
 from apache_beam.options.pipeline_options import (
     PipelineOptions,
+    PortableOptions,
     StandardOptions,
 )
 from apache_beam.runners import create_runner
@@ -69,7 +71,7 @@ def run(pipeline: beam.Pipeline, wait: bool = True) -> PipelineResult:
         InputError: if a worker raised one, with its message alone.
     """
     try:
-        with _quiet(runner_name(pipeline.options) in _RUNNERS_IN_PROCESS):
+        with _quiet(_workers_here(pipeline.options)):
             result = pipeline.run()
             if wait:
                 result.wait_until_finish()
@@ -92,14 +94,30 @@ def run_as_program(main: Callable[[], None]) -> None:
         sys.exit(f"{sys.argv[0]}: {error}")
 
 
+def _workers_here(options: PipelineOptions) -> bool:
+    """Tell whether workers are threads of this process."""
+    environment = options.view_as(PortableOptions).environment_type
+    return environment == "LOOPBACK" or runner_name(options) in _RUNNERS_IN_PROCESS
+
+
 @contextlib.contextmanager
-def _quiet(in_process: bool) -> Iterator[None]:
-    """Keep in-process runners from logging the tracebacks that their exception holds too."""
-    log = logging.getLogger("apache_beam")
+def _quiet(workers_here: bool) -> Iterator[None]:
+    """Keep workers in this process from telling what the runner's exception tells too.
+
+    Threads of workers that a portable runner has done with end with an exception of gRPC's.
+    """
+    log, report = logging.getLogger("apache_beam"), threading.excepthook
     level = log.level
-    if in_process:
+
+    def report_others(error: threading.ExceptHookArgs) -> None:
+        if not error.exc_type.__module__.startswith("grpc."):
+            report(error)
+
+    if workers_here:
         log.setLevel(logging.CRITICAL)
+        threading.excepthook = report_others
     try:
         yield
     finally:
         log.setLevel(level)
+        threading.excepthook = report

@@ -9,9 +9,10 @@ same whatever the size of the pool.
 import argparse
 import json
 from collections.abc import Sequence
-from pathlib import Path
+from typing import Any
 
 import apache_beam as beam
+from apache_beam.options.pipeline_options import GoogleCloudOptions
 
 from evalsampling.ledger import Ledger
 from evalsampling.storage import replace_json
@@ -23,26 +24,32 @@ def sample(workspace: str, size: int | None, next_round: bool, output: str | Non
     """Draw a round and write the object `sample --json` prints to ``output``."""
     result = Ledger(Workspace(workspace)).sample(size, next_round)
     if output is not None:
-        replace_json(Path(output), {"result": result})
+        replace_json(output, {"result": result})
     return json.dumps(result)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Parse, build, run."""
-    parser = argparse.ArgumentParser(description="Draw the next round.")
+    parser = argparse.ArgumentParser(description="Draw the next round.", allow_abbrev=False)
+    flag: dict[str, Any] = {
+        "nargs": "?", "choices": ("true", "false"), "const": "true", "default": "false",
+    }  # fmt: skip
     parser.add_argument("--workspace", required=True)
     parser.add_argument("--size", type=int, help="new rows to draw")
-    parser.add_argument("--next", action="store_true", help="close the open round first")
+    parser.add_argument("--next", **flag, help="close the open round first")
     parser.add_argument("--output", help="file for the result, as JSON")
     parser.add_argument("--no-wait", action="store_true", help="start the job and return")
     known, rest = parser.parse_known_args(argv)
-    pipeline = beam.Pipeline(options=parse_options(rest))
+    options = parse_options(rest)
+    # A template is started by others: its launcher only writes it down.
+    wait = not (known.no_wait or options.view_as(GoogleCloudOptions).template_location)
+    pipeline = beam.Pipeline(options=options)
     _ = (
         pipeline
         | "Workspace" >> beam.Create([known.workspace])
-        | "Sample" >> beam.Map(sample, known.size, known.next, known.output)
+        | "Sample" >> beam.Map(sample, known.size, known.next == "true", known.output)
     )
-    run(pipeline, wait=not known.no_wait)
+    run(pipeline, wait)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,29 @@
 """Fixtures that all tests share."""
 
-from collections.abc import Callable
+import uuid
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from google.cloud import storage
 
+from tests.emulator import emulator
 from tests.jobs import Job, Pool, make_pool
+
+
+@pytest.fixture(scope="module")
+def cloud() -> Iterator[storage.Client]:
+    """An emulator of Google Cloud Storage."""
+    with emulator():
+        yield storage.Client(project=None)
+
+
+@pytest.fixture
+def bucket(cloud: storage.Client) -> storage.Bucket:
+    """An empty bucket."""
+    return cloud.create_bucket(f"bucket-{uuid.uuid4().hex}")
 
 
 @pytest.fixture

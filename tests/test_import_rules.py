@@ -23,7 +23,7 @@ MAY_IMPORT = {
     "stats": set(),
     "measures": {"stats"},
     "samplers": {"errors", "stats", "measures"},
-    "spec": STATISTICS,
+    "spec": STATISTICS | {"storage"},
     # Rows: the first pass, the second, what is kept of them.
     "pool": STATISTICS | {"spec"},
     "summary": POOL,

@@ -1,101 +1,71 @@
-"""Pools in Google Cloud Storage, on an emulator of it on this machine."""
+"""Pools, workspaces, specs and labels in Google Cloud Storage, on an emulator of it."""
 
-import contextlib
-import socket
+import json
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
-import pyarrow.fs
 import pytest
 import yaml
+from google.cloud import storage
 
-from evalsampling import InputError
-from evalsampling.io import files
+from evalsampling import InputError, ledger
+from evalsampling.io.catalog import Catalog
 from evalsampling.io.files import find_files
 from evalsampling.storage.filesystems import open_file
-from tests.jobs import Job, files_below, make_pool
+from evalsampling.workspace import Workspace
+from tests.jobs import Job, Result, call, files_below, make_pool
 from tests.test_equivalence import assert_same, reference
 from tests.test_formats import FORMATS, formatted
 
-BUCKET = "pools"
 
-
-@pytest.fixture(scope="module")
-def store() -> Iterator[pyarrow.fs.GcsFileSystem]:
-    """An emulator with an empty bucket, and a way to write to it."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    address = ["--host=127.0.0.1", f"--port={port}", "--in-memory", f"--default-bucket={BUCKET}"]
-    # A process of its own: pyarrow may hold this one's interpreter while it waits for answers.
-    emulator = subprocess.Popen([sys.executable, "-m", "gcp_storage_emulator", "start", *address])
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("STORAGE_EMULATOR_HOST", f"http://127.0.0.1:{port}")
-        files._store.cache_clear()
-        try:
-            await_port(port)
-            yield pyarrow.fs.GcsFileSystem(
-                anonymous=True, scheme="http", endpoint_override=f"127.0.0.1:{port}"
-            )
-        finally:
-            emulator.kill()
-            emulator.wait()
-    files._store.cache_clear()
-
-
-def await_port(port: int) -> None:
-    for _ in range(300):
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-            return
-        time.sleep(0.1)
-    raise AssertionError("the emulator did not start")
-
-
-def upload(store: pyarrow.fs.GcsFileSystem, directory: Path, folder: str) -> None:
+def upload(bucket: storage.Bucket, directory: Path, folder: str) -> None:
     for path in directory.iterdir():
-        with store.open_output_stream(f"{BUCKET}/{folder}/{path.name}") as stream:
-            stream.write(path.read_bytes())
+        bucket.blob(f"{folder}/{path.name}").upload_from_filename(path)
 
 
-def test_listing(store: pyarrow.fs.GcsFileSystem, tmp_path: Path) -> None:
+def test_listing(bucket: storage.Bucket, tmp_path: Path) -> None:
     make_pool(100).write(tmp_path, files=3)
-    upload(store, tmp_path, "a/day=1")
-    upload(store, tmp_path, "a/day=2")
-    found = find_files(f"gs://{BUCKET}/a/*/part-[01].parquet")
+    upload(bucket, tmp_path, "a/day=1")
+    upload(bucket, tmp_path, "a/day=2")
+    found = find_files(f"gs://{bucket.name}/a/*/part-[01].parquet")
     assert [file.path for file in found] == [
-        f"gs://{BUCKET}/a/day={day}/part-{part}.parquet" for day in (1, 2) for part in (0, 1)
+        f"gs://{bucket.name}/a/day={day}/part-{part}.parquet" for day in (1, 2) for part in (0, 1)
     ]
-    assert len(find_files(f"gs://{BUCKET}/a/**/*.parquet")) == 6
-    one = find_files(f"gs://{BUCKET}/a/day=2/part-2.parquet")
+    assert len(find_files(f"gs://{bucket.name}/a/**/*.parquet")) == 6
+    one = find_files(f"gs://{bucket.name}/a/day=2/part-2.parquet")
     assert [file.size for file in one] == [(tmp_path / "part-2.parquet").stat().st_size]
     assert open_file(one[0].path).read() == (tmp_path / "part-2.parquet").read_bytes()
 
 
 @pytest.mark.parametrize(
-    "pattern", [f"gs://{BUCKET}/none/*.parquet", f"gs://{BUCKET}/none.parquet", "gs://nobody/x/*"]
+    ("pattern", "told"),
+    [
+        ("gs://BUCKET/none/*.parquet", "gs://BUCKET/none/*.parquet: no such file"),
+        ("gs://BUCKET/none.parquet", "gs://BUCKET/none.parquet: no such file"),
+        ("gs://nobody/x/*", "gs://nobody: no such bucket"),
+    ],
 )
-def test_nothing_there_is_one_clear_error(store: pyarrow.fs.GcsFileSystem, pattern: str) -> None:
+def test_nothing_there_is_one_clear_error(bucket: storage.Bucket, pattern: str, told: str) -> None:
     with pytest.raises(InputError) as error:
-        find_files(pattern)
-    assert pattern in str(error.value)
+        find_files(pattern.replace("BUCKET", bucket.name))
+    assert str(error.value) == told.replace("BUCKET", bucket.name)
     assert "\n" not in str(error.value)
 
 
-def remote(one: Job, store: pyarrow.fs.GcsFileSystem, folder: str) -> None:
+def remote(one: Job, bucket: storage.Bucket, folder: str) -> None:
     """Move the pool of a job to the store."""
     spec = yaml.safe_load(one.spec.read_text())
     pattern = Path(spec["pool"]["path"])
-    upload(store, pattern.parent, folder)
-    spec["pool"]["path"] = f"gs://{BUCKET}/{folder}/{pattern.name}"
+    upload(bucket, pattern.parent, folder)
+    spec["pool"]["path"] = f"gs://{bucket.name}/{folder}/{pattern.name}"
     one.spec.write_text(yaml.safe_dump(spec))
 
 
 @pytest.mark.parametrize("suffix", FORMATS)
 def test_prepare_and_rounds(
-    store: pyarrow.fs.GcsFileSystem,
+    bucket: storage.Bucket,
     job: Callable[..., Job],
     suffix: str,
     monkeypatch: pytest.MonkeyPatch,
@@ -105,7 +75,7 @@ def test_prepare_and_rounds(
     monkeypatch.setattr("evalsampling.io.lines.BLOCK_BYTES", 3_000)
     one = formatted(job, suffix, make_pool(), files=3, budget=30)
     expected = reference(one)
-    remote(one, store, f"pool-{suffix}")
+    remote(one, bucket, f"pool-{suffix}")
     assert one.prepare().json["rows"] == 2000
     assert_same(one.workspace, expected, budget=30)
     assert one.sample().json["rows"] == 20
@@ -114,32 +84,28 @@ def test_prepare_and_rounds(
 
 
 def test_top_up_refuses_an_object_that_was_written_again(
-    store: pyarrow.fs.GcsFileSystem, job: Callable[..., Job]
+    bucket: storage.Bucket, job: Callable[..., Job]
 ) -> None:
-    """Even with the same content: only its time, and so its generation, has changed."""
+    """Even with the same content: only its generation has changed."""
     one = job(files=2, budget=30)
-    remote(one, store, "twice")
+    remote(one, bucket, "twice")
     assert one.prepare().status == 0
     assert one.prepare("--top-up", 10_000).status == 0
     before = files_below(one.workspace)
-    time.sleep(1.1)
-    upload(store, one.directory / "pool", "twice")
+    upload(bucket, one.directory / "pool", "twice")
     result = one.prepare("--top-up", 20_000)
     assert result.status == 1
-    assert f"gs://{BUCKET}/twice/part-0.parquet: the pool has changed" in result.err
+    assert f"gs://{bucket.name}/twice/part-0.parquet: the pool has changed" in result.err
     assert files_below(one.workspace) == before
 
 
-def test_a_damaged_object_is_named(
-    store: pyarrow.fs.GcsFileSystem, job: Callable[..., Job]
-) -> None:
+def test_a_damaged_object_is_named(bucket: storage.Bucket, job: Callable[..., Job]) -> None:
     one = job()
-    remote(one, store, "damaged")
-    with store.open_output_stream(f"{BUCKET}/damaged/part-0.parquet") as stream:
-        stream.write(b"PAR1 is how it begins")
+    remote(one, bucket, "damaged")
+    bucket.blob("damaged/part-0.parquet").upload_from_string(b"PAR1 is how it begins")
     result = one.prepare()
     assert result.status == 1
-    assert f"gs://{BUCKET}/damaged/part-0.parquet: cannot be read" in result.err
+    assert f"gs://{bucket.name}/damaged/part-0.parquet: cannot be read" in result.err
     assert result.err.count("\n") == 1
 
 
@@ -148,3 +114,286 @@ def test_other_addresses_are_refused(job: Callable[..., Job], path: str) -> None
     result = job(pool={"path": path}).prepare()
     assert result.status == 1
     assert "pool.path: must be a path of this machine or of gs://" in result.err
+
+
+# --- a workspace in the store
+
+
+def move(one: Job, bucket: storage.Bucket, **keys: object) -> str:
+    """Move pool and spec of a job to the store, with a workspace there, and return its URL."""
+    remote(one, bucket, "pool")
+    spec = {**yaml.safe_load(one.spec.read_text()), "workspace": "run", **keys}
+    bucket.blob("specs/evaluation.yaml").upload_from_string(yaml.safe_dump(spec))
+    return f"gs://{bucket.name}/specs/run"
+
+
+def prepare(bucket: storage.Bucket, *options: object) -> Result:
+    return call("prepare", f"gs://{bucket.name}/specs/evaluation.yaml", "--json", *options)
+
+
+def answer(url: str, number: int, one: Job, bucket: storage.Bucket, name: str) -> str:
+    """Put the labels of a round into the store and return their URL."""
+    batch = Workspace(url).rounds[number - 1].batch.to_pydict()
+    lines = [f"{t},{one.pool.truth[id]}" for t, id in zip(batch["task"], batch["id"], strict=True)]
+    bucket.blob(name).upload_from_string("\r\n".join(["task,label", *lines, ""]))
+    return f"gs://{bucket.name}/{name}"
+
+
+def objects(bucket: storage.Bucket) -> dict[str, int]:
+    return {blob.name: blob.generation for blob in bucket.list_blobs()}
+
+
+@pytest.mark.parametrize("scored", [False, True], ids=["columns", "scored"])
+def test_an_evaluation_in_the_store_is_what_it_is_here(
+    job: Callable[..., Job], bucket: storage.Bucket, scored: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pool, spec, workspace and labels; each object is written once."""
+    scorer = {"scorer": "tests.jobs:same"} if scored else {}
+    one = job(files=3, budget=60, pool=scorer)
+    url = move(one, bucket)
+    here = call("prepare", one.spec, "--json").json
+    there = prepare(bucket).json
+    assert there["workspace"] == url
+    compared = ("rows", "leaves", "cells", "reserve_rows", "runner")
+    assert [there[key] for key in compared] == [here[key] for key in compared]
+    assert prepare(bucket).json == there
+    written = objects(bucket)
+    for number in (1, 2, 3):
+        local, remote = one.sample().json, call("sample", url, "--json").json
+        assert (remote["round"], remote["rows"]) == (local["round"], local["rows"])
+        assert remote["batch"] == f"{url}/rounds/{number:04d}/batch.csv"
+        exported = bucket.blob(remote["batch"].removeprefix(f"gs://{bucket.name}/"))
+        assert exported.download_as_bytes() == Path(local["batch"]).read_bytes()
+        assert call("sample", url, "--json").json == remote
+        delivered = one.deliver(one.answers(number), f"{number}.csv")
+        local = one.estimate("--labels", delivered).json
+        labels = answer(url, number, one, bucket, f"labels/{number}.csv")
+        for _ in range(2):
+            remote = call("estimate", url, "--labels", labels, "--json").json
+            assert remote == local
+        now = objects(bucket)
+        assert {name: now[name] for name in written} == written
+        written = now
+    assert call("sample", url, "--json").json["reason"] == "budget"
+    assert not [name for name in written if "/." in name], "drafts are put in place"
+    status = call("status", url, "--json").json
+    assert (status["rounds"], status["labels"]) == (3, 60)
+    names = files_below(one.workspace)
+    assert {n.removeprefix("specs/run/") for n in written if "specs/run" in n} >= {
+        name for name in names if not name.startswith(("reserve", "scored"))
+    }
+
+
+def test_jobs_and_top_ups_in_the_store(job: Callable[..., Job], bucket: storage.Bucket) -> None:
+    one = job(files=2, strata={"leaves": 2}, budget=50, pool={"scorer": "tests.jobs:same"})
+    url = move(one, bucket)
+    runner = "--runner=FnApiRunner"
+    before = prepare(bucket).json
+    assert before["reserve_rows"] < 300
+    assert call("sample", url, "--json", runner).json["rows"] == 20
+    labels = answer(url, 1, one, bucket, "labels.csv")
+    done = call("estimate", url, "--labels", labels, "--json", runner).json
+    assert done["labels"] == 20
+    assert prepare(bucket, "--top-up", 5000).json["reserve_rows"] == 2000
+    assert not [name for name in objects(bucket) if "answer" in name]
+
+
+def test_prepare_refuses_what_is_not_a_workspace(
+    job: Callable[..., Job], bucket: storage.Bucket
+) -> None:
+    one = job()
+    url = move(one, bucket)
+    bucket.blob("specs/run/thesis.tex").upload_from_string("important")
+    before = objects(bucket)
+    result = prepare(bucket)
+    assert result.status == 1
+    assert f"{url}: not empty and not a workspace, it holds thesis.tex" in result.err
+    assert objects(bucket) == before
+
+
+def test_prepare_that_fails_leaves_nothing(job: Callable[..., Job], bucket: storage.Bucket) -> None:
+    """Of its own: what another one has written meanwhile stays."""
+    one = job(pool={"scorer": "tests.jobs:same"}, labels={"classes": [0, 1, 2]})
+    move(one, bucket)
+    bucket.blob("specs/run/reserve/part-00000-theirs.parquet").upload_from_string("theirs")
+    bucket.blob("pool/part-1.parquet").upload_from_string("PAR1")
+    before = objects(bucket)
+    assert prepare(bucket).status == 1
+    assert objects(bucket) == before
+
+
+def test_two_prepare_at_once(
+    job: Callable[..., Job], bucket: storage.Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another one, of another spec, ends first: this one is told, and theirs is whole."""
+    one = job(files=2)
+    url = move(one, bucket)
+    from evalsampling.preparation import Preparation
+
+    commit, theirs = Preparation.commit, {}
+
+    def late(self: Preparation, *arguments: object) -> object:
+        if not theirs:
+            theirs["pending"] = None
+            other = {**yaml.safe_load(one.spec.read_text()), "workspace": url, "seed": 6}
+            one.spec.write_text(yaml.safe_dump(other))
+            command = [sys.executable, "-m", "evalsampling", "prepare", str(one.spec), "--json"]
+            done = subprocess.run(command, check=True, capture_output=True, text=True)
+            theirs.update(json.loads(done.stdout))
+            theirs["objects"] = objects(bucket)
+        return commit(self, *arguments)
+
+    monkeypatch.setattr(Preparation, "commit", late)
+    result = prepare(bucket)
+    assert result.status == 1
+    assert f"{url}: another prepare has finished there meanwhile" in result.err
+    now = objects(bucket)
+    assert {name: theirs["objects"][name] for name in now} == now
+    assert Workspace(url).marker["spec"]["seed"] == 6
+    assert len(Workspace(url).reserve.places()) == theirs["reserve_rows"]
+
+
+def test_two_writers_of_one_round(
+    job: Callable[..., Job], bucket: storage.Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One wins, the other is told, nothing is lost."""
+    one = job()
+    url = move(one, bucket)
+    prepare(bucket)
+    write, winner = ledger.write_tasks, {}
+
+    def late(*arguments: object) -> None:
+        command = [sys.executable, "-m", "evalsampling", "sample", url, "--size=7", "--json"]
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        winner.update(json.loads(done.stdout), objects=objects(bucket))
+        write(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ledger, "write_tasks", late)
+        loser = call("sample", url, "--json")
+    assert loser.status == 1
+    assert f"{url}/rounds/0001: another command made this round meanwhile" in loser.err
+    assert objects(bucket) == winner["objects"]
+    assert call("sample", url, "--json").json["rows"] == winner["rows"] == 7
+
+
+def test_writers_at_once_make_one_round(job: Callable[..., Job], bucket: storage.Bucket) -> None:
+    """Whoever is late gets the same batch, or is told; the files of the round are of one."""
+    one = job()
+    url = move(one, bucket)
+    prepare(bucket)
+    command = [sys.executable, "-m", "evalsampling", "sample", url, "--json"]
+    running = [
+        subprocess.Popen([*command, f"--size={size}"], stdout=-1, stderr=-1, text=True)
+        for size in (5, 9, 13)
+    ]
+    ends = [(*process.communicate(), process.returncode) for process in running]
+    rows = {json.loads(out)["rows"] for out, _, code in ends if code == 0}
+    assert len(rows) == 1
+    assert all("another command made this round" in err for _, err, code in ends if code)
+    files = Workspace(url).rounds
+    assert [{len(f.batch), f.design["new_rows"], *rows} for f in files] == [rows]
+    assert not [name for name in objects(bucket) if "/." in name]
+
+
+def test_two_deliveries_at_once(
+    job: Callable[..., Job], bucket: storage.Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second is told; taken again it is judged with the first one known."""
+    one = job()
+    url = move(one, bucket)
+    prepare(bucket)
+    call("sample", url)
+    labels = answer(url, 1, one, bucket, "labels.csv")
+    content = bucket.blob("labels.csv").download_as_text().splitlines()
+    changed = [content[0]] + [line[:-1] + str(1 - int(line[-1])) for line in content[1:]]
+    bucket.blob("other.csv").upload_from_string("\n".join(changed))
+    other = f"gs://{bucket.name}/other.csv"
+    judge, done = ledger.check_votes, []
+
+    def late(*arguments: object) -> object:
+        if not done:
+            done.append(None)
+            done.append(call("estimate", url, "--labels", labels, "--json"))
+        return judge(*arguments)
+
+    monkeypatch.setattr(ledger, "check_votes", late)
+    loser = call("estimate", url, "--labels", other, "--json")
+    assert done[1].json["labels"] == 20
+    assert loser.status == 1
+    assert "another command took labels meanwhile; run this one again" in loser.err
+    again = call("estimate", url, "--labels", other, "--json").json
+    assert (again["labels"], again["rejects"]) == (20, 20)
+
+
+@pytest.mark.parametrize("moves", [0, 1, 2])
+def test_killed_while_a_round_comes_in(
+    job: Callable[..., Job], bucket: storage.Bucket, monkeypatch: pytest.MonkeyPatch, moves: int
+) -> None:
+    """After its marker was written: whoever comes next finds the whole round."""
+    one = job()
+    url = move(one, bucket)
+    prepare(bucket)
+    store = type(Workspace(url).store)
+    place, left = store.move, [moves]
+
+    class Killed(BaseException):
+        pass
+
+    def die(self: object, source: str, target: str) -> None:
+        if not left[0]:
+            raise Killed
+        left[0] -= 1
+        place(self, source, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "move", die)
+        with pytest.raises(Killed):
+            call("sample", url)
+    assert call("status", url, "--json").json["rounds"] == 1
+    assert call("sample", url, "--json").json["rows"] == 20
+    assert len(Workspace(url).rounds[0].batch) == 20
+    assert not [name for name in objects(bucket) if "/." in name]
+
+
+def test_a_pool_that_changes_while_it_is_read(
+    job: Callable[..., Job], bucket: storage.Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = job(files=2)
+    move(one, bucket)
+    from evalsampling.preparation import Preparation
+
+    plan, name = Preparation.plan, bucket.name
+
+    def change(self: Preparation, *arguments: object) -> Catalog:
+        blob = storage.Client(project=None).bucket(name).blob("pool/part-1.parquet")
+        blob.upload_from_string(blob.download_as_bytes())
+        return plan(self, *arguments)
+
+    monkeypatch.setattr(Preparation, "plan", change)
+    result = prepare(bucket)
+    assert result.status == 1
+    assert f"gs://{bucket.name}/pool/part-1.parquet: has changed while it was read" in result.err
+    assert not [name for name in objects(bucket) if "/run/" in name]
+
+
+@pytest.mark.parametrize("workspace", ["gs://nobody/run", "s3://bucket/run", "gs:///run"])
+def test_a_workspace_that_cannot_be(
+    job: Callable[..., Job], bucket: storage.Bucket, workspace: str
+) -> None:
+    one = job(workspace=workspace)
+    result = one.prepare()
+    assert result.status == 1
+    assert result.err.count("\n") == 1
+    told = {"gs://nobody/run": "no such bucket", "gs:///run": "gs://BUCKET"}
+    assert (
+        told.get(workspace, "workspace: must be a path of this machine or of gs://") in result.err
+    )
+
+
+def test_labels_that_are_not_there(job: Callable[..., Job], bucket: storage.Bucket) -> None:
+    one = job()
+    one.prepare()
+    result = one.estimate("--labels", f"gs://{bucket.name}/none.csv")
+    assert result.status == 1
+    assert f"gs://{bucket.name}/none.csv: cannot be read" in result.err

@@ -101,9 +101,23 @@ class Catalog:
 
     @property
     def fingerprint(self) -> list[dict[str, Any]]:
-        """What tells whether a pool has changed: path, size and, in a store, time of each file."""
+        """What tells whether a pool has changed: path, size and, in a store, version of each file."""
         told = [dataclasses.asdict(file.stored) for file in self.files]
         return [{key: value for key, value in one.items() if value is not None} for one in told]
+
+    def check_unchanged(self, pattern: str) -> None:
+        """Check that the files are still as they were found.
+
+        Args:
+            pattern: that names them.
+
+        Raises:
+            InputError: naming the first that is not.
+        """
+        now = set(find_files(pattern))
+        for file in self.files:
+            if file.stored not in now:
+                raise InputError(f"{file.stored.path}: has changed while it was read")
 
     @property
     def warnings(self) -> list[str]:

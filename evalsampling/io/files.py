@@ -3,6 +3,7 @@
 import dataclasses
 import datetime
 import fnmatch
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -10,10 +11,11 @@ import pyarrow as pa
 import pyarrow.fs
 
 from evalsampling.errors import InputError
+from evalsampling.storage import open_gcs
 from evalsampling.storage.filesystems import locate, one_line
 
-_FLAT = ("gs://", "s3://")
-"""Stores that list all objects whose names begin alike."""
+_FLAT = "s3://"
+"""A store that lists all objects whose names begin alike."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,11 +27,14 @@ class StoredFile:
         size: bytes.
         modified: when an object of a store was last written, in UTC; None for files of this
             machine, whose times change when they are copied.
+        generation: of an object in Google Cloud Storage, instead: another one if it is written
+            again.
     """
 
     path: str
     size: int
     modified: str | None = None
+    generation: int | None = None
 
 
 def find_files(pattern: str) -> list[StoredFile]:
@@ -45,19 +50,34 @@ def find_files(pattern: str) -> list[StoredFile]:
     Raises:
         InputError: if there is none, or the listing fails.
     """
+    files = _objects(pattern) if pattern.startswith("gs://") else _files(pattern)
+    if not files:
+        raise InputError(f"{pattern}: no such file")
+    return sorted(files, key=lambda file: file.path)
+
+
+def _objects(pattern: str) -> list[StoredFile]:
+    bucket, _, path = pattern.removeprefix("gs://").partition("/")
+    store, patterns = open_gcs(f"gs://{bucket}"), path.split("/")
+    fixed = list(itertools.takewhile(lambda part: not _is_pattern(part), patterns))
+    return [
+        StoredFile(f"gs://{bucket}/{name}", size, generation=generation)
+        for name, size, generation in store.objects("/".join(fixed))
+        if not name.endswith("/") and _matches(name.split("/"), patterns)
+    ]
+
+
+def _files(pattern: str) -> list[StoredFile]:
     filesystem, path, prefix = locate(pattern)
     try:
         found = list(_expand(filesystem, "", path.split("/"), pattern.startswith(_FLAT)))
     except (OSError, pa.ArrowException) as error:
         raise InputError(f"{pattern}: cannot be listed: {one_line(error)}") from error
-    files = [
+    return [
         StoredFile(prefix + info.path, info.size, _modified(info) if prefix else None)
         for info in found
         if info.type == pyarrow.fs.FileType.File
     ]
-    if not files:
-        raise InputError(f"{pattern}: no such file")
-    return sorted(files, key=lambda file: file.path)
 
 
 def _expand(filesystem: Any, base: str, patterns: Sequence[str], flat: bool) -> Iterator[Any]:

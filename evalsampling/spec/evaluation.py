@@ -34,6 +34,7 @@ from evalsampling.spec.pool import (
 from evalsampling.spec.references import load
 from evalsampling.spec.sections import Section, absolute, build, named, number
 from evalsampling.stats.strata import METHODS
+from evalsampling.storage import folder_of, read_file
 
 MAX_CELLS = 4096
 """Most cells a pool is cut into."""
@@ -43,6 +44,9 @@ LARGEST_ROUND = 10**9
 
 KD = "kd"
 """Strata that a k-d tree cuts from features."""
+
+WORKSPACE_STORES = ("gs",)
+"""Schemes of the stores that can hold a workspace: those that create a file only if it is new."""
 
 SINK_FORMATS = ("csv", "jsonl", "parquet")
 
@@ -128,30 +132,30 @@ class EvaluationSpec:
     def load(cls, path: str | Path) -> "EvaluationSpec":
         """Read a YAML file; relative paths in it resolve against its directory.
 
+        Args:
+            path: of the file, or its URL in a store.
+
         Raises:
             InputError: naming the file and the key that is wrong.
         """
-        path = Path(path)
         try:
-            text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"{path}: cannot be read: {error}") from error
-        try:
-            content = yaml.safe_load(text)
+            content = yaml.safe_load(read_file(str(path)).decode())
+        except UnicodeDecodeError as error:
+            raise InputError(f"{path}: cannot be read: not UTF-8") from error
         except yaml.YAMLError as error:
             raise InputError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from error
         try:
-            return cls.from_mapping(content, path.resolve().parent)
+            return cls.from_mapping(content, folder_of(path))
         except InputError as error:
             raise InputError(f"{path}: {error}") from error
 
     @classmethod
-    def from_mapping(cls, content: Any, directory: Path) -> "EvaluationSpec":
+    def from_mapping(cls, content: Any, directory: str | Path) -> "EvaluationSpec":
         """Check what a spec file contains.
 
         Args:
             content: the parsed file.
-            directory: relative paths resolve against it.
+            directory: or its URL, relative paths resolve against it.
 
         Raises:
             InputError: naming the key that is wrong.
@@ -164,7 +168,7 @@ class EvaluationSpec:
         labels = read_labels(top.section("labels"))
         strata = _strata(top.section("strata"))
         section = top.section("pool", required=True)
-        pool = read_pool(section, labels, directory, strata.by_features)
+        pool = read_pool(section, labels, str(directory), strata.by_features)
         chosen = top.get("measure", "f1")
         listed = chosen if isinstance(chosen, list) else [chosen]
         if not listed:
@@ -180,7 +184,9 @@ class EvaluationSpec:
             confidence=top.number("confidence", 0.95),
             seed=top.integer("seed", 0, least=0),
             sink=_sink(top.section("sink")),
-            workspace=absolute("workspace", top.text("workspace"), directory),
+            workspace=absolute(
+                "workspace", top.text("workspace"), str(directory), WORKSPACE_STORES
+            ),
         )
         spec._check()
         return spec

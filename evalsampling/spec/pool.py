@@ -112,7 +112,7 @@ def read_labels(section: Section) -> LabelsSpec:
     return LabelsSpec(tuple(classes), classes.index(positive), oracle)
 
 
-def read_pool(section: Section, labels: LabelsSpec, directory: Path, by_features: bool) -> PoolSpec:
+def read_pool(section: Section, labels: LabelsSpec, directory: str, by_features: bool) -> PoolSpec:
     """Check the section ``pool``.
 
     Args:
@@ -166,7 +166,7 @@ def read_pool(section: Section, labels: LabelsSpec, directory: Path, by_features
         features=features,
         payload=payload,
         scorer=scorer,
-        directory=str(directory),
+        directory=directory,
     )
 
 

@@ -5,6 +5,7 @@ import sys
 from typing import Any
 
 from evalsampling.errors import InputError
+from evalsampling.storage import is_url
 
 
 def load(key: str, reference: str, directory: str | None) -> Any:
@@ -21,7 +22,7 @@ def load(key: str, reference: str, directory: str | None) -> Any:
     module, _, name = reference.partition(":")
     if not module or not name or ":" in name:
         raise InputError(f"{key}: must be module:object, got {reference!r}")
-    if directory and directory not in sys.path:
+    if directory and not is_url(directory) and directory not in sys.path:
         sys.path.insert(0, directory)
     try:
         return getattr(importlib.import_module(module), name)

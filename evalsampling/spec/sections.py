@@ -3,11 +3,13 @@
 import dataclasses
 import difflib
 import math
+import posixpath
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from evalsampling.errors import InputError
+from evalsampling.storage import is_url
 
 
 class Section:
@@ -87,27 +89,29 @@ def nearest(key: str, known: Sequence[str]) -> str:
     return f"; did you mean {near[0]}?" if near else f"; valid keys: {', '.join(known)}"
 
 
-def absolute(key: str, path: str | None, directory: Path, stores: Sequence[str] = ()) -> str | None:
+def absolute(key: str, path: str | None, directory: str, stores: Sequence[str]) -> str | None:
     """Return a path, resolved against a directory.
 
     Args:
         key: where it stands, for messages.
         path: as given.
-        directory: of the spec.
-        stores: schemes of other machines that it may have; they have absolute paths alone.
+        directory: of the spec, or its URL.
+        stores: schemes of other machines that it may have.
 
     Raises:
         InputError: for a path of another machine.
     """
     if path is None:
         return None
-    scheme, mark, _ = path.partition("://")
-    if not mark:
-        return str((directory / path).resolve())
-    if scheme in stores:
+    if is_url(directory) and not is_url(path) and not path.startswith("/"):
+        scheme, _, folder = directory.partition("://")
+        path = f"{scheme}://{posixpath.normpath(f'{folder}/{path}')}"
+    if not is_url(path):
+        return str((Path(directory) / path).resolve())
+    if path.partition("://")[0] in stores:
         return path
-    also = f" or of {', '.join(f'{store}://' for store in stores)}" if stores else ""
-    raise InputError(f"{key}: must be a path of this machine{also}, got {path!r}")
+    also = " or ".join(f"{store}://" for store in stores)
+    raise InputError(f"{key}: must be a path of this machine or of {also}, got {path!r}")
 
 
 def named(kind: str, item: Any, known: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:

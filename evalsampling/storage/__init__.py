@@ -2,13 +2,18 @@
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from evalsampling.errors import InputError
 from evalsampling.storage.base import Draft as Draft
 from evalsampling.storage.base import Store as Store
+from evalsampling.storage.filesystems import folder_of as folder_of
 from evalsampling.storage.filesystems import is_url as is_url
 from evalsampling.storage.filesystems import read_file as read_file
 from evalsampling.storage.local import LocalStore
+
+if TYPE_CHECKING:
+    from evalsampling.storage.gcs import GcsStore
 
 
 def open_store(root: str | Path) -> Store:
@@ -17,13 +22,20 @@ def open_store(root: str | Path) -> Store:
     Raises:
         InputError: for another scheme, or if the client of the store is not installed.
     """
-    if not is_url(root):
-        return LocalStore(Path(root))
+    return open_gcs(str(root)) if is_url(root) else LocalStore(Path(root))
+
+
+def open_gcs(root: str) -> "GcsStore":
+    """Return the store of a ``gs://bucket/prefix``.
+
+    Raises:
+        InputError: as `open_store` says.
+    """
     try:
         from evalsampling.storage.gcs import GcsStore
     except ImportError as error:
         raise InputError(f"{root}: needs google-cloud-storage: {error}") from error
-    return GcsStore.at(str(root))
+    return GcsStore.at(root)
 
 
 def replace_json(path: str, content: object) -> None:

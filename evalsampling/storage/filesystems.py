@@ -24,6 +24,11 @@ def is_url(path: str | Path) -> bool:
     return isinstance(path, str) and "://" in path
 
 
+def folder_of(path: str | Path) -> str:
+    """Return the directory of a file, absolute, or its URL."""
+    return str(path).rpartition("/")[0] if is_url(path) else str(Path(path).resolve().parent)
+
+
 def locate(path: str) -> tuple[Any, str, str]:
     """Return the file system of a path, the path there, and what stands before that.
 

@@ -22,6 +22,8 @@ from evalsampling.errors import InputError
 from evalsampling.storage.base import DRAFTS, Store
 from evalsampling.storage.filesystems import EMULATOR, one_line
 
+_FIELDS = "items(name,size,generation),nextPageToken"
+
 _RETRY = DEFAULT_RETRY.with_timeout(60)
 """Each request is sent again after failures that may pass, for a minute."""
 
@@ -72,7 +74,12 @@ class GcsStore(Store):
     def _list(self, prefix: str, most: int | None = None) -> list[storage.Blob]:
         with self._told(prefix):
             options = {"prefix": self.prefix + prefix, "max_results": most, "retry": _RETRY}
-            return list(self._bucket.list_blobs(fields="items(name),nextPageToken", **options))
+            return list(self._bucket.list_blobs(fields=_FIELDS, **options))
+
+    def objects(self, prefix: str) -> list[tuple[str, int, int]]:
+        """Return name, size in bytes and generation of all objects whose names begin so."""
+        found = [(b.name, b.size, b.generation) for b in self._list(prefix)]
+        return [(name.removeprefix(self.prefix), *told) for name, *told in found]
 
     def names(self, folder: str = "") -> list[str]:
         base = self.prefix + (f"{folder}/" if folder else "")
@@ -175,7 +182,10 @@ class GcsStore(Store):
 
     @contextlib.contextmanager
     def _told(self, name: str) -> Iterator[None]:
-        """Tell of failures of the store in one line; `PreconditionFailed` and `NotFound` of an object are the caller's."""
+        """Tell of failures of the store in one line.
+
+        Objects that are there, or are not, are for the caller: what is not found here is a bucket.
+        """
         url = self.url(name)
         try:
             yield
