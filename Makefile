@@ -9,9 +9,10 @@ BIN := $(VENV)/bin
 demo: $(VENV)/.examples ## score and evaluate 25 million record pairs
 	$(BIN)/python examples/febrl/demo.py
 
-test: $(VENV)/.examples $(VENV)/.test ## lint, types, all tests
+test: $(VENV)/.examples $(VENV)/.test ## lint, types, all tests; without Go those on gs:// are skipped
 	$(MAKE) check
-	$(BIN)/python -m pytest -n auto
+	-$(MAKE) $(BIN)/fake-gcs-server
+	$(BIN)/python -m pytest -n auto -rs
 
 check: $(VENV)/.test ## lint and types
 	$(BIN)/ruff check .
@@ -44,5 +45,8 @@ $(VENV)/.studies: setup.py | $(BIN)/python
 	touch $@
 
 $(VENV)/.test: setup.py | $(BIN)/python
-	$(BIN)/pip install --quiet --editable ".[test]"
+	$(BIN)/pip install --quiet --editable ".[gcp,test]"
 	touch $@
+
+$(BIN)/fake-gcs-server: | $(BIN)/python
+	GOBIN=$(abspath $(BIN)) go install github.com/fsouza/fake-gcs-server@v1.56.1

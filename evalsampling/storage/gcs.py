@@ -56,7 +56,7 @@ class GcsStore(Store):
         if scheme != "gs" or not bucket:
             raise InputError(f"{root}: must be a path of this machine or gs://BUCKET/PREFIX")
         prefix = prefix.strip("/")
-        return cls(bucket, f"{prefix}/" if prefix else "")
+        return cls(bucket, _within(prefix))
 
     @property
     def _bucket(self) -> storage.Bucket:
@@ -82,7 +82,7 @@ class GcsStore(Store):
         return [(name.removeprefix(self.prefix), *told) for name, *told in found]
 
     def names(self, folder: str = "") -> list[str]:
-        base = self.prefix + (f"{folder}/" if folder else "")
+        base = self.prefix + _within(folder)
         with self._told(folder):
             pages = self._bucket.list_blobs(prefix=base, delimiter="/", retry=_RETRY)
             found = [blob.name for blob in pages] + [
@@ -144,7 +144,7 @@ class GcsStore(Store):
                 self._create(path, f"{folder}/{path.relative_to(directory)}")
 
     def below(self, folder: str) -> list[str]:
-        base = f"{folder}/"
+        base = _within(folder)
         return sorted(b.name.removeprefix(self.prefix + base) for b in self._list(base))
 
     def move(self, source: str, target: str) -> None:
@@ -197,6 +197,11 @@ class GcsStore(Store):
             raise InputError(f"{url}: no credentials of Google Cloud: {one_line(error)}") from error
         except (exceptions.GoogleAPIError, requests.RequestException) as error:
             raise InputError(f"{url}: {one_line(error)}") from error
+
+
+def _within(folder: str) -> str:
+    """Return how the names of what is in a folder begin."""
+    return f"{folder}/" if folder else ""
 
 
 @functools.cache

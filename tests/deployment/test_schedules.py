@@ -374,7 +374,6 @@ def test_workflow_stops_when_narrow_and_only_one_pass_runs(scheduled: Job) -> No
 
 def test_workflow_definition() -> None:
     definition = yaml.safe_load(WORKFLOW)
-    settings = set(re.findall(r"settings\.(\w+)", WORKFLOW))
     for name, body in definition.items():
         assert set(body) == {"params", "steps"}, name
         steps = [step for value in walk(body) if isinstance(value, dict) for step in [value]]
@@ -390,16 +389,41 @@ def test_workflow_definition() -> None:
         value["call"] for value in walk(definition) if isinstance(value, dict) and "call" in value
     }
     assert {one for one in calls if "." not in one} == set(definition) - {"main"}
-    environment = dict.fromkeys(map(str.upper, settings), "x") | {"MAX_WORKERS": "", "PATH": ""}
-    body = subprocess.run(
-        [sys.executable, DEPLOYMENT / "workflows/settings.py"],
-        env=environment | {"HALF_WIDTH": "0.05"},
-        stdout=subprocess.PIPE,
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_scheduler_gives_the_workflow_its_settings(tmp_path: Path, known: bool) -> None:
+    gcloud = tmp_path / "gcloud"
+    gcloud.write_text(
+        f"#!{sys.executable}\n"
+        "import json, sys\n"
+        f"print(json.dumps(sys.argv[1:]), file=open({str(tmp_path / 'calls')!r}, 'a'))\n"
+        f"sys.exit('describe' in sys.argv and not {known})\n"
+    )
+    gcloud.chmod(0o755)
+    given = {
+        "PROJECT": "p", "REGION": "r", "NAME": "n", "BUCKET": "b", "FOLDER": "f/g",
+        "TEMPLATES": "gs://t/u", "TAG": "1", "TEMP": "gs://x", "WORKER": "w@p",
+        "SCHEDULE": "0 6 * * *",
+    }  # fmt: skip
+    subprocess.run(
+        [DEPLOYMENT / "workflows/scheduler.sh"],
+        env=given | {"HALF_WIDTH": "0.05", "PATH": f"{tmp_path}:{os.environ['PATH']}"},
         check=True,
-    ).stdout
-    given = json.loads(json.loads(body)["argument"])
-    assert set(given) == settings | {"half_width"}
-    assert (given["half_width"], given["max_workers"]) == (0.05, 10)
+    )
+    calls = [json.loads(line) for line in (tmp_path / "calls").read_text().splitlines()]
+    last = calls[-1]
+    assert last[:4] == ["scheduler", "jobs", "update" if known else "create", "http"]
+    assert "--schedule=0 6 * * *" in last
+    [body] = [one.partition("=")[2] for one in last if one.startswith("--message-body=")]
+    settings = json.loads(json.loads(body)["argument"])
+    asked = set(re.findall(r"settings\.(\w+)", WORKFLOW)) | {"half_width"}
+    assert set(settings) == asked
+    assert (settings["half_width"], settings["max_workers"]) == (0.05, 10)
+    assert all(settings[key.lower()] == given[key] for key in map(str.upper, asked) if key in given)
+    granted = {one for call in calls for one in call if one.startswith("--role=")}
+    page = (DEPLOYMENT.parent / "docs/scheduling.md").read_text("utf-8")
+    assert granted == {f"--role={role}" for role in re.findall(r"\| `(roles/[\w.]+)` \|", page)}
 
 
 def names_of(value: Any) -> list[str]:
@@ -426,6 +450,7 @@ def test_dag_without_airflow() -> None:
     known = {one.arg for one in evaluation.args.args}
     listed = yaml.safe_load((DEPLOYMENT / "airflow/evaluations.yaml").read_text("utf-8"))
     assert all(set(settings) <= known for settings in listed.values())
+    assert '"parameters": {"spec": spec},' in ast.unparse(tree).replace("'", '"')
     check_parameters("prepare", {"spec": "gs://bucket/evaluation.yaml"})
 
 

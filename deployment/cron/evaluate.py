@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+"""One pass over an evaluation: prepare, take deliveries, estimate, draw what is to be labelled.
+
+    python evaluate.py evaluation.yaml --inbox deliveries --half-width 0.05
+
+A pass does what can be done now and ends; cron or a timer starts the next one. All it knows is in
+the workspace, so it may be killed anywhere: the next pass goes on. It calls the command line of
+the `evalsampling` that is installed for the Python it runs with, and nothing else.
+
+It prints one line of JSON. What goes wrong, and what the commands say, is on stderr. Exit codes
+are those of the command line: 0 done, 1 something failed, 2 wrong usage.
+"""
+
+import argparse
+import contextlib
+import datetime
+import fcntl
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, TextIO
+
+SUFFIXES = (".csv", ".jsonl", ".parquet")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one pass and return the exit code."""
+    parser = argparse.ArgumentParser(description="One pass over an evaluation.")
+    parser.add_argument("spec", type=Path, help="path of evaluation.yaml")
+    parser.add_argument("--inbox", type=Path, required=True, help="folder of deliveries")
+    parser.add_argument("--half-width", type=float, help="stop when all intervals are as narrow")
+    parser.add_argument(
+        "--measure", nargs="+", default=[], help="measures to report and to stop by"
+    )
+    arguments = parser.parse_args(argv)
+    try:
+        with alone(arguments.spec) as lock:
+            told = {"state": "busy"} if lock is None else one_pass(arguments, Command(lock))
+    except (OSError, subprocess.CalledProcessError) as error:
+        print(f"evaluate: {error}", file=sys.stderr)
+        return max(getattr(error, "returncode", 1), 1)
+    now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    print(json.dumps({"time": now, **told}))
+    return 1 if told.get("refused") else 0
+
+
+def one_pass(arguments: argparse.Namespace, evalsampling: "Command") -> dict[str, Any]:
+    """Do what can be done now, and return what to print.
+
+    Deliveries that cannot be read hold up nothing else; they are named in `refused`.
+    """
+    workspace = evalsampling("prepare", str(arguments.spec.absolute()))["workspace"]
+    refused = evalsampling.take(workspace, deliveries(arguments.inbox))
+    measures = ["--measure", *arguments.measure] if arguments.measure else []
+    estimate = evalsampling("estimate", workspace, *measures)
+    told = {key: estimate[key] for key in ("round", "labels", "open")} | {"refused": refused}
+    if arguments.half_width is not None and narrow(estimate, arguments.half_width):
+        return {"state": "narrow", **told}
+    if estimate["done"]:
+        return {"state": "done", **told}
+    drawn = evalsampling("sample", workspace)
+    told |= {"round": drawn["round"], "open": told["open"] or drawn["rows"]}
+    return {"state": drawn["reason"] or "labelling", **told, "batch": drawn["batch"]}
+
+
+def narrow(estimate: dict[str, Any], half_width: float) -> bool:
+    """Return whether every interval on the whole pool is narrow, and none rests on one row."""
+    return all(
+        one["low"] is not None
+        and one["high"] is not None
+        and one["high"] - one["low"] <= 2 * half_width
+        and (one["largest_share"] or 0) <= 0.5
+        for one in estimate["measures"]
+        if one["slice"] is None
+    )
+
+
+def deliveries(inbox: Path) -> list[str]:
+    """Return the files that are deliveries by the end of their names, but for hidden ones.
+
+    Paths are absolute, so that no name is taken for an option.
+    """
+    return sorted(
+        str(path.absolute())
+        for path in inbox.iterdir()
+        if path.suffix in SUFFIXES and not path.name.startswith(".") and path.is_file()
+    )
+
+
+@contextlib.contextmanager
+def alone(spec: Path) -> Iterator[TextIO | None]:
+    """Lock the spec, or give None if another pass holds it."""
+    with spec.open() as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield None
+        else:
+            yield lock
+
+
+class Command:
+    """The command `evalsampling`."""
+
+    def __init__(self, lock: TextIO) -> None:
+        self._lock = lock
+
+    def __call__(self, *arguments: str) -> Any:
+        """Run it and return the object it prints.
+
+        It inherits the lock: killed alone, this program leaves no command behind that the next
+        pass would not wait for.
+
+        Raises:
+            subprocess.CalledProcessError: if it fails; it has said why on stderr.
+        """
+        done = subprocess.run(
+            [sys.executable, "-m", "evalsampling", *arguments, "--json"],
+            stdout=subprocess.PIPE,
+            check=True,
+            pass_fds=[self._lock.fileno()],
+        )
+        return json.loads(done.stdout)
+
+    def take(self, workspace: str, files: Sequence[str]) -> list[str]:
+        """Take deliveries, which change nothing if taken before, and return those refused.
+
+        A file that cannot be read makes `estimate` take none of its call, so halves are tried.
+        """
+        if not files:
+            return []
+        try:
+            self("estimate", workspace, "--labels", *files)
+        except subprocess.CalledProcessError:
+            if len(files) == 1:
+                return list(files)
+            half = len(files) // 2
+            return self.take(workspace, files[:half]) + self.take(workspace, files[half:])
+        return []
+
+
+if __name__ == "__main__":
+    sys.exit(main())
