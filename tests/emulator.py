@@ -25,9 +25,7 @@ def emulator() -> Iterator[str]:
     program = shutil.which(PROGRAM, path=beside)
     if program is None:
         pytest.skip(f"no {PROGRAM}: `make .venv/bin/{PROGRAM}` builds it, which takes Go")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     address = f"127.0.0.1:{port}"
     options = ["-scheme=http", "-host=127.0.0.1", f"-port={port}", f"-public-host={address}"]
     # A process of its own: pyarrow may hold this one's interpreter while it waits for answers.
@@ -36,7 +34,7 @@ def emulator() -> Iterator[str]:
         patch.setenv(EMULATOR, f"http://{address}")
         filesystems._store.cache_clear()
         try:
-            _await_port(port)
+            await_port(port)
             yield f"http://{address}"
         finally:
             running.kill()
@@ -44,7 +42,16 @@ def emulator() -> Iterator[str]:
     filesystems._store.cache_clear()
 
 
-def _await_port(port: int) -> None:
+def free_port() -> int:
+    """Return a port of this machine that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    return port
+
+
+def await_port(port: int) -> None:
+    """Wait until somebody listens."""
     for _ in range(300):
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
             return

@@ -1,5 +1,6 @@
 """Pools, workspaces, specs and labels in Google Cloud Storage, on an emulator of it."""
 
+import gzip
 import json
 import subprocess
 import sys
@@ -81,6 +82,20 @@ def test_prepare_and_rounds(
     assert one.sample().json["rows"] == 20
     path = one.deliver(one.answers(1))
     assert one.estimate("--labels", path).json["labels"] == 20
+
+
+def test_compressed_text(bucket: storage.Bucket, job: Callable[..., Job]) -> None:
+    """It comes as it was written, without the store unpacking it."""
+    one = formatted(job, "csv", make_pool(), files=2, budget=30)
+    expected = reference(one)
+    spec = yaml.safe_load(one.spec.read_text())
+    for path in Path(spec["pool"]["path"]).parent.iterdir():
+        blob = bucket.blob(f"pool/{path.name}.gz")
+        blob.upload_from_string(gzip.compress(path.read_bytes()), content_type="application/gzip")
+    spec["pool"]["path"] = f"gs://{bucket.name}/pool/*.csv.gz"
+    one.spec.write_text(yaml.safe_dump(spec))
+    assert one.prepare().json["rows"] == 2000
+    assert_same(one.workspace, expected, budget=30)
 
 
 def test_top_up_refuses_an_object_that_was_written_again(
