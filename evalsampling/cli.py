@@ -8,10 +8,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-import pyarrow as pa
-
-from evalsampling import samplers
-from evalsampling.errors import InputError, UsageError
+from evalsampling import logs, samplers
+from evalsampling.errors import UsageError
 from evalsampling.ledger import Ledger, Options
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.estimation import finite
@@ -24,20 +22,25 @@ Printer = Callable[[Any], str]
 _MOST_POINTS = 8
 """Points of a curve that are printed; `--json` has them all."""
 
+_LOGGED = ("rows", "cells", "round", "rounds", "reason", "labels", "open", "rejects", "done")
+"""Keys of results that are logged."""
+
 
 def main(argv: Sequence[str] | None = None) -> NoReturn:
     """Run a command and exit: 0 done, 1 the work failed with one clear line, 2 wrong usage."""
     parser = _parser()
     arguments, rest = parser.parse_known_args(argv)
     if rest and not getattr(arguments, "takes_beam_options", False):
-        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+        parser.error(f"unrecognized arguments: {_named(rest)}")
     if rest and arguments.command != "prepare" and arguments.runner is None:
-        parser.error(f"unrecognized arguments without --runner: {' '.join(rest)}")
+        parser.error(f"unrecognized arguments without --runner: {_named(rest)}")
     arguments.beam = rest if getattr(arguments, "runner", None) is None else [
         f"--runner={arguments.runner}", *rest
     ]  # fmt: skip
     try:
-        result = arguments.run(arguments)
+        with logs.job(arguments.command, workspace=getattr(arguments, "workspace", None)):
+            result = arguments.run(arguments)
+            _log(result)
         if arguments.json:
             print(json.dumps(finite(result), ensure_ascii=False, allow_nan=False))
         else:
@@ -47,11 +50,25 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
         # Whoever read our output has gone; Python must not try to flush the rest at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
-    except (InputError, OSError, pa.ArrowException, KeyboardInterrupt) as error:
-        problem = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error)
-        print(f"evalsampling {arguments.command}: {' '.join(problem.split())}", file=sys.stderr)
+    except logs.TOLD as error:
+        if not logs.as_json():
+            print(f"evalsampling {arguments.command}: {logs.one_line(error)}", file=sys.stderr)
         sys.exit(2 if isinstance(error, UsageError) else 1)
     sys.exit(0)
+
+
+def _named(arguments: Sequence[str]) -> str:
+    """Return the options among arguments without their values, which may be credentials."""
+    options = [one.partition("=")[0] for one in arguments if one.startswith("-")]
+    return " ".join(options or arguments)
+
+
+def _log(result: Any) -> None:
+    """Log the numbers of a result, and its warnings."""
+    told = result if isinstance(result, dict) else {}
+    for warning in told.get("warnings", ()):
+        logs.LOG.warning("%s", warning)
+    logs.tell(**{key: told.get(key) for key in _LOGGED})
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -65,7 +82,8 @@ def _parser() -> argparse.ArgumentParser:
     def command(
         name: str, help: str, run: Callable[[argparse.Namespace], Any], text: Printer
     ) -> argparse.ArgumentParser:
-        added = commands.add_parser(name, help=help, description=help)
+        # Whole names only: Beam has options of its own, `--label` beside our `--labels`.
+        added = commands.add_parser(name, help=help, description=help, allow_abbrev=False)
         added.add_argument("--json", action="store_true", help="print JSON")
         added.set_defaults(run=run, text=text)
         return added
@@ -124,7 +142,7 @@ def _parser() -> argparse.ArgumentParser:
         dest="text",
         action="store_const",
         const=_status_jobs_text,
-        help="also tell rows, time and memory of each step of its jobs (`--json` always does)",
+        help="also tell its jobs, with rows, time and memory of their steps (`--json` tells more)",
     )
 
     diagnose = command(
@@ -253,7 +271,8 @@ def _estimate(arguments: argparse.Namespace) -> Any:
         done = _through_pipeline(estimate.main, arguments, asked)
         result, messages = done["result"], done["messages"]
     for line in [*messages, *(f"warning: {warning}" for warning in result["warnings"])]:
-        print(line, file=sys.stderr)
+        if not logs.as_json():
+            print(line, file=sys.stderr)
     return result
 
 
@@ -314,10 +333,17 @@ def _status_text(result: dict[str, Any]) -> str:
 
 
 def _status_jobs_text(result: dict[str, Any]) -> str:
-    return "\n\n".join([_status_text(result), *(_job_text(*job) for job in result["jobs"].items())])
+    jobs = result["jobs"]
+    lines = [f"{'job':<19}{'started':<21}{'seconds':>9}  {'runner':<14}counts"]
+    for name, job in jobs.items():
+        counts = ", ".join(f"{key} {count:,}" for key, count in job["counts"].items())
+        started, runner = job["started"][:19].replace("T", " "), job["runner"] or "-"
+        lines.append(f"{name[:17]:<19}{started:<21}{job['seconds']:>9,.1f}  {runner:<14}{counts}")
+    tables = [_steps_text(name, job["steps"]) for name, job in jobs.items() if job["steps"]]
+    return "\n\n".join([_status_text(result), "\n".join(lines), *tables])
 
 
-def _job_text(name: str, steps: dict[str, dict[str, float]]) -> str:
+def _steps_text(name: str, steps: dict[str, dict[str, float]]) -> str:
     lines = [f"{name:<36}{'rows':>16}{'seconds':>11}{'rows/s':>14}{'peak MiB':>10}"]
     for step, told in steps.items():
         rate = f"{told['rows'] / told['seconds']:,.0f}" if told["seconds"] >= 0.1 else ""
@@ -365,7 +391,8 @@ def _plan(arguments: argparse.Namespace) -> Any:
     partition = read_partition(spec)
     table = read_table(spec, partition)
     names = arguments.sampler or usable_samplers(spec, partition.ranges)
-    with progress.watch("plan", "repeats", len(names) * arguments.repeats):
+    steps = len(names) * arguments.repeats
+    with progress.watch("plan", "repeats", steps, logs.stream()):
         return plan(
             spec,
             table,
@@ -411,7 +438,8 @@ def _simulate(arguments: argparse.Namespace) -> Any:
     partition = read_partition(spec)
     known, ranges = KnownPool.read(spec, partition, Path(arguments.truth)), partition.ranges
     tried = [spec.build_sampler(ranges, name) for name in arguments.sampler or [spec.sampler.name]]
-    with progress.watch("simulate", "repeats", len(tried) * plan.repeats):
+    steps = len(tried) * plan.repeats
+    with progress.watch("simulate", "repeats", steps, logs.stream()):
         measures = spec.build_measures(ranges)
         return simulate(known, tried, measures, plan, report=progress.advance)
 

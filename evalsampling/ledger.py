@@ -4,6 +4,8 @@ import dataclasses
 import functools
 import hashlib
 import json
+import logging
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,8 @@ from evalsampling.evaluation import Evaluation
 from evalsampling.labels.formats import TASK_FILES, Vote, read_votes, write_tasks
 from evalsampling.labels.tasks import ID, TASK, blind, make_batch, task_name
 from evalsampling.labels.votes import Register, Reject, check_votes, vote_table
+from evalsampling.logs import LOG
+from evalsampling.manifest import HERE, Run
 from evalsampling.measures import Joint
 from evalsampling.measures.base import Measure
 from evalsampling.reserve import CELL, PAYLOAD_PREFIX, RANK
@@ -27,7 +31,10 @@ from evalsampling.stats.estimation import Estimate, as_json, brief
 from evalsampling.stats.history import History
 from evalsampling.storage import read_file
 from evalsampling.version import __version__
-from evalsampling.workspace import NewDelivery, Workspace
+from evalsampling.workspace import NewDelivery, RoundFiles, Workspace
+
+_COUNTS = ("round", "labels", "open", "rejects")
+"""Of an estimate, for the record."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,22 +53,65 @@ class Options:
 
 
 @dataclasses.dataclass(frozen=True)
-class _Checked:
-    """A delivery that was read and checked, and not stored yet."""
+class _Given:
+    """A delivery that was read."""
 
     path: str
-    name: str
     replace: bool
+    bytes: int
+    sha256: str
+    votes: list[Vote]
+
+    @classmethod
+    def read(cls, path: str, replace: bool) -> "_Given":
+        if any("\ud800" <= letter <= "\udfff" for letter in path):
+            raise InputError(f"{path!a}: cannot be read: its name is not UTF-8")
+        content = read_file(path)
+        digest = hashlib.sha256(content).hexdigest()
+        return cls(path, replace, len(content), digest, read_votes(path, content))
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """What is kept of where it came from."""
+        return {"file": self.path.rpartition("/")[2], "replace": self.replace}
+
+
+@dataclasses.dataclass(frozen=True)
+class _Checked:
+    """A delivery that was checked, and is not stored yet."""
+
+    given: _Given
+    name: str
     taken: list[tuple[int, Vote]]
     rejects: list[Reject]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Request:
+    """What a call of `sample` asks for, and when it came, in seconds since 1970."""
+
+    size: int | None
+    next_round: bool
+    request: str | None
+    started: float
+
+    def made(self, files: RoundFiles) -> bool:
+        """Tell whether a round was drawn for this very request."""
+        return self.request is not None and files.design.get("request") == self.request
 
 
 class Ledger:
     """The rounds of one workspace with the labels that came in."""
 
-    def __init__(self, workspace: Workspace) -> None:
-        """Open a ledger; files are read as they are needed."""
+    def __init__(self, workspace: Workspace, run: Run = HERE) -> None:
+        """Open a ledger; files are read as they are needed.
+
+        Args:
+            workspace: whose rounds and labels these are.
+            run: what the work runs on, for the record.
+        """
         self.workspace = workspace
+        self.run = run
 
     # --- what is known
 
@@ -106,12 +156,16 @@ class Ledger:
 
     # --- sample
 
-    def sample(self, size: int | None = None, next_round: bool = False) -> dict[str, Any]:
+    def sample(
+        self, size: int | None = None, next_round: bool = False, request: str | None = None
+    ) -> dict[str, Any]:
         """Draw the next round and write its batch, or return the open round's batch again.
 
         Args:
             size: new rows wanted, instead of the spec's ``round_size``.
             next_round: close the open round first.
+            request: name of the request, like no other. The same one again gets what it has got,
+                however often a job is tried.
 
         Returns:
             The object `sample --json` prints.
@@ -119,22 +173,30 @@ class Ledger:
         Raises:
             InputError: if a reserve is too short; nothing is written then.
         """
+        asked = _Request(size, next_round, request, time.time())
         with self.workspace.in_use():
             self._forget()
-            return self._sample(size, next_round)
+            sampled = self._sample(asked)
+        LOG.info("sampled", extra={key: sampled[key] for key in ("round", "rows", "reason")})
+        return sampled
 
-    def _sample(self, size: int | None, next_round: bool) -> dict[str, Any]:
-        if self.open_rows and not next_round:
-            files = self.workspace.rounds[max(self.open_rows) - 1]
-            return self._sampled(files.number, len(files.batch), files.exported, None)
-        given_up = list(self.open_rows)
-        sampled = self._next_round(size)
-        for number in given_up:
-            self.workspace.close_round(number, "sample --next")
+    def _sample(self, asked: _Request) -> dict[str, Any]:
+        rounds = self.workspace.rounds
+        again = [files for files in rounds if asked.made(files)]
+        still_open = [n for n in self.open_rows if not again or n < again[0].number]
+        if still_open and not again and not asked.next_round:
+            again = [rounds[max(still_open) - 1]]
+        if again:
+            sampled = self._sampled(again[0].number, len(again[0].batch), again[0].exported)
+        else:
+            sampled = self._next_round(asked)
+        if asked.next_round:
+            for number in still_open:
+                self.workspace.close_round(number, "sample --next")
         self._forget()
         return sampled
 
-    def _next_round(self, size: int | None) -> dict[str, Any]:
+    def _next_round(self, asked: _Request) -> dict[str, Any]:
         spec, last = self.workspace.spec, len(self.workspace.rounds)
         left = spec.budget - len(self.register.labels)
         if left <= 0:
@@ -142,25 +204,29 @@ class Ledger:
         evaluation = dataclasses.replace(self.workspace.evaluation)
         if evaluation.exhausted:
             return self._sampled(last, 0, None, "exhausted")
-        rows = evaluation.draw(size or spec.round_size.of(last), budget=left)
-        exported = self._write_round(evaluation, rows)
-        reason = None if len(rows) else "no-new-rows"
-        return self._sampled(last + 1, len(rows), exported, reason)
+        rows = evaluation.draw(asked.size or spec.round_size.of(last), budget=left)
+        exported = self._write_round(evaluation, rows, asked)
+        return self._sampled(last + 1, len(rows), exported)
 
     @staticmethod
-    def _sampled(number: int, rows: int, batch: str | None, reason: str | None) -> dict[str, Any]:
+    def _sampled(
+        number: int, rows: int, batch: str | None, reason: str | None = None
+    ) -> dict[str, Any]:
+        reason = reason or (None if rows else "no-new-rows")
         return {"round": number, "rows": rows, "batch": batch, "reason": reason}
 
-    def _write_round(self, evaluation: Evaluation, rows: npt.NDArray[np.int64]) -> str | None:
+    def _write_round(
+        self, evaluation: Evaluation, rows: npt.NDArray[np.int64], asked: _Request
+    ) -> str | None:
         """Write the last round of an evaluation, whose new questions are ``rows``."""
         spec, history = self.workspace.spec, evaluation.history
         drawn, number = history.rounds[-1], len(history.rounds)
         code = evaluation.table.code[history.cell]
-        asked = self.workspace.read_reserve(code[rows], history.rank[rows])
-        self._check_ids(asked, code, history)
-        described = [name for name in asked.column_names if not name.startswith(PAYLOAD_PREFIX)]
+        found = self.workspace.read_reserve(code[rows], history.rank[rows])
+        self._check_ids(found, code, history)
+        described = [name for name in found.column_names if not name.startswith(PAYLOAD_PREFIX)]
         earlier = [files.asked.select(described) for files in self.workspace.rounds]
-        known = pa.concat_tables([*earlier, asked.select(described)])
+        known = pa.concat_tables([*earlier, found.select(described)])
         draws = pa.table(
             {
                 "round": pa.array([number] * len(drawn.question), pa.int32()),
@@ -177,9 +243,9 @@ class Ledger:
         told = spec.to_mapping()
         names = [
             task_name(spec, number, id, question + 1)
-            for id, question in zip(asked[ID].to_pylist(), rows.tolist(), strict=True)
+            for id, question in zip(found[ID].to_pylist(), rows.tolist(), strict=True)
         ]
-        batch = make_batch(names, asked)
+        batch = make_batch(names, found)
         design = {
             "version": 1,
             "round": number,
@@ -190,14 +256,28 @@ class Ledger:
             "new_rows": len(rows),
             "exported": TASK_FILES[spec.sink] if len(rows) else None,
             "posterior": None if drawn.posterior is None else drawn.posterior.tolist(),
+            "request": asked.request,
         }
-        with self.workspace.new_round(design) as directory:
+        manifest = self._manifest(
+            f"sample-{number:04d}",
+            asked.started,
+            options={"size": asked.size, "next": asked.next_round},
+            counts={"draws": len(drawn.question), "new_rows": len(rows)},
+        )
+        with self.workspace.new_round(design, manifest) as directory:
             if len(rows):
                 write_tasks(blind(batch), directory, spec.sink)
             pq.write_table(draws, directory / "draws.parquet")
             pq.write_table(batch, directory / "batch.parquet")
         self._forget()
         return self.workspace.rounds[-1].exported
+
+    def _manifest(self, job: str, started: float, **told: Any) -> dict[str, Any]:
+        """Return the manifest of a job that started so many seconds after 1970."""
+        workspace = self.workspace
+        return self.run.manifest(
+            job, workspace.spec, workspace.marker["pool"], started=started, **told
+        )
 
     def _check_ids(self, asked: pa.Table, code: npt.NDArray[np.int64], history: History) -> None:
         """Check that no two rows have the same id.
@@ -234,26 +314,29 @@ class Ledger:
             InputError: if a file cannot be read, or has a reject under ``strict``; no file of
                 the call is taken then. Or if a measure is unknown.
         """
-        chosen = self._measures(options.measures)
+        started, chosen = time.time(), self._measures(options.measures)
         with self.workspace.in_use():
             self._forget()
-            deliveries = [(str(path), False) for path in labels]
-            deliveries += [(str(path), True) for path in replace]
-            return self._estimate(deliveries, chosen, options)
+            given = [_Given.read(str(path), replace=False) for path in labels]
+            given += [_Given.read(str(path), replace=True) for path in replace]
+            result, messages = self._estimate(given, chosen, options, started)
+        LOG.info("estimated", extra={key: result[key] for key in _COUNTS})
+        return result, messages
 
     def _estimate(
         self,
-        deliveries: Sequence[tuple[str, bool]],
+        given: Sequence[_Given],
         chosen: Sequence[Measure] | None,
         options: Options,
+        started: float,
     ) -> tuple[dict[str, Any], list[str]]:
-        messages = self._take(deliveries, options.strict)
+        messages = self._take(given, options.strict)
         if options.close:
             for number in self.open_rows:
                 self.workspace.close_round(number, "estimate --close")
             self._forget()
         result = self._result(self.workspace.evaluation.estimate(chosen))
-        self._keep(result, options)
+        self._keep(result, given, options, started)
         return result, messages
 
     def _measures(self, names: Sequence[str]) -> list[Measure] | None:
@@ -266,16 +349,16 @@ class Ledger:
             chosen += found or MeasureSpec.parse(name).build(spec.setting(ranges))
         return chosen or None
 
-    def _take(self, deliveries: Sequence[tuple[str, bool]], strict: bool) -> list[str]:
+    def _take(self, given: Sequence[_Given], strict: bool) -> list[str]:
         """Check all deliveries, each as if those before it were taken, then store them."""
         labels, answered = dict(self.register.labels), self._answered
         known = {delivery.name for delivery in self.workspace.deliveries}
         checked: list[_Checked] = []
         messages = []
-        for path, replace in deliveries:
-            digest, votes = self._read(path)
+        for one in given:
+            digest, path = one.sha256, one.path
             register = dataclasses.replace(self.register, labels=labels)
-            taken, rejects = check_votes(votes, register, replace)
+            taken, rejects = check_votes(one.votes, register, one.replace)
             changed = {row: v.label for row, v in taken if v.label not in (None, labels.get(row))}
             answers = {row for row, _ in taken} - answered
             if rejects and strict:
@@ -291,31 +374,28 @@ class Ledger:
             known.add(name)
             answered |= answers
             labels |= {row: str(label) for row, label in changed.items()}
-            checked.append(_Checked(path, name, replace, taken, rejects))
+            checked.append(_Checked(one, name, taken, rejects))
         if checked:
             self.workspace.add_deliveries([self._new_delivery(one) for one in checked])
         messages += [self._taken(one) for one in checked]
         self._forget()
         return messages
 
-    @staticmethod
-    def _read(path: str) -> tuple[str, list[Vote]]:
-        content = read_file(path)
-        return hashlib.sha256(content).hexdigest(), read_votes(path, content)
-
     def _new_delivery(self, one: _Checked) -> NewDelivery:
         rejects = {
-            "file": [one.path] * len(one.rejects),
+            "file": [one.given.path] * len(one.rejects),
             "line": [reject.line for reject in one.rejects],
             "reason": [reject.reason for reject in one.rejects],
         }
-        details = {"file": one.path.rpartition("/")[2], "replace": one.replace}
         votes = vote_table(one.taken, self.register)
-        return NewDelivery(one.name, votes, pa.table(rejects), details)
+        return NewDelivery(one.name, votes, pa.table(rejects), one.given.details)
 
     def _taken(self, one: _Checked) -> str:
         """Return what is said of a delivery that was taken."""
-        told = f"{one.path}: {len(one.taken)} taken, {len(one.rejects)} rejected"
+        counts = {"taken": len(one.taken), "rejected": len(one.rejects)}
+        level = logging.WARNING if one.rejects else logging.INFO
+        LOG.log(level, "delivery taken", extra={**one.given.details, **counts})
+        told = f"{one.given.path}: {len(one.taken)} taken, {len(one.rejects)} rejected"
         if not one.rejects:
             return told
         first, listed = one.rejects[0], self.workspace.rejects_of(one.name)
@@ -375,7 +455,10 @@ class Ledger:
             "reason": None,
         }
 
-    def _keep(self, result: dict[str, Any], options: Options) -> None:
+    def _keep(
+        self, result: dict[str, Any], given: Sequence[_Given], options: Options, started: float
+    ) -> None:
+        """Keep an estimate that is new, with its manifest."""
         rounds = self.workspace.rounds
         state = {
             "deliveries": sorted(delivery.name for delivery in self.workspace.deliveries),
@@ -385,7 +468,17 @@ class Ledger:
             "version": __version__,
         }
         name = hashlib.sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()
-        self.workspace.add_estimate(name, result)
+        if self.workspace.has_estimate(name):
+            return
+        deliveries = [{**one.details, "bytes": one.bytes, "sha256": one.sha256} for one in given]
+        manifest = self._manifest(
+            f"estimate-{name}",
+            started,
+            options=dataclasses.asdict(options),
+            counts={key: result[key] for key in _COUNTS},
+            deliveries=deliveries,
+        )
+        self.workspace.add_estimate(name, result, manifest)
 
     # --- diagnose
 
@@ -424,5 +517,5 @@ class Ledger:
             "budget": self.workspace.spec.budget,
             "rejects": self.workspace.rejects,
             "prepared": {key: marker[key] for key in ("rows", "seconds", "runner", "versions")},
-            "jobs": {name: job["steps"] for name, job in self.workspace.jobs.items()},
+            "jobs": self.workspace.jobs,
         }

@@ -1,8 +1,6 @@
 """Preparing a pool: the plain functions that the pipeline `prepare` is wired from."""
 
 import dataclasses
-import importlib.metadata
-import platform
 import time
 import uuid
 from collections.abc import Collection, Sequence
@@ -13,6 +11,7 @@ import pyarrow as pa
 from evalsampling import progress
 from evalsampling.errors import InputError
 from evalsampling.io.catalog import Catalog, PoolFile
+from evalsampling.manifest import Run, versions
 from evalsampling.partition import Partition, check_slices
 from evalsampling.reserve import (
     CELL,
@@ -31,6 +30,9 @@ from evalsampling.stats.slices import SliceCounts
 from evalsampling.storage import open_store
 from evalsampling.workspace import Workspace
 
+JOB = "prepare"
+"""What its manifest is called."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Preparation:
@@ -38,31 +40,37 @@ class Preparation:
 
     Attributes:
         spec: of the evaluation.
-        runner: name of the Beam runner, for the record.
-        versions: of the packages in use, for the record.
+        run: what it runs on, for the record.
         attempt: in the names of what it writes where others may be preparing the same workspace;
             empty where they are locked out.
+        check_ids: whether all ids of the pool are checked, not only those of the reserve.
     """
 
     spec: EvaluationSpec
-    runner: str
-    versions: dict[str, str]
+    run: Run
     attempt: str
+    check_ids: bool = False
 
     @classmethod
-    def of(cls, spec: EvaluationSpec, runner: str) -> "Preparation":
+    def of(
+        cls, spec: EvaluationSpec, run: Run, check_ids: bool = False, detached: bool = False
+    ) -> "Preparation":
         """Return the preparation of a spec.
+
+        Args:
+            spec: of the evaluation.
+            run: what it runs on, for the record.
+            check_ids: see `Preparation`.
+            detached: whether nobody waits for it, who would lock out others and clear away what
+                is left of it.
 
         Raises:
             InputError: if the spec names no workspace.
         """
         if spec.workspace is None:
             raise InputError("the spec names no workspace; add `workspace: DIRECTORY`")
-        packages = ("evalsampling", "apache-beam", "numpy", "scipy", "pyarrow")
-        versions = {name: importlib.metadata.version(name) for name in packages}
-        versions = {"python": platform.python_version(), **versions}
-        shared = Workspace(spec.workspace).store.shared
-        return cls(spec, runner, versions, uuid.uuid4().hex if shared else "")
+        shared = detached or Workspace(spec.workspace).store.shared
+        return cls(spec, run, uuid.uuid4().hex if shared else "", check_ids)
 
     @property
     def workspace(self) -> Workspace:
@@ -141,36 +149,39 @@ class Preparation:
         classes = len(self.spec.labels.classes)
         code, count, mean = sums.means()
         table = partition.grid.table(code, count, mean, classes)
+        told = {
+            "rows": table.rows,
+            "leaves": table.leaves,
+            "cells": len(table),
+            "reserve_rows": len(rows),
+        }
         self.workspace.commit(
             {
                 "attempt": self.attempt,
                 "spec": self.spec.to_mapping(),
                 "directory": self.spec.pool.directory,
-                "rows": table.rows,
-                "leaves": table.leaves,
-                "cells": len(table),
-                "reserve_rows": len(rows),
+                **told,
                 "partition": partition.to_mapping(),
                 "pool": catalog.fingerprint,
                 "warnings": catalog.warnings,
                 "seconds": round(time.time() - started, 3),
-                "runner": self.runner,
-                "versions": self.versions,
+                "runner": self.run.runner,
+                "versions": versions(),
             },
             table,
             mean,
             partition,
             Slices.of(self.spec.pool.slices, counts, table),
+            self.run.manifest(
+                JOB,
+                self.spec,
+                catalog.fingerprint,
+                options={"check_ids": self.check_ids},
+                counts=told,
+                started=started,
+            ),
         )
         return self.result()
-
-    def job(self, steps: dict[str, dict[str, float]]) -> dict[str, Any]:
-        """Return the record of a job that has ended.
-
-        Args:
-            steps: rows, seconds, batches and peak memory of each.
-        """
-        return {"runner": self.runner, "versions": self.versions, "steps": steps}
 
     def result(self) -> dict[str, Any]:
         """Return the object `prepare --json` prints, of a workspace that is prepared."""

@@ -1,6 +1,7 @@
 """Topping up the reserve: more rows for the cells that run short of them."""
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -8,6 +9,7 @@ import pyarrow as pa
 from evalsampling.errors import InputError
 from evalsampling.io.catalog import Catalog
 from evalsampling.io.scorer import scored_item
+from evalsampling.manifest import Run
 from evalsampling.pool import WorkItem
 from evalsampling.preparation import Preparation
 from evalsampling.reserve import CELL, HASH, ID, RANK, HeldRows, Reserve
@@ -23,6 +25,7 @@ class TopUp:
         preparation: of the workspace's own spec.
         pool: its files.
         number: of this top-up, from 1.
+        wanted: rows a round may ask of a cell.
         capacity: rows added to each short cell.
         held: what there is.
     """
@@ -30,11 +33,12 @@ class TopUp:
     preparation: Preparation
     pool: Catalog
     number: int
+    wanted: int
     capacity: int
     held: HeldRows
 
     @classmethod
-    def of(cls, workspace: Workspace, wanted: int | None, runner: str) -> "TopUp | None":
+    def of(cls, workspace: Workspace, wanted: int | None, run: Run) -> "TopUp | None":
         """Return the top-up a workspace needs, or None if it needs none.
 
         A cell is short if its reserve, not being the whole cell, holds fewer rows that were
@@ -43,14 +47,14 @@ class TopUp:
         Args:
             workspace: a prepared one.
             wanted: rows a round may ask for; the spec's ``round_size`` if None.
-            runner: name of the Beam runner, for the record.
+            run: what it runs on, for the record.
 
         Raises:
             InputError: if the pool is not the one the workspace was prepared from.
         """
         spec, table = workspace.spec, workspace.table
         attempt = workspace.marker.get("attempt", "")
-        preparation = dataclasses.replace(Preparation.of(spec, runner), attempt=attempt)
+        preparation = dataclasses.replace(Preparation.of(spec, run), attempt=attempt)
         pool = Catalog.read(spec)
         here, there = pool.fingerprint, workspace.marker["pool"]
         if here != there:
@@ -69,6 +73,7 @@ class TopUp:
             preparation,
             pool,
             number=workspace.reserve.top_ups + 1,
+            wanted=wanted,
             capacity=2 * wanted,
             held=dataclasses.replace(held, short=short),
         )
@@ -77,6 +82,23 @@ class TopUp:
     def name(self) -> str:
         """What its files are called."""
         return top_up_name(self.number)
+
+    def manifest(self, started: float) -> dict[str, Any]:
+        """Return the manifest of the job, whose work is done.
+
+        Args:
+            started: when, in seconds since 1970.
+        """
+        preparation = self.preparation
+        held = len(preparation.workspace.reserve.places())
+        return preparation.run.manifest(
+            self.name,
+            preparation.spec,
+            self.pool.fingerprint,
+            options={"top_up": self.wanted},
+            counts={"rows": self.pool.rows, "reserve_rows": held},
+            started=started,
+        )
 
     def items(self) -> list[WorkItem]:
         """Return what there is to read: the scored rows, if a scorer made them."""

@@ -39,13 +39,14 @@ from evalsampling.slicing import Slices
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import NO_LABEL, History, Round
-from evalsampling.storage import open_store
+from evalsampling.storage import Draft, open_store
 
 VERSION = 2
 MARKER = "evaluation.json"
 _MARKER_KEYS = (
     "spec", "directory", "rows", "partition", "pool", "seconds", "runner", "versions",
 )  # fmt: skip
+_MANIFEST_KEYS = ("started", "seconds", "runner", "counts")
 _PRODUCTS = ("cells.parquet", "reserve", "scored", "slices.parquet")
 """What `prepare` writes before the marker."""
 
@@ -181,8 +182,9 @@ class Workspace:
         mean: npt.NDArray[np.float64],
         partition: Partition,
         slices: Slices,
+        manifest: dict[str, Any],
     ) -> None:
-        """Write cells, slices and the marker that makes the workspace prepared.
+        """Write cells, slices, manifest and the marker that makes the workspace prepared.
 
         Args:
             content: of the marker.
@@ -190,6 +192,7 @@ class Workspace:
             mean: shape (cells, columns): what the table was made from, see `CellGrid.table`.
             partition: how the pool is cut into them.
             slices: of the pool.
+            manifest: of the job.
 
         Raises:
             InputError: if another `prepare` has finished here; nothing of it is changed.
@@ -199,6 +202,7 @@ class Workspace:
             pq.write_table(_cells(table, mean, partition), draft.path("cells.parquet"))
             if slices.names:
                 pq.write_table(_slices(slices, table), draft.path("slices.parquet"))
+            _write_manifest(draft, manifest)
             try:
                 draft.commit(MARKER, {"version": VERSION, **content})
             except FileExistsError as error:
@@ -222,6 +226,14 @@ class Workspace:
         """
         return self.store.preparing(MARKER, attempt, _PRODUCTS)
 
+    def check_free(self) -> None:
+        """Check that a `prepare` which holds no lock may be started.
+
+        Raises:
+            InputError: if there is anything but what such a `prepare` leaves when it fails.
+        """
+        self.store.check_free(_PRODUCTS)
+
     @contextlib.contextmanager
     def answer(self) -> Iterator[tuple[str, Callable[[], Any]]]:
         """Give a URL that a job may write JSON to, and a way to read that; both end together."""
@@ -231,18 +243,31 @@ class Workspace:
         finally:
             self.store.remove([name])
 
-    def write_job(self, name: str, content: dict[str, Any]) -> None:
-        """Keep the record of a job."""
-        self.store.write_json(f"jobs/{name}.json", content)
+    def add_manifest(self, manifest: dict[str, Any]) -> None:
+        """Keep the manifest of a job."""
+        self.store.write_json(_manifest(manifest["job"]), manifest)
+
+    def add_steps(self, job: str, steps: dict[str, dict[str, float]]) -> None:
+        """Keep what the steps of a job have cost."""
+        self.store.write_json(f"steps/{job}.json", steps)
 
     @functools.cached_property
     def jobs(self) -> dict[str, dict[str, Any]]:
-        """Records of the jobs that were waited for, by name."""
-        return {
-            name.removesuffix(".json"): self.store.read_json(f"jobs/{name}", ["steps"])
-            for name in self.store.names("jobs")
-            if name.endswith(".json")
-        }
+        """Manifests of all jobs by name, in the order they were started.
+
+        Each has its ``steps``, of which there are none if nobody waited for the job.
+        """
+        manifests, steps = self._read_folder("jobs", _MANIFEST_KEYS), self._read_folder("steps")
+        order = sorted(manifests, key=lambda name: (manifests[name]["started"], name))
+        return {name: {"steps": steps.get(name, {}), **manifests[name]} for name in order}
+
+    def _read_folder(self, folder: str, keys: Sequence[str] = ()) -> dict[str, dict[str, Any]]:
+        """Return the JSON objects of a folder, which have some keys, by name."""
+        stems = [n.removesuffix(".json") for n in self.store.names(folder) if n.endswith(".json")]
+        found = self._read_together(
+            lambda stem: self.store.read_json(f"{folder}/{stem}.json", keys), stems
+        )
+        return dict(zip(stems, found, strict=True))
 
     @contextlib.contextmanager
     def in_use(self) -> Iterator[None]:
@@ -343,11 +368,12 @@ class Workspace:
             return list(readers.map(read, names))
 
     @contextlib.contextmanager
-    def new_round(self, design: dict[str, Any]) -> Iterator[Path]:
+    def new_round(self, design: dict[str, Any], manifest: dict[str, Any]) -> Iterator[Path]:
         """Give a directory for the other files of the next round, which comes in when all is well.
 
         Args:
             design: for design.json.
+            manifest: of the job.
 
         Raises:
             InputError: if somebody else added a round meanwhile; nothing of theirs is changed.
@@ -356,6 +382,7 @@ class Workspace:
         with self.store.draft() as draft:
             directory = draft.directory / folder
             directory.mkdir(parents=True)
+            _write_manifest(draft, manifest)
             yield directory
             try:
                 draft.commit(f"{folder}/design.json", design)
@@ -419,8 +446,13 @@ class Workspace:
         """Return where the rejected rows of a delivery are listed: columns file, line, reason."""
         return self.store.url(_rejects(name))
 
-    def add_estimate(self, name: str, content: dict[str, Any]) -> None:
-        """Keep an estimate."""
+    def has_estimate(self, name: str) -> bool:
+        """Tell whether an estimate is kept."""
+        return self.store.exists(f"estimates/{name}.json")
+
+    def add_estimate(self, name: str, content: dict[str, Any], manifest: dict[str, Any]) -> None:
+        """Keep an estimate and the manifest of its job, which is first: no estimate lacks one."""
+        self.add_manifest(manifest)
         self.store.write_json(f"estimates/{name}.json", content)
 
     @property
@@ -504,6 +536,15 @@ def _round(number: int) -> str:
 
 def _rejects(name: str) -> str:
     return f"labels/{name}.rejects.csv"
+
+
+def _manifest(job: str) -> str:
+    return f"jobs/{job}.json"
+
+
+def _write_manifest(draft: Draft, manifest: dict[str, Any]) -> None:
+    path = draft.path(_manifest(manifest["job"]))
+    path.write_text(json.dumps(manifest, indent=1, allow_nan=False) + "\n", encoding="utf-8")
 
 
 def _cells(table: CellTable, mean: npt.NDArray[np.float64], partition: Partition) -> pa.Table:

@@ -15,18 +15,19 @@ import json
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import apache_beam as beam
 import pyarrow as pa
 from apache_beam import pvalue
-from apache_beam.options.pipeline_options import GoogleCloudOptions, PipelineOptions
+from apache_beam.options.pipeline_options import PipelineOptions
 
-from evalsampling import progress
+from evalsampling import logs, progress
 from evalsampling.io.catalog import Catalog
 from evalsampling.partition import Partition
 from evalsampling.pool import required_columns
-from evalsampling.preparation import Preparation
+from evalsampling.preparation import JOB, Preparation
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellSums
 from evalsampling.stats.slices import SliceCounts
@@ -46,16 +47,15 @@ from evalsampling.transforms import (
     read_meters,
 )
 from evalsampling.workspace import Workspace
-from pipelines.running import parse_options, run, run_as_program, runner_name
+from pipelines.running import add_flag, is_template, job, recorded, run, run_as_program
 
 
-def build(root: beam.Pipeline, preparation: Preparation, check_ids: bool = False) -> None:
+def build(root: beam.Pipeline, preparation: Preparation) -> None:
     """Build the pipeline of one preparation.
 
     Args:
         root: to add it to.
         preparation: what to prepare, and where to.
-        check_ids: whether to check all ids of the pool, not only those of the reserve.
     """
     spec = preparation.spec
     started = root | "Start" >> beam.Create([spec.pool.path]) | "StampStart" >> beam.Map(_stamp)
@@ -92,7 +92,9 @@ def build(root: beam.Pipeline, preparation: Preparation, check_ids: bool = False
         | "DrawReserve" >> DrawReserve(spec, partition, summary)  # (part, Reserve)
         | "WriteReserve" >> beam.MapTuple(preparation.write_reserve)
     )
-    checked = pvalue.AsList(cells | "CheckIds" >> CheckIds(spec)) if check_ids else None
+    checked = None
+    if preparation.check_ids:
+        checked = pvalue.AsList(cells | "CheckIds" >> CheckIds(spec))
     # The marker is last: its side inputs are everything else that is written.
     _ = catalog | "Commit" >> beam.Map(
         _commit,
@@ -139,19 +141,29 @@ def prepare(
     Raises:
         InputError: for anything wrong with the spec or the pool; the workspace is as it was.
     """
-    preparation = Preparation.of(spec, runner_name(options))
-    if preparation.workspace.prepared:
+    preparation = Preparation.of(spec, recorded(options), check_ids, detached=not wait)
+    workspace, pipeline = preparation.workspace, beam.Pipeline(options=options)
+    logs.tell(workspace=workspace.path)
+    if workspace.prepared:
         preparation.check_same_spec()
+        if is_template(options):
+            # Whoever launches a template wants a job.
+            _ = pipeline | "Done" >> beam.Create([None])
+            run(pipeline, wait=False)
         return preparation.result()
-    pipeline = beam.Pipeline(options=options)
-    build(pipeline, preparation, check_ids)
+    build(pipeline, preparation)
     if not wait:
+        workspace.check_free()
         run(pipeline, wait=False)
         return None
-    with preparation.workspace.preparing(preparation.attempt), progress.watch("prepare", "rows"):
+    with workspace.preparing(preparation.attempt), _progress():
         done = run(pipeline)
-        preparation.workspace.write_job("prepare", preparation.job(read_meters(done)))
+        workspace.add_steps(JOB, read_meters(done))
     return preparation.result()
+
+
+def _progress(label: str = JOB, rows: int = 0) -> AbstractContextManager[None]:
+    return progress.watch(label, "rows", rows, logs.stream())
 
 
 def top_up(spec: EvaluationSpec, wanted: int | None, options: PipelineOptions) -> dict[str, Any]:
@@ -168,17 +180,20 @@ def top_up(spec: EvaluationSpec, wanted: int | None, options: PipelineOptions) -
     Raises:
         InputError: if the workspace is not prepared or the pool has changed since.
     """
-    preparation = Preparation.of(spec, runner_name(options))
+    started, record = time.time(), recorded(options)
+    preparation = Preparation.of(spec, record)
     preparation.check_same_spec()
     workspace = Workspace(preparation.workspace.path)
+    logs.tell(workspace=workspace.path)
     with workspace.in_use():
-        work = TopUp.of(workspace, wanted, runner_name(options))
+        work = TopUp.of(workspace, wanted, record)
         if work is not None:
             pipeline = beam.Pipeline(options=options)
             build_top_up(pipeline, work)
-            with progress.watch("top-up", "rows", workspace.marker["rows"]):
+            with _progress("top-up", workspace.marker["rows"]):
                 done = run(pipeline)
-            workspace.write_job(work.name, preparation.job(read_meters(done)))
+            workspace.add_steps(work.name, read_meters(done))
+            workspace.add_manifest(work.manifest(started))
     held = len(preparation.workspace.reserve.places())
     return {**preparation.result(), "reserve_rows": held}
 
@@ -207,21 +222,15 @@ def _commit(
 def main(argv: Sequence[str] | None = None) -> None:
     """Parse, build, run."""
     parser = argparse.ArgumentParser(description="Prepare a pool.", allow_abbrev=False)
-    flag: dict[str, Any] = {
-        "nargs": "?", "choices": ("true", "false"), "const": "true", "default": "false",
-    }  # fmt: skip
     parser.add_argument("--spec", required=True, help="path of evaluation.yaml")
-    parser.add_argument("--check-ids", "--check_ids", **flag, help="check all ids of the pool")
-    parser.add_argument("--no-wait", action="store_true", help="start the job and return")
-    known, rest = parser.parse_known_args(argv)
-    options = parse_options(rest)
-    # A template is started by others: its launcher only writes it down.
-    wait = not (known.no_wait or options.view_as(GoogleCloudOptions).template_location)
-    spec = EvaluationSpec.load(known.spec)
-    done = prepare(spec, options, known.check_ids == "true", wait)
-    if done is not None:
-        json.dump(done, sys.stdout)
-        sys.stdout.write("\n")
+    add_flag(parser, "--check-ids", "--check_ids", help="check all ids of the pool")
+    with job(JOB, parser, argv) as (known, options):
+        spec = EvaluationSpec.load(known.spec)
+        done = prepare(spec, options, known.check_ids == "true", known.wait)
+        if done is not None:
+            logs.tell(rows=done["rows"], cells=done["cells"])
+            json.dump(done, sys.stdout)
+            sys.stdout.write("\n")
 
 
 if __name__ == "__main__":

@@ -1,15 +1,15 @@
-"""Options, running, and the one clear error of a pipeline that failed."""
+"""Options and running of Beam pipelines."""
 
+import argparse
 import contextlib
 import logging
-import re
-import sys
 import threading
-import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 
 import apache_beam as beam
 from apache_beam.options.pipeline_options import (
+    GoogleCloudOptions,
     PipelineOptions,
     PortableOptions,
     StandardOptions,
@@ -17,21 +17,58 @@ from apache_beam.options.pipeline_options import (
 from apache_beam.runners import create_runner
 from apache_beam.runners.runner import PipelineResult
 
-from evalsampling.errors import InputError, UsageError
+from evalsampling import logs
+from evalsampling.errors import UsageError
+from evalsampling.manifest import Run
+from evalsampling.redaction import without_credentials
+from pipelines.errors import run_as_program as run_as_program
+from pipelines.errors import user_error
 
 IN_PROCESS = "FnApiRunner"
 """Python's own runner, by name: 'DirectRunner' may silently become another engine."""
 
 _RUNNERS_IN_PROCESS = (IN_PROCESS, "DirectRunner", "BundleBasedDirectRunner")
 
-_OS_ERRORS = [
-    "OSError", "FileNotFoundError", "NotADirectoryError", "PermissionError", "FileExistsError",
-]  # fmt: skip
-_USER_ERRORS = (InputError.__module__ + "." + InputError.__name__, *_OS_ERRORS)
-_USER_ERROR = re.compile(
-    rf"^({'|'.join(map(re.escape, _USER_ERRORS))}): (.*?)(?: \[while running .*)?$", re.MULTILINE
-)
-"""An error that a user can mend, as the last line of a traceback in a runner's own error."""
+
+def add_flag(parser: argparse.ArgumentParser, *names: str, help: str) -> None:
+    """Add an option that may be given alone, or as ``true`` or ``false``, as templates do."""
+    choices = ("true", "false")
+    parser.add_argument(
+        *names, nargs="?", choices=choices, const="true", default="false", help=help
+    )
+
+
+def job(
+    name: str, parser: argparse.ArgumentParser, argv: Sequence[str] | None
+) -> AbstractContextManager[tuple[argparse.Namespace, PipelineOptions]]:
+    """Parse the options of a job, and log what is done with them in a block.
+
+    Args:
+        name: of the job.
+        parser: of its own options.
+        argv: of the program.
+
+    Returns:
+        For the block: its own options, among them ``wait``, whether to wait for the job; and
+        Beam's.
+    """
+    parser.add_argument("--no-wait", action="store_true", help="start the job and return")
+    return _logged(name, *parser.parse_known_args(argv))
+
+
+@contextlib.contextmanager
+def _logged(
+    name: str, known: argparse.Namespace, rest: Sequence[str]
+) -> Iterator[tuple[argparse.Namespace, PipelineOptions]]:
+    with logs.job(name, workspace=getattr(known, "workspace", None)):
+        options = parse_options(rest)
+        known.wait = not (known.no_wait or is_template(options))
+        yield known, options
+
+
+def is_template(options: PipelineOptions) -> bool:
+    """Tell whether the job is only written down here, and started by others."""
+    return options.view_as(GoogleCloudOptions).template_location is not None
 
 
 def parse_options(argv: Sequence[str]) -> PipelineOptions:
@@ -60,6 +97,15 @@ def runner_name(options: PipelineOptions) -> str:
     return str(options.view_as(StandardOptions).runner)
 
 
+def recorded(options: PipelineOptions) -> Run:
+    """Return what is kept of the options a job runs with, and log the runner."""
+    given = options.get_all_options(drop_default=True)
+    given.pop("runner", None)
+    run = Run(runner_name(options), without_credentials(given))
+    logs.tell(runner=run.runner)
+    return run
+
+
 def run(pipeline: beam.Pipeline, wait: bool = True) -> PipelineResult:
     """Run a pipeline.
 
@@ -76,22 +122,11 @@ def run(pipeline: beam.Pipeline, wait: bool = True) -> PipelineResult:
             if wait:
                 result.wait_until_finish()
     except Exception as error:
-        text = "".join(traceback.format_exception_only(error))
-        found = _USER_ERROR.findall(text)
-        if found:
-            kind, message = found[-1]
-            told = message if kind.endswith(InputError.__name__) else f"{kind}: {message}"
-            raise InputError(told) from error
+        mendable = user_error(error)
+        if mendable is not None:
+            raise mendable from error
         raise
     return result
-
-
-def run_as_program(main: Callable[[], None]) -> None:
-    """Run a pipeline's ``main``; what a user can mend is one line on stderr and exit code 1."""
-    try:
-        main()
-    except InputError as error:
-        sys.exit(f"{sys.argv[0]}: {error}")
 
 
 def _workers_here(options: PipelineOptions) -> bool:

@@ -16,6 +16,7 @@ import pytest
 from evalsampling.evaluation import Evaluation
 from evalsampling.io import formats
 from evalsampling.known import KnownPool, read_partition
+from evalsampling.manifest import Run
 from evalsampling.memory import MemoryPool
 from evalsampling.partition import Partition, assign_cells
 from evalsampling.pool import PoolBatch
@@ -601,7 +602,8 @@ def test_labels_of_transforms_are_verbs_in_camel_case(job: Any) -> None:
     names: set[str] = set()
     one = job()
     root = beam.Pipeline(options=parse_options([]))
-    prepare_pipeline.build(root, Preparation.of(EvaluationSpec.load(one.spec), "none"), True)
+    spec = EvaluationSpec.load(one.spec)
+    prepare_pipeline.build(root, Preparation.of(spec, Run("none"), check_ids=True))
 
     class Visitor(beam.pipeline.PipelineVisitor):
         def enter_composite_transform(self, node: Any) -> None:

@@ -15,9 +15,12 @@ POOL = STATISTICS | {"spec", "pool"}
 CELLS = POOL | {"summary", "partition"}
 RESERVE = CELLS | {"reserve", "slicing"}
 IN_MEMORY = RESERVE | {"memory", "evaluation"}
+PREPARING = IN_MEMORY | {"storage", "workspace", "reserve_files", "io", "manifest"}
 MAY_IMPORT = {
     "errors": set(),
     "version": set(),
+    "redaction": set(),
+    "logs": {"errors", "redaction"},
     "progress": set(),
     "storage": {"errors"},
     "stats": set(),
@@ -38,12 +41,13 @@ MAY_IMPORT = {
     "simulation": IN_MEMORY | {"known"},
     "planning": STATISTICS | {"spec", "known", "simulation"},
     # Files.
+    "manifest": {"spec"},
     "labels": {"errors", "spec"},
     "reserve_files": RESERVE | {"storage"},
     "workspace": IN_MEMORY | {"storage", "labels", "reserve_files"},
-    "ledger": IN_MEMORY | {"storage", "workspace", "labels", "version"},
-    "preparation": IN_MEMORY | {"storage", "workspace", "reserve_files", "io", "progress"},
-    "topup": IN_MEMORY | {"storage", "workspace", "reserve_files", "io", "preparation"},
+    "ledger": IN_MEMORY | {"storage", "workspace", "labels", "version", "manifest", "logs"},
+    "preparation": PREPARING | {"progress"},
+    "topup": PREPARING | {"preparation"},
     # Beam.
     "transforms": RESERVE | {"io", "progress"},
 }

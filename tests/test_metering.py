@@ -32,7 +32,7 @@ def test_status_tells_rows_time_and_memory_of_every_step(
 ) -> None:
     one = job(files=3, group_rows=300)
     assert one.prepare(f"--runner={runner}").status == 0
-    steps = call("status", one.workspace, "--json").json["jobs"]["prepare"]
+    steps = call("status", one.workspace, "--json").json["jobs"]["prepare"]["steps"]
     assert set(steps) == STEPS - UNCOUNTED.get(runner, set())
     for name, step in steps.items():
         assert step["rows"] == 2000 or name == "DrawReserve/ReadPayload"
@@ -49,7 +49,7 @@ def test_a_top_up_has_a_record_of_its_own(job: Callable[..., Job]) -> None:
     assert one.prepare("--top-up", 60).status == 0
     jobs = call("status", one.workspace, "--json").json["jobs"]
     assert list(jobs) == ["prepare", "top-up-0001"]
-    assert jobs["top-up-0001"]["FetchRows/ReadBatches"]["rows"] == 2000
+    assert jobs["top-up-0001"]["steps"]["FetchRows/ReadBatches"]["rows"] == 2000
 
 
 def test_time_between_batches_is_not_metered() -> None:

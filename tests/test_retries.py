@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from evalsampling.io import formats
+from evalsampling.manifest import Run
 from evalsampling.memory import MemoryPool
 from evalsampling.partition import CellBatch
 from evalsampling.pool import PoolBatch
@@ -101,6 +102,6 @@ def test_a_part_of_the_reserve_is_written_twice_and_the_first_stays(
     assert one.prepare().status == 0
     before = {path: path.read_bytes() for path in (one.workspace / "reserve").iterdir()}
     pool = reference(one)
-    preparation = Preparation.of(EvaluationSpec.load(one.spec), "test")
+    preparation = Preparation.of(EvaluationSpec.load(one.spec), Run("test"))
     preparation.write_reserve(0, Reserve(30, pool.reserve.rows))
     assert {path: path.read_bytes() for path in (one.workspace / "reserve").iterdir()} == before

@@ -251,6 +251,19 @@ class Store(abc.ABC):
         A shared store keeps nobody out: there the second of two drafts with one marker is lost.
         """
 
+    def check_free(self, products: Collection[str]) -> None:
+        """Check that nothing is there but what is written before the marker, by someone who failed.
+
+        Raises:
+            InputError: naming the first of anything else.
+        """
+        held = [name for name in self.names() if name not in products]
+        if held:
+            raise InputError(
+                f"{self.root}: not empty and not a workspace, it holds {held[0]}; "
+                "choose another directory"
+            )
+
     @abc.abstractmethod
     def preparing(
         self, marker: str, attempt: str, products: Collection[str]

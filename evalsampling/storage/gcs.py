@@ -168,12 +168,7 @@ class GcsStore(Store):
 
     @contextlib.contextmanager
     def preparing(self, marker: str, attempt: str, products: Collection[str]) -> Iterator[None]:
-        held = [name for name in self.names() if name not in products]
-        if held:
-            raise InputError(
-                f"{self.root}: not empty and not a workspace, it holds {held[0]}; "
-                "choose another prefix"
-            )
+        self.check_free(products)
         try:
             yield
         finally:

@@ -40,7 +40,11 @@ class CutStrata(beam.PTransform):
 
     def expand(self, summaries: beam.PCollection[PoolSummary]) -> beam.PCollection[Partition]:
         """Wire the transform."""
-        return summaries | "CutEdges" >> beam.Map(Partition.from_summary, self._spec)
+        return summaries | "CutEdges" >> beam.Map(_cut, self._spec)
+
+
+def _cut(summary: PoolSummary, spec: EvaluationSpec) -> Partition:
+    return Partition.from_summary(summary, spec)
 
 
 class AssignCells(beam.PTransform):

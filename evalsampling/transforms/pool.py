@@ -8,7 +8,7 @@ from apache_beam import pvalue
 
 from evalsampling import progress
 from evalsampling.io.catalog import PoolFile
-from evalsampling.io.files import find_files
+from evalsampling.io.files import StoredFile, find_files
 from evalsampling.io.formats import read_batches
 from evalsampling.io.scorer import Scorer, score_item, scored_item
 from evalsampling.pool import PoolBatch, WorkItem
@@ -25,8 +25,13 @@ class InspectPool(beam.PTransform):
             patterns
             | "FindFiles" >> beam.FlatMap(find_files)
             | "SpreadFiles" >> beam.Reshuffle()
-            | "InspectFiles" >> beam.Map(PoolFile.inspect)
+            | "InspectFiles" >> beam.Map(_inspect)
         )
+
+
+def _inspect(stored: StoredFile) -> PoolFile:
+    # A classmethod would be pickled by value, with the path of its source.
+    return PoolFile.inspect(stored)
 
 
 class FetchPool(beam.PTransform):

@@ -1,0 +1,59 @@
+"""What is not written down: credentials, and in logs what belongs to rows of the pool."""
+
+import contextlib
+import json
+import re
+from typing import Any
+
+HIDDEN = "..."
+
+_HINTS = "passw|pwd|secret|token|credential|key|authorization|signature|connection_string"
+_CREDENTIAL = rf"[\w.-]*(?:{_HINTS})[\w.-]*"
+_NAME = re.compile(_CREDENTIAL, re.IGNORECASE)
+_STRING = r""""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'"""
+_ASSIGNED = re.compile(
+    rf"""({_CREDENTIAL}["']?\s*[=:]\s*)({_STRING}|(?:bearer |basic )?[^\s,;&"'}}]+)""",
+    re.IGNORECASE,
+)
+"""``name=value`` or ``"name": "value"`` within a text."""
+
+_USER = re.compile(r"(?<=://)[^/\s@]+@")
+"""Name and password within a URL."""
+
+_QUOTED = re.compile(rf"(?<!\w)(?:{_STRING})|(?<=\bgot )\S.*")
+"""What messages say of a value: its ``repr``."""
+
+
+def without_credentials(value: Any, name: str = "") -> Any:
+    """Return an option as it may be kept: without what its name says is a credential.
+
+    Args:
+        value: of the option; of lists and mappings each part is judged.
+        name: of the option.
+
+    >>> without_credentials({"region": "here", "s3_session_token": "abc"})
+    {'region': 'here', 's3_session_token': '...'}
+    >>> without_credentials("http://user:abc@host/?api_key=abc")
+    'http://...@host/?api_key=...'
+    """
+    if _NAME.search(name):
+        return HIDDEN
+    if isinstance(value, dict):
+        return {str(key): without_credentials(part, str(key)) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [without_credentials(part) for part in value]
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    with contextlib.suppress(ValueError, RecursionError):
+        if str(value).startswith("{"):
+            return json.dumps(without_credentials(json.loads(str(value))))
+    return _ASSIGNED.sub(rf"\1{HIDDEN}", _USER.sub(f"{HIDDEN}@", str(value)))
+
+
+def without_values(message: str) -> str:
+    """Return a message as it may be logged: without what it quotes, and without credentials.
+
+    >>> without_values("labels.csv: line 3: label 'maybe' is none of: 0, 1")
+    "labels.csv: line 3: label '...' is none of: 0, 1"
+    """
+    return str(without_credentials(_QUOTED.sub(f"'{HIDDEN}'", message)))

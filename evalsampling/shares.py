@@ -1,0 +1,242 @@
+"""Both passes over a share of a pool: plain functions for engines that hand out shares.
+
+A share is some work items that one worker reads. What a pass finds in it are mergeable states,
+each a `Piece` with a key; an engine gathers the pieces of all shares by key and merges each
+group. That is all that Spark has to do (`pipelines.spark_prepare`).
+"""
+
+import functools
+import itertools
+import math
+import operator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import pyarrow as pa
+
+from evalsampling.io.catalog import PoolFile
+from evalsampling.io.files import StoredFile
+from evalsampling.io.formats import read_batches
+from evalsampling.io.payload import with_payload
+from evalsampling.io.scorer import Scorer, score_item, scored_item
+from evalsampling.partition import CellBatch, Partition, assign_cells
+from evalsampling.pool import PoolBatch, WorkItem, required_columns
+from evalsampling.reserve import (
+    Reserve,
+    ReserveBuilder,
+    check_unique,
+    hash_limits,
+    reserve_capacity,
+    split_by_hash,
+    split_reserve,
+)
+from evalsampling.spec import EvaluationSpec
+from evalsampling.stats.cells import CellSums
+from evalsampling.stats.slices import SliceCounts
+from evalsampling.summary import PoolSummary, Wanted, summarize, summary_columns
+
+Item = TypeVar("Item")
+
+FILES, SUMMARY, SUMS, COUNTS, RESERVE, IDS = "files", "summary", "sums", "counts", "reserve", "ids"
+"""Kinds of pieces."""
+
+_ROWS_WAITING = 1 << 18
+"""Rows of a reserve that may wait until they are merged."""
+
+
+class Piece(NamedTuple):
+    """A state of one kind, of a part of the pool: pieces of equal kind and part are merged."""
+
+    kind: str
+    part: int
+    state: Any
+
+
+def deal(items: Sequence[Item], most: int) -> list[list[Item]]:
+    """Deal items out into shares, at most ``most``; neighbours go to different ones."""
+    shares = min(len(items), most)
+    return [list(items[number::shares]) for number in range(shares)]
+
+
+def groups_of(shares: int) -> int:
+    """Return in how many groups to merge the states of shares, if there is one of each.
+
+    As many as there are states in a group: so neither who merges a group nor who merges the
+    groups has more than the square root of them.
+    """
+    return math.isqrt(max(shares - 1, 0)) + 1
+
+
+def inspect_share(files: Iterable[StoredFile], part: int) -> Iterator[Piece]:
+    """Look into files.
+
+    Raises:
+        InputError: if one cannot be read.
+    """
+    yield Piece(FILES, part, [PoolFile.inspect(file) for file in files])
+
+
+def summarize_share(
+    items: Iterable[WorkItem], part: int, spec: EvaluationSpec, scored: str
+) -> Iterator[Piece]:
+    """First pass: score the rows, if the spec names a scorer, and summarise them.
+
+    Args:
+        items: to read.
+        part: of the summary, if the spec wants any.
+        spec: of the evaluation.
+        scored: directory or URL for the scorer's output.
+
+    Raises:
+        InputError: naming file, column and row of the first bad value, or if the scorer fails.
+    """
+    wanted, total = Wanted.of(spec).anything, None
+    for batch in _scores(items, spec, scored):
+        if wanted:
+            total = _sum(total, summarize(batch, spec))
+    if total is not None:
+        yield Piece(SUMMARY, part, total)
+
+
+def _scores(items: Iterable[WorkItem], spec: EvaluationSpec, scored: str) -> Iterator[PoolBatch]:
+    if spec.pool.scorer is None:
+        columns = summary_columns(spec)
+        return itertools.chain.from_iterable(read_batches(item, columns) for item in items)
+    scorer = Scorer(spec.pool.scorer, spec.pool.directory)
+    return itertools.chain.from_iterable(score_item(i, scorer, spec, scored) for i in items)
+
+
+def scored_items(items: Iterable[WorkItem], spec: EvaluationSpec, scored: str) -> list[WorkItem]:
+    """Return what the second pass reads: the scored rows, if there is a scorer."""
+    return [scored_item(item, scored) if spec.pool.scorer else item for item in items]
+
+
+def cut_share(
+    items: Iterable[WorkItem],
+    part: int,
+    spec: EvaluationSpec,
+    partition: Partition,
+    summary: PoolSummary | None = None,
+    check_ids: bool = False,
+) -> Iterator[Piece]:
+    """Second pass: sums of the cells, counts of the slices, the first rows of each cell.
+
+    Args:
+        items: to read; of scored rows, if the spec names a scorer.
+        part: of the sums and counts. Reserve and ids have parts of their own.
+        spec: of the evaluation.
+        partition: what the first pass found out.
+        summary: of the whole pool, which tells rows that will not be kept; None if there was no
+            first pass.
+        check_ids: whether to give out all ids, to be compared by `merge`.
+
+    Raises:
+        InputError: naming file, column and row of the first bad value.
+    """
+    columns = required_columns(spec, payload=False)
+    sums: CellSums | None = None
+    counts: SliceCounts | None = None
+    reserve = ReserveOfShare(spec, partition, summary)
+    for item in items:
+        for batch in read_batches(item, columns, spec.pool.payload):
+            cells = assign_cells(batch, spec, partition)
+            sums = _sum(sums, cells.sums(partition))
+            counts = _sum(counts, cells.slice_counts(partition))
+            reserve.add(cells)
+            if check_ids:
+                for number, ids in split_by_hash(cells, spec.seed):
+                    yield Piece(IDS, number, ids)
+    if sums is not None:
+        yield Piece(SUMS, part, sums)
+        yield Piece(COUNTS, part, counts)
+    for number, rows in split_reserve(reserve.build()):
+        yield Piece(RESERVE, number, rows)
+    pa.default_memory_pool().release_unused()
+
+
+class ReserveOfShare:
+    """Gathers the first rows of each cell of a share, and their payload when it ends."""
+
+    def __init__(
+        self, spec: EvaluationSpec, partition: Partition, summary: PoolSummary | None
+    ) -> None:
+        """Start with no rows; ``summary`` is that of the whole pool, if there is one."""
+        cells = partition.grid.cells
+        capacity = reserve_capacity(spec, cells)
+        limits = None
+        if summary is not None:
+            limits = hash_limits(partition.least_rows(summary), capacity)
+        self._payload = spec.pool.payload
+        self._builder = ReserveBuilder(spec, cells, capacity, limits=limits)
+        self._items: dict[tuple[str, int], WorkItem] = {}
+
+    def add(self, cells: CellBatch) -> None:
+        """Take in a batch."""
+        kept, item = self._builder.add(cells), cells.batch.item
+        if kept and item is not None:
+            self._items[item.origin, item.first_row] = item
+
+    def build(self) -> Reserve:
+        """Return the reserve of all batches so far.
+
+        Raises:
+            InputError: if the payload cannot be read.
+        """
+        return with_payload(self._builder.build(), self._items.values(), self._payload)
+
+
+def merge(
+    kind: str,
+    part: int,
+    states: Iterable[Any],
+    column: str,
+    write_reserve: Callable[[int, Reserve], pa.Table],
+) -> Piece:
+    """Merge all states of one kind and part.
+
+    Args:
+        kind: of the pieces.
+        part: of the pieces.
+        states: at least one.
+        column: what the pool calls its id.
+        write_reserve: takes a part of the reserve and returns where its rows are.
+
+    Returns:
+        The sum; of a reserve what ``write_reserve`` returned, of ids how many were checked.
+
+    Raises:
+        InputError: if an id is there twice.
+    """
+    if kind == RESERVE:
+        return Piece(kind, part, write_reserve(part, sum_reserves(states)))
+    if kind == IDS:
+        ids = pa.concat_tables(states)
+        check_unique(ids, column)
+        return Piece(kind, part, len(ids))
+    return Piece(kind, part, functools.reduce(operator.add, states))
+
+
+def total(pieces: Iterable[Piece], kind: str) -> Any:
+    """Return the sum of all pieces of a kind, None if there are none."""
+    return functools.reduce(_sum, (p.state for p in pieces if p.kind == kind), None)
+
+
+def sum_reserves(reserves: Iterable[Reserve]) -> Reserve:
+    """Add up reserves; rows are sorted when as many have come as are held."""
+    held: list[Reserve] = []
+    waiting = 0
+    for reserve in reserves:
+        held.append(reserve)
+        waiting += len(reserve)
+        if waiting > max(_ROWS_WAITING, len(held[0])):
+            held, waiting = [_sum_at_once(held)], 0
+    return _sum_at_once(held)
+
+
+def _sum_at_once(reserves: Sequence[Reserve]) -> Reserve:
+    tables = [reserve.rows for reserve in reserves if reserve.rows is not None]
+    return Reserve.of(reserves[0].capacity, tables)
+
+
+def _sum(total: Any, state: Any) -> Any:
+    return state if total is None else total + state

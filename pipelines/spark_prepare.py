@@ -1,0 +1,225 @@
+r"""Prepare a pool by PySpark, without Beam: the same workspace as `pipelines.prepare` makes.
+
+On this machine:
+
+    python -m pipelines.spark_prepare --spec=evaluation.yaml
+
+On a cluster:
+
+    spark-submit --py-files evalsampling.zip --archives environment.tar.gz#environment \
+        pipelines/spark_prepare.py --spec=evaluation.yaml
+
+See docs/pyspark.md.
+"""
+
+import argparse
+import contextlib
+import functools
+import itertools
+import json
+import os
+import pickle
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyspark
+from pyspark.sql import DataFrame, SparkSession
+
+from evalsampling import logs, shares
+from evalsampling.io.files import find_files
+from evalsampling.manifest import Run
+from evalsampling.partition import Partition
+from evalsampling.preparation import JOB, Preparation
+from evalsampling.reserve import PARTS
+from evalsampling.shares import Piece
+from evalsampling.spec import EvaluationSpec
+from pipelines.errors import run_as_program, user_error
+
+_COLUMNS = "kind string, part int, state binary"
+_SCHEMA = pa.schema([("kind", pa.string()), ("part", pa.int32()), ("state", pa.binary())])
+_SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
+_BATCH_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
+
+
+def prepare(
+    spec: EvaluationSpec,
+    session: SparkSession,
+    check_ids: bool = False,
+    partitions: int | None = None,
+) -> dict[str, Any]:
+    """Prepare a pool, unless that is done.
+
+    Args:
+        spec: of the evaluation.
+        session: to run in.
+        check_ids: whether to check all ids of the pool, not only those of the reserve.
+        partitions: most shares the pool is read in; ``spark.sql.shuffle.partitions`` if None.
+
+    Returns:
+        The object `prepare --json` prints.
+
+    Raises:
+        InputError: for anything wrong with the spec or the pool; the workspace is as it was.
+    """
+    preparation = Preparation.of(spec, Run(f"PySpark {pyspark.__version__}"), check_ids)
+    if preparation.workspace.prepared:
+        preparation.check_same_spec()
+        return preparation.result()
+    most = partitions or int(session.conf.get(_SHUFFLE_PARTITIONS))
+    with preparation.workspace.preparing(preparation.attempt), _one_row_a_batch(session):
+        _run(session, preparation, most)
+    return preparation.result()
+
+
+def _run(session: SparkSession, preparation: Preparation, most: int) -> None:
+    """Run the passes: each deals out shares, merges what comes of them, gathers the sums here."""
+    started, spec, scored = time.time(), preparation.spec, preparation.scored_directory
+    merge = functools.partial(
+        shares.merge, column=spec.pool.id, write_reserve=preparation.write_reserve
+    )
+
+    def gather(
+        dealt: Sequence[Any], work: Callable[[Any, int], Iterable[Piece]], parts: int = 1
+    ) -> list[Piece]:
+        tasks = min(len(dealt), max(parts, shares.groups_of(len(dealt))))
+        return _collect(_merge(_pass(session, dealt, work), merge, tasks))
+
+    files = shares.deal(find_files(spec.pool.path), most)
+    found = shares.total(gather(files, shares.inspect_share), shares.FILES)
+    catalog = preparation.plan(found)
+    items = list(catalog.items)
+
+    partition, summary = Partition.given(spec), None
+    if partition is None or spec.pool.scorer:
+        work = functools.partial(shares.summarize_share, spec=spec, scored=scored)
+        summary = shares.total(gather(shares.deal(items, most), work), shares.SUMMARY)
+    if partition is None:
+        assert summary is not None
+        partition = Partition.from_summary(summary, spec)
+
+    items = shares.scored_items(items, spec, scored)
+    work = functools.partial(
+        shares.cut_share,
+        spec=spec,
+        partition=partition,
+        summary=summary,
+        check_ids=preparation.check_ids,
+    )
+    pieces = gather(shares.deal(items, most), work, PARTS)
+    preparation.commit(
+        catalog,
+        started,
+        partition,
+        shares.total(pieces, shares.SUMS),
+        shares.total(pieces, shares.COUNTS),
+        [piece.state for piece in pieces if piece.kind == shares.RESERVE],
+    )
+
+
+def _pass(
+    session: SparkSession, dealt: Sequence[Any], work: Callable[[Any, int], Iterable[Piece]]
+) -> DataFrame:
+    """Call a function with each share and the number of its group; return the pieces as rows."""
+    groups = shares.groups_of(len(dealt))
+    encoded = [pickle.dumps(share) for share in dealt]
+
+    def stage(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for number in batch["id"].to_pylist():
+                yield from _batches(work(pickle.loads(encoded[number]), number % groups))
+
+    # A range has its numbers in partitions of equal size: of one share, that is.
+    return session.range(0, len(dealt), 1, len(dealt)).mapInArrow(stage, _COLUMNS)
+
+
+def _merge(
+    pieces: DataFrame, merge: Callable[[str, int, Iterable[Any]], Piece], tasks: int
+) -> DataFrame:
+    """Call a function with kind, part and states of all pieces that share kind and part."""
+
+    def stage(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for (kind, part), group in itertools.groupby(_pieces(batches), lambda piece: piece[:2]):
+            yield from _batches([merge(kind, part, (piece.state for piece in group))])
+
+    grouped = pieces.repartition(tasks, "kind", "part").sortWithinPartitions("kind", "part")
+    return grouped.mapInArrow(stage, _COLUMNS)
+
+
+def _collect(pieces: DataFrame) -> list[Piece]:
+    """Run a job and return its pieces.
+
+    Raises:
+        InputError: if a worker raised one, with its message alone.
+    """
+    try:
+        rows = pieces.collect()
+    except Exception as error:
+        found = user_error(error)
+        if found is not None:
+            raise found from error
+        raise
+    return [Piece(row.kind, row.part, pickle.loads(row.state)) for row in rows]
+
+
+def _pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[Piece]:
+    for batch in batches:
+        for kind, part, state in zip(*batch.columns, strict=True):
+            yield Piece(kind.as_py(), part.as_py(), pickle.loads(state.as_buffer()))
+
+
+def _batches(pieces: Iterable[Piece]) -> Iterator[pa.RecordBatch]:
+    for kind, part, state in pieces:
+        encoded = pickle.dumps(state, protocol=pickle.HIGHEST_PROTOCOL)
+        yield pa.RecordBatch.from_arrays(
+            [pa.array(column) for column in ([kind], [part], [encoded])], schema=_SCHEMA
+        )
+
+
+@contextlib.contextmanager
+def _one_row_a_batch(session: SparkSession) -> Iterator[None]:
+    """Let Spark hand one row at a time to Python: a row is a state of up to many megabytes."""
+    before = session.conf.get(_BATCH_ROWS)
+    session.conf.set(_BATCH_ROWS, "1")
+    try:
+        yield
+    finally:
+        session.conf.set(_BATCH_ROWS, before)
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Parse, build, run."""
+    parser = argparse.ArgumentParser(description="Prepare a pool by PySpark.")
+    parser.add_argument("--spec", required=True, help="path of evaluation.yaml")
+    parser.add_argument("--check-ids", action="store_true", help="check all ids of the pool")
+    parser.add_argument(
+        "--partitions", type=int, metavar="N", help=f"most shares (default: {_SHUFFLE_PARTITIONS})"
+    )
+    known = parser.parse_args(argv)
+    with logs.job(JOB):
+        done = _prepare_here(known)
+        logs.tell(rows=done["rows"], cells=done["cells"])
+        json.dump(done, sys.stdout)
+        sys.stdout.write("\n")
+
+
+def _prepare_here(known: argparse.Namespace) -> dict[str, Any]:
+    """Prepare in the session that is there, or in one for this alone."""
+    spec = EvaluationSpec.load(known.spec)
+    if "PYSPARK_GATEWAY_PORT" not in os.environ:  # not by spark-submit: workers are here
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    mine = SparkSession.getActiveSession() is None
+    session = SparkSession.builder.appName("evalsampling prepare").getOrCreate()
+    if mine and session.sparkContext.master.startswith("local"):
+        session.sparkContext.setLogLevel("OFF")  # an error would be told twice, at great length
+    try:
+        return prepare(spec, session, known.check_ids, known.partitions)
+    finally:
+        if mine:
+            session.stop()
+
+
+if __name__ == "__main__":
+    run_as_program(main)

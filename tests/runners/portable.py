@@ -1,0 +1,175 @@
+"""Servers of Beam's portable runners, workers of their own, and the options that name them."""
+
+import contextlib
+import dataclasses
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "evalsampling"
+"""Where the scripts of `deployment` put what they fetch or build."""
+
+_PROJECT = Path(__file__).parents[2]
+_PATIENCE = 180
+
+
+@dataclasses.dataclass(frozen=True)
+class Runner:
+    """A portable runner that can be started here.
+
+    Attributes:
+        name: as `--runner` has it.
+        program: that must be there, made by `script`.
+        script: of `deployment`.
+        command: starts it on a port.
+        options: of Beam, further ones.
+    """
+
+    name: str
+    program: Path
+    script: str
+    command: Callable[[Path, int], list[str]]
+    options: tuple[str, ...] = ()
+
+    def missing(self) -> str | None:
+        """Say what is missing to start it, None if nothing is."""
+        if not self.program.exists():
+            return f"no {self.program.name}: run {self.script}"
+        if self.program.suffix == ".jar" and shutil.which("java") is None:
+            return "no java"
+        return None
+
+
+def _java(master: str) -> Callable[[Path, int], list[str]]:
+    def command(jar: Path, port: int) -> list[str]:
+        ports = ["--job-port", str(port), "--artifact-port", "0", "--expansion-port", "0"]
+        return ["java", "-jar", str(jar), *master.split(), *ports]
+
+    return command
+
+
+RUNNERS = {
+    "prism": Runner(
+        "PrismRunner",
+        CACHE / "prism" / "prism",
+        "deployment/prism/prism",
+        lambda program, port: [
+            str(program),
+            f"--job_port={port}",
+            "--serve_http=false",
+            "--log_level=error",
+        ],
+    ),
+    "flink": Runner(
+        "FlinkRunner",
+        CACHE / "flink" / "job-server.jar",
+        "deployment/flink/job-server",
+        _java("--flink-master [local]"),
+        ("--parallelism=2",),
+    ),
+    "spark": Runner(
+        "SparkRunner",
+        CACHE / "spark" / "job-server.jar",
+        "deployment/spark/job-server",
+        _java("--spark-master-url local[2]"),
+    ),
+}
+
+
+@dataclasses.dataclass
+class Server:
+    """A running server of a runner."""
+
+    process: subprocess.Popen[bytes]
+    options: list[str]
+
+
+@contextlib.contextmanager
+def serving(runner: Runner, directory: Path) -> Iterator[Server]:
+    """Start the server of a runner, and stop it in the end."""
+    port = _free_port()
+    command = runner.command(runner.program, port)
+    if runner.program.suffix == ".jar":
+        command += ["--artifacts-dir", str(directory / "artifacts")]
+    options = [f"--runner={runner.name}", f"--job_endpoint=localhost:{port}", *runner.options]
+    with _running(command, port, directory / "server.log") as process:
+        yield Server(process, [*options, "--environment_type=LOOPBACK"])
+
+
+@dataclasses.dataclass
+class Workers:
+    """A pool that starts worker processes when a runner asks."""
+
+    process: subprocess.Popen[bytes]
+    options: list[str]
+
+    @property
+    def pids(self) -> list[int]:
+        """The workers."""
+        told = Path(f"/proc/{self.process.pid}/task").glob("*/children")
+        return [int(pid) for children in told for pid in children.read_text().split()]
+
+
+@contextlib.contextmanager
+def workers(directory: Path, **environment: str) -> Iterator[Workers]:
+    """Start a pool of workers, and stop it and them in the end."""
+    port = _free_port()
+    module = "apache_beam.runners.worker.worker_pool_main"
+    command = [sys.executable, "-m", module, f"--service_port={port}"]
+    python = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {"PATH": python, "PYTHONPATH": str(_PROJECT), **environment}
+    with _running(command, port, directory / "workers.log", environment) as process:
+        options = ["--environment_type=EXTERNAL", f"--environment_config=localhost:{port}"]
+        yield Workers(process, options)
+
+
+def until(condition: Callable[[], bool], still: Callable[[], bool] = lambda: True) -> None:
+    """Wait for a condition, as long as another holds."""
+    deadline = time.monotonic() + _PATIENCE
+    while not condition():
+        assert still()
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def skip_unless_there(name: str) -> Runner:
+    """Return a runner, or skip the test and say what is missing."""
+    missing = RUNNERS[name].missing()
+    if missing:
+        pytest.skip(missing)
+    return RUNNERS[name]
+
+
+@contextlib.contextmanager
+def _running(
+    command: list[str], port: int, log: Path, environment: dict[str, str] | None = None
+) -> Iterator[subprocess.Popen[bytes]]:
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("wb") as out:
+        process = subprocess.Popen(
+            command, stdout=out, stderr=out, env={**os.environ, **(environment or {})}
+        )
+        try:
+            until(lambda: _listens(port), lambda: process.poll() is None)
+            yield process
+        finally:
+            process.terminate()
+            process.wait()
+
+
+def _free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("localhost", 0))
+        return int(one.getsockname()[1])
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as one:
+        return one.connect_ex(("localhost", port)) == 0

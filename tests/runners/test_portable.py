@@ -1,0 +1,64 @@
+"""Portable runners give what the in-process runner gives."""
+
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from evalsampling.workspace import Workspace
+from tests.jobs import Job
+from tests.runners.portable import Server
+from tests.test_bad_pools import replaced
+from tests.test_equivalence import assert_same, reference
+
+pytestmark = [
+    pytest.mark.runners,
+    # Threads of workers that a runner has done with end with an exception of gRPC's.
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning"),
+]
+
+
+def evaluate(one: Job, options: list[str]) -> list[Any]:
+    """Prepare, and sample, label and estimate twice; return all that comes of it."""
+    prepared = one.prepare(*options)
+    assert prepared.status == 0, prepared.err
+    seen: list[Any] = [pq.read_table(one.workspace / "cells.parquet")]
+    for number in (1, 2):
+        sampled = one.sample(*options)
+        assert sampled.status == 0, sampled.err
+        labels = one.deliver(one.answers(number), f"labels-{number}.csv")
+        estimated = one.estimate("--labels", labels, *options)
+        assert estimated.status == 0, estimated.err
+        draws = pq.read_table(one.round_directory(number) / "draws.parquet")
+        seen += [one.batch(number), draws, sampled.json["rows"], estimated.json]
+    return seen
+
+
+@pytest.mark.parametrize(
+    ("files", "group_rows"),
+    [pytest.param(1, 100, id="one-file-20-groups"), pytest.param(7, 1 << 20, id="seven-files")],
+)
+def test_same_as_in_process(job: Any, server: Server, files: int, group_rows: int) -> None:
+    here, there = (job(files=files, group_rows=group_rows, budget=60) for _ in range(2))
+    assert evaluate(there, server.options) == evaluate(here, [])
+    assert_same(there.workspace, reference(there), budget=60)
+
+
+def test_metrics_arrive(job: Any, server: Server) -> None:
+    one = job(files=3)
+    assert one.prepare(*server.options).status == 0
+    steps = Workspace(one.workspace).jobs["prepare"]["steps"]
+    assert steps["FetchScores/ReadBatches"]["rows"] == 2000
+    assert steps["FetchRows/ReadBatches"]["rows"] == 2000
+
+
+def test_what_a_user_can_mend_is_one_line(job: Any, server: Server) -> None:
+    """Beam's worker, which is here in this process, prints its traceback before."""
+    one = job(replaced("score", 1234, float("nan")), files=2)
+    result = one.prepare(*server.options)
+    assert (result.status, result.out) == (1, "")
+    (line,) = [line for line in result.err.splitlines() if line.startswith("evalsampling prepare:")]
+    for word in ("part-1.parquet", "'score'", "row 234", "nan"):
+        assert word in line
+    assert "while running" not in line
+    assert not one.workspace.exists()

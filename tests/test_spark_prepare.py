@@ -1,0 +1,330 @@
+"""PySpark makes the workspace that Beam makes."""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from evalsampling import InputError, shares
+from evalsampling.spec import EvaluationSpec
+from tests.jobs import Job, Pool, make_pool, make_rich_pool
+from tests.test_bad_pools import BAD
+from tests.test_equivalence import CASES
+
+ROOT = Path(__file__).resolve().parents[1]
+MASTER = "local[2,4]"
+"""Two workers, four tries of a task."""
+
+pytestmark = [
+    pytest.mark.runners,
+    pytest.mark.filterwarnings("ignore::DeprecationWarning:pyspark.*"),
+    pytest.mark.filterwarnings("ignore::FutureWarning:pyspark.*"),
+    # PySpark leaves its sockets to the garbage collector.
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java, which is not here"),
+]
+pytest.importorskip("pyspark", reason="PySpark is not installed: pip install '.[spark]'")
+pytest.importorskip("pandas", reason="mapInArrow needs pandas: pip install '.[spark]'")
+
+
+def environment(master: str = MASTER) -> dict[str, str]:
+    """Variables of a process that starts Spark here, and whose workers find this package."""
+    options = ["--master", master, "--conf", "spark.ui.enabled=false"]
+    return {
+        **os.environ,
+        "PYSPARK_SUBMIT_ARGS": " ".join([*options, "pyspark-shell"]),
+        "PYSPARK_PYTHON": sys.executable,
+        "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+    }
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[Any]:
+    """A session of Spark on this machine."""
+    from pyspark.sql import SparkSession
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in environment().items():
+            patch.setenv(name, value)
+        started = SparkSession.builder.getOrCreate()
+        started.sparkContext.setLogLevel("OFF")
+        yield started
+        started.stop()
+
+
+@pytest.fixture
+def merged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[int]]:
+    """Tells how many states each merge was given, in whatever process."""
+    log, merge = tmp_path / "merged", shares.merge
+
+    def counting(kind: str, part: int, states: Any, **named: Any) -> Any:
+        known = list(states)
+        with log.open("a") as file:
+            file.write(f"{len(known)}\n")
+        return merge(kind, part, iter(known), **named)
+
+    monkeypatch.setattr(shares, "merge", counting)
+    return lambda: [int(line) for line in log.read_text().split()]
+
+
+def prepare(session: Any, one: Job, **options: Any) -> dict[str, Any]:
+    from pipelines.spark_prepare import prepare
+
+    return prepare(EvaluationSpec.load(one.spec), session, **options)
+
+
+def contents(workspace: Path) -> dict[str, Any]:
+    """Everything `prepare` wrote, by file, but `jobs` and what differs from run to run."""
+    found: dict[str, Any] = {
+        str(path.relative_to(workspace)): rows_of(path) for path in workspace.rglob("*.parquet")
+    }
+    found["evaluation.json"] = json.loads((workspace / "evaluation.json").read_text())
+    for key in ("runner", "versions", "seconds", "draft"):
+        del found["evaluation.json"][key]
+    return found
+
+
+def rows_of(path: Path) -> tuple[str, list[str]]:
+    table = pq.read_table(path)
+    return str(table.schema), [repr(row) for row in table.to_pylist()]  # NaN equals itself as text
+
+
+def by_beam(one: Job, *options: str) -> dict[str, Any]:
+    """What Beam's in-process runner makes at the same place; it is gone then."""
+    assert one.prepare("--runner=FnApiRunner", *options).status == 0
+    found = contents(one.workspace)
+    assert len(found) >= 3
+    shutil.rmtree(one.workspace)
+    return found
+
+
+SPECS: dict[str, Any] = {
+    name: CASES[name] for name in ("edges", "kd beside a score", "systems", "pooled signatures")
+}
+SHARDINGS = [
+    pytest.param(1, 1 << 20, 8, id="one-share"),
+    pytest.param(2, 333, 3, id="few-shares"),
+    pytest.param(7, 50, 12, id="many-shares"),
+]
+
+
+@pytest.mark.parametrize(("files", "group_rows", "partitions"), SHARDINGS)
+def test_the_same_workspace(
+    session: Any, job: Any, merged: Any, files: int, group_rows: int, partitions: int
+) -> None:
+    one = job(make_pool(text_ids=True), files, group_rows, budget=30)
+    expected = by_beam(one)
+    told = prepare(session, one, partitions=partitions)
+    assert contents(one.workspace) == expected
+    assert max(merged()) > 1 or files == 1, "no states met: the test would prove nothing"
+    assert told["runner"].startswith("PySpark ")
+    assert one.sample().status == 0
+    assert prepare(session, one) == told, "prepared again, it does nothing"
+
+
+@pytest.mark.parametrize("case", SPECS)
+def test_the_same_workspace_of_other_specs(session: Any, job: Any, merged: Any, case: str) -> None:
+    shape, keys = SPECS[case]
+    keys = {**keys, "pool": {**keys["pool"], "slices": ["city", "year"]}}
+    one = job(make_rich_pool(**shape), files=3, group_rows=150, budget=300, **keys)
+    expected = by_beam(one)
+    prepare(session, one, partitions=4)
+    assert contents(one.workspace) == expected
+    assert max(merged()) > 1, "no states met: the test would prove nothing"
+
+
+def test_text_with_a_scorer_and_all_ids(session: Any, job: Any) -> None:
+    pool = make_pool().with_text_ids()
+    keys = {"scorer": "doubling:score", "score": "doubled"}
+    one = job(pool, budget=30, pool=keys)
+    (one.directory / "doubling.py").write_text(
+        "import pyarrow as pa, pyarrow.compute as pc\n"
+        "def score(batch):\n"
+        "    score = batch['score'].cast(pa.float64())\n"
+        "    return batch.append_column('doubled', pc.multiply(score, 2.0))\n"
+    )
+    pool.write_as("csv", one.directory / "text", files=3)
+    one.spec.write_text(one.spec.read_text().replace("pool/*.parquet", "text/*.csv"))
+    expected = by_beam(one, "--check-ids")
+    assert any(name.startswith("scored/") for name in expected)
+    prepare(session, one, partitions=2, check_ids=True)
+    assert contents(one.workspace) == expected
+
+
+@pytest.mark.parametrize("name", ["missing column", "nan score", "duplicate id", "empty pool"])
+def test_bad_pool(session: Any, job: Any, name: str) -> None:
+    make, words = BAD[name]
+    one = job(make(), files=2)
+    with pytest.raises(InputError) as error:
+        prepare(session, one)
+    for word in words:
+        assert word in str(error.value)
+    assert len(str(error.value).splitlines()) == 1
+    assert not one.workspace.exists()
+
+
+DIES_ONCE = """\
+import os, pathlib, signal
+def score(batch):
+    try:
+        (pathlib.Path(__file__).parent / "died").touch(exist_ok=False)
+    except FileExistsError:
+        return batch
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_worker_is_killed_and_spark_tries_again(session: Any, job: Any) -> None:
+    module = "dies_once"
+    one = job(files=3, group_rows=150, pool={"scorer": f"{module}:score"})
+    (one.directory / f"{module}.py").write_text(DIES_ONCE)
+    (one.directory / "died").touch()
+    expected = by_beam(one)
+    (one.directory / "died").unlink()
+    prepare(session, one, partitions=4)
+    assert (one.directory / "died").exists()
+    assert contents(one.workspace) == expected
+
+
+def test_a_worker_is_killed_while_it_gathers_or_writes_the_reserve(
+    session: Any, job: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = job(files=3, group_rows=150)
+    expected = by_beam(one)
+    died = [tmp_path / "died-cutting", tmp_path / "died-merging"]
+    cut, merge = shares.cut_share, shares.merge
+
+    def die_once(mark: Path) -> None:
+        with contextlib.suppress(FileExistsError):
+            mark.touch(exist_ok=False)
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def dying_cut(*arguments: Any, **named: Any) -> Iterator[Any]:
+        for piece in cut(*arguments, **named):
+            yield piece
+            die_once(died[0])
+
+    def dying_merge(kind: str, *arguments: Any, **named: Any) -> Any:
+        piece = merge(kind, *arguments, **named)
+        if kind == shares.RESERVE:
+            die_once(died[1])
+        return piece
+
+    monkeypatch.setattr(shares, "cut_share", dying_cut)
+    monkeypatch.setattr(shares, "merge", dying_merge)
+    prepare(session, one, partitions=4)
+    assert all(mark.exists() for mark in died)
+    assert contents(one.workspace) == expected
+
+
+def program(one: Job, master: str = MASTER, **variables: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "pipelines.spark_prepare", f"--spec={one.spec}"]
+    command.append("--partitions=4")
+    return subprocess.Popen(
+        command,
+        env={**environment(master), **variables},
+        cwd=one.directory,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def test_the_program_prints_what_the_command_does(job: Any) -> None:
+    one = job(make_pool(rows=300), budget=30)
+    expected = by_beam(one)
+    out, err = program(one).communicate()
+    assert json.loads(out)["rows"] == 300, err
+    assert contents(one.workspace) == expected
+
+
+def test_the_program_says_what_is_wrong_in_its_last_line(job: Any) -> None:
+    make, words = BAD["null score"]
+    one = job(make(), files=2)
+    process = program(one)
+    out, err = process.communicate()
+    assert (process.returncode, out) == (1, "")
+    last = err.splitlines()[-1]
+    for word in ("spark_prepare", *words):
+        assert word in last
+    assert "Traceback" not in err
+    assert not one.workspace.exists()
+
+
+SLOW = """\
+import os, time
+def score(batch):
+    time.sleep(float(os.environ.get("NAP", "0")))
+    return batch
+"""
+
+
+def test_killed_program_starts_over(session: Any, job: Any) -> None:
+    """Killed when scored rows were already written; the next run finishes as if alone."""
+    one = job(files=3, group_rows=100, pool={"scorer": "slow:score"})
+    (one.directory / "slow.py").write_text(SLOW)
+    expected = by_beam(one)
+    process = program(one, NAP="0.5")
+    scored, deadline = one.workspace / "scored", time.monotonic() + 120
+    while not (scored.exists() and len(list(scored.glob("*.parquet"))) > 2):
+        assert time.monotonic() < deadline
+        assert process.poll() is None, process.communicate()[1]
+        time.sleep(0.05)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()  # ends when Spark has ended too, which holds the same stderr
+    assert not (one.workspace / "evaluation.json").exists()
+    prepare(session, one, partitions=4)
+    assert contents(one.workspace) == expected
+
+
+def test_a_killed_worker_without_another_try_is_told_and_the_next_run_is_whole(
+    session: Any, job: Any
+) -> None:
+    module = "dies_once_for_good"
+    one = job(files=3, group_rows=150, pool={"scorer": f"{module}:score"})
+    (one.directory / f"{module}.py").write_text(DIES_ONCE)
+    (one.directory / "died").touch()
+    expected = by_beam(one)
+    (one.directory / "died").unlink()
+    process = program(one, master="local[2]")
+    _, err = process.communicate()
+    assert process.returncode == 1
+    assert "Python worker exited unexpectedly" in err
+    assert not one.workspace.exists()
+    prepare(session, one, partitions=4)
+    assert contents(one.workspace) == expected
+
+
+def test_neither_workers_nor_driver_import_beam() -> None:
+    code = "import sys, pipelines.spark_prepare\nassert 'apache_beam' not in sys.modules\n"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
+
+
+def test_the_error_of_a_worker_is_found_in_that_of_spark() -> None:
+    from pipelines.errors import user_error
+
+    assert user_error(RuntimeError("a task failed\nValueError: 3")) is None
+    text = (
+        "Job aborted\nTraceback:\n evalsampling\nevalsampling.errors.InputError: a: row 3\n\tat x"
+    )
+    assert str(user_error(RuntimeError(text))) == "a: row 3"
+
+
+def test_pool_of_one_row(session: Any, job: Any) -> None:
+    table = make_pool().table.slice(0, 1)
+    one = job(Pool(table, {}), budget=30)
+    expected = by_beam(one)
+    prepare(session, one)
+    assert contents(one.workspace) == expected
