@@ -121,7 +121,7 @@ def _statistics(pool: Path, edges: Sequence[float]) -> Callable[[], Sums]:
             root = beam.Pipeline(options=parse_options([]))
             partition = pvalue.AsSingleton(root | "GivenPartition" >> beam.Create([given]))
             cells = _fetch(root, spec) | "AssignCells" >> AssignCells(spec, partition)
-            sums = cells | "SumCells" >> SumCells(partition)
+            sums = cells | "SumCells" >> SumCells()
             _ = sums | "Write" >> beam.Map(_write, found)
             run(root)
             count, probability = json.loads(found.read_text())

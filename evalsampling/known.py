@@ -73,7 +73,7 @@ class KnownPool:
         parts: list[_Kinds] = []
         for batch in _batches(spec, required_columns(spec, payload=False)):
             cells = assign_cells(batch, spec, partition)
-            part = cells.sums(partition)
+            part = cells.sums()
             sums = part if sums is None else sums + part
             label = labels.of(batch, cells.ids)
             parts.append(_Kinds.of_rows(cells.cell, label, cells.outputs, edges, fine))
@@ -124,7 +124,7 @@ def read_table(spec: EvaluationSpec, partition: Partition) -> CellTable:
         InputError: for anything wrong with it.
     """
     batches = _batches(spec, required_columns(spec, payload=False))
-    sums = _total(assign_cells(batch, spec, partition).sums(partition) for batch in batches)
+    sums = _total(assign_cells(batch, spec, partition).sums() for batch in batches)
     return partition.grid.table(*sums.means(), len(spec.labels.classes))
 
 

@@ -92,13 +92,13 @@ class MemoryPool:
         if partition is None or not len(batch.rows):
             partition = Partition.from_summary(summarize(batch, spec), spec)
         cells = assign_cells(batch, spec, partition)
-        reserve = ReserveBuilder(spec, partition.grid.cells, capacity=len(cells.cell))
+        reserve = ReserveBuilder(spec, partition, capacity=len(cells.cell))
         reserve.add(cells)
         kept = reserve.build()
         check_unique(kept.rows, spec.pool.id)
-        means = cells.sums(partition).means()
+        means = cells.sums().means()
         table = partition.grid.table(*means, len(spec.labels.classes))
-        slices = Slices.of(spec.pool.slices, cells.slice_counts(partition), table)
+        slices = Slices.of(spec.pool.slices, cells.slice_counts(), table)
         return cls(spec, partition, table, slices, kept)
 
     def ids(self, cell: npt.NDArray[np.int64], rank: npt.NDArray[np.int64]) -> npt.NDArray[Any]:

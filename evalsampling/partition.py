@@ -51,6 +51,8 @@ class Partition:
         signatures: slots of the cells.
         scored: whether bins are bins of the first system's score.
         own: whether systems have probabilities that are not the prior's.
+        least: shape (cells,): rows that each cell has at least, as far as the first pass tells; None
+            if there was none.
     """
 
     edges: FloatArray
@@ -62,6 +64,11 @@ class Partition:
     signatures: Signatures
     scored: bool
     own: bool
+    least: IntArray | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled: not what is worked out when it is wanted."""
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
     @classmethod
     def given(cls, spec: EvaluationSpec) -> "Partition | None":
@@ -79,7 +86,8 @@ class Partition:
             InputError: if there are no rows, or the scores do not allow the strata asked for.
         """
         check_not_empty(summary.rows)
-        return cls._of(spec, summary)
+        partition = cls._of(spec, summary)
+        return dataclasses.replace(partition, least=partition.least_rows(summary))
 
     @classmethod
     def _of(cls, spec: EvaluationSpec, summary: PoolSummary) -> "Partition":
@@ -183,7 +191,7 @@ class Partition:
         return least.ravel()
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return what `from_mapping` takes, for JSON."""
+        """Return what `from_mapping` takes, for JSON: all but `least`."""
         return {
             "edges": self.edges.tolist(),
             "bin_edges": self.bin_edges.tolist(),
@@ -242,6 +250,7 @@ class CellBatch:
         prior: shape (n, classes): prior probabilities.
         outputs: what the systems say of them.
         slices: their values in the slice columns, as text.
+        partition: whose cells they are.
     """
 
     batch: PoolBatch
@@ -250,6 +259,7 @@ class CellBatch:
     prior: FloatArray
     outputs: Outputs
     slices: Mapping[str, pa.Array]
+    partition: Partition
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -264,19 +274,19 @@ class CellBatch:
         )  # fmt: skip
         return self.batch.nbytes + sum(array.nbytes for array in arrays)
 
-    def sums(self, partition: Partition) -> CellSums:
-        """Return the sums of the rows over the cells of a partition."""
-        cells = partition.grid.cells
-        return CellSums.from_rows(cells, self.cell, self._probabilities(partition))
+    def sums(self) -> CellSums:
+        """Return the sums of the rows over the cells."""
+        return CellSums.from_rows(self.partition.grid.cells, self.cell, self._probabilities)
 
-    def _probabilities(self, partition: Partition) -> FloatArray:
-        """Return the prior, then the probabilities of each system unless they are the prior's."""
-        if not partition.own:
+    @property
+    def _probabilities(self) -> FloatArray:
+        """The prior, then the probabilities of each system unless they are the prior's."""
+        if not self.partition.own:
             return self.prior
         own = np.nan_to_num(self.outputs.probability)
         return np.concatenate([self.prior, own.reshape(len(own), -1)], axis=1)
 
-    def slice_counts(self, partition: Partition) -> SliceCounts:
+    def slice_counts(self) -> SliceCounts:
         """Count the values of the slice columns by cell.
 
         Raises:
@@ -288,7 +298,7 @@ class CellBatch:
             values = coded.dictionary.to_pylist()
             _check_values(name, len(values))
             columns.append((values, coded.indices.to_numpy()))
-        return SliceCounts.from_codes(partition.grid.cells, self.cell, tuple(columns))
+        return SliceCounts.from_codes(self.partition.grid.cells, self.cell, tuple(columns))
 
 
 def check_slices(counts: SliceCounts, names: Sequence[str]) -> None:
@@ -330,4 +340,4 @@ def assign_cells(batch: PoolBatch, spec: EvaluationSpec, partition: Partition) -
         raise InputError(
             f"{batch.path}: the pool has changed between two passes: it has {error}"
         ) from error
-    return CellBatch(batch, ids, cell, prior, outputs, read_slices(batch, spec))
+    return CellBatch(batch, ids, cell, prior, outputs, read_slices(batch, spec), partition)

@@ -14,8 +14,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from evalsampling.errors import InputError
-from evalsampling.partition import CellBatch
-from evalsampling.pool import hash_ids
+from evalsampling.partition import CellBatch, Partition
+from evalsampling.pool import WorkItem, hash_ids
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.hashing import UInt64Array
 from evalsampling.stats.outputs import Outputs
@@ -292,30 +292,32 @@ class HeldRows:
 class ReserveBuilder:
     """Gathers the reserve of a stream of batches.
 
-    A running threshold for each cell lets most rows fall before anything of them is copied.
+    A threshold for each cell lets most rows fall before anything of them is copied: what the first
+    pass tells (`hash_limits`), then what has been seen.
     """
 
     def __init__(
         self,
         spec: EvaluationSpec,
-        cells: int,
-        capacity: int,
+        partition: Partition,
+        capacity: int | None = None,
         held: "HeldRows | None" = None,
-        limits: UInt64Array | None = None,
     ) -> None:
         """Start with no rows.
 
         Args:
             spec: names the payload and the seed.
-            cells: number of cell codes there are.
-            capacity: most rows kept of a cell.
+            partition: whose cells the rows are in.
+            capacity: most rows kept of a cell; by default as many as the spec's budget needs.
             held: rows that an earlier reserve holds; only later ones are gathered then.
-            limits: shape (cells,): hashes above which no row is wanted (`hash_limits`).
         """
         self._spec = spec
         self._held = held
-        everything = np.full(cells, np.iinfo(np.uint64).max, dtype=np.uint64)
-        self._threshold = everything if limits is None else limits.copy()
+        cells = partition.grid.cells
+        capacity = reserve_capacity(spec, cells) if capacity is None else capacity
+        least = np.zeros(cells, dtype=np.int64) if partition.least is None else partition.least
+        self._threshold = hash_limits(least, capacity)
+        self._items: dict[tuple[str, int], WorkItem] = {}
         self._reserve = Reserve.zero(capacity)
         self._pending: list[pa.Table] = []
         self._pending_rows = 0
@@ -338,9 +340,17 @@ class ReserveBuilder:
                 columns[PAYLOAD_PREFIX + name] = cells.batch.take(name, taken)
         self._pending.append(pa.table(columns))
         self._pending_rows += len(taken)
+        item = cells.batch.item
+        if item is not None:
+            self._items[item.origin, item.first_row] = item
         if self._pending_rows > max(_COMPACT_ABOVE, len(self._reserve) // 2):
             self._compact()
         return len(taken)
+
+    @property
+    def items(self) -> tuple[WorkItem, ...]:
+        """What the rows kept were read from, and perhaps more."""
+        return tuple(self._items.values())
 
     def _compact(self) -> None:
         tables = self._pending if self._reserve.rows is None else [

@@ -19,14 +19,12 @@ from evalsampling.io.files import StoredFile
 from evalsampling.io.formats import read_batches
 from evalsampling.io.payload import with_payload
 from evalsampling.io.scorer import Scorer, score_item, scored_item
-from evalsampling.partition import CellBatch, Partition, assign_cells
+from evalsampling.partition import Partition, assign_cells
 from evalsampling.pool import PoolBatch, WorkItem, required_columns
 from evalsampling.reserve import (
     Reserve,
     ReserveBuilder,
     check_unique,
-    hash_limits,
-    reserve_capacity,
     split_by_hash,
     split_reserve,
 )
@@ -116,7 +114,6 @@ def cut_share(
     part: int,
     spec: EvaluationSpec,
     partition: Partition,
-    summary: PoolSummary | None = None,
     check_ids: bool = False,
 ) -> Iterator[Piece]:
     """Second pass: sums of the cells, counts of the slices, the first rows of each cell.
@@ -126,8 +123,6 @@ def cut_share(
         part: of the sums and counts. Reserve and ids have parts of their own.
         spec: of the evaluation.
         partition: what the first pass found out.
-        summary: of the whole pool, which tells rows that will not be kept; None if there was no
-            first pass.
         check_ids: whether to give out all ids, to be compared by `merge`.
 
     Raises:
@@ -136,12 +131,12 @@ def cut_share(
     columns = required_columns(spec, payload=False)
     sums: CellSums | None = None
     counts: SliceCounts | None = None
-    reserve = ReserveOfShare(spec, partition, summary)
+    reserve = ReserveBuilder(spec, partition)
     for item in items:
         for batch in read_batches(item, columns, spec.pool.payload):
             cells = assign_cells(batch, spec, partition)
-            sums = _sum(sums, cells.sums(partition))
-            counts = _sum(counts, cells.slice_counts(partition))
+            sums = _sum(sums, cells.sums())
+            counts = _sum(counts, cells.slice_counts())
             reserve.add(cells)
             if check_ids:
                 for number, ids in split_by_hash(cells, spec.seed):
@@ -149,40 +144,9 @@ def cut_share(
     if sums is not None:
         yield Piece(SUMS, part, sums)
         yield Piece(COUNTS, part, counts)
-    for number, rows in split_reserve(reserve.build()):
+    for number, rows in split_reserve(with_payload(reserve.build(), reserve.items, spec.pool.payload)):
         yield Piece(RESERVE, number, rows)
     pa.default_memory_pool().release_unused()
-
-
-class ReserveOfShare:
-    """Gathers the first rows of each cell of a share, and their payload when it ends."""
-
-    def __init__(
-        self, spec: EvaluationSpec, partition: Partition, summary: PoolSummary | None
-    ) -> None:
-        """Start with no rows; ``summary`` is that of the whole pool, if there is one."""
-        cells = partition.grid.cells
-        capacity = reserve_capacity(spec, cells)
-        limits = None
-        if summary is not None:
-            limits = hash_limits(partition.least_rows(summary), capacity)
-        self._payload = spec.pool.payload
-        self._builder = ReserveBuilder(spec, cells, capacity, limits=limits)
-        self._items: dict[tuple[str, int], WorkItem] = {}
-
-    def add(self, cells: CellBatch) -> None:
-        """Take in a batch."""
-        kept, item = self._builder.add(cells), cells.batch.item
-        if kept and item is not None:
-            self._items[item.origin, item.first_row] = item
-
-    def build(self) -> Reserve:
-        """Return the reserve of all batches so far.
-
-        Raises:
-            InputError: if the payload cannot be read.
-        """
-        return with_payload(self._builder.build(), self._items.values(), self._payload)
 
 
 def merge(

@@ -26,7 +26,6 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from evalsampling import logs, progress
 from evalsampling.io.catalog import Catalog
 from evalsampling.partition import Partition
-from evalsampling.pool import required_columns
 from evalsampling.preparation import JOB, Preparation
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellSums
@@ -34,11 +33,11 @@ from evalsampling.stats.slices import SliceCounts
 from evalsampling.summary import summary_columns
 from evalsampling.topup import TopUp
 from evalsampling.transforms import (
-    AssignCells,
     CheckIds,
     CountSlices,
     CutStrata,
     DrawReserve,
+    FetchCells,
     FetchPool,
     InspectPool,
     ScorePool,
@@ -73,23 +72,21 @@ def build(root: beam.Pipeline, preparation: Preparation) -> None:
         scored = items | "ScorePool" >> ScorePool(spec, preparation.scored_directory)
         rows, batches = scored.items, scored.batches
 
-    given, summary = Partition.given(spec), None
+    given = Partition.given(spec)
     if given is not None:
         cut = root | "GivenPartition" >> beam.Create([given])
     else:
         scores = batches or items | "FetchScores" >> FetchPool(summary_columns(spec))
         summaries = scores | "SummarizePool" >> SummarizePool(spec)
         cut = summaries | "CutStrata" >> CutStrata(spec)
-        summary = pvalue.AsSingleton(summaries)
     partition = pvalue.AsSingleton(cut)
 
-    fetch = FetchPool(required_columns(spec, payload=False), spec.pool.payload)
-    cells = rows | "FetchRows" >> fetch | "AssignCells" >> AssignCells(spec, partition)
-    sums = cells | "SumCells" >> SumCells(partition)
-    counts = cells | "CountSlices" >> CountSlices(partition)
+    cells = rows | "FetchCells" >> FetchCells(spec, partition)
+    sums = cells | "SumCells" >> SumCells()
+    counts = cells | "CountSlices" >> CountSlices()
     located = (
         cells
-        | "DrawReserve" >> DrawReserve(spec, partition, summary)  # (part, Reserve)
+        | "DrawReserve" >> DrawReserve(spec)  # (part, Reserve)
         | "WriteReserve" >> beam.MapTuple(preparation.write_reserve)
     )
     checked = None
@@ -117,9 +114,8 @@ def build_top_up(root: beam.Pipeline, top_up: TopUp) -> None:
     _ = (
         root
         | "ListItems" >> beam.Create(top_up.items())
-        | "FetchRows" >> FetchPool(required_columns(spec, payload=False), spec.pool.payload)
-        | "AssignCells" >> AssignCells(spec, partition)
-        | "DrawReserve" >> DrawReserve(spec, partition, capacity=top_up.capacity, held=top_up.held)
+        | "FetchCells" >> FetchCells(spec, partition)
+        | "DrawReserve" >> DrawReserve(spec, capacity=top_up.capacity, held=top_up.held)
         | "WriteReserve" >> beam.MapTuple(top_up.write)
     )
 

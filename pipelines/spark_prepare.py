@@ -92,7 +92,7 @@ def _run(session: SparkSession, preparation: Preparation, most: int) -> None:
     catalog = preparation.plan(found)
     items = list(catalog.items)
 
-    partition, summary = Partition.given(spec), None
+    partition = Partition.given(spec)
     if partition is None or spec.pool.scorer:
         work = functools.partial(shares.summarize_share, spec=spec, scored=scored)
         summary = shares.total(gather(shares.deal(items, most), work), shares.SUMMARY)
@@ -105,7 +105,6 @@ def _run(session: SparkSession, preparation: Preparation, most: int) -> None:
         shares.cut_share,
         spec=spec,
         partition=partition,
-        summary=summary,
         check_ids=preparation.check_ids,
     )
     pieces = gather(shares.deal(items, most), work, PARTS)

@@ -449,7 +449,7 @@ def test_rows_known_from_the_first_pass_are_in_their_cells(job: Any, case: str) 
     batch = PoolBatch(rows.table.combine_chunks().to_batches()[0])
     summary = summarize(batch, spec)
     partition = Partition.from_summary(summary, spec)
-    count = assign_cells(batch, spec, partition).sums(partition).count.astype(np.int64)
+    count = assign_cells(batch, spec, partition).sums().count.astype(np.int64)
     least = partition.least_rows(summary)
     assert (least <= count).all()
     if case in ("csf", "equal count", "slices", "classes"):

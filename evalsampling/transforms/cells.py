@@ -48,7 +48,7 @@ def _cut(summary: PoolSummary, spec: EvaluationSpec) -> Partition:
 
 
 class AssignCells(beam.PTransform):
-    """Second pass: PCollection[PoolBatch] to PCollection[CellBatch], each row with its cell."""
+    """PCollection[PoolBatch] to PCollection[CellBatch], each row with its cell."""
 
     def __init__(self, spec: EvaluationSpec, partition: pvalue.AsSingleton) -> None:
         """Choose the columns; ``partition`` is a side input of one Partition."""
@@ -65,16 +65,11 @@ class AssignCells(beam.PTransform):
 class SumCells(beam.PTransform):
     """PCollection[CellBatch] to the CellSums of the pool, one element."""
 
-    def __init__(self, partition: pvalue.AsSingleton) -> None:
-        """Choose the cells; ``partition`` is a side input of one Partition."""
-        super().__init__()
-        self._partition = partition
-
     def expand(self, cells: beam.PCollection[CellBatch]) -> beam.PCollection[CellSums]:
         """Wire the transform."""
         return (
             cells
-            | "SumBatches" >> beam.ParDo(MeteredMap(CellBatch.sums), self._partition)
+            | "SumBatches" >> beam.ParDo(MeteredMap(CellBatch.sums))
             | "AddSums" >> beam.CombineGlobally(SumFn()).without_defaults()
         )
 
@@ -82,15 +77,10 @@ class SumCells(beam.PTransform):
 class CountSlices(beam.PTransform):
     """PCollection[CellBatch] to the SliceCounts of the pool, one element."""
 
-    def __init__(self, partition: pvalue.AsSingleton) -> None:
-        """Choose the cells; ``partition`` is a side input of one Partition."""
-        super().__init__()
-        self._partition = partition
-
     def expand(self, cells: beam.PCollection[CellBatch]) -> beam.PCollection[SliceCounts]:
         """Wire the transform."""
         return (
             cells
-            | "CountValues" >> beam.ParDo(MeteredMap(CellBatch.slice_counts), self._partition)
+            | "CountValues" >> beam.ParDo(MeteredMap(CellBatch.slice_counts))
             | "AddCounts" >> beam.CombineGlobally(SumFn()).without_defaults()
         )

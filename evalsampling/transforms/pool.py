@@ -11,7 +11,8 @@ from evalsampling.io.catalog import PoolFile
 from evalsampling.io.files import StoredFile, find_files
 from evalsampling.io.formats import read_batches
 from evalsampling.io.scorer import Scorer, score_item, scored_item
-from evalsampling.pool import PoolBatch, WorkItem
+from evalsampling.partition import CellBatch, Partition, assign_cells
+from evalsampling.pool import PoolBatch, WorkItem, required_columns
 from evalsampling.spec import EvaluationSpec
 from evalsampling.transforms.metering import Meter
 
@@ -68,6 +69,44 @@ class _Read(beam.DoFn):
 
     def process(self, item: WorkItem) -> Iterator[PoolBatch]:
         for batch in self._meter.each(read_batches(item, self._columns, self._payload)):
+            yield batch
+            progress.advance(len(batch))
+
+
+class FetchCells(beam.PTransform):
+    """Second pass: PCollection[WorkItem] to PCollection[CellBatch], each row with its cell.
+
+    Each worker reads some of the items, in an order of the runner's choice. Reading and finding the
+    cells is one step because the runners in Java never fuse a step that has a side input with the
+    one before it: of two steps, the first would send them every batch of the pool.
+    """
+
+    def __init__(self, spec: EvaluationSpec, partition: pvalue.AsSingleton) -> None:
+        """Choose the columns; ``partition`` is a side input of one Partition."""
+        super().__init__()
+        self._spec = spec
+        self._partition = partition
+
+    def expand(self, items: beam.PCollection[WorkItem]) -> beam.PCollection[CellBatch]:
+        """Wire the transform."""
+        read = beam.ParDo(_ReadCells(self._spec), self._partition)
+        return (
+            items
+            | "SpreadItems" >> beam.Reshuffle()
+            | "ReadCells" >> read.with_output_types(CellBatch)
+        )
+
+
+class _ReadCells(beam.DoFn):
+    def __init__(self, spec: EvaluationSpec) -> None:
+        self._spec = spec
+        self._columns = required_columns(spec, payload=False)
+        self._meter = Meter()
+
+    def process(self, item: WorkItem, partition: Partition) -> Iterator[CellBatch]:
+        batches = read_batches(item, self._columns, self._spec.pool.payload)
+        cells = (assign_cells(batch, self._spec, partition) for batch in batches)
+        for batch in self._meter.each(cells):
             yield batch
             progress.advance(len(batch))
 
