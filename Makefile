@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check format reference-points study clean
+.PHONY: demo test test-runners check-airflow check format reference-points study clean
 
 demo: $(VENV)/.examples ## score and evaluate 25 million record pairs
 	$(BIN)/python examples/febrl/demo.py
@@ -12,7 +12,18 @@ demo: $(VENV)/.examples ## score and evaluate 25 million record pairs
 test: $(VENV)/.examples $(VENV)/.test ## lint, types, all tests; without Go those on gs:// are skipped
 	$(MAKE) check
 	-$(MAKE) $(BIN)/fake-gcs-server
-	$(BIN)/python -m pytest -n auto -rs
+	-PATH="$(abspath $(BIN)):$$PATH" deployment/prism/prism
+	-PATH="$(abspath $(BIN)):$$PATH" deployment/spark/job-server
+	$(BIN)/python -m pytest -n auto -rs -m "not runners or prism or (spark and not kills)"
+
+test-runners: $(VENV)/.test $(VENV)/.spark ## Prism, Flink, Spark and PySpark; what cannot be had is skipped
+	-PATH="$(abspath $(BIN)):$$PATH" deployment/prism/prism
+	-PATH="$(abspath $(BIN)):$$PATH" deployment/flink/job-server
+	-PATH="$(abspath $(BIN)):$$PATH" deployment/spark/job-server
+	$(BIN)/python -m pytest -m runners -rs tests
+
+check-airflow: $(VENV)/.test ## the DAG under a real Airflow, in an environment of its own
+	deployment/airflow/check.sh $(abspath $(BIN))/evalsampling
 
 check: $(VENV)/.test ## lint and types
 	$(BIN)/ruff check .
@@ -46,6 +57,10 @@ $(VENV)/.studies: setup.py | $(BIN)/python
 
 $(VENV)/.test: setup.py | $(BIN)/python
 	$(BIN)/pip install --quiet --editable ".[gcp,test]"
+	touch $@
+
+$(VENV)/.spark: setup.py | $(BIN)/python
+	$(BIN)/pip install --quiet --editable ".[spark]"
 	touch $@
 
 $(BIN)/fake-gcs-server: | $(BIN)/python

@@ -24,6 +24,7 @@ setup(
         "fastavro>=1.9",
         "numpy>=2.0",
         "pyarrow>=17",
+        "python-json-logger>=4",
         "pyyaml>=6",
         "scipy>=1.13",
     ],

@@ -270,7 +270,7 @@ class Ledger:
             pq.write_table(draws, directory / "draws.parquet")
             pq.write_table(batch, directory / "batch.parquet")
         self._forget()
-        return self.workspace.rounds[-1].exported
+        return self.workspace.rounds[number - 1].exported
 
     def _manifest(self, job: str, started: float, **told: Any) -> dict[str, Any]:
         """Return the manifest of a job that started so many seconds after 1970."""

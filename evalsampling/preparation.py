@@ -144,6 +144,8 @@ class Preparation:
         if len(repeated):
             found = self._reserve.with_hashes(repeated)
             check_unique(found, self.spec.pool.id)
+        if self._reserve.parts != len(located):
+            raise InputError(f"{self.workspace.path}: files of this prepare were removed meanwhile")
         check_complete(rows, sums.count, reserve_capacity(self.spec, partition.grid.cells))
         check_slices(counts, self.spec.pool.slices)
         classes = len(self.spec.labels.classes)

@@ -107,6 +107,12 @@ class ReserveFiles:
         return self.store.read_table(names, columns=list(columns), filters=filters)
 
     @property
+    def parts(self) -> int:
+        """Number of the parts of the `prepare`."""
+        names = self.store.names(FOLDER)
+        return sum(self.attempt in name and not _is_top_up(name) for name in names)
+
+    @property
     def top_ups(self) -> int:
         """Number of the last top-up that added rows, 0 for none."""
         names = filter(_is_top_up, self.store.names(FOLDER))

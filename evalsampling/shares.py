@@ -31,7 +31,7 @@ from evalsampling.reserve import (
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellSums
 from evalsampling.stats.slices import SliceCounts
-from evalsampling.summary import PoolSummary, Wanted, summarize, summary_columns
+from evalsampling.summary import Wanted, summarize, summary_columns
 
 Item = TypeVar("Item")
 
@@ -144,7 +144,8 @@ def cut_share(
     if sums is not None:
         yield Piece(SUMS, part, sums)
         yield Piece(COUNTS, part, counts)
-    for number, rows in split_reserve(with_payload(reserve.build(), reserve.items, spec.pool.payload)):
+    kept = with_payload(reserve.build(), reserve.items, spec.pool.payload)
+    for number, rows in split_reserve(kept):
         yield Piece(RESERVE, number, rows)
     pa.default_memory_pool().release_unused()
 

@@ -342,6 +342,7 @@ class Workspace:
     @functools.cached_property
     def rounds(self) -> list[RoundFiles]:
         """All rounds, in order."""
+        _ = self.deliveries  # First: the rounds they are about are there by then.
         numbers = sorted(int(name) for name in self.store.names("rounds") if name.isdecimal())
         if numbers != list(range(1, len(numbers) + 1)):
             url = self.store.url("rounds")
@@ -403,9 +404,16 @@ class Workspace:
     @functools.cached_property
     def deliveries(self) -> list[Delivery]:
         """All deliveries of labels, in the order they came in."""
-        names = [name for name in self.store.names("labels") if name.endswith(".parquet")]
+        # What is in place was named by a marker before; what a marker names may not be in place.
+        files = [name for name in self.store.names("labels") if name.endswith(".parquet")]
+        taken = self._read_together(self._read_taken, self.store.names("taken"))
+        names = sorted({*files, *(f"{name}.parquet" for names in taken for name in names)})
         found = self._read_together(self._read_delivery, names)
         return sorted(found, key=lambda delivery: (delivery.order, delivery.name))
+
+    def _read_taken(self, name: str) -> list[str]:
+        names: list[str] = self.store.read_json(f"taken/{name}", ["deliveries"])["deliveries"]
+        return names
 
     def _read_delivery(self, name: str) -> Delivery:
         votes = self.store.read_table(f"labels/{name}")

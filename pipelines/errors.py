@@ -13,7 +13,9 @@ _OS_ERRORS = [
 ]  # fmt: skip
 _USER_ERRORS = (InputError.__module__ + "." + InputError.__name__, *_OS_ERRORS)
 _USER_ERROR = re.compile(
-    rf"^({'|'.join(map(re.escape, _USER_ERRORS))}): (.*?)(?: \[while running .*)?$", re.MULTILINE
+    rf"^(?:RuntimeError: )?({'|'.join(map(re.escape, _USER_ERRORS))}): "
+    r"(.*?)(?: \[while running .*)?$",
+    re.MULTILINE,
 )
 """An error that a user can mend, as the last line of a traceback in an engine's own error."""
 

@@ -154,7 +154,8 @@ def prepare(
         return None
     with workspace.preparing(preparation.attempt), _progress():
         done = run(pipeline)
-        workspace.add_steps(JOB, read_meters(done))
+        with workspace.in_use():
+            workspace.add_steps(JOB, read_meters(done))
     return preparation.result()
 
 

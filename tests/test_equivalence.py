@@ -611,6 +611,6 @@ def test_labels_of_transforms_are_verbs_in_camel_case(job: Any) -> None:
 
     root.visit(Visitor())
     ours = {part for name in names for part in name.split("/")[:2] if part}
-    assert {"SummarizePool", "AssignCells", "DrawReserve", "CheckIds"} <= ours
+    assert {"SummarizePool", "FetchCells", "DrawReserve", "CheckIds"} <= ours
     assert all(part[0].isupper() and " " not in part for part in ours)
     assert call("prepare", one.spec).status == 0

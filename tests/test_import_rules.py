@@ -40,6 +40,7 @@ MAY_IMPORT = {
     "known": CELLS | {"io", "storage"},
     "simulation": IN_MEMORY | {"known"},
     "planning": STATISTICS | {"spec", "known", "simulation"},
+    "shares": RESERVE - {"slicing"} | {"io"},
     # Files.
     "manifest": {"spec"},
     "labels": {"errors", "spec"},

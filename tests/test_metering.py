@@ -16,13 +16,13 @@ from tests.jobs import Job, call
 from tests.test_equivalence import reference
 
 STEPS = {
-    "FetchScores/ReadBatches", "SummarizePool/Summarize", "FetchRows/ReadBatches",
-    "AssignCells/FindCells", "SumCells/SumBatches", "CountSlices/CountValues",
-    "DrawReserve/KeepFirst", "DrawReserve/ReadPayload",
+    "FetchScores/ReadBatches", "SummarizePool/Summarize", "FetchCells/ReadCells",
+    "SumCells/SumBatches", "CountSlices/CountValues", "DrawReserve/KeepFirst",
+    "DrawReserve/ReadPayload",
 }  # fmt: skip
 
 
-UNCOUNTED = {"BundleBasedDirectRunner": {"AssignCells/FindCells"}}
+UNCOUNTED = {"BundleBasedDirectRunner": {"FetchCells/ReadCells"}}
 """That runner loses the metrics of the step that had to wait for its side input."""
 
 
@@ -49,7 +49,7 @@ def test_a_top_up_has_a_record_of_its_own(job: Callable[..., Job]) -> None:
     assert one.prepare("--top-up", 60).status == 0
     jobs = call("status", one.workspace, "--json").json["jobs"]
     assert list(jobs) == ["prepare", "top-up-0001"]
-    assert jobs["top-up-0001"]["steps"]["FetchRows/ReadBatches"]["rows"] == 2000
+    assert jobs["top-up-0001"]["steps"]["FetchCells/ReadCells"]["rows"] == 2000
 
 
 def test_time_between_batches_is_not_metered() -> None:

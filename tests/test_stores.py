@@ -341,16 +341,16 @@ def test_two_deliveries_at_once(
     assert (again["labels"], again["rejects"]) == (20, 20)
 
 
-@pytest.mark.parametrize("moves", [0, 1, 2])
+@pytest.mark.parametrize("places", [0, 1, 2])
 def test_killed_while_a_round_comes_in(
-    job: Callable[..., Job], bucket: storage.Bucket, monkeypatch: pytest.MonkeyPatch, moves: int
+    job: Callable[..., Job], bucket: storage.Bucket, monkeypatch: pytest.MonkeyPatch, places: int
 ) -> None:
     """After its marker was written: whoever comes next finds the whole round."""
     one = job()
     url = move(one, bucket)
     prepare(bucket)
     store = type(Workspace(url).store)
-    place, left = store.move, [moves]
+    place, left = store.place, [places]
 
     class Killed(BaseException):
         pass
@@ -362,7 +362,7 @@ def test_killed_while_a_round_comes_in(
         place(self, source, target)
 
     with monkeypatch.context() as patch:
-        patch.setattr(store, "move", die)
+        patch.setattr(store, "place", die)
         with pytest.raises(Killed):
             call("sample", url)
     assert call("status", url, "--json").json["rounds"] == 1

@@ -3,7 +3,7 @@
 import dataclasses
 import datetime
 import fnmatch
-import itertools
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -59,10 +59,9 @@ def find_files(pattern: str) -> list[StoredFile]:
 def _objects(pattern: str) -> list[StoredFile]:
     bucket, _, path = pattern.removeprefix("gs://").partition("/")
     store, patterns = open_gcs(f"gs://{bucket}"), path.split("/")
-    fixed = list(itertools.takewhile(lambda part: not _is_pattern(part), patterns))
     return [
         StoredFile(f"gs://{bucket}/{name}", size, generation=generation)
-        for name, size, generation in store.objects("/".join(fixed))
+        for name, size, generation in store.objects(re.split(r"[*?[]", path)[0])
         if not name.endswith("/") and _matches(name.split("/"), patterns)
     ]
 

@@ -2,7 +2,6 @@
 
 import dataclasses
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from evalsampling.errors import InputError

@@ -108,8 +108,9 @@ def absolute(key: str, path: str | None, directory: str, stores: Sequence[str]) 
         path = f"{scheme}://{posixpath.normpath(f'{folder}/{path}')}"
     if not is_url(path):
         return str((Path(directory) / path).resolve())
-    if path.partition("://")[0] in stores:
-        return path
+    scheme, _, rest = path.partition("://")
+    if scheme in stores:
+        return f"{scheme}://{rest.rstrip('/')}"
     also = " or ".join(f"{store}://" for store in stores)
     raise InputError(f"{key}: must be a path of this machine or of {also}, got {path!r}")
 

@@ -24,7 +24,7 @@ from evalsampling.storage.filesystems import locate, one_line, unreadable
 DRAFTS = ".drafts"
 """Folder of what does not count yet."""
 
-_MARKER = ".marker"
+MARKER = ".marker"
 """Of a draft that is whole: tells the name of its marker."""
 
 
@@ -59,7 +59,7 @@ class Draft:
         """
         store, folder = self._store, f"{DRAFTS}/{self.name}"
         store.hold(self.directory, folder)
-        store.write_json(f"{folder}/{_MARKER}", {"marker": marker})
+        store.write_json(f"{folder}/{MARKER}", {"marker": marker})
         self.whole = True
         store.write_json(marker, {**content, "draft": self.name})
         # Who created it is told by its content: a request that came through may be sent again.
@@ -201,7 +201,7 @@ class Store(abc.ABC):
         """Put in place the drafts that count, and remove those that are lost."""
         for name in self.drafts():
             try:
-                marker = json.loads(self.read(f"{DRAFTS}/{name}/{_MARKER}"))["marker"]
+                marker = json.loads(self.read(f"{DRAFTS}/{name}/{MARKER}"))["marker"]
                 content = json.loads(self.read(marker))
             except FileNotFoundError:
                 continue  # It is being written, or was given up: nobody knows.
@@ -210,12 +210,13 @@ class Store(abc.ABC):
     def settle_draft(self, name: str, won: bool) -> None:
         """Put the files of a draft where they belong, or remove them; others may do the same."""
         folder = f"{DRAFTS}/{name}"
-        files = [file for file in self.below(folder) if file != _MARKER]
+        held = self.below(folder)
+        files = [file for file in held if file != MARKER]
         for file in files if won else []:
-            self.move(f"{folder}/{file}", file)
+            self.place(f"{folder}/{file}", file)
         # The marker goes last: until then whoever comes goes on with it.
         self.remove([f"{folder}/{file}" for file in files])
-        self.remove([f"{folder}/{_MARKER}"])
+        self.remove([f"{folder}/{MARKER}"] if MARKER in held else [])
 
     @abc.abstractmethod
     def drafts(self) -> list[str]:
@@ -239,8 +240,8 @@ class Store(abc.ABC):
         return [f"{folder}/{name}" for folder, name in found if which(name)]
 
     @abc.abstractmethod
-    def move(self, source: str, target: str) -> None:
-        """Give a file another name; if it has gone, or that is there, somebody else has done it."""
+    def place(self, source: str, target: str) -> None:
+        """Give a file another name too; if it has gone, or that is there, somebody else has."""
 
     # --- keeping out of each other's way
 

@@ -60,7 +60,7 @@ class GcsStore(Store):
 
     @property
     def _bucket(self) -> storage.Bucket:
-        return _client(os.environ.get(EMULATOR)).bucket(self.bucket)
+        return _client(os.environ.get(EMULATOR), os.getpid()).bucket(self.bucket)
 
     def _blob(self, name: str) -> storage.Blob:
         return self._bucket.blob(self.prefix + name)
@@ -147,7 +147,7 @@ class GcsStore(Store):
         base = _within(folder)
         return sorted(b.name.removeprefix(self.prefix + base) for b in self._list(base))
 
-    def move(self, source: str, target: str) -> None:
+    def place(self, source: str, target: str) -> None:
         done = (exceptions.PreconditionFailed, exceptions.NotFound)
         with self._told(target), contextlib.suppress(*done):
             blob, token = self._blob(target), None
@@ -157,7 +157,6 @@ class GcsStore(Store):
                 )
                 if token is None:
                     break
-        self.remove([source])
 
     # --- keeping out of each other's way
 
@@ -168,12 +167,16 @@ class GcsStore(Store):
 
     @contextlib.contextmanager
     def preparing(self, marker: str, attempt: str, products: Collection[str]) -> Iterator[None]:
+        if self.exists(marker):
+            raise InputError(f"{self.root}: another prepare has finished there meanwhile")
         self.check_free(products)
         try:
             yield
-        finally:
+        except InputError:
+            # Of a job that has failed. One that its launcher lost sight of may go on.
             if not self.exists(marker) or self.read_json(marker).get("attempt") != attempt:
                 self.remove(self.written(products, lambda name: attempt in name))
+            raise
 
     @contextlib.contextmanager
     def _told(self, name: str) -> Iterator[None]:
@@ -200,6 +203,6 @@ def _within(folder: str) -> str:
 
 
 @functools.cache
-def _client(emulator: str | None) -> storage.Client:
-    """Return the client of this process, anonymous on an emulator."""
+def _client(emulator: str | None, process: int) -> storage.Client:
+    """Return the client of a process, anonymous on an emulator: a fork must not share sockets."""
     return storage.Client(project=None)

@@ -1,16 +1,18 @@
 """A store that is a directory of this machine."""
 
 import contextlib
+import errno
 import fcntl
 import functools
 import os
 import shutil
 import tempfile
+import uuid
 from collections.abc import Collection, Iterator
 from pathlib import Path, PurePath
 
 from evalsampling.errors import InputError
-from evalsampling.storage.base import DRAFTS, Store
+from evalsampling.storage.base import DRAFTS, MARKER, Store
 
 _PREPARING = ".preparing"
 _IN_USE = ".in-use"
@@ -35,7 +37,12 @@ class LocalStore(Store):
         path = self.directory / folder
         if not path.is_dir():
             return []
-        return sorted(name for name in os.listdir(path) if not name.startswith("."))
+        # A folder that holds nothing is none, as in a bucket: its first file may never have come.
+        return sorted(
+            entry.name
+            for entry in os.scandir(path)
+            if not entry.name.startswith(".") and (entry.is_file() or os.listdir(entry.path))
+        )
 
     def read(self, name: str) -> bytes:
         return (self.directory / name).read_bytes()
@@ -62,10 +69,19 @@ class LocalStore(Store):
     def _link(self, source: Path, name: str) -> None:
         # Folders are made within the store alone: a worker that goes on after a job has failed
         # must not make anew a workspace that was removed.
-        for parent in reversed(PurePath(name).parents[:-1]):
+        # Nor a draft that was taken for one of a killed command.
+        parents = [] if name.startswith(DRAFTS) else PurePath(name).parents[:-1]
+        for parent in reversed(parents):
             (self.directory / parent).mkdir(exist_ok=True)
-        with contextlib.suppress(FileExistsError):
+        try:
             os.link(source, self.directory / name)
+        except FileExistsError:
+            pass
+        except OSError as error:
+            if error.errno in (errno.EPERM, errno.ENOTSUP, errno.ENOSYS):
+                told = f"{self.root}: its file system makes no hard links, which a workspace needs"
+                raise InputError(f"{told}: {error.strerror}") from error
+            raise
 
     def write_text(self, name: str, text: str) -> None:
         with self.new_file(name) as path:
@@ -94,19 +110,20 @@ class LocalStore(Store):
             yield path
         finally:
             if not self.below(folder):
-                shutil.rmtree(path)
+                shutil.rmtree(path, ignore_errors=True)
 
     def hold(self, directory: Path, folder: str) -> None:
         """They have been written there."""
 
     def below(self, folder: str) -> list[str]:
         path = self.directory / folder
-        return sorted(str(file.relative_to(path)) for file in path.rglob("*") if file.is_file())
+        # Unlike `Path.rglob`, this goes on if somebody removes a folder meanwhile.
+        found = (Path(at, file) for at, _, files in os.walk(path) for file in files)
+        return sorted(str(file.relative_to(path)) for file in found)
 
-    def move(self, source: str, target: str) -> None:
+    def place(self, source: str, target: str) -> None:
         with contextlib.suppress(FileNotFoundError):
             self._link(self.directory / source, target)
-            (self.directory / source).unlink()
 
     # --- keeping out of each other's way
 
@@ -114,8 +131,26 @@ class LocalStore(Store):
     def one_at_a_time(self) -> Iterator[None]:
         with self._locked(_IN_USE, wait=True):
             self.settle()
-            shutil.rmtree(self.directory / DRAFTS, ignore_errors=True)
+            self._sweep()
             yield
+
+    def _sweep(self) -> None:
+        """Remove what killed commands left.
+
+        A machine that does not see our lock may be at it still: its draft is put aside first, as
+        a whole. If it has not said what its marker is by then, it cannot any more.
+        """
+        for path in [*(self.directory / DRAFTS).glob("*")]:
+            if not path.is_dir():
+                path.unlink(missing_ok=True)
+                continue
+            aside = self.directory / f".aside-{uuid.uuid4().hex}"
+            with contextlib.suppress(OSError):
+                path.rename(aside)
+                if (aside / MARKER).exists():
+                    aside.rename(path)
+                else:
+                    shutil.rmtree(aside)
 
     @contextlib.contextmanager
     def preparing(self, marker: str, attempt: str, products: Collection[str]) -> Iterator[None]:

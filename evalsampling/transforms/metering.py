@@ -1,6 +1,7 @@
 """What the stages of a job cost: Beam metrics of rows, time and memory."""
 
 import contextlib
+import re
 import resource
 import sys
 import time
@@ -96,7 +97,7 @@ def read_meters(result: PipelineResult) -> dict[str, dict[str, float]]:
     found = result.metrics().query(MetricsFilter().with_namespace(NAMESPACE))
     steps: dict[str, dict[str, float]] = {}
     for metric in [*found["counters"], *found["distributions"]]:
-        step, value = steps.setdefault(metric.key.step, {}), metric.result
+        step, value = steps.setdefault(_label(metric.key.step), {}), metric.result
         match metric.key.metric.name:
             case "rows":
                 step["rows"] = value
@@ -107,3 +108,9 @@ def read_meters(result: PipelineResult) -> dict[str, dict[str, float]]:
             case "resident-mebibytes":
                 step["peak_mebibytes"] = value.max
     return dict(sorted(steps.items()))
+
+
+def _label(step: str) -> str:
+    """Return the label of a step, of which portable runners tell the number and no slashes."""
+    found = re.fullmatch(r"ref_AppliedPTransform_(.+)_\d+", step)
+    return step if found is None else found[1].replace("-", "/")

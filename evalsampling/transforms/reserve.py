@@ -93,9 +93,7 @@ class _KeepFirst(beam.DoFn):
 
     def process(self, cells: CellBatch) -> None:
         if self._builder is None:
-            self._builder = ReserveBuilder(
-                self._spec, cells.partition, self._capacity, self._held
-            )
+            self._builder = ReserveBuilder(self._spec, cells.partition, self._capacity, self._held)
         with self._meter.work(len(cells)):
             self._builder.add(cells)
 

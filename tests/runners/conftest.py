@@ -8,7 +8,10 @@ import pytest
 from tests.runners.portable import RUNNERS, Runner, Server, serving, skip_unless_there
 
 
-@pytest.fixture(scope="module", params=list(RUNNERS))
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(name, marks=getattr(pytest.mark, name)) for name in RUNNERS],
+)
 def runner(request: Any) -> Runner:
     """Each runner that can be started here."""
     return skip_unless_there(request.param)

@@ -17,6 +17,7 @@ from tests.test_equivalence import assert_same_evaluation
 
 pytestmark = [
     pytest.mark.runners,
+    pytest.mark.kills,
     pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning"),
 ]
 

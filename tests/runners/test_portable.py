@@ -49,7 +49,7 @@ def test_metrics_arrive(job: Any, server: Server) -> None:
     assert one.prepare(*server.options).status == 0
     steps = Workspace(one.workspace).jobs["prepare"]["steps"]
     assert steps["FetchScores/ReadBatches"]["rows"] == 2000
-    assert steps["FetchRows/ReadBatches"]["rows"] == 2000
+    assert steps["FetchCells/ReadCells"]["rows"] == 2000
 
 
 def test_what_a_user_can_mend_is_one_line(job: Any, server: Server) -> None:

@@ -118,7 +118,7 @@ class Killed(BaseException):
     """A process that goes away at some point."""
 
 
-STEPS = ["hold", "write_json-1", "write_json-2", "read_json", "move-1", "move-2", "remove-1"]
+STEPS = ["hold", "write_json-1", "write_json-2", "read_json", "place-1", "place-2", "remove-1"]
 
 
 @pytest.mark.parametrize("late", [False, True], ids=["before", "after"])
@@ -177,7 +177,7 @@ def test_readers_find_what_is_not_in_place_yet(
         raise Killed
 
     with monkeypatch.context() as patch, store.draft() as draft:
-        patch.setattr(store, "move", die)
+        patch.setattr(store, "place", die)
         pa.parquet.write_table(pa.table({"x": [1]}), draft.path("t.parquet"))
         with pytest.raises(Killed):
             draft.commit("marker.json", {})
