@@ -51,8 +51,8 @@ class Partition:
         signatures: slots of the cells.
         scored: whether bins are bins of the first system's score.
         own: whether systems have probabilities that are not the prior's.
-        least: shape (cells,): rows that each cell has at least, as far as the first pass tells; None
-            if there was none.
+        least: shape (cells,): rows that each cell has at least, as far as the first pass tells;
+            None if there was none.
     """
 
     edges: FloatArray

@@ -101,7 +101,7 @@ class Catalog:
 
     @property
     def fingerprint(self) -> list[dict[str, Any]]:
-        """What tells whether a pool has changed: path, size and, in a store, version of each file."""
+        """What tells whether a pool has changed: path, size and, in a store, version of files."""
         told = [dataclasses.asdict(file.stored) for file in self.files]
         return [{key: value for key, value in one.items() if value is not None} for one in told]
 

@@ -1,0 +1,259 @@
+"""Commands that meet in a workspace at a bad moment, or are killed there."""
+
+import contextlib
+import errno
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from google.api_core import exceptions
+from google.cloud import storage
+
+from evalsampling.preparation import Preparation
+from evalsampling.storage.base import Draft
+from evalsampling.storage.gcs import GcsStore
+from evalsampling.workspace import Workspace
+from tests.jobs import Job, call
+from tests.test_stores import answer, move, objects, prepare
+
+
+class Killed(BaseException):
+    """A process that goes away at some point."""
+
+
+def die(*_: Any) -> None:
+    raise Killed
+
+
+def test_killed_before_the_marker_of_a_round_has_its_name(
+    job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its folder is there and empty: no round."""
+    one = job()
+    one.prepare()
+    link = os.link
+
+    def die_there(source: Any, target: Any) -> None:
+        if str(target).endswith("design.json"):
+            raise Killed
+        link(source, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "link", die_there)
+        with pytest.raises(Killed):
+            one.sample()
+    assert (one.workspace / "rounds" / "0001").is_dir()
+    assert call("status", one.workspace, "--json").json["rounds"] == 0
+    assert one.sample().json["rows"] == 20
+
+
+def test_labels_half_in_place_are_known(
+    job: Callable[..., Job], bucket: storage.Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two deliveries count, one is in place: others judge by both."""
+    one = job()
+    url = move(one, bucket)
+    prepare(bucket)
+    call("sample", url)
+    right = answer(url, 1, one, bucket, "right.csv")
+    header, *lines = bucket.blob("right.csv").download_as_text().splitlines()
+    for name, some in (("a", lines[:10]), ("b", lines[10:])):
+        bucket.blob(f"{name}.csv").upload_from_string("\n".join([header, *some]))
+    wrong = [line[:-1] + str(1 - int(line[-1])) for line in lines]
+    bucket.blob("wrong.csv").upload_from_string("\n".join([header, *wrong]))
+    place, seen = GcsStore.place, {}
+
+    def late(self: GcsStore, source: str, target: str) -> None:
+        place(self, source, target)
+        if not seen:
+            seen["status"] = None
+            # They began before the labels counted, and put nothing in place.
+            with monkeypatch.context() as patch:
+                patch.setattr(GcsStore, "one_at_a_time", lambda _: contextlib.nullcontext())
+                seen["status"] = call("status", url, "--json").json["labels"]
+                paths = ["--labels", f"gs://{bucket.name}/wrong.csv"]
+                seen["other"] = call("estimate", url, *paths, "--json").json
+
+    halves = [f"gs://{bucket.name}/{name}.csv" for name in "ab"]
+    with monkeypatch.context() as patch:
+        patch.setattr(GcsStore, "place", late)
+        call("estimate", url, "--labels", *halves)
+    assert seen["status"] == 20
+    assert (seen["other"]["labels"], seen["other"]["rejects"]) == (20, 20)
+    again = call("estimate", url, "--labels", right, "--json").json
+    assert (again["labels"], again["rejects"]) == (20, 20)
+    assert [delivery.order for delivery in Workspace(url).deliveries] == [1, 2, 3, 4]
+
+
+def test_labels_count_before_they_are_in_place(
+    job: Callable[..., Job], bucket: storage.Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = job()
+    url = move(one, bucket)
+    prepare(bucket)
+    call("sample", url)
+    labels = answer(url, 1, one, bucket, "labels.csv")
+    with monkeypatch.context() as patch:
+        patch.setattr(GcsStore, "place", die)
+        with pytest.raises(Killed):
+            call("estimate", url, "--labels", labels)
+    assert call("status", url, "--json").json["labels"] == 20
+
+
+UNLOCKED = (
+    "import fcntl, sys; fcntl.flock = lambda *_: None\n"
+    "from evalsampling.cli import main; main(sys.argv[1:])"
+)
+"""The command of a machine that does not see the locks of this one."""
+
+
+def test_two_machines_one_disk(job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other one takes our draft for that of a killed command: ours fails, nothing is broken."""
+    one = job()
+    one.prepare()
+    commit, other = Draft.commit, []
+
+    def late(self: Draft, *arguments: Any) -> None:
+        if not other:
+            command = [sys.executable, "-c", UNLOCKED, "estimate", str(one.workspace)]
+            other.append(subprocess.run(command, check=True, capture_output=True))
+        commit(self, *arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Draft, "commit", late)
+        assert one.sample().status == 1
+    assert call("status", one.workspace, "--json").json["rounds"] == 0
+    assert one.sample().json["rows"] == 20
+
+
+def test_a_round_and_its_labels_come_in_while_another_reads(
+    job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = job()
+    one.prepare()
+    read, done = Workspace._read_together, []
+
+    def late(function: Any, names: Any) -> Any:
+        found = read(function, names)
+        if not done and function.__name__ == "_read_round":
+            done.append(None)
+            one.sample()
+            one.estimate("--labels", one.deliver(one.answers(1)))
+        return found
+
+    monkeypatch.setattr(Workspace, "_read_together", staticmethod(late))
+    before = call("status", one.workspace, "--json").json
+    assert (before["rounds"], before["labels"]) == (0, 0)
+    after = call("status", one.workspace, "--json").json
+    assert (after["rounds"], after["labels"]) == (1, 20)
+
+
+def test_another_round_comes_in_before_ours_is_told(
+    job: Callable[..., Job], bucket: storage.Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = job()
+    url = move(one, bucket)
+    prepare(bucket)
+    new_round, other = Workspace.new_round, []
+
+    @contextlib.contextmanager
+    def late(self: Workspace, *arguments: Any) -> Iterator[Path]:
+        with new_round(self, *arguments) as directory:
+            yield directory
+        if not other:
+            other.append(None)
+            other.append(call("sample", url, "--next", "--json").json)
+
+    monkeypatch.setattr(Workspace, "new_round", late)
+    told = call("sample", url, "--json").json
+    assert (told["round"], told["batch"]) == (1, f"{url}/rounds/0001/batch.csv")
+    assert (other[1]["round"], other[1]["batch"]) == (2, f"{url}/rounds/0002/batch.csv")
+
+
+def test_a_launcher_that_is_gone_takes_nothing_from_its_job(
+    job: Callable[..., Job], bucket: storage.Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = job()
+    url = move(one, bucket)
+    commit, kept = Preparation.commit, []
+
+    def lose(*arguments: Any) -> None:
+        kept.append(arguments)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Preparation, "commit", lose)
+        with pytest.raises(RuntimeError):
+            prepare(bucket)
+    commit(*kept[0])
+    assert call("sample", url, "--json").json["rows"] == 20
+
+
+def test_parts_that_were_removed_are_missed(
+    job: Callable[..., Job], bucket: storage.Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = job()
+    url = move(one, bucket)
+    commit, name = Preparation.commit, bucket.name
+
+    def late(*arguments: Any) -> Any:
+        there = storage.Client(project=None).bucket(name)
+        part = next(b for b in there.list_blobs() if "/reserve/" in b.name)
+        part.delete()
+        return commit(*arguments)
+
+    monkeypatch.setattr(Preparation, "commit", late)
+    assert f"{url}: files of this prepare were removed meanwhile" in prepare(bucket).err
+    assert not [name for name in objects(bucket) if "/run/" in name]
+
+
+def test_a_slash_at_the_end_names_the_same_workspace(
+    job: Callable[..., Job], bucket: storage.Bucket
+) -> None:
+    one = job()
+    url = move(one, bucket)
+    first = prepare(bucket).json
+    spec = bucket.blob("specs/evaluation.yaml")
+    content = yaml.safe_load(spec.download_as_bytes())
+    spec.upload_from_string(yaml.safe_dump({**content, "workspace": f"{url}/"}))
+    assert prepare(bucket).json == first
+
+
+def test_nothing_may_be_deleted(
+    job: Callable[..., Job], bucket: storage.Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One clear error, and the workspace is whole for those who only read."""
+    one = job()
+    url = move(one, bucket)
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise exceptions.Forbidden("no storage.objects.delete")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(storage.Blob, "delete", refuse)
+        result = prepare(bucket)
+        assert result.status == 1
+        assert "access denied: 403 no storage.objects.delete" in result.err
+        assert call("status", url, "--json").json["prepared"]["rows"] == 2000
+    assert call("sample", url, "--json").json["rows"] == 20
+
+
+@pytest.mark.parametrize("code", [errno.EPERM, errno.ENOTSUP], ids=["EPERM", "ENOTSUP"])
+def test_a_file_system_without_hard_links(
+    job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    def refuse(*_: Any) -> None:
+        raise OSError(code, os.strerror(code))
+
+    one = job()
+    monkeypatch.setattr(os, "link", refuse)
+    result = one.prepare()
+    assert result.status == 1
+    assert f"{one.workspace}: its file system makes no hard links" in result.err
+    assert result.err.count("\n") == 1
+    assert not one.workspace.exists()
