@@ -145,7 +145,9 @@ class Preparation:
             found = self._reserve.with_hashes(repeated)
             check_unique(found, self.spec.pool.id)
         if self._reserve.parts != len(located):
-            raise InputError(f"{self.workspace.path}: files of this prepare were removed meanwhile")
+            others = self.workspace.prepared
+            why = "another prepare has finished there" if others else "files of it were removed"
+            raise InputError(f"{self.workspace.path}: {why} meanwhile")
         check_complete(rows, sums.count, reserve_capacity(self.spec, partition.grid.cells))
         check_slices(counts, self.spec.pool.slices)
         classes = len(self.spec.labels.classes)

@@ -208,7 +208,7 @@ def test_parts_that_were_removed_are_missed(
         return commit(*arguments)
 
     monkeypatch.setattr(Preparation, "commit", late)
-    assert f"{url}: files of this prepare were removed meanwhile" in prepare(bucket).err
+    assert f"{url}: files of it were removed meanwhile" in prepare(bucket).err
     assert not [name for name in objects(bucket) if "/run/" in name]
 
 
