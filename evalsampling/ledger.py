@@ -27,7 +27,7 @@ from evalsampling.measures.base import Measure
 from evalsampling.reserve import CELL, PAYLOAD_PREFIX, RANK
 from evalsampling.spec import MeasureSpec
 from evalsampling.spec.measures import Range
-from evalsampling.stats.estimation import Estimate, as_json, brief
+from evalsampling.stats.estimation import Estimate, as_json, brief, widest_half
 from evalsampling.stats.history import History
 from evalsampling.storage import read_file
 from evalsampling.version import __version__
@@ -422,6 +422,7 @@ class Ledger:
             "rejects": self.workspace.rejects,
             "warnings": warnings,
             "done": labels >= spec.budget or exhausted,
+            "half_width": widest_half(estimates),
             "measures": [as_json(estimate) for estimate in estimates],
             "regions": [self._region(joint) for joint in spec.build_joints(self._ranges)],
         }

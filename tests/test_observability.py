@@ -392,7 +392,7 @@ def test_a_defect_is_one_record(capsys: pytest.CaptureFixture[str]) -> None:
     before = logging.getLogger().handlers
 
     def fail() -> None:
-        logging.getLogger("google").warning("api_key=%s", "MARKER")
+        logging.getLogger("somebody").warning("api_key=%s", "MARKER")
         raise RuntimeError("row 'MARKER'\ngot MARKER")
 
     with pytest.raises(SystemExit), logs.job("sample", workspace="run"):

@@ -82,7 +82,9 @@ def evaluation(
     @task.short_circuit(trigger_rule="none_failed")
     def undecided() -> bool:
         result = estimated()
-        return not (result["done"] or (half_width is not None and narrow(result, half_width)))
+        width = result["half_width"]
+        narrow = half_width is not None and width is not None and width <= half_width
+        return not (result["done"] or narrow)
 
     @task
     def sample() -> Any:
@@ -148,18 +150,6 @@ def launch(name: str, spec: str, dataflow: dict[str, Any]) -> Any:
         },
         append_job_name=False,
         deferrable=True,
-    )
-
-
-def narrow(result: dict[str, Any], half_width: float) -> bool:
-    """Return whether every interval on the whole pool is narrow, and none rests on one row."""
-    return all(
-        one["low"] is not None
-        and one["high"] is not None
-        and one["high"] - one["low"] <= 2 * half_width
-        and (one["largest_share"] or 0) <= 0.5
-        for one in result["measures"]
-        if one["slice"] is None
     )
 
 

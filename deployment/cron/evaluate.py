@@ -56,25 +56,14 @@ def one_pass(arguments: argparse.Namespace, evalsampling: "Command") -> dict[str
     measures = ["--measure", *arguments.measure] if arguments.measure else []
     estimate = evalsampling("estimate", workspace, *measures)
     told = {key: estimate[key] for key in ("round", "labels", "open")} | {"refused": refused}
-    if arguments.half_width is not None and narrow(estimate, arguments.half_width):
+    width, enough = estimate["half_width"], arguments.half_width
+    if enough is not None and width is not None and width <= enough:
         return {"state": "narrow", **told}
     if estimate["done"]:
         return {"state": "done", **told}
     drawn = evalsampling("sample", workspace)
     told |= {"round": drawn["round"], "open": told["open"] or drawn["rows"]}
     return {"state": drawn["reason"] or "labelling", **told, "batch": drawn["batch"]}
-
-
-def narrow(estimate: dict[str, Any], half_width: float) -> bool:
-    """Return whether every interval on the whole pool is narrow, and none rests on one row."""
-    return all(
-        one["low"] is not None
-        and one["high"] is not None
-        and one["high"] - one["low"] <= 2 * half_width
-        and (one["largest_share"] or 0) <= 0.5
-        for one in estimate["measures"]
-        if one["slice"] is None
-    )
 
 
 def deliveries(inbox: Path) -> list[str]:

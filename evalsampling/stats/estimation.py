@@ -1,6 +1,7 @@
 """Estimates: a value with its intervals and what a reader must know before trusting them."""
 
 import dataclasses
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -291,6 +292,20 @@ def brief(estimates: Sequence[Estimate], most: int = 3) -> list[str]:
         if len(warnings) > most:
             lines[-1] += f" (and {len(warnings) - 1} more of its kind)"
     return lines
+
+
+def widest_half(estimates: Sequence[Estimate]) -> float | None:
+    """Return half the width of the widest default interval on the whole pool.
+
+    Returns:
+        At least 0; None if an end is unknown, or a single row has most of the variance of an
+        estimate, so that its interval is not to be relied on.
+    """
+    whole = [one for one in estimates if one.target.slice is None]
+    if any((one.largest_share or 0) > DOMINANT for one in whole):
+        return None
+    halves = [(one.intervals[0].high - one.intervals[0].low) / 2 for one in whole]
+    return max(halves) if all(map(math.isfinite, halves)) else None
 
 
 def as_json(estimate: Estimate) -> dict[str, Any]:

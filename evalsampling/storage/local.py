@@ -177,12 +177,10 @@ class LocalStore(Store):
                 try:
                     yield
                 finally:
-                    prepared = self.exists(marker)
-                    if not prepared:
-                        self._clear(products)
-                    lock.unlink()
-                    if not prepared:
-                        self._leave(lock)
+                    if self.exists(marker):
+                        lock.unlink()
+                    else:
+                        self._abandon(products)
         except BlockingIOError as error:
             raise InputError(f"{self.root}: another prepare is at work there") from error
 
@@ -194,13 +192,18 @@ class LocalStore(Store):
             else:
                 path.unlink(missing_ok=True)
 
-    def _leave(self, lock: Path) -> None:
-        """Remove the directory."""
-        try:
-            self.directory.rmdir()
-        except OSError:
-            # A worker that has not heard of the end still writes: the next prepare removes that.
-            lock.touch()
+    def _abandon(self, products: Collection[str]) -> None:
+        """Remove the directory, unless somebody has put something into it.
+
+        Else its lock file stays, by which the next prepare knows what else is there as its own.
+        """
+        self._clear(products)
+        if {*os.listdir(self.directory)} <= {*products, DRAFTS, _PREPARING}:
+            # A worker that has not heard of the end may still write: not where there is no folder.
+            aside = self.directory.with_name(f".{self.directory.name}-{uuid.uuid4().hex}")
+            with contextlib.suppress(OSError):
+                self.directory.rename(aside)
+                shutil.rmtree(aside, ignore_errors=True)
 
     @contextlib.contextmanager
     def _locked(self, name: str, wait: bool) -> Iterator[None]:

@@ -452,35 +452,3 @@ def test_dag_without_airflow() -> None:
     assert all(set(settings) <= known for settings in listed.values())
     assert '"parameters": {"spec": spec},' in ast.unparse(tree).replace("'", '"')
     check_parameters("prepare", {"spec": "gs://bucket/evaluation.yaml"})
-
-
-# --- the stop rule, which each of the three has
-
-
-def one(low: float | None, high: float | None, share: float | None = 0.1, slice: Any = None) -> Any:
-    return {"low": low, "high": high, "largest_share": share, "slice": slice}
-
-
-@pytest.mark.parametrize(
-    ("measures", "expected"),
-    [
-        ([one(0.5, 0.6)], True),
-        ([one(0.5, 0.6), one(0.0, 1.0)], False),
-        ([one(0.5, 0.6), one(0.0, 1.0, slice="city=Bern")], True),
-        ([one(0.5, 0.6, share=0.9)], False),
-        ([one(0.5, 0.5, share=None)], True),
-        ([one(None, None, share=None)], False),
-        ([one(0.5, None)], False),
-    ],
-)
-def test_stop_rules_agree(measures: list[Any], expected: bool) -> None:
-    narrow = [load(SCRIPT).narrow]
-    source = (DEPLOYMENT / "airflow/evaluation_dag.py").read_text("utf-8")
-    [node] = [one for one in ast.parse(source).body if getattr(one, "name", "") == "narrow"]
-    names: dict[str, Any] = {"Any": Any}
-    exec(ast.unparse(node), names)
-    narrow.append(names["narrow"])
-    assert [rule({"measures": measures}, 0.05) for rule in narrow] == [expected] * 2
-    workflow = Workflow(WORKFLOW, {}, {})
-    arguments = {"measures": measures, "half_width": 0.051}
-    assert workflow._subworkflow("is_narrow", arguments) == expected

@@ -18,7 +18,9 @@ from evalsampling.stats.estimation import (
     census,
     estimate,
     undefined,
+    widest_half,
 )
+from evalsampling.stats.intervals import Interval
 from evalsampling.stats.sample import WeightedSample
 
 
@@ -335,3 +337,30 @@ def test_every_kind_of_warning_is_a_kind_of_its_own() -> None:
     found = brief(estimates)
     assert len(found) == 5
     assert all(line.endswith("(and 8 more of its kind)") for line in found)
+
+
+def of_width(
+    low: float, high: float, share: float | None = 0.1, slice: str | None = None
+) -> Estimate:
+    """An estimate with an interval."""
+    intervals = (Interval(low, high, "design-based", "test"),)
+    return Estimate(Target("f1", slice=slice), 0.5, 0.1, 0.95, intervals, largest_share=share)
+
+
+@pytest.mark.parametrize(
+    ("estimates", "half"),
+    [
+        ([of_width(0.5, 0.75)], 0.125),
+        ([of_width(0.5, 0.75), of_width(0.0, 1.0)], 0.5),
+        ([of_width(0.5, 0.75), of_width(0.0, 1.0, slice="city=Bern")], 0.125),
+        ([of_width(0.5, 0.75, share=0.9)], None),
+        ([of_width(0.5, 0.5, share=None)], 0.0),
+        ([of_width(0.5, math.inf)], None),
+        ([of_width(math.nan, math.nan)], None),
+        ([of_width(0.5, 0.75), of_width(-math.inf, math.inf)], None),
+    ],
+)
+def test_the_widest_interval_on_the_whole_pool(
+    estimates: list[Estimate], half: float | None
+) -> None:
+    assert widest_half(estimates) == half

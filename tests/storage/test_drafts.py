@@ -1,6 +1,8 @@
 """What a store promises, of a directory and of a bucket."""
 
+import itertools
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -192,3 +194,31 @@ def test_a_root_is_never_made_anew(tmp_path: Path) -> None:
         with pytest.raises(FileNotFoundError):
             write()
     assert not (tmp_path / "gone").exists()
+
+
+@pytest.mark.parametrize("_", range(20))
+def test_a_worker_that_goes_on_leaves_nothing(tmp_path: Path, _: int) -> None:
+    """Its job has failed, and it has not heard of it: the directory goes all the same."""
+    store, wrote = open_store(tmp_path / "run"), threading.Event()
+    ends: list[type[Exception]] = []
+
+    def go_on() -> None:
+        try:
+            for file in itertools.count():
+                store.write_text(f"scored/{file}", "")
+                wrote.set()
+        except OSError as error:
+            ends.append(type(error))
+
+    def fail() -> None:
+        with store.preparing("marker", "", ["scored"]):
+            worker.start()
+            wrote.wait()
+            raise ZeroDivisionError
+
+    worker = threading.Thread(target=go_on)
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    worker.join(10)
+    assert ends == [FileNotFoundError]
+    assert list(tmp_path.iterdir()) == []
