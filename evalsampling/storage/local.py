@@ -10,6 +10,7 @@ import tempfile
 import uuid
 from collections.abc import Collection, Iterator
 from pathlib import Path, PurePath
+from typing import Any
 
 from evalsampling.errors import InputError
 from evalsampling.storage.base import DRAFTS, MARKER, Store
@@ -203,7 +204,9 @@ class LocalStore(Store):
             aside = self.directory.with_name(f".{self.directory.name}-{uuid.uuid4().hex}")
             with contextlib.suppress(OSError):
                 self.directory.rename(aside)
-                shutil.rmtree(aside, ignore_errors=True)
+                # But for a call that was under way then, which may put one file more there.
+                while aside.exists():
+                    shutil.rmtree(aside, onerror=_unless_new)
 
     @contextlib.contextmanager
     def _locked(self, name: str, wait: bool) -> Iterator[None]:
@@ -215,6 +218,12 @@ class LocalStore(Store):
         with (self.directory / name).open("a") as file:
             fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
             yield
+
+
+def _unless_new(_: Any, path: str, told: Any) -> None:
+    """Go on when a folder was not empty after all, or something had gone; else raise the error."""
+    if told[1].errno not in (errno.ENOTEMPTY, errno.ENOENT):
+        raise told[1]
 
 
 @functools.cache
