@@ -7,7 +7,7 @@ round of up to ``capacity`` rows a cell without the pool.
 
 import dataclasses
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -379,3 +379,20 @@ def split_by_hash(cells: CellBatch, seed: int) -> Iterator[tuple[int, pa.Table]]
     numbers, first = np.unique(shares[order], return_index=True)
     for number, begin, end in zip(numbers.tolist(), first, [*first[1:], len(order)], strict=True):
         yield number, pa.table(located_ids(cells, keys, order[begin:end]))
+
+
+def sum_reserves(reserves: Iterable[Reserve]) -> Reserve:
+    """Add up reserves; rows are sorted when as many have come as are held."""
+    held: list[Reserve] = []
+    waiting = 0
+    for reserve in reserves:
+        held.append(reserve)
+        waiting += len(reserve)
+        if waiting > max(_COMPACT_ABOVE, len(held[0])):
+            held, waiting = [_sum_at_once(held)], 0
+    return _sum_at_once(held)
+
+
+def _sum_at_once(reserves: Sequence[Reserve]) -> Reserve:
+    tables = [reserve.rows for reserve in reserves if reserve.rows is not None]
+    return Reserve.of(reserves[0].capacity, tables)

@@ -27,6 +27,7 @@ from evalsampling.reserve import (
     check_unique,
     split_by_hash,
     split_reserve,
+    sum_reserves,
 )
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellSums
@@ -37,9 +38,6 @@ Item = TypeVar("Item")
 
 FILES, SUMMARY, SUMS, COUNTS, RESERVE, IDS = "files", "summary", "sums", "counts", "reserve", "ids"
 """Kinds of pieces."""
-
-_ROWS_WAITING = 1 << 18
-"""Rows of a reserve that may wait until they are merged."""
 
 
 class Piece(NamedTuple):
@@ -184,23 +182,6 @@ def merge(
 def total(pieces: Iterable[Piece], kind: str) -> Any:
     """Return the sum of all pieces of a kind, None if there are none."""
     return functools.reduce(_sum, (p.state for p in pieces if p.kind == kind), None)
-
-
-def sum_reserves(reserves: Iterable[Reserve]) -> Reserve:
-    """Add up reserves; rows are sorted when as many have come as are held."""
-    held: list[Reserve] = []
-    waiting = 0
-    for reserve in reserves:
-        held.append(reserve)
-        waiting += len(reserve)
-        if waiting > max(_ROWS_WAITING, len(held[0])):
-            held, waiting = [_sum_at_once(held)], 0
-    return _sum_at_once(held)
-
-
-def _sum_at_once(reserves: Sequence[Reserve]) -> Reserve:
-    tables = [reserve.rows for reserve in reserves if reserve.rows is not None]
-    return Reserve.of(reserves[0].capacity, tables)
 
 
 def _sum(total: Any, state: Any) -> Any:

@@ -83,14 +83,14 @@ class TopUp:
         """What its files are called."""
         return top_up_name(self.number)
 
-    def manifest(self, started: float) -> dict[str, Any]:
+    def manifest(self, started: float, held: int) -> dict[str, Any]:
         """Return the manifest of the job, whose work is done.
 
         Args:
             started: when, in seconds since 1970.
+            held: rows of the reserve, now.
         """
         preparation = self.preparation
-        held = len(preparation.workspace.reserve.places())
         return preparation.run.manifest(
             self.name,
             preparation.spec,

@@ -190,8 +190,9 @@ def top_up(spec: EvaluationSpec, wanted: int | None, options: PipelineOptions) -
             with _progress("top-up", workspace.marker["rows"]):
                 done = run(pipeline)
             workspace.add_steps(work.name, read_meters(done))
-            workspace.add_manifest(work.manifest(started))
-    held = len(preparation.workspace.reserve.places())
+        held = len(workspace.reserve.places())
+        if work is not None:
+            workspace.add_manifest(work.manifest(started, held))
     return {**preparation.result(), "reserve_rows": held}
 
 

@@ -21,7 +21,7 @@ from evalsampling.memory import MemoryPool
 from evalsampling.partition import Partition
 from evalsampling.pool import PoolBatch
 from evalsampling.preparation import Preparation
-from evalsampling.reserve import Reserve
+from evalsampling.reserve import Reserve, sum_reserves
 from evalsampling.shares import Piece
 from evalsampling.spec import EvaluationSpec
 from tests.jobs import Job, Pool, make_pool, make_rich_pool
@@ -130,9 +130,9 @@ def test_sum_of_reserves(job: Callable[..., Job], monkeypatch: pytest.MonkeyPatc
     one_by_one = reduce(operator.add, parts)
     assert one_by_one.rows is not None
     for waiting in (1, 100, 1 << 18):
-        monkeypatch.setattr(shares, "_ROWS_WAITING", waiting)
-        assert shares.sum_reserves(iter(parts)).rows == one_by_one.rows
-    assert len(shares.sum_reserves(parts[:1])) == len(parts[0])
+        monkeypatch.setattr("evalsampling.reserve._COMPACT_ABOVE", waiting)
+        assert sum_reserves(iter(parts)).rows == one_by_one.rows
+    assert len(sum_reserves(parts[:1])) == len(parts[0])
 
 
 def test_groups_are_no_more_than_what_is_in_one() -> None:

@@ -258,7 +258,10 @@ class Store(abc.ABC):
         Raises:
             InputError: naming the first of anything else.
         """
-        held = [name for name in self.names() if name not in products]
+        self.refuse([name for name in self.names() if name not in products])
+
+    def refuse(self, held: Sequence[str]) -> None:
+        """Raise an `InputError` naming the first of what is held, if anything is."""
         if held:
             raise InputError(
                 f"{self.root}: not empty and not a workspace, it holds {held[0]}; "

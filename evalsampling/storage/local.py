@@ -162,12 +162,7 @@ class LocalStore(Store):
         """
         lock = self.directory / _PREPARING
         if self.directory.exists() and not lock.exists():
-            held = sorted(os.listdir(self.directory))
-            if held:
-                raise InputError(
-                    f"{self.root}: not empty and not a workspace, it holds {held[0]}; "
-                    "choose another directory"
-                )
+            self.refuse(sorted(os.listdir(self.directory)))
         self.make()
         try:
             with self._locked(_PREPARING, wait=False):

@@ -1,8 +1,6 @@
 """The reserve of a pool."""
 
 import dataclasses
-import functools
-import operator
 from collections.abc import Iterable, Iterator
 
 import apache_beam as beam
@@ -17,6 +15,7 @@ from evalsampling.reserve import (
     Reserve,
     ReserveBuilder,
     split_reserve,
+    sum_reserves,
 )
 from evalsampling.spec import EvaluationSpec
 from evalsampling.transforms.metering import Meter, MeteredMap
@@ -63,7 +62,7 @@ def _split(reserve: Reserve) -> Iterator[tuple[int, bytes]]:
 
 
 def _merge(part: int, states: Iterable[bytes]) -> tuple[int, Reserve]:
-    return part, functools.reduce(operator.add, map(Reserve.from_bytes, states))
+    return part, sum_reserves(map(Reserve.from_bytes, states))
 
 
 @dataclasses.dataclass(frozen=True)
