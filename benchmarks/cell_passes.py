@@ -42,10 +42,10 @@ def main() -> None:
 
 def _cut(pool: Path) -> Callable[[], list[float]]:
     """Return what cuts the edges of the scores in the pool's first file."""
-    from evalsampling.known import read_partition
+    from evalsampling.preparation.local import stratify_pool
 
     first = min(pool.glob("*.parquet"))
-    return lambda: read_partition(_spec(first)).edges.tolist()
+    return lambda: stratify_pool(_spec(first)).edges.tolist()
 
 
 def _spec(pool: Path, **keys: Any) -> Any:
@@ -107,20 +107,20 @@ def _statistics(pool: Path, edges: Sequence[float]) -> Callable[[], Sums]:
     import apache_beam as beam
     from apache_beam import pvalue
 
-    from evalsampling.partition import Partition
+    from evalsampling.preparation.stratification import Stratification
     from evalsampling.transforms import AssignCells, SumCells
     from pipelines.running import parse_options, run
 
     spec = _spec(pool / "*.parquet", strata={"edges": [*edges]})
-    given = Partition.given(spec)
+    given = Stratification.given(spec)
     assert given is not None
 
     def work() -> Sums:
         with tempfile.TemporaryDirectory() as directory:
             found = Path(directory) / "sums.json"
             root = beam.Pipeline(options=parse_options([]))
-            partition = pvalue.AsSingleton(root | "GivenPartition" >> beam.Create([given]))
-            cells = _fetch(root, spec) | "AssignCells" >> AssignCells(spec, partition)
+            stratification = pvalue.AsSingleton(root | "GivenPartition" >> beam.Create([given]))
+            cells = _fetch(root, spec) | "AssignCells" >> AssignCells(spec, stratification)
             sums = cells | "SumCells" >> SumCells()
             _ = sums | "Write" >> beam.Map(_write, found)
             run(root)
@@ -139,8 +139,8 @@ def _fetch(root: Any, spec: Any) -> Any:
     """Return the pool's rows in a pipeline: all that is taken of how the library reads pools."""
     import apache_beam as beam
 
-    from evalsampling.io.catalog import Catalog
-    from evalsampling.pool import required_columns
+    from evalsampling.pool.catalog import Catalog
+    from evalsampling.pool.columns import required_columns
     from evalsampling.transforms import FetchPool
 
     columns = required_columns(spec, payload=False)

@@ -24,8 +24,8 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from evalsampling.io.catalog import Catalog
-from evalsampling.io.formats import read_batches
+from evalsampling.pool.catalog import Catalog
+from evalsampling.pool.formats.registry import read_batches
 from evalsampling.spec import EvaluationSpec
 
 COLUMNS = ["id", "score", "prediction", "name"]

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from rounds import make_table
 
-from evalsampling.known import KnownPool
 from evalsampling.measures import FBeta
 from evalsampling.samplers import AdaptiveImportance, Importance, Sampler
-from evalsampling.simulation import Plan, simulate
+from evalsampling.simulation.simulate import Plan, simulate
+from evalsampling.simulation.truth import KnownPool
 from evalsampling.spec import RoundSize
 
 ROWS = (10**6, 10**8)

@@ -19,8 +19,9 @@ from typing import Any
 import pools
 
 from evalsampling import EvaluationSpec
-from evalsampling.known import KnownPool, read_partition
-from evalsampling.simulation import Plan, simulate
+from evalsampling.preparation.local import stratify_pool
+from evalsampling.simulation.simulate import Plan, simulate
+from evalsampling.simulation.truth import KnownPool
 
 SAMPLERS = ("passive", "importance", "ais")
 BUDGETS = (300, 1000, 2000)
@@ -128,12 +129,12 @@ def _run(directory: Path, name: str, repeats: int) -> PoolRun:
         },
         directory.resolve(),
     )
-    partition = read_partition(spec)
-    known = KnownPool.read(spec, partition, directory / f"{name}-truth.parquet")
+    stratification = stratify_pool(spec)
+    known = KnownPool.read(spec, stratification, directory / f"{name}-truth.parquet")
     plan = Plan(BUDGETS, spec.round_size, repeats, spec.seed, spec.confidence)
-    tried = [spec.build_sampler(partition.ranges, sampler) for sampler in SAMPLERS]
+    tried = [spec.build_sampler(stratification.ranges, sampler) for sampler in SAMPLERS]
     started = time.perf_counter()
-    simulated = simulate(known, tried, spec.build_measures(partition.ranges), plan)
+    simulated = simulate(known, tried, spec.build_measures(stratification.ranges), plan)
     seconds = time.perf_counter() - started
     table = known.table
     return PoolRun(

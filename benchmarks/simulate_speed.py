@@ -17,10 +17,10 @@ from typing import Any
 
 from large_pools import make_known
 
-from evalsampling.known import KnownPool
 from evalsampling.measures import FBeta
 from evalsampling.samplers import AdaptiveImportance, Importance, Oasis, Passive, Sampler
-from evalsampling.simulation import Plan, simulate
+from evalsampling.simulation.simulate import Plan, simulate
+from evalsampling.simulation.truth import KnownPool
 from evalsampling.spec import RoundSize
 
 MEASURE = FBeta(beta=1.0)

@@ -16,12 +16,13 @@ import pyarrow.parquet as pq
 from pools import find
 
 from evalsampling import EvaluationSpec
-from evalsampling.known import KnownPool, read_partition
 from evalsampling.measures.base import Measure
 from evalsampling.measures.curves import Thresholded
-from evalsampling.partition import Partition
+from evalsampling.preparation.local import stratify_pool
+from evalsampling.preparation.stratification import Stratification
 from evalsampling.samplers import Sampler
-from evalsampling.simulation import Plan, Point, run_repeat
+from evalsampling.simulation.simulate import Plan, Point, run_repeat
+from evalsampling.simulation.truth import KnownPool
 from evalsampling.spec import RoundSize
 
 CURVE = "pr_curve"
@@ -200,7 +201,7 @@ class _Ground:
     """A pool cut for one measure."""
 
     spec: EvaluationSpec
-    partition: Partition
+    stratification: Stratification
     known: KnownPool
     measure: Measure
 
@@ -221,23 +222,23 @@ class _Ground:
             "confidence": settings.confidence,
         }
         spec = EvaluationSpec.from_mapping(content, pools.resolve())
-        partition = read_partition(spec)
-        built = spec.build_measures(partition.ranges)[0]
+        stratification = stratify_pool(spec)
+        built = spec.build_measures(stratification.ranges)[0]
         if isinstance(built, Thresholded):
             # [MR] section 5.3: a leaf is a group of adjacent bins of the grid of thresholds.
             step = len(built.thresholds) // settings.leaves
             strata["edges"] = list(built.thresholds[step::step])
             spec = EvaluationSpec.from_mapping(content, pools.resolve())
-            partition = read_partition(spec)
-        known = KnownPool.read(spec, partition, pools / f"{pool}-truth.parquet")
-        return cls(spec, partition, known, built)
+            stratification = stratify_pool(spec)
+        known = KnownPool.read(spec, stratification, pools / f"{pool}-truth.parquet")
+        return cls(spec, stratification, known, built)
 
     def sampler(self, method: Method) -> Sampler:
         strata = self.spec.strata
         if method.flat:
             strata = dataclasses.replace(strata, branching=max(self.known.table.leaves, 2))
         spec = dataclasses.replace(self.spec, strata=strata)
-        return spec.build_sampler(self.partition.ranges, method.sampler)
+        return spec.build_sampler(self.stratification.ranges, method.sampler)
 
     def write_truth(self, directory: Path) -> None:
         directory.mkdir(parents=True, exist_ok=True)

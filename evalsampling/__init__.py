@@ -3,8 +3,36 @@
 Nothing here imports Apache Beam; the transforms are in `evalsampling.transforms`.
 """
 
-from evalsampling import measures as measures
-from evalsampling.errors import InputError as InputError
-from evalsampling.evaluation import Evaluation as Evaluation
-from evalsampling.spec import EvaluationSpec as EvaluationSpec
-from evalsampling.version import __version__ as __version__
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from evalsampling import measures as measures
+    from evalsampling.errors import InputError as InputError
+    from evalsampling.evaluation import Evaluation as Evaluation
+    from evalsampling.spec import EvaluationSpec as EvaluationSpec
+    from evalsampling.version import __version__ as __version__
+
+_HOMES = {
+    "Evaluation": "evaluation",
+    "EvaluationSpec": "spec",
+    "InputError": "errors",
+    "__version__": "version",
+}
+"""The module of each public name; it is imported when the name is first asked for."""
+
+__all__ = ["Evaluation", "EvaluationSpec", "InputError", "__version__", "measures"]
+
+
+def __getattr__(name: str) -> Any:
+    """Return a public name, importing what it needs."""
+    if name == "measures":
+        return importlib.import_module("evalsampling.measures")
+    if name in _HOMES:
+        return getattr(importlib.import_module(f"evalsampling.{_HOMES[name]}"), name)
+    raise AttributeError(f"module 'evalsampling' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return __all__

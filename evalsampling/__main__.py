@@ -1,5 +1,5 @@
 """Runs the command line: ``python -m evalsampling``."""
 
-from evalsampling.cli import main
+from evalsampling.cli.main import main
 
 main()

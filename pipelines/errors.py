@@ -5,8 +5,8 @@ import sys
 import traceback
 from collections.abc import Callable
 
-from evalsampling import logs
 from evalsampling.errors import InputError
+from evalsampling.telemetry import logs
 
 _OS_ERRORS = [
     "OSError", "FileNotFoundError", "NotADirectoryError", "PermissionError", "FileExistsError",

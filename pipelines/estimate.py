@@ -2,7 +2,7 @@
 
     python -m pipelines.estimate --workspace=runs/abt-buy --labels=labels.csv --output=out.json
 
-The work is that of `evalsampling.ledger.Ledger.estimate`, called in one worker.
+The work is that of `evalsampling.commands.ledger.Ledger.estimate`, called in one worker.
 """
 
 import argparse
@@ -11,10 +11,10 @@ from collections.abc import Sequence
 
 import apache_beam as beam
 
-from evalsampling.ledger import Ledger, Options
-from evalsampling.manifest import Run
+from evalsampling.commands.ledger import Ledger, Options
 from evalsampling.storage import replace_json
-from evalsampling.workspace import Workspace
+from evalsampling.workspace.manifest import Run
+from evalsampling.workspace.workspace import Workspace
 from pipelines.running import add_flag, job, recorded, run, run_as_program
 
 

@@ -23,15 +23,15 @@ import pyarrow as pa
 from apache_beam import pvalue
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from evalsampling import logs, progress
-from evalsampling.io.catalog import Catalog
-from evalsampling.partition import Partition
-from evalsampling.preparation import JOB, Preparation
+from evalsampling.commands.prepare import JOB, Preparation
+from evalsampling.commands.top_up import TopUp
+from evalsampling.pool.catalog import Catalog
+from evalsampling.preparation.stratification import Stratification
+from evalsampling.preparation.summary import summary_columns
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellSums
 from evalsampling.stats.slices import SliceCounts
-from evalsampling.summary import summary_columns
-from evalsampling.topup import TopUp
+from evalsampling.telemetry import logs, progress
 from evalsampling.transforms import (
     CheckIds,
     CountSlices,
@@ -45,7 +45,7 @@ from evalsampling.transforms import (
     SummarizePool,
     read_meters,
 )
-from evalsampling.workspace import Workspace
+from evalsampling.workspace.workspace import Workspace
 from pipelines.running import add_flag, is_template, job, recorded, run, run_as_program
 
 
@@ -72,16 +72,16 @@ def build(root: beam.Pipeline, preparation: Preparation) -> None:
         scored = items | "ScorePool" >> ScorePool(spec, preparation.scored_directory)
         rows, batches = scored.items, scored.batches
 
-    given = Partition.given(spec)
+    given = Stratification.given(spec)
     if given is not None:
         cut = root | "GivenPartition" >> beam.Create([given])
     else:
         scores = batches or items | "FetchScores" >> FetchPool(summary_columns(spec))
         summaries = scores | "SummarizePool" >> SummarizePool(spec)
         cut = summaries | "CutStrata" >> CutStrata(spec)
-    partition = pvalue.AsSingleton(cut)
+    stratification = pvalue.AsSingleton(cut)
 
-    cells = rows | "FetchCells" >> FetchCells(spec, partition)
+    cells = rows | "FetchCells" >> FetchCells(spec, stratification)
     sums = cells | "SumCells" >> SumCells()
     counts = cells | "CountSlices" >> CountSlices()
     located = (
@@ -97,7 +97,7 @@ def build(root: beam.Pipeline, preparation: Preparation) -> None:
         _commit,
         preparation,
         pvalue.AsSingleton(started),
-        partition,
+        stratification,
         pvalue.AsSingleton(sums),
         pvalue.AsSingleton(counts),
         pvalue.AsList(located),
@@ -108,13 +108,13 @@ def build(root: beam.Pipeline, preparation: Preparation) -> None:
 def build_top_up(root: beam.Pipeline, top_up: TopUp) -> None:
     """Build the pipeline that adds rows to the reserve of a prepared workspace."""
     spec = top_up.preparation.spec
-    partition = pvalue.AsSingleton(
-        root | "Partition" >> beam.Create([top_up.preparation.workspace.partition])
+    stratification = pvalue.AsSingleton(
+        root | "Stratification" >> beam.Create([top_up.preparation.workspace.stratification])
     )
     _ = (
         root
         | "ListItems" >> beam.Create(top_up.items())
-        | "FetchCells" >> FetchCells(spec, partition)
+        | "FetchCells" >> FetchCells(spec, stratification)
         | "DrawReserve" >> DrawReserve(spec, capacity=top_up.capacity, held=top_up.held)
         | "WriteReserve" >> beam.MapTuple(top_up.write)
     )
@@ -208,13 +208,13 @@ def _commit(
     catalog: Catalog,
     preparation: Preparation,
     started: tuple[str, float],
-    partition: Partition,
+    stratification: Stratification,
     sums: CellSums,
     counts: SliceCounts,
     located: Sequence[pa.Table],
     _: Any,
 ) -> dict[str, Any]:
-    return preparation.commit(catalog, started[1], partition, sums, counts, located)
+    return preparation.commit(catalog, started[1], stratification, sums, counts, located)
 
 
 def main(argv: Sequence[str] | None = None) -> None:

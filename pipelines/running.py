@@ -17,10 +17,10 @@ from apache_beam.options.pipeline_options import (
 from apache_beam.runners import create_runner
 from apache_beam.runners.runner import PipelineResult
 
-from evalsampling import logs
 from evalsampling.errors import UsageError
-from evalsampling.manifest import Run
-from evalsampling.redaction import without_credentials
+from evalsampling.telemetry import logs
+from evalsampling.telemetry.redaction import without_credentials
+from evalsampling.workspace.manifest import Run
 from pipelines.errors import run_as_program as run_as_program
 from pipelines.errors import user_error
 

@@ -2,7 +2,7 @@
 
     python -m pipelines.sample --workspace=runs/abt-buy --output=sampled.json
 
-The work is that of `evalsampling.ledger.Ledger.sample`, called in one worker: a round costs the
+The work is that of `evalsampling.commands.ledger.Ledger.sample`, called in one worker: a round costs the
 same whatever the size of the pool.
 """
 
@@ -13,10 +13,10 @@ from collections.abc import Sequence
 
 import apache_beam as beam
 
-from evalsampling.ledger import Ledger
-from evalsampling.manifest import Run
+from evalsampling.commands.ledger import Ledger
 from evalsampling.storage import replace_json
-from evalsampling.workspace import Workspace
+from evalsampling.workspace.manifest import Run
+from evalsampling.workspace.workspace import Workspace
 from pipelines.running import add_flag, job, recorded, run, run_as_program
 
 

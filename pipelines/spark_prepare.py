@@ -28,14 +28,15 @@ import pyarrow as pa
 import pyspark
 from pyspark.sql import DataFrame, SparkSession
 
-from evalsampling import logs, shares
-from evalsampling.io.files import find_files
-from evalsampling.manifest import Run
-from evalsampling.partition import Partition
-from evalsampling.preparation import JOB, Preparation
-from evalsampling.reserve import PARTS
-from evalsampling.shares import Piece
+from evalsampling.commands.prepare import JOB, Preparation
+from evalsampling.pool.files import find_files
+from evalsampling.preparation import shards as shares
+from evalsampling.preparation.reserve import PARTS
+from evalsampling.preparation.shards import Piece
+from evalsampling.preparation.stratification import Stratification
 from evalsampling.spec import EvaluationSpec
+from evalsampling.telemetry import logs
+from evalsampling.workspace.manifest import Run
 from pipelines.errors import run_as_program, user_error
 
 _COLUMNS = "kind string, part int, state binary"
@@ -92,26 +93,26 @@ def _run(session: SparkSession, preparation: Preparation, most: int) -> None:
     catalog = preparation.plan(found)
     items = list(catalog.items)
 
-    partition = Partition.given(spec)
-    if partition is None or spec.pool.scorer:
+    stratification = Stratification.given(spec)
+    if stratification is None or spec.pool.scorer:
         work = functools.partial(shares.summarize_share, spec=spec, scored=scored)
         summary = shares.total(gather(shares.deal(items, most), work), shares.SUMMARY)
-    if partition is None:
+    if stratification is None:
         assert summary is not None
-        partition = Partition.from_summary(summary, spec)
+        stratification = Stratification.from_summary(summary, spec)
 
     items = shares.scored_items(items, spec, scored)
     work = functools.partial(
         shares.cut_share,
         spec=spec,
-        partition=partition,
+        stratification=stratification,
         check_ids=preparation.check_ids,
     )
     pieces = gather(shares.deal(items, most), work, PARTS)
     preparation.commit(
         catalog,
         started,
-        partition,
+        stratification,
         shares.total(pieces, shares.SUMS),
         shares.total(pieces, shares.COUNTS),
         [piece.state for piece in pieces if piece.kind == shares.RESERVE],

@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from evalsampling.cli import main
-from evalsampling.workspace import Workspace
+from evalsampling.cli.main import main
+from evalsampling.workspace.workspace import Workspace
 
 SHARED_POOLS = Path(__file__).resolve().parents[2] / "shared" / "pools"
 

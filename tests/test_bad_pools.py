@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalsampling import InputError
-from evalsampling.workspace import Workspace
+from evalsampling.workspace.workspace import Workspace
 from tests.jobs import Job, Pool, files_below, make_pool, make_rich_pool
 
 
@@ -411,7 +411,7 @@ def test_a_scorer_that_changes_a_type_is_named(
         "    made = batch.column('score').cast(pa.float32() if len(calls) > 1 else pa.float64())\n"
         "    return batch.append_column('made', made)\n"
     )
-    monkeypatch.setattr("evalsampling.io.parquet.BATCH_ROWS", 100)
+    monkeypatch.setattr("evalsampling.pool.formats.parquet.BATCH_ROWS", 100)
     result = one.prepare()
     assert result.status == 1
     for words in ("part-", "column 'made', row", "scored as float, but as double before"):

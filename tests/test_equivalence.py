@@ -13,20 +13,22 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from evalsampling.evaluation import Evaluation
-from evalsampling.io import formats
-from evalsampling.known import KnownPool, read_partition
-from evalsampling.manifest import Run
-from evalsampling.memory import MemoryPool
-from evalsampling.partition import Partition, assign_cells
-from evalsampling.pool import PoolBatch
-from evalsampling.reserve import ReserveBuilder
+from evalsampling.evaluation.evaluation import Evaluation
+from evalsampling.evaluation.in_memory import MemoryPool
+from evalsampling.inference.results import as_json
+from evalsampling.pool.batch import PoolBatch
+from evalsampling.pool.formats import registry as formats
+from evalsampling.preparation.assignment import assign_cells
+from evalsampling.preparation.local import stratify_pool
+from evalsampling.preparation.reserve import ReserveBuilder
+from evalsampling.preparation.stratification import Stratification
+from evalsampling.preparation.summary import PoolSummary, Wanted, summarize
+from evalsampling.simulation.truth import KnownPool
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellTable
-from evalsampling.stats.estimation import as_json
-from evalsampling.summary import PoolSummary, Wanted, summarize
 from evalsampling.transforms import SumFn
-from evalsampling.workspace import Workspace
+from evalsampling.workspace.manifest import Run
+from evalsampling.workspace.workspace import Workspace
 from pipelines import prepare as prepare_pipeline
 from pipelines.running import parse_options
 from tests.contracts import assert_mergeable
@@ -70,11 +72,11 @@ def assert_same_tables(here: CellTable, there: CellTable) -> None:
 
 
 def assert_same(workspace: Path, expected: MemoryPool, budget: int) -> None:
-    """Check partition, cell table, slices and reserve, all exactly."""
+    """Check stratification, cell table, slices and reserve, all exactly."""
     found = Workspace(workspace)
     table = found.table
     assert_same_tables(table, expected.table)
-    assert found.partition.to_mapping() == expected.partition.to_mapping()
+    assert found.stratification.to_mapping() == expected.stratification.to_mapping()
     assert (found.slices.names, found.slices.values) == (
         expected.slices.names,
         expected.slices.values,
@@ -107,7 +109,7 @@ def assert_same_evaluation(job: Job, rounds: int = 2, size: int = 20) -> list[An
     """Check that rounds drawn from the workspace are those drawn in memory; return estimates."""
     pool = reference(job)
     assert_same(job.workspace, pool, pool.spec.budget)
-    evaluation = Evaluation.from_spec(pool.spec, pool.table, pool.partition, pool.slices)
+    evaluation = Evaluation.from_spec(pool.spec, pool.table, pool.stratification, pool.slices)
     evaluation.pool = pool
     rng = np.random.default_rng(1)
     for number in range(1, rounds + 1):
@@ -334,21 +336,21 @@ def test_the_cases_are_what_they_are_called(job: Any) -> None:
         case: reference(job(make_rich_pool(**shape), budget=300, **keys))
         for case, (shape, keys) in CASES.items()
     }
-    partitions = {case: pool.partition for case, pool in pools.items()}
-    assert partitions["kd"].tree is not None
-    assert (partitions["kd"].prior, partitions["kd"].rules) == ("even", ("none",))
+    stratifications = {case: pool.stratification for case, pool in pools.items()}
+    assert stratifications["kd"].tree is not None
+    assert (stratifications["kd"].prior, stratifications["kd"].rules) == ("even", ("none",))
     assert np.all(pools["kd"].table.prior == 0.5)
-    assert partitions["kd beside a score"].prior == "expit(score)"
-    assert partitions["systems"].rules == ("expit(score)", "column", "none")
-    assert partitions["systems and a score of their own"].prior == "column"
-    assert not partitions["systems and a score of their own"].scored
-    assert len(partitions["curve"].bin_edges) > 40 > len(partitions["curve"].edges)
-    assert partitions["equal width"].prior == "score"
+    assert stratifications["kd beside a score"].prior == "expit(score)"
+    assert stratifications["systems"].rules == ("expit(score)", "column", "none")
+    assert stratifications["systems and a score of their own"].prior == "column"
+    assert not stratifications["systems and a score of their own"].binned_by_score
+    assert len(stratifications["curve"].bin_edges) > 40 > len(stratifications["curve"].edges)
+    assert stratifications["equal width"].prior == "score"
     pooled = pools["pooled signatures"]
     assert pooled.spec.needs_signature_counts
-    assert len(partitions["pooled signatures"].signatures.pooled) > 1
+    assert len(stratifications["pooled signatures"].signatures.pooled) > 1
     assert len(pooled.table.kind_cell) > len(pooled.table)
-    assert pooled.partition.grid.cells <= 4096
+    assert pooled.stratification.grid.cells <= 4096
     assert pools["slices"].slices.values == (
         ("Bern", "Genève", "Zürich", "null"),
         ("2019", "2020", "2021", "null"),
@@ -410,7 +412,7 @@ def test_summaries_merge(job: Any, case: str) -> None:
     spec = EvaluationSpec.load(job(rows, budget=300, **keys).spec)
     if not Wanted.of(spec).anything:
         assert case == "edges"
-        assert Partition.given(spec) is not None
+        assert Stratification.given(spec) is not None
         return
     batch = rows.table.combine_chunks().to_batches()[0]
     cuts = [0, 1, 1, 500, 503, 1200, 1500]
@@ -444,13 +446,13 @@ def test_rows_known_from_the_first_pass_are_in_their_cells(job: Any, case: str) 
     shape, keys = CASES[case]
     rows = make_rich_pool(**shape)
     spec = EvaluationSpec.load(job(rows, budget=300, **keys).spec)
-    if Partition.given(spec) is not None:
+    if Stratification.given(spec) is not None:
         return
     batch = PoolBatch(rows.table.combine_chunks().to_batches()[0])
     summary = summarize(batch, spec)
-    partition = Partition.from_summary(summary, spec)
-    count = assign_cells(batch, spec, partition).sums().count.astype(np.int64)
-    least = partition.least_rows(summary)
+    stratification = Stratification.from_summary(summary, spec)
+    count = assign_cells(batch, spec, stratification).sums().count.astype(np.int64)
+    least = stratification.known_rows(summary)
     assert (least <= count).all()
     if case in ("csf", "equal count", "slices", "classes"):
         np.testing.assert_array_equal(least, count)
@@ -528,7 +530,7 @@ def test_probabilities(job: Any, probability: str) -> None:
     assert_same(one.workspace, reference(one), budget=30)
     kept = Workspace(one.workspace).table
     assert kept.prior[:, 1] @ kept.count == pytest.approx(p.sum(), rel=1e-6)
-    assert Workspace(one.workspace).partition.prior == (
+    assert Workspace(one.workspace).stratification.prior == (
         "score" if probability == "score" else "column"
     )
 
@@ -588,7 +590,7 @@ def test_simulation_sees_the_same_cells(job: Any) -> None:
     labels = {"id": list(one.pool.truth), "label": list(one.pool.truth.values())}
     pq.write_table(pa.table(labels), truth)
     spec = EvaluationSpec.load(one.spec)
-    known = KnownPool.read(spec, read_partition(spec), truth)
+    known = KnownPool.read(spec, stratify_pool(spec), truth)
     expected = reference(one)
     assert_same_tables(known.table, expected.table)
     for index, count in enumerate(known.labels):
@@ -597,7 +599,7 @@ def test_simulation_sees_the_same_cells(job: Any) -> None:
 
 
 def test_labels_of_transforms_are_verbs_in_camel_case(job: Any) -> None:
-    from evalsampling.preparation import Preparation
+    from evalsampling.commands.prepare import Preparation
 
     names: set[str] = set()
     one = job()

@@ -46,9 +46,9 @@ def test_a_million_rows(job: Callable[..., Job], suffix: str) -> None:
 def test_whole_evaluations(
     job: Callable[..., Job], suffix: str, case: str, files: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Columns of every kind, with nulls, in one, two and seven files of several stretches."""
-    monkeypatch.setattr("evalsampling.io.lines.BLOCK_BYTES", 5_000)
-    monkeypatch.setattr("evalsampling.io.lines.STRETCH_BYTES", 20_000)
+    """Columns of every kind, with nulls, in one, two and seven files of several splits."""
+    monkeypatch.setattr("evalsampling.pool.formats.text.BLOCK_BYTES", 5_000)
+    monkeypatch.setattr("evalsampling.pool.formats.text.SPLIT_BYTES", 20_000)
     shape, keys = CASES[case]
     pool = make_rich_pool(**shape)
     if suffix == "avro":  # whose names have no dots
@@ -103,7 +103,7 @@ def test_bad_rows_are_named(
 
 
 def test_compressed_text(job: Callable[..., Job]) -> None:
-    """A file that is compressed as a whole is one stretch, and the same rows."""
+    """A file that is compressed as a whole is one split, and the same rows."""
     pool = make_pool(3000)
     plain = formatted(job, "csv", pool, files=2, budget=30)
     for path in (plain.directory / "csv").iterdir():

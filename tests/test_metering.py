@@ -6,10 +6,10 @@ import apache_beam as beam
 import pytest
 from apache_beam import coders
 
-from evalsampling.memory import MemoryPool
-from evalsampling.partition import CellBatch, assign_cells
-from evalsampling.pool import PoolBatch
-from evalsampling.progress import Progress
+from evalsampling.evaluation.in_memory import MemoryPool
+from evalsampling.pool.batch import PoolBatch
+from evalsampling.preparation.assignment import CellBatch, assign_cells
+from evalsampling.telemetry.progress import Progress
 from evalsampling.transforms import BatchCoder
 from evalsampling.transforms.metering import MeteredMap, read_meters, resident_mebibytes
 from tests.jobs import Job, call
@@ -80,7 +80,7 @@ def test_the_coder_keeps_batches_and_tells_their_size(job: Callable[..., Job]) -
     one = job()
     rows = one.pool.table.combine_chunks().to_batches()[0]
     batch = PoolBatch(rows, "a", 3)
-    cells = assign_cells(batch, pool.spec, pool.partition)
+    cells = assign_cells(batch, pool.spec, pool.stratification)
     for kind, value in ((PoolBatch, batch), (CellBatch, cells)):
         coder = coders.registry.get_coder(kind)
         assert isinstance(coder, BatchCoder)

@@ -21,12 +21,12 @@ import yaml
 from apache_beam.portability import common_urns
 from apache_beam.portability.api import beam_runner_api_pb2
 
-from evalsampling import logs
-from evalsampling.ledger import Ledger
-from evalsampling.manifest import HERE
-from evalsampling.preparation import Preparation
+from evalsampling.commands.ledger import Ledger
+from evalsampling.commands.prepare import Preparation
 from evalsampling.spec import EvaluationSpec
-from evalsampling.workspace import Workspace
+from evalsampling.telemetry import logs
+from evalsampling.workspace.manifest import HERE
+from evalsampling.workspace.workspace import Workspace
 from pipelines import estimate, prepare, running, sample
 from tests.jobs import Job, call, files_below
 from tests.test_equivalence import assert_same, reference
@@ -163,7 +163,7 @@ def test_a_round_that_is_lost_has_no_manifest(
     def die(*_: object) -> None:
         raise OSError("disk full")
 
-    monkeypatch.setattr("evalsampling.ledger.write_tasks", die)
+    monkeypatch.setattr("evalsampling.commands.ledger.write_tasks", die)
     assert one.sample().status == 1
     assert files_below(one.workspace) == before
 

@@ -14,10 +14,10 @@ import yaml
 from google.api_core import exceptions
 from google.cloud import storage
 
-from evalsampling.preparation import Preparation
+from evalsampling.commands.prepare import Preparation
 from evalsampling.storage.base import Draft
 from evalsampling.storage.gcs import GcsStore
-from evalsampling.workspace import Workspace
+from evalsampling.workspace.workspace import Workspace
 from tests.jobs import Job, call
 from tests.test_stores import answer, move, objects, prepare
 

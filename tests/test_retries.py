@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from evalsampling.io import formats
-from evalsampling.manifest import Run
-from evalsampling.memory import MemoryPool
-from evalsampling.partition import CellBatch
-from evalsampling.pool import PoolBatch
-from evalsampling.preparation import Preparation
-from evalsampling.reserve import Reserve, ReserveBuilder
+from evalsampling.commands.prepare import Preparation
+from evalsampling.evaluation.in_memory import MemoryPool
+from evalsampling.pool.batch import PoolBatch
+from evalsampling.pool.formats import registry as formats
+from evalsampling.preparation.assignment import CellBatch
+from evalsampling.preparation.reserve import Reserve, ReserveBuilder
 from evalsampling.spec import EvaluationSpec
-from evalsampling.workspace import Workspace
+from evalsampling.workspace.manifest import Run
+from evalsampling.workspace.workspace import Workspace
 from tests.jobs import Job
 from tests.test_equivalence import assert_same, reference
 
@@ -45,7 +45,7 @@ def failing_now_and_then(function: Callable[..., Any], log: Path) -> Callable[..
 
 def test_reading_breaks_off(job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch) -> None:
     """Now and then, after some batches of the item have gone on through the fused stage."""
-    monkeypatch.setattr("evalsampling.io.parquet.BATCH_ROWS", 30)
+    monkeypatch.setattr("evalsampling.pool.formats.parquet.BATCH_ROWS", 30)
     one = job(files=2, group_rows=400, budget=30)
     fetch, broken = formats.read_batches, set()
 
@@ -59,7 +59,7 @@ def test_reading_breaks_off(job: Callable[..., Job], monkeypatch: pytest.MonkeyP
         yield from batches
 
     monkeypatch.setattr("evalsampling.transforms.pool.read_batches", breaking)
-    monkeypatch.setattr("evalsampling.io.payload.read_batches", breaking)
+    monkeypatch.setattr("evalsampling.preparation.payload.read_batches", breaking)
     assert one.prepare(RETRYING).status == 0
     assert len(broken) == 2 * 3, "two of three groups in the first pass, the second, the payload"
     assert_same(one.workspace, reference(one), budget=30)

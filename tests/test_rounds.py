@@ -17,7 +17,7 @@ import pytest
 
 from evalsampling import workspace
 from evalsampling.measures import BY_NAME
-from evalsampling.workspace import VERSION
+from evalsampling.workspace.workspace import VERSION
 from tests.jobs import Job, Pool, call, files_below, make_pool, make_rich_pool, strict_json
 
 
@@ -890,7 +890,7 @@ def test_sample_killed_before_the_round_is_whole(drawn: Job, monkeypatch: Any) -
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr("evalsampling.ledger.write_tasks", die)
+        patch.setattr("evalsampling.commands.ledger.write_tasks", die)
         with pytest.raises(Killed):
             drawn.sample()
     assert files_below(drawn.workspace) == before
@@ -902,7 +902,7 @@ def test_two_commands_drawing_the_same_round(drawn: Job, monkeypatch: Any) -> No
     rival = shutil.copytree(drawn.workspace, drawn.directory / "rival")
     call("sample", rival)
     theirs = rival / "rounds" / "0002"
-    from evalsampling import ledger
+    from evalsampling.commands import ledger
 
     write = ledger.write_tasks
 
@@ -910,7 +910,7 @@ def test_two_commands_drawing_the_same_round(drawn: Job, monkeypatch: Any) -> No
         shutil.copytree(theirs, drawn.round_directory(2))
         return write(*arguments)
 
-    monkeypatch.setattr("evalsampling.ledger.write_tasks", lose)
+    monkeypatch.setattr("evalsampling.commands.ledger.write_tasks", lose)
     result = drawn.sample()
     assert result.status == 1
     assert "another command made this round" in result.err

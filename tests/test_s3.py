@@ -11,7 +11,7 @@ import pyarrow.fs
 import pytest
 import yaml
 
-from evalsampling.io.files import find_files
+from evalsampling.pool.files import find_files
 from evalsampling.storage import filesystems
 from tests.emulator import await_port, free_port
 from tests.jobs import Job, call, make_pool

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evalsampling import logs
-from evalsampling.redaction import without_credentials, without_values
+from evalsampling.telemetry import logs
+from evalsampling.telemetry.redaction import without_credentials, without_values
 from tests.jobs import Job, Pool, call, files_below, make_pool
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -15,7 +15,8 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from evalsampling import InputError, shares
+from evalsampling import InputError
+from evalsampling.preparation import shards as shares
 from evalsampling.spec import EvaluationSpec
 from tests.jobs import Job, Pool, make_pool, make_rich_pool
 from tests.test_bad_pools import BAD

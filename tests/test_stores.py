@@ -11,11 +11,12 @@ import pytest
 import yaml
 from google.cloud import storage
 
-from evalsampling import InputError, ledger
-from evalsampling.io.catalog import Catalog
-from evalsampling.io.files import find_files
+from evalsampling import InputError
+from evalsampling.commands import ledger
+from evalsampling.pool.catalog import Catalog
+from evalsampling.pool.files import find_files
 from evalsampling.storage.filesystems import open_file
-from evalsampling.workspace import Workspace
+from evalsampling.workspace.workspace import Workspace
 from tests.jobs import Job, Result, call, files_below, make_pool
 from tests.test_equivalence import assert_same, reference
 from tests.test_formats import FORMATS, formatted
@@ -71,9 +72,9 @@ def test_prepare_and_rounds(
     suffix: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The same as of a pool of this machine, in files of several stretches."""
-    monkeypatch.setattr("evalsampling.io.lines.STRETCH_BYTES", 10_000)
-    monkeypatch.setattr("evalsampling.io.lines.BLOCK_BYTES", 3_000)
+    """The same as of a pool of this machine, in files of several splits."""
+    monkeypatch.setattr("evalsampling.pool.formats.text.SPLIT_BYTES", 10_000)
+    monkeypatch.setattr("evalsampling.pool.formats.text.BLOCK_BYTES", 3_000)
     one = formatted(job, suffix, make_pool(), files=3, budget=30)
     expected = reference(one)
     remote(one, bucket, f"pool-{suffix}")
@@ -243,7 +244,7 @@ def test_two_prepare_at_once(
     """Another one, of another spec, ends first: this one is told, and theirs is whole."""
     one = job(files=2)
     url = move(one, bucket)
-    from evalsampling.preparation import Preparation
+    from evalsampling.commands.prepare import Preparation
 
     commit, theirs = Preparation.commit, {}
 
@@ -376,7 +377,7 @@ def test_a_pool_that_changes_while_it_is_read(
 ) -> None:
     one = job(files=2)
     move(one, bucket)
-    from evalsampling.preparation import Preparation
+    from evalsampling.commands.prepare import Preparation
 
     plan, name = Preparation.plan, bucket.name
 

@@ -8,7 +8,7 @@ import dataclasses
 import numpy as np
 
 from evalsampling.measures.base import PREDICTION, BoolArray, FloatArray, IntArray, Measure
-from evalsampling.measures.forms import Mean, Ratio
+from evalsampling.measures.mean_and_ratio import Mean, Ratio
 from evalsampling.stats.outputs import Outputs
 
 ROUNDING = 1e-12

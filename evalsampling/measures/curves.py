@@ -18,7 +18,7 @@ import numpy as np
 
 from evalsampling.measures.base import BoolArray, Component, FloatArray, IntArray, Measure
 from evalsampling.measures.binary import ROUNDING, is_inside
-from evalsampling.measures.forms import divide
+from evalsampling.measures.mean_and_ratio import divide
 from evalsampling.stats.outputs import Outputs
 
 

@@ -9,7 +9,7 @@ import functools
 import numpy as np
 
 from evalsampling.measures.base import PREDICTION, BoolArray, FloatArray, IntArray, Measure
-from evalsampling.measures.forms import Ratio, divide
+from evalsampling.measures.mean_and_ratio import Ratio, divide
 from evalsampling.stats.outputs import Outputs
 
 

@@ -6,7 +6,7 @@ import math
 import numpy as np
 
 from evalsampling.measures.base import FloatArray, IntArray
-from evalsampling.measures.forms import Mean
+from evalsampling.measures.mean_and_ratio import Mean
 from evalsampling.stats.outputs import Outputs
 
 

@@ -12,14 +12,9 @@ import functools
 import numpy as np
 
 from evalsampling.measures.base import FloatArray, Measure
+from evalsampling.measures.on_cells import cells_adding_to, model_risk
 from evalsampling.samplers.base import ReplacementSampler, no_atoms
-from evalsampling.samplers.variance import (
-    FLOOR,
-    atom_norms,
-    cell_norms,
-    cells_adding_to,
-    model_risk,
-)
+from evalsampling.samplers.optimal import FLOOR, atom_norms, cell_norms
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import Proposal
 from evalsampling.stats.history import History
@@ -108,7 +103,7 @@ class AdaptiveImportance(ReplacementSampler):
             sample = self.weigh(table, history)
             leaf = table.leaf[history.cell[sample.question]]
             counts = np.zeros((table.leaves, table.classes))
-            np.add.at(counts, (leaf, history.label[sample.question]), sample.first)
+            np.add.at(counts, (leaf, history.label[sample.question]), sample.weight_sum)
             tree = _tree(table.leaves, self.branching)
             posterior = predict_stochastic(tree, prior, counts)
         response = posterior[table.leaf]
@@ -120,18 +115,18 @@ class AdaptiveImportance(ReplacementSampler):
         total = np.sum(table.count * value)
         return Proposal(value / total, no_atoms(), np.zeros(0), posterior)
 
-    def covers(self, table: CellTable) -> bool:
+    def covers_pool(self, table: CellTable) -> bool:
         """Whether every row always has a chance: of a stochastic oracle, if every cell has."""
         if self.stochastic:
-            return bool(np.all(self.reach(table)))
-        return super().covers(table)
+            return bool(np.all(self.support(table)))
+        return super().covers_pool(table)
 
-    def supports(self, table: CellTable, measure: Measure) -> bool:
+    def can_estimate(self, table: CellTable, measure: Measure) -> bool:
         """Whether rows that add to the measure also add to the one sampled for.
 
         Cell by cell for a stochastic oracle; for a deterministic one label by label, since an
         atom whose label adds nothing to the measure sampled for is never drawn again.
         """
         if self.stochastic:
-            return bool(np.all(self.reach(table) | ~cells_adding_to(measure, table)))
-        return super().supports(table, measure)
+            return bool(np.all(self.support(table) | ~cells_adding_to(measure, table)))
+        return super().can_estimate(table, measure)

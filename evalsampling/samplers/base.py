@@ -7,24 +7,18 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from evalsampling.inference.domains import WHOLE_POOL, ReportedDomains
+from evalsampling.inference.estimates import EstimationInput, estimate_measure, refuse, take_census
+from evalsampling.inference.nonresponse import adjust_for_nonresponse
+from evalsampling.inference.results import Estimate
+from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures.base import IntArray, Measure
 from evalsampling.measures.calibrated import Calibrated
 from evalsampling.measures.joint import Joint
-from evalsampling.samplers.estimates import (
-    WHOLE_POOL,
-    Material,
-    Scope,
-    estimate_measure,
-    refuse,
-    take_census,
-)
-from evalsampling.samplers.variance import adds_to, always_adds_to, cells_adding_to
+from evalsampling.measures.on_cells import adds_to, always_adds_to, cells_adding_to
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import DRAWS_PER_NEW_ROW, Proposal, StopRule, draw_rows
-from evalsampling.stats.estimation import Estimate
 from evalsampling.stats.history import History
-from evalsampling.stats.nonresponse import respond
-from evalsampling.stats.sample import WeightedSample
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,10 +70,10 @@ class Sampler(abc.ABC):
         """Return the labelled rows with their weights."""
 
     @abc.abstractmethod
-    def supports(self, table: CellTable, measure: Measure) -> bool:
+    def can_estimate(self, table: CellTable, measure: Measure) -> bool:
         """Whether every row that can add to the measure's risk always has a chance."""
 
-    def covers(self, table: CellTable) -> bool:
+    def covers_pool(self, table: CellTable) -> bool:
         """Whether every row always has a chance, whatever its label: true unless overridden."""
         return True
 
@@ -91,14 +85,14 @@ class Sampler(abc.ABC):
         """Return what each question would weigh under the latest proposal, if there is one."""
         return None
 
-    def reach(self, table: CellTable) -> npt.NDArray[np.bool_]:
+    def support(self, table: CellTable) -> npt.NDArray[np.bool_]:
         """Return which cells have rows that can be drawn, shape (cells,): all unless overridden."""
         return np.ones(len(table), dtype=bool)
 
     def unseen(self, table: CellTable, history: History) -> int:
         """Return how many rows can be drawn and never were."""
         unseen = table.count - history.drawn_by_cell(len(table))
-        return int(unseen[self.reach(table)].sum())
+        return int(unseen[self.support(table)].sum())
 
     def exhausted(self, table: CellTable, history: History) -> bool:
         """Whether every question that can be asked has been."""
@@ -110,30 +104,32 @@ class Sampler(abc.ABC):
         history: History,
         measures: Sequence[Measure],
         confidence: float,
-        scope: Scope = WHOLE_POOL,
+        scope: ReportedDomains = WHOLE_POOL,
     ) -> list[Estimate]:
         """Estimate measures on the pool, or on parts of it, from all rounds so far."""
-        material = self.material(table, history, confidence)
+        inputs = self.inputs(table, history, confidence)
         # With all labels known that matter to the sampler there is no next proposal.
         finished = not self.stochastic and _is_census(table, history, self.measure)
-        if not finished and material.sample.draws:
+        if not finished and inputs.sample.draws:
             latest = self.latest_weights(table, history)
             if latest is not None:
-                sample = material.sample.with_latest(latest)
-                material = dataclasses.replace(material, sample=sample)
+                sample = inputs.sample.with_latest(latest)
+                inputs = dataclasses.replace(inputs, sample=sample)
         estimates: list[Estimate] = []
         for measure in (part for one in measures for part in _parts(one)):
             if not self.stochastic and _is_census(table, history, measure):
-                estimates += take_census(measure, material, scope)
-            elif self.supports(table, measure):
-                estimates += estimate_measure(measure, material, scope)
+                estimates += take_census(measure, inputs, scope)
+            elif self.can_estimate(table, measure):
+                estimates += estimate_measure(measure, inputs, scope)
             else:
                 estimates += refuse(measure, self.measure, scope, confidence)
         return estimates
 
-    def material(self, table: CellTable, history: History, confidence: float) -> Material:
+    def inputs(self, table: CellTable, history: History, confidence: float) -> EstimationInput:
         """Return what estimates are made from."""
-        return Material(table, history, self.weigh(table, history), confidence, self.covers(table))
+        return EstimationInput(
+            table, history, self.weigh(table, history), confidence, self.covers_pool(table)
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -171,7 +167,7 @@ class ReplacementSampler(Sampler):
         proposal = self.variance_minimising(table, history)
         return proposal.mixed(self.delta, table.rows) if self.delta else proposal
 
-    def reach(self, table: CellTable) -> npt.NDArray[np.bool_]:
+    def support(self, table: CellTable) -> npt.NDArray[np.bool_]:
         """Return which cells have rows that can be drawn, shape (cells,).
 
         They are the cells that can add to the measure sampled for.
@@ -180,11 +176,11 @@ class ReplacementSampler(Sampler):
             return np.ones(len(table), dtype=bool)
         return cells_adding_to(self.measure, table)
 
-    def covers(self, table: CellTable) -> bool:
+    def covers_pool(self, table: CellTable) -> bool:
         """Whether a share of the pool's own distribution is mixed in."""
         return self.delta > 0
 
-    def supports(self, table: CellTable, measure: Measure) -> bool:
+    def can_estimate(self, table: CellTable, measure: Measure) -> bool:
         """Whether rows that add to the measure also add to the one sampled for.
 
         Label by label: a labelled row that adds nothing to the measure sampled for may never be
@@ -217,7 +213,7 @@ class ReplacementSampler(Sampler):
 
         Rows with a label stand for those of their round that have none (`stats.nonresponse`).
         """
-        response = respond(history, table.count, self.stochastic)
+        response = adjust_for_nonresponse(history, table.count, self.stochastic)
         weights = response.factor / (table.rows * history.probability[response.draw])
         question = history.question[response.draw]
         return WeightedSample.with_replacement(question, weights, len(history))
@@ -227,12 +223,12 @@ class ReplacementSampler(Sampler):
 
         Rounds still waiting for their first label come after it: they change no number.
         """
-        heard = history.heard()
-        proposal = self.proposal(table, heard)
-        chance = proposal.cell_probability[heard.cell]
+        answered = history.until_last_answered_round()
+        proposal = self.proposal(table, answered)
+        chance = proposal.cell_probability[answered.cell]
         chance[proposal.atom] = proposal.atom_probability
         weights = np.zeros(len(history))
-        np.divide(1 / table.rows, chance, out=weights[: len(heard)], where=chance > 0)
+        np.divide(1 / table.rows, chance, out=weights[: len(answered)], where=chance > 0)
         return weights
 
 

@@ -6,7 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from evalsampling.measures.base import FloatArray, Measure
-from evalsampling.samplers.variance import cell_norms, loss_norms, model_risk
+from evalsampling.measures.on_cells import model_risk
+from evalsampling.samplers.optimal import cell_norms, loss_norms
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import Proposal
 from evalsampling.stats.history import NO_LABEL, History

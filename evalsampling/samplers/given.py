@@ -8,8 +8,8 @@ import numpy.typing as npt
 
 from evalsampling.errors import InputError
 from evalsampling.measures.base import FloatArray, Measure
+from evalsampling.measures.on_cells import cells_adding_to
 from evalsampling.samplers.base import ReplacementSampler, no_atoms
-from evalsampling.samplers.variance import cells_adding_to
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import Proposal
 from evalsampling.stats.history import History
@@ -44,7 +44,7 @@ class Given(ReplacementSampler):
             InputError: if the weights are no weights.
         """
         weight = self._checked(table, history)
-        if not self.delta and np.any((weight == 0) & self.reach(table)):
+        if not self.delta and np.any((weight == 0) & self.support(table)):
             raise InputError(
                 "sampler given: a cell whose weight was above 0 at first must not have 0 later"
             )
@@ -63,17 +63,17 @@ class Given(ReplacementSampler):
             )
         return weight
 
-    def reach(self, table: CellTable) -> npt.NDArray[np.bool_]:
+    def support(self, table: CellTable) -> npt.NDArray[np.bool_]:
         """Return which cells have a positive weight before any label, shape (cells,)."""
         if self.delta:
             return np.ones(len(table), dtype=bool)
         start = History.start(table.outputs.prediction.shape[1], table.classes)
         return self._checked(table, start) > 0
 
-    def covers(self, table: CellTable) -> bool:
+    def covers_pool(self, table: CellTable) -> bool:
         """Whether every cell can be drawn from."""
-        return bool(np.all(self.reach(table)))
+        return bool(np.all(self.support(table)))
 
-    def supports(self, table: CellTable, measure: Measure) -> bool:
+    def can_estimate(self, table: CellTable, measure: Measure) -> bool:
         """Whether cells that can add to the measure have a positive weight."""
-        return bool(np.all(self.reach(table) | ~cells_adding_to(measure, table)))
+        return bool(np.all(self.support(table) | ~cells_adding_to(measure, table)))

@@ -10,8 +10,9 @@ import dataclasses
 import numpy as np
 
 from evalsampling.measures.base import Measure
+from evalsampling.measures.on_cells import cells_adding_to, model_risk
 from evalsampling.samplers.base import ReplacementSampler, no_atoms
-from evalsampling.samplers.variance import FLOOR, cell_norms, cells_adding_to, model_risk
+from evalsampling.samplers.optimal import FLOOR, cell_norms
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import Proposal
 from evalsampling.stats.history import History
@@ -41,10 +42,10 @@ class Importance(ReplacementSampler):
             value = np.sum(norms * prior, axis=1)
         return Proposal(value / np.sum(table.count * value), no_atoms(), np.zeros(0))
 
-    def covers(self, table: CellTable) -> bool:
+    def covers_pool(self, table: CellTable) -> bool:
         """Whether every cell can be drawn from."""
-        return bool(np.all(self.reach(table)))
+        return bool(np.all(self.support(table)))
 
-    def supports(self, table: CellTable, measure: Measure) -> bool:
+    def can_estimate(self, table: CellTable, measure: Measure) -> bool:
         """Whether cells that can add to the measure can add to the one sampled for."""
-        return bool(np.all(self.reach(table) | ~cells_adding_to(measure, table)))
+        return bool(np.all(self.support(table) | ~cells_adding_to(measure, table)))

@@ -104,14 +104,14 @@ class Oasis(ReplacementSampler):
             return value
         return plug_in_f(weight, rate, predicted, self._weight_of_precision)
 
-    def covers(self, table: CellTable) -> bool:
+    def covers_pool(self, table: CellTable) -> bool:
         """Whether every row has a chance: it has."""
         return True
 
-    def reach(self, table: CellTable) -> npt.NDArray[np.bool_]:
+    def support(self, table: CellTable) -> npt.NDArray[np.bool_]:
         """Return all cells."""
         return np.ones(len(table), dtype=bool)
 
-    def supports(self, table: CellTable, measure: Measure) -> bool:
+    def can_estimate(self, table: CellTable, measure: Measure) -> bool:
         """OASIS draws support every measure: epsilon is above 0."""
         return True

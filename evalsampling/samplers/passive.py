@@ -22,14 +22,14 @@ class Passive(ReplacementSampler):
         """Return q = 1 / M for every row."""
         return Proposal(np.full(len(table), 1 / table.rows), no_atoms(), np.zeros(0))
 
-    def covers(self, table: CellTable) -> bool:
+    def covers_pool(self, table: CellTable) -> bool:
         """Whether every row has a chance: it has."""
         return True
 
-    def reach(self, table: CellTable) -> npt.NDArray[np.bool_]:
+    def support(self, table: CellTable) -> npt.NDArray[np.bool_]:
         """Return all cells."""
         return np.ones(len(table), dtype=bool)
 
-    def supports(self, table: CellTable, measure: Measure) -> bool:
+    def can_estimate(self, table: CellTable, measure: Measure) -> bool:
         """Passive draws support every measure."""
         return True

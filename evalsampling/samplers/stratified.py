@@ -9,11 +9,11 @@ import dataclasses
 
 import numpy as np
 
+from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures.base import Measure
 from evalsampling.samplers.base import Sampler
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import NO_LABEL, History, Round
-from evalsampling.stats.sample import WeightedSample
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,6 +73,6 @@ class Stratified(Sampler):
         leaf = table.leaf[history.cell[question]]
         return WeightedSample.stratified(question, leaf, table.leaf_count)
 
-    def supports(self, table: CellTable, measure: Measure) -> bool:
+    def can_estimate(self, table: CellTable, measure: Measure) -> bool:
         """Stratified draws support every measure."""
         return True

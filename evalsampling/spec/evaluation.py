@@ -16,13 +16,7 @@ from evalsampling.errors import InputError
 from evalsampling.measures import Joint
 from evalsampling.measures.base import Measure
 from evalsampling.samplers.base import Sampler
-from evalsampling.spec.measures import (
-    MeasureSpec,
-    Range,
-    Setting,
-    driver,
-    thresholded_parts,
-)
+from evalsampling.spec.measures import MeasureSpec, Range, Setting, driver, thresholded_parts
 from evalsampling.spec.pool import (
     LabelsSpec,
     PoolSpec,

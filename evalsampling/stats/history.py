@@ -90,7 +90,7 @@ class History:
         """Q of all draws, in order."""
         return np.concatenate([np.zeros(0), *(r.probability for r in self.rounds)])
 
-    def heard(self) -> "History":
+    def until_last_answered_round(self) -> "History":
         """Return the history up to the last round that has an answer, or asked nothing."""
         rounds, questions = self.rounds, len(self)
         while rounds:

@@ -1,14 +1,15 @@
-"""From batches to a partition and cells."""
+"""From batches to a stratification and cells."""
 
 import apache_beam as beam
 from apache_beam import pvalue
 
-from evalsampling.partition import CellBatch, Partition, assign_cells
-from evalsampling.pool import PoolBatch
+from evalsampling.pool.batch import PoolBatch
+from evalsampling.preparation.assignment import CellBatch, assign_cells
+from evalsampling.preparation.stratification import Stratification
+from evalsampling.preparation.summary import PoolSummary, summarize
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellSums
 from evalsampling.stats.slices import SliceCounts
-from evalsampling.summary import PoolSummary, summarize
 from evalsampling.transforms.metering import MeteredMap
 from evalsampling.transforms.sums import SumFn
 
@@ -31,30 +32,30 @@ class SummarizePool(beam.PTransform):
 
 
 class CutStrata(beam.PTransform):
-    """PCollection[PoolSummary] to the Partition cut from each."""
+    """PCollection[PoolSummary] to the Stratification cut from each."""
 
     def __init__(self, spec: EvaluationSpec) -> None:
         """Choose the strata and the prior."""
         super().__init__()
         self._spec = spec
 
-    def expand(self, summaries: beam.PCollection[PoolSummary]) -> beam.PCollection[Partition]:
+    def expand(self, summaries: beam.PCollection[PoolSummary]) -> beam.PCollection[Stratification]:
         """Wire the transform."""
         return summaries | "CutEdges" >> beam.Map(_cut, self._spec)
 
 
-def _cut(summary: PoolSummary, spec: EvaluationSpec) -> Partition:
-    return Partition.from_summary(summary, spec)
+def _cut(summary: PoolSummary, spec: EvaluationSpec) -> Stratification:
+    return Stratification.from_summary(summary, spec)
 
 
 class AssignCells(beam.PTransform):
     """PCollection[PoolBatch] to PCollection[CellBatch], each row with its cell."""
 
-    def __init__(self, spec: EvaluationSpec, partition: pvalue.AsSingleton) -> None:
-        """Choose the columns; ``partition`` is a side input of one Partition."""
+    def __init__(self, spec: EvaluationSpec, stratification: pvalue.AsSingleton) -> None:
+        """Choose the columns; ``stratification`` is a side input of one Stratification."""
         super().__init__()
         self._spec = spec
-        self._partition = partition
+        self._partition = stratification
 
     def expand(self, batches: beam.PCollection[PoolBatch]) -> beam.PCollection[CellBatch]:
         """Wire the transform."""

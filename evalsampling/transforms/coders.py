@@ -10,8 +10,8 @@ from typing import Any
 
 from apache_beam import coders
 
-from evalsampling.partition import CellBatch
-from evalsampling.pool import PoolBatch
+from evalsampling.pool.batch import PoolBatch
+from evalsampling.preparation.assignment import CellBatch
 
 
 class BatchCoder(coders.Coder):

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 import apache_beam as beam
 import pyarrow as pa
 
-from evalsampling.partition import CellBatch
-from evalsampling.reserve import check_unique, split_by_hash
+from evalsampling.preparation.assignment import CellBatch
+from evalsampling.preparation.reserve import check_unique, split_by_hash
 from evalsampling.spec import EvaluationSpec
 
 

@@ -6,14 +6,17 @@ from typing import Any
 import apache_beam as beam
 from apache_beam import pvalue
 
-from evalsampling import progress
-from evalsampling.io.catalog import PoolFile
-from evalsampling.io.files import StoredFile, find_files
-from evalsampling.io.formats import read_batches
-from evalsampling.io.scorer import Scorer, score_item, scored_item
-from evalsampling.partition import CellBatch, Partition, assign_cells
-from evalsampling.pool import PoolBatch, WorkItem, required_columns
+from evalsampling.pool.batch import PoolBatch
+from evalsampling.pool.catalog import PoolFile
+from evalsampling.pool.columns import required_columns
+from evalsampling.pool.files import StoredFile, find_files
+from evalsampling.pool.formats.registry import read_batches
+from evalsampling.pool.scorer import Scorer, score_item, scored_item
+from evalsampling.pool.splits import WorkItem
+from evalsampling.preparation.assignment import CellBatch, assign_cells
+from evalsampling.preparation.stratification import Stratification
 from evalsampling.spec import EvaluationSpec
+from evalsampling.telemetry import progress
 from evalsampling.transforms.metering import Meter
 
 
@@ -81,11 +84,11 @@ class FetchCells(beam.PTransform):
     one before it: of two steps, the first would send them every batch of the pool.
     """
 
-    def __init__(self, spec: EvaluationSpec, partition: pvalue.AsSingleton) -> None:
-        """Choose the columns; ``partition`` is a side input of one Partition."""
+    def __init__(self, spec: EvaluationSpec, stratification: pvalue.AsSingleton) -> None:
+        """Choose the columns; ``stratification`` is a side input of one Stratification."""
         super().__init__()
         self._spec = spec
-        self._partition = partition
+        self._partition = stratification
 
     def expand(self, items: beam.PCollection[WorkItem]) -> beam.PCollection[CellBatch]:
         """Wire the transform."""
@@ -103,9 +106,9 @@ class _ReadCells(beam.DoFn):
         self._columns = required_columns(spec, payload=False)
         self._meter = Meter()
 
-    def process(self, item: WorkItem, partition: Partition) -> Iterator[CellBatch]:
+    def process(self, item: WorkItem, stratification: Stratification) -> Iterator[CellBatch]:
         batches = read_batches(item, self._columns, self._spec.pool.payload)
-        cells = (assign_cells(batch, self._spec, partition) for batch in batches)
+        cells = (assign_cells(batch, self._spec, stratification) for batch in batches)
         for batch in self._meter.each(cells):
             yield batch
             progress.advance(len(batch))

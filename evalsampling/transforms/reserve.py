@@ -7,10 +7,10 @@ import apache_beam as beam
 import pyarrow as pa
 from apache_beam.transforms import window
 
-from evalsampling.io.payload import with_payload
-from evalsampling.partition import CellBatch
-from evalsampling.pool import WorkItem
-from evalsampling.reserve import (
+from evalsampling.pool.splits import WorkItem
+from evalsampling.preparation.assignment import CellBatch
+from evalsampling.preparation.payload import with_payload
+from evalsampling.preparation.reserve import (
     HeldRows,
     Reserve,
     ReserveBuilder,
@@ -92,7 +92,9 @@ class _KeepFirst(beam.DoFn):
 
     def process(self, cells: CellBatch) -> None:
         if self._builder is None:
-            self._builder = ReserveBuilder(self._spec, cells.partition, self._capacity, self._held)
+            self._builder = ReserveBuilder(
+                self._spec, cells.stratification, self._capacity, self._held
+            )
         with self._meter.work(len(cells)):
             self._builder.add(cells)
 

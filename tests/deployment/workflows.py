@@ -36,10 +36,10 @@ def records(value: Any) -> Any:
     return [records(one) for one in value] if isinstance(value, list) else value
 
 
-class Scope(dict[str, Any]):
+class ReportedDomains(dict[str, Any]):
     """Variables, those of a loop above those around it."""
 
-    def __init__(self, outer: "Scope | None" = None) -> None:
+    def __init__(self, outer: "ReportedDomains | None" = None) -> None:
         super().__init__()
         self.outer = outer
 
@@ -50,7 +50,7 @@ class Scope(dict[str, Any]):
 
     def assign(self, name: str, value: Any) -> None:
         """Assign a variable where it is, or here if it is new."""
-        scope: Scope | None = self
+        scope: ReportedDomains | None = self
         while scope is not None and name not in scope:
             scope = scope.outer
         (self if scope is None else scope)[name] = records(value)
@@ -91,14 +91,16 @@ class Workflow:
     def _subworkflow(self, name: str, arguments: Mapping[str, Any]) -> Any:
         body = self.definition[name]
         assert set(arguments) == set(body["params"]), (name, arguments)
-        scope = Scope()
+        scope = ReportedDomains()
         for key, value in arguments.items():
             scope.assign(key, value)
         jump, value = self._steps(body["steps"], scope)
         assert jump in (None, "return"), f"{name}: no step {jump}"
         return value
 
-    def _steps(self, steps: Sequence[Mapping[str, Any]], scope: Scope) -> tuple[str | None, Any]:
+    def _steps(
+        self, steps: Sequence[Mapping[str, Any]], scope: ReportedDomains
+    ) -> tuple[str | None, Any]:
         """Run steps and return where to jump, which is none of them, and the value returned."""
         names = [name for step in steps for name in step]
         at = 0
@@ -112,11 +114,11 @@ class Workflow:
                 return jump, value
         return None, None
 
-    def _step(self, step: Mapping[str, Any], scope: Scope) -> tuple[str | None, Any]:
+    def _step(self, step: Mapping[str, Any], scope: ReportedDomains) -> tuple[str | None, Any]:
         jump, value = self._act(step, scope)
         return (step.get("next"), None) if jump is None else (jump, value)
 
-    def _act(self, step: Mapping[str, Any], scope: Scope) -> tuple[str | None, Any]:
+    def _act(self, step: Mapping[str, Any], scope: ReportedDomains) -> tuple[str | None, Any]:
         if "return" in step:
             return "return", self._value(step["return"], scope)
         if "raise" in step:
@@ -138,14 +140,14 @@ class Workflow:
             try:
                 return self._step(step["try"], scope)
             except WorkflowError as error:
-                handler = Scope(scope)
+                handler = ReportedDomains(scope)
                 handler[step["except"]["as"]] = records(error.value)
                 return self._steps(step["except"]["steps"], handler)
         return self._steps(step.get("steps", ()), scope)
 
-    def _loop(self, loop: Mapping[str, Any], scope: Scope) -> tuple[str | None, Any]:
+    def _loop(self, loop: Mapping[str, Any], scope: ReportedDomains) -> tuple[str | None, Any]:
         for value in self._value(loop["in"], scope):
-            inner = Scope(scope)
+            inner = ReportedDomains(scope)
             inner[loop["value"]] = records(value)
             jump, returned = self._steps(loop["steps"], inner)
             if jump == "break":
@@ -159,7 +161,7 @@ class Workflow:
             return self._subworkflow(name, arguments)
         return records(self.calls[name](**arguments))
 
-    def _value(self, value: Any, scope: Scope) -> Any:
+    def _value(self, value: Any, scope: ReportedDomains) -> Any:
         if isinstance(value, dict):
             return Record({key: self._value(one, scope) for key, one in value.items()})
         if isinstance(value, list):
@@ -171,7 +173,7 @@ class Workflow:
 
 
 class _Names(dict[str, Any]):
-    def __init__(self, names: Mapping[str, Any], scope: Scope) -> None:
+    def __init__(self, names: Mapping[str, Any], scope: ReportedDomains) -> None:
         super().__init__(names)
         self._scope = scope
 

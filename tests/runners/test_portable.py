@@ -5,7 +5,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from evalsampling.workspace import Workspace
+from evalsampling.workspace.workspace import Workspace
 from tests.jobs import Job
 from tests.runners.portable import Server
 from tests.test_bad_pools import replaced

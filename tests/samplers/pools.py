@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from evalsampling import samplers
-from evalsampling.known import KnownPool
+from evalsampling.inference.domains import Domain
 from evalsampling.measures import FBeta, Joint, Measure
 from evalsampling.samplers import Sampler
-from evalsampling.samplers.estimates import Domain
+from evalsampling.simulation.truth import KnownPool
 from evalsampling.stats.cells import CellGrid, CellSums, CellTable
 from evalsampling.stats.draws import Proposal
 from evalsampling.stats.hashing import hash_integers

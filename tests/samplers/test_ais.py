@@ -164,8 +164,8 @@ def test_rows_of_a_certain_prior_keep_a_chance(p1: list[float]) -> None:
     probability = np.stack([1 - positive, positive], axis=1)
     pool = Pool(leaf, prediction, probability, np.repeat([0, 1, 0, 1, 0], [9, 3, 7, 9, 2]))
     sampler = AdaptiveImportance(FBeta())
-    assert sampler.supports(pool.table, FBeta())
-    assert np.all(sampler.reach(pool.table))
+    assert sampler.can_estimate(pool.table, FBeta())
+    assert np.all(sampler.support(pool.table))
     assert np.all(sampler.proposal(pool.table, pool.start()).cell_probability > 0)
 
 
@@ -275,8 +275,8 @@ def test_pool_may_be_mixed_in(delta: float) -> None:
     assert plain.min() == 0
     np.testing.assert_allclose(mixed, (1 - delta) * plain + delta / 120, rtol=1e-12)
     sampler = AdaptiveImportance(Precision(), delta=delta)
-    assert sampler.supports(pool.table, Accuracy())
-    assert np.all(sampler.reach(pool.table))
+    assert sampler.can_estimate(pool.table, Accuracy())
+    assert np.all(sampler.support(pool.table))
 
 
 @pytest.mark.parametrize("measure", MEASURES, ids=IDS)

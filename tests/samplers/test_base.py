@@ -262,7 +262,7 @@ def test_reach_is_what_adds_to_the_measure(
     losses = [measure.loss(pool.outputs, np.full(60, y)) for y in range(2)]
     adds = np.any(np.concatenate(losses, axis=1) != 0, axis=1)
     sampler = build_sampler(kind, measure, oracle=oracle)
-    np.testing.assert_array_equal(sampler.reach(pool.table)[pool.cell], adds)
+    np.testing.assert_array_equal(sampler.support(pool.table)[pool.cell], adds)
     q = sampler.proposal(pool.table, pool.start()).cell_probability[pool.cell]
     np.testing.assert_array_equal(q > 0, adds)
     assert sampler.unseen(pool.table, pool.start()) == adds.sum()
@@ -272,8 +272,8 @@ def test_reach_is_what_adds_to_the_measure(
 def test_whole_pool_is_within_reach_of_the_others(kind: type[Sampler]) -> None:
     pool = make_pool(60, 4, seed=2, positive=0.3)
     sampler = build_sampler(kind, Precision())
-    assert np.all(sampler.reach(pool.table))
-    assert all(sampler.supports(pool.table, measure) for measure in FEW.values())
+    assert np.all(sampler.support(pool.table))
+    assert all(sampler.can_estimate(pool.table, measure) for measure in FEW.values())
     assert sampler.unseen(pool.table, pool.start()) == 60
 
 

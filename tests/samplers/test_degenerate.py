@@ -6,13 +6,7 @@ import pytest
 from evalsampling import samplers
 from evalsampling.errors import InputError
 from evalsampling.measures import Accuracy, FBeta, Joint, Measure, Precision, Prevalence, Recall
-from evalsampling.samplers import (
-    AdaptiveImportance,
-    Given,
-    Importance,
-    ReplacementSampler,
-    Sampler,
-)
+from evalsampling.samplers import AdaptiveImportance, Given, Importance, ReplacementSampler, Sampler
 from evalsampling.samplers.diagnosis import divergence
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import NO_LABEL, History
@@ -261,7 +255,7 @@ def test_one_label_makes_no_claim(kind: type[Sampler], oracle: str) -> None:
         history, _ = run(POOL, sampler, 1, 1, seed)
         assert len(history) == 1
         for found in sampler.estimate(POOL.table, history, [FBeta(), Accuracy()], 0.95):
-            if found.measure == "accuracy" and not sampler.supports(POOL.table, Accuracy()):
+            if found.measure == "accuracy" and not sampler.can_estimate(POOL.table, Accuracy()):
                 assert "cannot be estimated" in str(found.reason)
             assert (found.intervals[0].low, found.intervals[0].high) == (0, 1)
 

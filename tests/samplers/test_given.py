@@ -37,19 +37,21 @@ def test_pool_may_be_mixed_in() -> None:
     q = sampler.proposal(POOL.table, POOL.start()).cell_probability[POOL.cell]
     inside = POOL.prediction == 1
     np.testing.assert_allclose(q, 0.9 * inside / inside.sum() + 0.1 / 90, rtol=1e-12)
-    assert sampler.covers(POOL.table)
-    assert np.all(sampler.reach(POOL.table))
+    assert sampler.covers_pool(POOL.table)
+    assert np.all(sampler.support(POOL.table))
 
 
 def test_support_is_what_the_weights_reach() -> None:
     some = Given(FBeta(), weights=predicted_only)
-    np.testing.assert_array_equal(some.reach(POOL.table), POOL.table.outputs.prediction[:, 0] == 1)
-    assert some.supports(POOL.table, Precision())
+    np.testing.assert_array_equal(
+        some.support(POOL.table), POOL.table.outputs.prediction[:, 0] == 1
+    )
+    assert some.can_estimate(POOL.table, Precision())
     for measure in (FBeta(), Recall(), Accuracy(), Prevalence()):
-        assert not some.supports(POOL.table, measure)
-        assert Given(FBeta(), weights=one_two_three).supports(POOL.table, measure)
-    assert not some.covers(POOL.table)
-    assert Given(FBeta(), weights=one_two_three).covers(POOL.table)
+        assert not some.can_estimate(POOL.table, measure)
+        assert Given(FBeta(), weights=one_two_three).can_estimate(POOL.table, measure)
+    assert not some.covers_pool(POOL.table)
+    assert Given(FBeta(), weights=one_two_three).covers_pool(POOL.table)
     history, _ = POOL.run(some, 1, 20, seed=1)
     precision, recall = some.estimate(POOL.table, history, [Precision(), Recall()], 0.95)
     assert precision.value is not None

@@ -56,11 +56,11 @@ def test_pool_may_be_mixed_in() -> None:
     np.testing.assert_allclose(mixed, 0.8 * plain + 0.2 / 300, rtol=1e-12)
     assert pool.table.count @ mixed == pytest.approx(1, abs=1e-12)
     sampler = Importance(Precision(), delta=0.2)
-    assert np.all(sampler.reach(pool.table))
-    assert sampler.supports(pool.table, Recall())
-    assert not Importance(Precision()).supports(pool.table, Recall())
+    assert np.all(sampler.support(pool.table))
+    assert sampler.can_estimate(pool.table, Recall())
+    assert not Importance(Precision()).can_estimate(pool.table, Recall())
     assert np.array_equal(
-        Importance(Precision()).reach(pool.table), pool.table.outputs.prediction[:, 0] == 1
+        Importance(Precision()).support(pool.table), pool.table.outputs.prediction[:, 0] == 1
     )
 
 
@@ -141,5 +141,5 @@ def test_rows_of_a_certain_prior_keep_a_chance(measure: Measure) -> None:
     expected = optimal_proposal(pool, measure, 1e-9, prior)
     np.testing.assert_allclose(q, expected, rtol=1e-6)
     adds = np.any(measure.loss(pool.outputs, pool.label) != 0, axis=1)
-    assert sampler.supports(pool.table, measure)
+    assert sampler.can_estimate(pool.table, measure)
     assert np.all(q[adds] > 0)

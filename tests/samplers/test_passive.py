@@ -42,4 +42,4 @@ def test_estimates_are_the_proportions_of_the_draws() -> None:
 
 def test_every_measure_is_supported() -> None:
     pool = make_pool(50, 4, seed=1)
-    assert all(Passive(Precision()).supports(pool.table, measure) for measure in MEASURES)
+    assert all(Passive(Precision()).can_estimate(pool.table, measure) for measure in MEASURES)

@@ -7,11 +7,11 @@ import pytest
 
 from evalsampling import Evaluation
 from evalsampling.errors import InputError
+from evalsampling.inference.results import Estimate
 from evalsampling.measures import Accuracy, FBeta
 from evalsampling.measures.base import Measure
+from evalsampling.measures.on_cells import adds_to, always_adds_to, known_exactly
 from evalsampling.samplers import Given
-from evalsampling.samplers.variance import adds_to, always_adds_to, known_exactly
-from evalsampling.stats.estimation import Estimate
 from evalsampling.stats.outputs import Outputs
 
 ROWS = 600

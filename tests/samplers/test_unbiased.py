@@ -186,7 +186,7 @@ def test_a_measure_is_supported_if_and_only_if_its_risk_is_unbiased(
     chosen = SAMPLERS[sampler](MEASURES[driven_by])
     mean, _ = expected_risk(chosen, MEASURES[measure], (2, 1))
     bias = np.abs(mean - true_risk(MEASURES[measure])).max()
-    if chosen.supports(POOL.table, MEASURES[measure]):
+    if chosen.can_estimate(POOL.table, MEASURES[measure]):
         assert bias < 1e-12
     else:
         assert bias > 1e-3
@@ -209,7 +209,7 @@ def test_risk_of_a_vector_is_unbiased(sampler: str, measure: str, delta: float) 
 def test_share_of_the_pool_lets_any_measure_be_estimated(sampler: str, measure: str) -> None:
     """Drawn for precision, which labelled rows and predicted negatives add nothing to."""
     chosen = SAMPLERS[sampler](Precision(), delta=0.2)
-    assert chosen.supports(POOL.table, MEASURES[measure])
+    assert chosen.can_estimate(POOL.table, MEASURES[measure])
     mean, _ = expected_risk(chosen, MEASURES[measure], (2, 1))
     np.testing.assert_allclose(mean, true_risk(MEASURES[measure]), rtol=0, atol=1e-12)
 
@@ -267,11 +267,11 @@ def test_support_under_a_stochastic_oracle_goes_by_cells(driven_by: str, measure
     chosen = AdaptiveImportance(MEASURES[driven_by], "stochastic")
     mean, _ = expected_risk(chosen, MEASURES[measure], (1, 1))
     bias = np.abs(mean - true_risk(MEASURES[measure], True)).max()
-    if chosen.supports(POOL.table, MEASURES[measure]):
+    if chosen.can_estimate(POOL.table, MEASURES[measure]):
         assert bias < 1e-12
     else:
         assert bias > 1e-3
-    assert chosen.supports(POOL.table, Recall()) == (driven_by != "precision")
+    assert chosen.can_estimate(POOL.table, Recall()) == (driven_by != "precision")
 
 
 def unordered_histories(

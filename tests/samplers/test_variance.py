@@ -7,13 +7,8 @@ import pytest
 
 from evalsampling.errors import InputError
 from evalsampling.measures import Accuracy, Brier, FBeta, Joint, PRCurve, Precision, Recall
-from evalsampling.samplers.variance import (
-    adds_to,
-    cell_norms,
-    cells_adding_to,
-    loss_norms,
-    model_risk,
-)
+from evalsampling.measures.on_cells import adds_to, cells_adding_to, model_risk
+from evalsampling.samplers.optimal import cell_norms, loss_norms
 from evalsampling.stats.outputs import Outputs
 from tests.samplers.pools import Pool, make_pool, sizes_of_rows, with_second_system
 

@@ -96,15 +96,15 @@ def test_rounds_still_waiting_for_their_first_answer_are_unheard() -> None:
     for new in (2, 3, 2, 1):
         history = add(history, new)
     label = np.array([1, NO_LABEL, NO_LABEL, 0, NO_LABEL, NO_LABEL, NO_LABEL, NO_LABEL])
-    heard = history.with_labels(label).heard()
-    assert len(heard.rounds) == 2
-    assert heard.label.tolist() == [1, NO_LABEL, NO_LABEL, 0, NO_LABEL]
-    assert heard.rank.tolist() == [*range(5)]
-    assert heard.outputs.prediction[:, 0].tolist() == [0, 1, 0, 1, 2]
-    assert heard.slice.shape == (5, 1)
+    until_last_answered_round = history.with_labels(label).until_last_answered_round()
+    assert len(until_last_answered_round.rounds) == 2
+    assert until_last_answered_round.label.tolist() == [1, NO_LABEL, NO_LABEL, 0, NO_LABEL]
+    assert until_last_answered_round.rank.tolist() == [*range(5)]
+    assert until_last_answered_round.outputs.prediction[:, 0].tolist() == [0, 1, 0, 1, 2]
+    assert until_last_answered_round.slice.shape == (5, 1)
     late = label.copy()
     late[7] = 1
-    assert len(history.with_labels(late).heard().rounds) == 4
-    assert len(add(history.with_labels(label), 0).heard().rounds) == 5
-    silent = history.heard()
+    assert len(history.with_labels(late).until_last_answered_round().rounds) == 4
+    assert len(add(history.with_labels(label), 0).until_last_answered_round().rounds) == 5
+    silent = history.until_last_answered_round()
     assert len(silent) == len(silent.rounds) == 0

@@ -10,12 +10,7 @@ import numpy as np
 import pytest
 
 from evalsampling.stats.hashing import hash_integers
-from evalsampling.stats.signatures import (
-    MOST_COUNTED,
-    SignatureCounts,
-    Signatures,
-    signature_codes,
-)
+from evalsampling.stats.signatures import MOST_COUNTED, SignatureCounts, Signatures, signature_codes
 from tests.contracts import assert_mergeable
 
 LARGE = (128, 64, 256)

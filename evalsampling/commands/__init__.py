@@ -1,0 +1,1 @@
+"""What each command does: options, a plain function, a result."""

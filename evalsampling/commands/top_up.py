@@ -1,0 +1,136 @@
+"""Topping up the reserve: more rows for the cells that run short of them."""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from evalsampling.commands.prepare import Preparation
+from evalsampling.errors import InputError
+from evalsampling.pool.catalog import Catalog
+from evalsampling.pool.scorer import scored_item
+from evalsampling.pool.splits import WorkItem
+from evalsampling.pool.stored_columns import CELL, HASH, ID, RANK
+from evalsampling.preparation.reserve import HeldRows, Reserve
+from evalsampling.workspace.manifest import Run
+from evalsampling.workspace.reserve import ReserveFiles, top_up_name
+from evalsampling.workspace.workspace import Workspace
+
+
+@dataclasses.dataclass(frozen=True)
+class TopUp:
+    """One run of `prepare --top-up`: more rows for the cells whose reserve runs short.
+
+    Attributes:
+        preparation: of the workspace's own spec.
+        pool: its files.
+        number: of this top-up, from 1.
+        wanted: rows a round may ask of a cell.
+        capacity: rows added to each short cell.
+        held: what there is.
+    """
+
+    preparation: Preparation
+    pool: Catalog
+    number: int
+    wanted: int
+    capacity: int
+    held: HeldRows
+
+    @classmethod
+    def of(cls, workspace: Workspace, wanted: int | None, run: Run) -> "TopUp | None":
+        """Return the top-up a workspace needs, or None if it needs none.
+
+        A cell is short if its reserve, not being the whole cell, holds fewer rows that were
+        never drawn than one round may ask for.
+
+        Args:
+            workspace: a prepared one.
+            wanted: rows a round may ask for; the spec's ``round_size`` if None.
+            run: what it runs on, for the record.
+
+        Raises:
+            InputError: if the pool is not the one the workspace was prepared from.
+        """
+        spec, table = workspace.spec, workspace.table
+        attempt = workspace.marker.get("attempt", "")
+        preparation = dataclasses.replace(Preparation.of(spec, run), attempt=attempt)
+        pool = Catalog.read(spec)
+        here, there = pool.fingerprint, workspace.marker["pool"]
+        if here != there:
+            changed = [f["path"] for f in [*here, *there] if (f in here) != (f in there)]
+            raise InputError(f"{changed[0]}: the pool has changed since it was prepared")
+        wanted = wanted or spec.round_size.of(len(workspace.rounds))
+        cells = workspace.stratification.grid.cells
+        held = _ends(workspace.reserve.places(), cells)
+        count, drawn = np.zeros((2, cells), dtype=np.int64)
+        count[table.code] = table.count
+        drawn[table.code] = workspace.history().drawn_by_cell(len(table))
+        short = (held.rows < count) & (held.rows - drawn < wanted)
+        if not short.any():
+            return None
+        return cls(
+            preparation,
+            pool,
+            number=workspace.reserve.top_ups + 1,
+            wanted=wanted,
+            capacity=2 * wanted,
+            held=dataclasses.replace(held, short=short),
+        )
+
+    @property
+    def name(self) -> str:
+        """What its files are called."""
+        return top_up_name(self.number)
+
+    def manifest(self, started: float, held: int) -> dict[str, Any]:
+        """Return the manifest of the job, whose work is done.
+
+        Args:
+            started: when, in seconds since 1970.
+            held: rows of the reserve, now.
+        """
+        preparation = self.preparation
+        return preparation.run.manifest(
+            self.name,
+            preparation.spec,
+            self.pool.fingerprint,
+            options={"top_up": self.wanted},
+            counts={"rows": self.pool.rows, "reserve_rows": held},
+            started=started,
+        )
+
+    def items(self) -> list[WorkItem]:
+        """Return what there is to read: the scored rows, if a scorer made them."""
+        items = list(self.pool.items)
+        if not self.preparation.spec.pool.scorer:
+            return items
+        return [scored_item(item, self.preparation.scored_directory) for item in items]
+
+    def write(self, part: int, reserve: Reserve) -> int:
+        """Write one part of the added rows and return how many there are."""
+        assert reserve.rows is not None
+        first_rank = self.held.rows[reserve.rows[CELL].to_numpy()]
+        files = ReserveFiles(self.preparation.workspace.store, self.preparation.attempt)
+        files.write_top_up(self.number, part, reserve, first_rank)
+        return len(reserve)
+
+
+def _ends(places: pa.Table, cells: int) -> HeldRows:
+    """Return where the reserve of each cell ends, no cell being short.
+
+    Args:
+        places: columns cell, rank, hash and id of all rows held.
+        cells: number of cell codes there are.
+    """
+    cell = places[CELL].to_numpy()
+    order = np.lexsort((places[RANK].to_numpy(), cell))
+    last = order[np.flatnonzero(np.diff(cell[order], append=cells))]
+    ends = places.take(pa.array(last))
+    rows, last_hash = np.zeros(cells, dtype=np.int64), np.zeros(cells, dtype=np.uint64)
+    last_id = np.full(cells, None, dtype=object)
+    rows[cell[last]] = ends[RANK].to_numpy() + 1
+    last_hash[cell[last]] = ends[HASH].to_numpy()
+    last_id[cell[last]] = ends[ID].to_pylist()
+    return HeldRows(np.zeros(cells, dtype=np.bool_), last_hash, last_id, rows)

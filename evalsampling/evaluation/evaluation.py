@@ -1,0 +1,239 @@
+"""One evaluation in memory: cell table, sampler and history, with no input or output.
+
+Every entry point (command line, Beam pipelines, notebooks, simulation) goes through this class.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from evalsampling.errors import InputError
+from evalsampling.evaluation.in_memory import MemoryPool
+from evalsampling.inference.domains import WHOLE_POOL, ReportedDomains
+from evalsampling.inference.estimates import estimate_region
+from evalsampling.inference.regions import Ellipsoid
+from evalsampling.inference.results import Estimate
+from evalsampling.measures.base import Measure
+from evalsampling.preparation.slices import NO_SLICES, Slices
+from evalsampling.preparation.stratification import Stratification
+from evalsampling.samplers.base import Sampler
+from evalsampling.samplers.diagnosis import LeafDiagnosis, diagnose
+from evalsampling.spec import EvaluationSpec
+from evalsampling.stats.cells import CellTable
+from evalsampling.stats.history import NO_LABEL, History
+
+
+@dataclasses.dataclass
+class Evaluation:
+    """An evaluation at one moment.
+
+    Attributes:
+        table: the cells of the pool.
+        sampler: how rows are chosen and estimates made.
+        measures: what is reported.
+        seed: of the draws; a round's generator is seeded by it and by the round's number.
+        confidence: level of the intervals, in (0, 1).
+        history: rounds, draws and labels so far; replaced, never changed, as they come in.
+        scope: systems and slices that are reported.
+        pool: the rows behind the cells, when they are in memory.
+    """
+
+    table: CellTable
+    sampler: Sampler
+    measures: Sequence[Measure]
+    seed: int
+    confidence: float
+    history: History
+    scope: ReportedDomains = WHOLE_POOL
+    pool: MemoryPool | None = None
+
+    def draw(self, new_rows: int, budget: int | None = None) -> npt.NDArray[np.int64]:
+        """Draw one round.
+
+        Args:
+            new_rows: rows wanted that were never drawn before (of a stochastic oracle, draws),
+                at least 1; a sampler with a fixed number of draws does not heed it.
+            budget: most such rows in any case.
+
+        Returns:
+            Indices of the new questions in ``history``; empty if the draws met labelled rows only.
+
+        Raises:
+            InputError: if ``new_rows`` is no such number, or the measure is undefined.
+        """
+        if isinstance(new_rows, bool) or not isinstance(new_rows, int | np.integer) or new_rows < 1:
+            raise InputError(f"new rows must be a whole number of at least 1, got {new_rows!r}")
+        before = len(self.history)
+        rng = np.random.Generator(np.random.PCG64([self.seed, len(self.history.rounds)]))
+        self.history = self.sampler.design(self.table, self.history, new_rows, rng, budget)
+        return np.arange(before, len(self.history))
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether every question that can be asked has been."""
+        return self.sampler.exhausted(self.table, self.history)
+
+    def estimate(self, measures: Sequence[Measure] | None = None) -> list[Estimate]:
+        """Estimate measures, the evaluation's own if none are given, from the labels so far.
+
+        One estimate for every component of every measure, on the pool and on every slice.
+        """
+        return self.sampler.estimate(
+            self.table, self.history, measures or self.measures, self.confidence, self.scope
+        )
+
+    def region(self, measure: Measure, method: str = "f") -> Ellipsoid:
+        """Return the joint confidence region of a measure's components ([MR] section 3).
+
+        Args:
+            measure: usually a `measures.Joint`.
+            method: "f" or "wald", see `samplers.estimates.estimate_region`.
+
+        Raises:
+            InputError: if the draws do not support the measure, or a component is undefined.
+        """
+        if not self.sampler.can_estimate(self.table, measure):
+            raise InputError(f"{measure.name}: rows that add to it had no chance of being drawn")
+        inputs = self.sampler.inputs(self.table, self.history, self.confidence)
+        try:
+            return estimate_region(measure, inputs, method)
+        except ValueError as error:
+            raise InputError(f"{measure.name}: {error}") from error
+
+    def diagnose(self) -> list[LeafDiagnosis]:
+        """Return, for each leaf, what the scores said and what the labels say."""
+        return diagnose(self.table, self.history)
+
+    @classmethod
+    def from_spec(
+        cls,
+        spec: EvaluationSpec,
+        table: CellTable,
+        stratification: Stratification,
+        slices: Slices = NO_SLICES,
+        sampler: str | None = None,
+    ) -> "Evaluation":
+        """Start an evaluation of a pool whose cells are known.
+
+        Args:
+            spec: names measures, sampler, seed and confidence.
+            table: the cells.
+            stratification: how the pool was cut into them.
+            slices: of the pool.
+            sampler: name of another sampler to use.
+        """
+        return cls(
+            table=table,
+            sampler=spec.build_sampler(stratification.ranges, sampler),
+            measures=spec.build_measures(stratification.ranges),
+            seed=spec.seed,
+            confidence=spec.confidence,
+            history=History.start(len(spec.pool.systems), table.classes, len(spec.pool.slices)),
+            scope=ReportedDomains(
+                domains=slices.domains,
+                systems=tuple(system.name for system in spec.pool.systems),
+                bands_seed=spec.seed,
+            ),
+        )
+
+    @classmethod
+    def from_arrays(
+        cls,
+        score: npt.NDArray[np.floating] | None,
+        prediction: npt.NDArray[Any] | None,
+        *,
+        id: npt.NDArray[Any] | None = None,
+        probability: npt.NDArray[np.floating] | None = None,
+        columns: dict[str, npt.NDArray[Any]] | None = None,
+        **spec: Any,
+    ) -> "Evaluation":
+        """Prepare a pool held in memory.
+
+        Args:
+            score: shape (n,), finite: drives the strata. None if ``columns`` hold what the spec's
+                ``pool`` names.
+            prediction: shape (n,): classes predicted; None likewise.
+            id: shape (n,), integers or strings, no two alike; row numbers if not given.
+            probability: shape (n,): prior probability of the positive class, or (n, classes);
+                by default the score if all scores lie in [0, 1], else expit(score).
+            columns: shape (n,) each: other columns of the pool, for systems, slices, features.
+            **spec: keys of the spec file: ``measure``, ``sampler``, ``labels``, ``strata``,
+                ``seed``, ``confidence``; of ``pool`` those that name columns.
+
+        Returns:
+            An evaluation whose rows `sample` and `label` know by their ids.
+
+        Raises:
+            InputError: naming the argument, or the column and row, that is wrong.
+
+        >>> import numpy as np
+        >>> score = np.linspace(-4, 4, 1000)
+        >>> evaluation = Evaluation.from_arrays(score, (score > 1).astype(int), seed=1)
+        >>> ids = evaluation.sample(50)
+        >>> evaluation.label(ids, (score[ids] > 1.2).astype(int))
+        >>> estimate, = evaluation.estimate()
+        >>> estimate.measure, 0.8 < estimate.value < 1
+        ('f1', True)
+        """
+        pool = MemoryPool.from_arrays(score, prediction, id, probability, columns or {}, spec)
+        evaluation = cls.from_spec(pool.spec, pool.table, pool.stratification, pool.slices)
+        evaluation.pool = pool
+        return evaluation
+
+    def sample(self, new_rows: int) -> npt.NDArray[Any]:
+        """Draw one round from a pool in memory and return the ids of its new rows.
+
+        A stochastic oracle is to answer for each entry, also for a row that is there again.
+        """
+        pool = self._memory()
+        rows = self.draw(new_rows)
+        self.history = self.history.with_rows(*pool.describe(self.history))
+        return pool.ids(self.history.cell[rows], self.history.rank[rows])
+
+    def label(self, id: npt.NDArray[Any], label: npt.NDArray[Any]) -> None:
+        """Take the labels of rows that were drawn from a pool in memory.
+
+        Args:
+            id: shape (n,): ids that `sample` returned.
+            label: shape (n,): classes.
+
+        Raises:
+            InputError: for an id that was not drawn, a label that is no class, or, of a
+                deterministic oracle, two labels for one id; then no label is taken.
+        """
+        pool = self._memory()
+        if len(id) != len(label):
+            raise InputError(f"{len(label)} labels for {len(id)} ids")
+        drawn = pool.ids(self.history.cell, self.history.rank).tolist()
+        codes = pool.spec.labels.codes
+        labels = self.history.label.copy()
+        waiting: dict[Any, list[int]] = {}
+        for question, value in enumerate(drawn):
+            open_questions = waiting.setdefault(value, [])
+            if not self.sampler.stochastic or labels[question] == NO_LABEL:
+                open_questions.append(question)
+        answers: dict[Any, Any] = {}
+        for value, given in zip(np.asarray(id).tolist(), np.asarray(label).tolist(), strict=True):
+            code = codes.get(str(given), NO_LABEL)
+            if code == NO_LABEL:
+                raise InputError(f"label {given!r} of id {value!r} is not one of {[*codes]}")
+            if value not in waiting:
+                raise InputError(f"id {value!r} was not drawn")
+            if not self.sampler.stochastic:
+                if answers.setdefault(value, given) != given:
+                    first = answers[value]
+                    raise InputError(f"id {value!r} has two labels, {first!r} and {given!r}")
+                labels[waiting[value][0]] = code
+            elif not waiting[value]:
+                raise InputError(f"id {value!r} has more labels than it was drawn")
+            else:
+                labels[waiting[value].pop(0)] = code
+        self.history = self.history.with_labels(labels)
+
+    def _memory(self) -> MemoryPool:
+        if self.pool is None:
+            raise InputError("the rows of this evaluation are not in memory: use its workspace")
+        return self.pool

@@ -1,0 +1,1 @@
+"""From labelled rows to estimates with intervals."""

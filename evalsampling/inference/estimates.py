@@ -1,0 +1,224 @@
+"""From a weighted sample to estimates of measures, on the pool or on a part of it."""
+
+import dataclasses
+import functools
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from evalsampling.inference.domains import Domain, ReportedDomains
+from evalsampling.inference.intervals import Interval
+from evalsampling.inference.known_totals import CalibratedWeights, calibrate
+from evalsampling.inference.regions import (
+    Ellipsoid,
+    f_ellipsoid,
+    simultaneous_bands,
+    wald_ellipsoid,
+)
+from evalsampling.inference.results import Estimate, Evidence, census, estimate, undefined
+from evalsampling.inference.sample import WeightedSample
+from evalsampling.measures.base import FloatArray, IntArray, Measure
+from evalsampling.measures.calibrated import Calibrated
+from evalsampling.measures.on_cells import known_exactly, model_risk
+from evalsampling.stats.cells import CellTable
+from evalsampling.stats.history import History
+from evalsampling.stats.outputs import Outputs
+
+
+@dataclasses.dataclass(frozen=True)
+class EstimationInput:
+    """All that an estimate is made from.
+
+    Attributes:
+        table: the cells.
+        history: rounds and labels.
+        sample: the labelled rows with their weights.
+        confidence: in (0, 1).
+        covers_pool: whether every row of the pool always had a chance, whatever its label.
+    """
+
+    table: CellTable
+    history: History
+    sample: WeightedSample
+    confidence: float
+    covers_pool: bool = False
+
+    @functools.cached_property
+    def outputs(self) -> Outputs:
+        """Outputs of the labelled rows."""
+        return self.history.outputs.take(self.sample.question)
+
+    @functools.cached_property
+    def label(self) -> IntArray:
+        """Labels of the labelled rows."""
+        return self.history.label[self.sample.question]
+
+    @functools.cached_property
+    def row(self) -> IntArray:
+        """Numbers that tell the rows of the pool apart, of each labelled question."""
+        question = self.sample.question
+        places = np.stack([self.history.cell[question], self.history.rank[question]], axis=1)
+        return np.unique(places, axis=0, return_inverse=True)[1].ravel()
+
+    def distinct(self, chosen: npt.NDArray[np.bool_]) -> int:
+        """Return how many rows of the pool are behind some of the labelled questions."""
+        return len(np.unique(self.row[chosen]))
+
+
+def estimate_measure(
+    measure: Measure, inputs: EstimationInput, scope: ReportedDomains
+) -> list[Estimate]:
+    """Estimate one measure on every domain of a scope.
+
+    Args:
+        measure: what to estimate, no joint one.
+        inputs: from what.
+        scope: what to report.
+    """
+    table, confidence = inputs.table, inputs.confidence
+    if isinstance(measure, Calibrated) and not known_exactly(measure, table):
+        reason = f"{measure.name}: its known totals cannot be told from the cells"
+        return _undefined(measure, scope, confidence, "unknown totals", reason)
+    estimates: list[Estimate] = []
+    for domain in scope.of(measure):
+        targets = scope.targets(measure, domain)
+        inside = domain.holds(inputs.history, inputs.sample.question)
+        if domain.count is not None and not inside.any():
+            reason = f"no labelled row where {domain.title}"
+            estimates += [undefined(t, confidence, "no labels", reason) for t in targets]
+            continue
+        value, influence = _linearise(measure, inputs, domain, inside)
+        groups = measure.evidence_groups(inputs.outputs, inputs.label) & inside[:, None]
+        rows = min((inputs.distinct(group) for group in groups.T), default=0)
+        evidence = Evidence(rows, measure.evidence_name)
+        found = estimate(targets, value, influence, inputs.sample, evidence, confidence)
+        if domain.count is None and scope.bands_seed is not None and len(found) > 1:
+            seed = [scope.bands_seed, len(inputs.history.labelled)]
+            contributions = inputs.sample.contributions(influence)
+            found = _with_bands(found, value, contributions, confidence, seed)
+        estimates += found
+    return estimates
+
+
+def take_census(
+    measure: Measure, inputs: EstimationInput, scope: ReportedDomains
+) -> list[Estimate]:
+    """Return the values of a measure all of whose rows have labels, on every domain."""
+    table, history = inputs.table, inputs.history
+    estimates: list[Estimate] = []
+    for domain in scope.of(measure):
+        known = history.labelled
+        known = known[domain.holds(history, known)]
+        outputs, label = history.outputs.take(known), history.label[known]
+        weight = np.full(len(known), 1 / max(int(domain.rows(table).sum()), 1))
+        value = measure.value(measure.mean_loss(outputs, label, weight))
+        estimates += [
+            census(target, float(v), inputs.confidence, measure.evidence_name)
+            for target, v in zip(scope.targets(measure, domain), value, strict=True)
+        ]
+    return estimates
+
+
+def refuse(
+    measure: Measure, sampled_for: Measure, scope: ReportedDomains, confidence: float
+) -> list[Estimate]:
+    """Return the missing estimates of a measure that the draws say nothing about."""
+    reason = (
+        f"{measure.name} cannot be estimated from rows drawn for {sampled_for.name}: "
+        "rows that add to it had no chance of being drawn"
+    )
+    return _undefined(measure, scope, confidence, "no support", reason)
+
+
+def _undefined(
+    measure: Measure, scope: ReportedDomains, confidence: float, method: str, reason: str
+) -> list[Estimate]:
+    return [
+        undefined(target, confidence, method, reason, warn=True)
+        for domain in scope.of(measure)
+        for target in scope.targets(measure, domain)
+    ]
+
+
+def _with_bands(
+    estimates: Sequence[Estimate],
+    value: FloatArray,
+    contributions: FloatArray,
+    confidence: float,
+    seed: Sequence[int],
+) -> list[Estimate]:
+    """Add to each estimate the interval that holds together with those of all others."""
+    bounds = estimates[0].target.bounds  # those of a curve are all alike
+    generator = np.random.Generator(np.random.PCG64(list(seed)))
+    contributions = np.where(np.isfinite(contributions), contributions, 0.0)
+    bands = simultaneous_bands(value, contributions, confidence, bounds, generator)
+    return [
+        dataclasses.replace(
+            one,
+            intervals=(*one.intervals, Interval(low, high, "simultaneous", "multiplier-bootstrap")),
+        )
+        for one, low, high in zip(estimates, bands.low.tolist(), bands.high.tolist(), strict=True)
+    ]
+
+
+def point_estimate(measure: Measure, inputs: EstimationInput) -> FloatArray:
+    """Return g(R^) on the pool, shape (m,), NaN where undefined; no intervals, so it is fast."""
+    weight = inputs.sample.weight
+    return measure.value(measure.mean_loss(inputs.outputs, inputs.label, weight))
+
+
+def estimate_region(measure: Measure, inputs: EstimationInput, method: str = "f") -> Ellipsoid:
+    """Return the joint region of the components of a measure.
+
+    Args:
+        measure: of several components.
+        inputs: from what.
+        method: "f" for the region of [MR] section 3, "wald" for a covariance as good as known.
+
+    Raises:
+        ValueError: if a component is undefined.
+    """
+    everywhere = np.ones(len(inputs.sample.question), dtype=bool)
+    value, influence = _linearise(measure, inputs, Domain(), everywhere)
+    covariance = inputs.sample.covariance(influence)
+    if method == "wald":
+        return wald_ellipsoid(value, covariance, inputs.confidence)
+    return f_ellipsoid(value, covariance, inputs.sample.draws, inputs.confidence)
+
+
+def _linearise(
+    measure: Measure, inputs: EstimationInput, domain: Domain, inside: npt.NDArray[np.bool_]
+) -> tuple[FloatArray, FloatArray]:
+    """Return g(R^), shape (m,), and what each row adds to it, shape (n, m), 0 outside the domain.
+
+    R^ of a domain is that of its rows over its known share of the pool; where every row had a
+    chance, over the estimate of this share, which errs along with the numerator.
+    """
+    outputs, label, weight = inputs.outputs, inputs.label, inputs.sample.weight
+    table = inputs.table
+    factor = inside * (table.rows / max(int(domain.rows(table).sum()), 1))
+    if isinstance(measure, Calibrated) and len(label):
+        calibrated = _calibrated(measure, inputs, domain, inside)
+        risk = measure.mean_loss(outputs, label, calibrated.weight * factor)
+        influence = measure.influence(outputs, label, risk) * factor[:, None]
+        return measure.value(risk), calibrated.residuals(influence)
+    if domain.count is None or not inputs.covers_pool:
+        risk = measure.mean_loss(outputs, label, weight * factor)
+        return measure.value(risk), measure.influence(outputs, label, risk) * factor[:, None]
+    factor = factor / (weight @ factor)
+    risk = measure.mean_loss(outputs, label, weight * factor)
+    influence = measure.influence(outputs, label, risk)
+    return measure.value(risk), (influence - (weight * factor) @ influence) * factor[:, None]
+
+
+def _calibrated(
+    measure: Calibrated, inputs: EstimationInput, domain: Domain, inside: npt.NDArray[np.bool_]
+) -> CalibratedWeights:
+    """Calibrate to the label-free losses: 0 outside the domain, their means are known."""
+    table, known = inputs.table, list(measure.known)
+    mass = np.zeros((len(table), table.classes))
+    mass[:, 0] = domain.rows(table) / table.rows
+    mean = model_risk(measure, table, mass)[known]
+    losses = measure.loss(inputs.outputs, inputs.label)[:, known] * inside[:, None]
+    return calibrate(inputs.sample.weight, losses, mean)

@@ -1,0 +1,171 @@
+"""Labelled rows with their design weights: weighted means and the variance of them."""
+
+import dataclasses
+
+import numpy as np
+import numpy.typing as npt
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclasses.dataclass(frozen=True)
+class WeightedSample:
+    """What a design makes of its labelled rows: R^ = sum_j weight_j l_j and its covariance.
+
+    The covariance of R^ is the sum over the groups h of
+    scale_h [sum_j square_j l_j l_j' - shrink_h (sum_j first_j l_j)(sum_j first_j l_j)'],
+    j running over the rows of the group. Draws with replacement are one group, strata are one
+    each.
+
+    Attributes:
+        question: shape (n,): the labelled questions of the history.
+        weight: shape (n,).
+        square: shape (n,).
+        first: shape (n,).
+        group: shape (n,): in [0, groups).
+        scale: shape (groups,).
+        mean_correction: shape (groups,).
+        draws: number of independent draws behind it.
+        answered: number of those whose row has a label.
+        latest: shape (n,): sum over the draws of a row of w times its weight under the latest
+            proposal, in place of w^2; None where there is no such thing.
+    """
+
+    question: IntArray
+    weight: FloatArray
+    weight_square_sum: FloatArray
+    weight_sum: FloatArray
+    group: IntArray
+    scale: FloatArray
+    mean_correction: FloatArray
+    draws: int
+    answered: int
+    latest: FloatArray | None = None
+
+    @classmethod
+    def with_replacement(
+        cls, question: IntArray, weight: FloatArray, questions: int
+    ) -> "WeightedSample":
+        """Weigh N independent draws: R^ = (1/N) sum w l ([MR] eq. 1), N - 1 in the variance.
+
+        Args:
+            question: shape (N,): what was drawn.
+            weight: shape (N,): w = p / q; 0 for a draw that has no label.
+            questions: number of questions of the history.
+        """
+        draws = len(question)
+        weight_sum: FloatArray = np.bincount(question, weight, questions).astype(np.float64)
+        weight_square_sum: FloatArray = np.bincount(question, weight**2, questions).astype(
+            np.float64
+        )
+        kept = np.flatnonzero(weight_square_sum)
+        return cls(
+            question=kept,
+            weight=weight_sum[kept] / max(draws, 1),
+            weight_square_sum=weight_square_sum[kept],
+            weight_sum=weight_sum[kept],
+            group=np.zeros(len(kept), dtype=np.int64),
+            scale=np.array([1 / (max(draws, 1) * max(draws - 1, 1))]),
+            mean_correction=np.array([1 / max(draws, 1)]),
+            draws=draws,
+            answered=int(np.count_nonzero(weight)),
+        )
+
+    @classmethod
+    def stratified(cls, question: IntArray, stratum: IntArray, rows: IntArray) -> "WeightedSample":
+        """Weigh simple random samples without replacement of strata.
+
+        R^ = sum_k (M_k / M) mean_k, over the strata that have a labelled row, renormalised. A
+        stratum with one labelled row of several has no variance of its own; the rows of all such
+        strata are taken as one stratum, which errs on the large side.
+
+        Args:
+            question: shape (n,): labelled questions, each about another row.
+            stratum: shape (n,): in [0, strata).
+            rows: shape (strata,): M_k.
+
+        References:
+            W. G. Cochran, *Sampling Techniques*, 3rd edition, 1977, sections 5.3 and 5A.12.
+        """
+        taken = np.bincount(stratum, minlength=len(rows))
+        share = np.where(taken > 0, rows, 0) / max(rows[taken > 0].sum(), 1)
+        # Lonely rows of larger strata share a group, where their weights M_k / M stand in for
+        # equal ones; the row of a stratum of one is all there is of it.
+        alone = (taken == 1) & (rows > 1)
+        lonely = int(alone.sum())
+        group = np.where(alone, len(rows), np.arange(len(rows)))[stratum]
+        mean_correction = 1 / np.maximum(np.bincount(group, minlength=len(rows) + 1), 1)
+        if lonely == 1:
+            mean_correction[-1] = 0.0  # No mean to differ from: its square, which is no less.
+        weight = share[stratum] / taken[stratum]
+        fraction = taken / np.maximum(rows, 1)
+        scale = np.append(
+            share**2 * (1 - fraction) / np.maximum(taken * (taken - 1), 1),
+            lonely / max(lonely - 1, 1),
+        )
+        # The spread of single rows of finite strata is without their 1 - 1 / M_k already.
+        factor = np.where(alone[stratum], weight, 1.0)
+        return cls(
+            question=question,
+            weight=weight,
+            weight_square_sum=factor**2,
+            weight_sum=factor,
+            group=group,
+            scale=scale,
+            mean_correction=mean_correction,
+            draws=len(question),
+            answered=len(question),
+        )
+
+    def with_latest(self, weight: FloatArray) -> "WeightedSample":
+        """Add each question's weight under the latest proposal, 0 where that never draws it.
+
+        Args:
+            weight: shape (questions,), of all questions of the history.
+        """
+        return dataclasses.replace(self, latest=self.weight_sum * weight[self.question])
+
+    def mean(self, values: FloatArray) -> FloatArray:
+        """Return the weighted sum of values, shape (n, ...)."""
+        return np.tensordot(self.weight, values, axes=1)
+
+    def variance(self, values: FloatArray) -> FloatArray:
+        """Return the variance of the weighted sum of values, shape (n, m): shape (m,)."""
+        squares = self._by_group(self.weight_square_sum[:, None] * values**2)
+        firsts = self._by_group(self.weight_sum[:, None] * values)
+        return self.scale @ (squares - self.mean_correction[:, None] * firsts**2)
+
+    def latest_variance(self, values: FloatArray) -> FloatArray | None:
+        """Return the variance as the latest proposal would have it, shape (m,), if known.
+
+        Sigma / N with Sigma = (1/N) sum_j p^2 l l' / (q_N q_{j-1}) - R^ R^' ([MR] section 3).
+        """
+        if self.latest is None or not self.draws:
+            return None
+        mean = self.mean(values)
+        return np.maximum(self.latest @ values**2 / self.draws - mean**2, 0) / self.draws
+
+    def covariance(self, values: FloatArray) -> FloatArray:
+        """Return the covariance of the weighted sum of values, shape (n, m): shape (m, m)."""
+        weighted = (self.scale[self.group] * self.weight_square_sum)[:, None] * values
+        firsts = self._by_group(self.weight_sum[:, None] * values)
+        return values.T @ weighted - (firsts.T * (self.scale * self.mean_correction)) @ firsts
+
+    def contributions(self, values: FloatArray) -> FloatArray:
+        """Return what each row adds to the error of the weighted sum of values: (n, m).
+
+        Deviations from the mean of the group, scaled so that their squares add up to the variance
+        but for draws that have a weight and no label.
+        """
+        mean = self._by_group(self.weight_sum[:, None] * values) * self.mean_correction[:, None]
+        root = np.sqrt(self.weight_square_sum)[:, None]
+        deviation = root * values - self.weight_sum[:, None] / root * mean[self.group]
+        return np.sqrt(self.scale[self.group])[:, None] * deviation
+
+    def _by_group(self, values: FloatArray) -> FloatArray:
+        sums = np.zeros((len(self.scale), values.shape[1]))
+        if len(self.scale) == 1:
+            return values.sum(axis=0)[None]
+        np.add.at(sums, self.group, values)
+        return sums

@@ -1,1 +1,0 @@
-"""Pools on disk: what there is to read, and reading it as Arrow batches. No Beam."""

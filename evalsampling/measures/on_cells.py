@@ -1,0 +1,63 @@
+"""TODO-DOC."""
+
+import numpy as np
+
+from evalsampling.measures.base import BoolArray, FloatArray, IntArray, Measure
+from evalsampling.stats.cells import CellTable
+from evalsampling.stats.outputs import Outputs
+
+
+def adds_to(measure: Measure, table: CellTable) -> BoolArray:
+    """Return whether a row of each cell and label may have a nonzero loss: (cells, classes)."""
+    low, high = table.outputs, table.upper_outputs
+    by_kind = [measure.may_add(low, high, y) for y in each_label(table)]
+    any_kind = table.mean_by_cell(np.stack(by_kind, axis=1).astype(np.float64)) > 0
+    return any_kind | table.is_mixed[:, None]
+
+
+def always_adds_to(measure: Measure, table: CellTable) -> BoolArray:
+    """Return whether all rows of each cell and label have a nonzero loss: (cells, classes)."""
+    low, high = table.outputs, table.upper_outputs
+    by_kind = [measure.must_add(low, high, y) for y in each_label(table)]
+    misses = table.mean_by_cell((~np.stack(by_kind, axis=1)).astype(np.float64))
+    return (misses == 0) & ~table.is_mixed[:, None]
+
+
+def cells_adding_to(measure: Measure, table: CellTable) -> BoolArray:
+    """Return whether a row of each cell may have a nonzero loss, shape (cells,)."""
+    return np.any(adds_to(measure, table), axis=1)
+
+
+def known_exactly(measure: Measure, table: CellTable) -> bool:
+    """Tell whether the cells alone give the losses of their rows."""
+    settled = measure.is_settled(table.outputs, table.upper_outputs)
+    return settled and not bool(table.is_mixed.any())
+
+
+def model_risk(measure: Measure, table: CellTable, mass: FloatArray) -> FloatArray:
+    """Return the sum of the losses of rows, R of a model up to the number of rows, shape (d,).
+
+    Args:
+        measure: the measure.
+        table: the cells.
+        mass: shape (cells, classes): rows, or expected rows, of each label in each cell.
+    """
+    by_kind = mass[table.kind_cell] * table.kind_share[:, None]
+    views = bounding_outputs(measure, table)
+    sums = [
+        measure.mean_loss(outputs, y, by_kind[:, y[0]] / len(views))
+        for outputs in views
+        for y in each_label(table)
+    ]
+    return np.sum(sums, axis=0)
+
+
+def bounding_outputs(measure: Measure, table: CellTable) -> list[Outputs]:
+    """Return rows that stand for those of each kind: one, or two where the score matters."""
+    low, high = table.outputs, table.upper_outputs
+    return [low] if low is high or measure.is_settled(low, high) else [low, high]
+
+
+def each_label(table: CellTable) -> list[IntArray]:
+    """Every label, given to a row of each kind."""
+    return [np.full(len(table.outputs), y, dtype=np.int64) for y in range(table.classes)]

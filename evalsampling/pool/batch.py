@@ -1,0 +1,142 @@
+"""TODO-DOC."""
+
+import bisect
+import dataclasses
+import reprlib
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evalsampling.errors import InputError
+from evalsampling.pool.splits import WorkItem
+
+
+@dataclasses.dataclass(frozen=True)
+class PoolBatch:
+    """Some rows of a pool as read, and where they stand.
+
+    Attributes:
+        rows: the columns.
+        path: of the file, for messages; empty for rows in memory.
+        first_row: of the batch within the file, from 0.
+        item: what the rows were read from, None for rows in memory.
+    """
+
+    rows: pa.RecordBatch
+    path: str = ""
+    first_row: int = 0
+    item: WorkItem | None = None
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.rows)
+
+    @property
+    def nbytes(self) -> int:
+        """Size in memory, bytes."""
+        return self.rows.nbytes
+
+    def error(self, column: str, row: int, problem: str) -> InputError:
+        """Return the error of one value, ``row`` being its place in this batch."""
+        file = f"{self.path}: " if self.path else ""
+        return InputError(f"{file}column {column!r}, row {self.first_row + row}: {problem}")
+
+    def holds_text(self, column: pa.Array) -> bool:
+        """Tell whether a column is text for want of types in the file."""
+        untyped = self.item is not None and self.item.untyped
+        return untyped and pa.types.is_string(column.type)
+
+    def any_column(self, name: str) -> pa.Array:
+        """Return a column, nulls and all, a dictionary decoded.
+
+        Raises:
+            InputError: if it is missing.
+        """
+        return _plain(self._stored(name))
+
+    def _stored(self, name: str) -> pa.Array:
+        index = self.rows.schema.get_field_index(name)
+        if index < 0:
+            file = f"{self.path}: " if self.path else ""
+            known = ", ".join(self.rows.schema.names)
+            raise InputError(f"{file}column {name!r} is missing; there are: {known}")
+        column = self.rows.column(index)
+        # Views know few functions of Arrow's.
+        views = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+        return column.cast(views.get(column.type, column.type))
+
+    def take(self, name: str, rows: npt.NDArray[np.int64]) -> pa.Array:
+        """Return some values of a column, nulls and all; only these are decoded.
+
+        Raises:
+            InputError: if the column is missing.
+        """
+        return _plain(self._stored(name).take(pa.array(rows)))
+
+    def column(self, name: str) -> pa.Array:
+        """Return a column without nulls, a dictionary decoded.
+
+        Raises:
+            InputError: if it is missing or has a null.
+        """
+        column = self.any_column(name)
+        if column.null_count:
+            raise self.error(name, pc.index(column.is_null(), True).as_py(), "null")
+        return column
+
+    def numbers(self, name: str) -> npt.NDArray[np.floating]:
+        """Return a numeric column, shape (n,): float32 as it is, all else as float64.
+
+        Raises:
+            InputError: if it is not numeric, or has a null, a NaN or an infinity.
+        """
+        column = self.column(name)
+        if self.holds_text(column):
+            column = self._parsed(name, column)
+        if pa.types.is_integer(column.type) or pa.types.is_float16(column.type):
+            column = column.cast(pa.float64())
+        if not pa.types.is_floating(column.type):
+            raise self.error(name, 0, f"must be a number, got type {column.type}")
+        values = column.to_numpy(zero_copy_only=False)
+        bad = ~np.isfinite(values)
+        if bad.any():
+            row = int(np.argmax(bad))
+            raise self.error(name, row, f"must be a finite number, got {values[row]}")
+        return values
+
+    def _parsed(self, name: str, text: pa.Array) -> pa.Array:
+        """Return the numbers that text stands for."""
+
+        def is_bad(rows: int) -> bool:
+            try:
+                text.slice(0, rows).cast(pa.float64())
+            except pa.ArrowInvalid:
+                return True
+            return False
+
+        try:
+            return text.cast(pa.float64())
+        except pa.ArrowInvalid as error:
+            row = bisect.bisect_left(range(len(text)), True, key=lambda row: is_bad(row + 1))
+            shown = reprlib.repr(text[row].as_py())
+            raise self.error(name, row, f"must be a number, got {shown}") from error
+
+    def ids(self, name: str) -> pa.Array:
+        """Return the ids: integers, or strings.
+
+        Raises:
+            InputError: for any other type, or a null.
+        """
+        column = self.column(name)
+        if pa.types.is_integer(column.type):
+            return column
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+            return column
+        raise self.error(name, 0, f"ids must be integers or strings, got type {column.type}")
+
+
+def _plain(column: pa.Array) -> pa.Array:
+    """Return the values of a column that may be encoded by a dictionary."""
+    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column

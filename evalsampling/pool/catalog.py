@@ -1,0 +1,180 @@
+"""The files of a pool and what they hold: what there is to read."""
+
+import dataclasses
+import functools
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from evalsampling.errors import InputError
+from evalsampling.pool.columns import number_columns, required_columns
+from evalsampling.pool.files import StoredFile, find_files
+from evalsampling.pool.formats.registry import format_of
+from evalsampling.pool.splits import Contents, WorkItem
+from evalsampling.spec import EvaluationSpec
+
+
+@dataclasses.dataclass(frozen=True)
+class PoolFile:
+    """One file of a pool.
+
+    Attributes:
+        stored: path and size.
+        contents: what it holds.
+    """
+
+    stored: StoredFile
+    contents: Contents
+
+    @classmethod
+    def inspect(cls, stored: StoredFile) -> "PoolFile":
+        """Look into a file.
+
+        Raises:
+            InputError: if it cannot be read.
+        """
+        return cls(stored, format_of(stored.path).inspect(stored))
+
+
+@dataclasses.dataclass(frozen=True)
+class Catalog:
+    """The files of a pool, all of one format, and the types of their columns.
+
+    Attributes:
+        files: ordered by path.
+        schema: columns that are read, and the types they have in every file.
+    """
+
+    files: tuple[PoolFile, ...]
+    schema: pa.Schema
+
+    @classmethod
+    def of(cls, files: Collection[PoolFile], spec: EvaluationSpec) -> "Catalog":
+        """Check that files go together and have the columns that a spec names.
+
+        With a scorer all columns that the files have are read, for it may want any of them.
+
+        Raises:
+            InputError: if there is no row, or a file lacks a column, has it twice, or with
+                another type than the first.
+        """
+        ordered = tuple(sorted(files, key=lambda file: file.stored.path))
+        catalog = cls(ordered, _common_schema(ordered, spec))
+        if not catalog.rows:
+            raise InputError(f"{spec.pool.path}: the pool is empty")
+        return catalog
+
+    @classmethod
+    def read(cls, spec: EvaluationSpec) -> "Catalog":
+        """Find the files of a pool and look into them, here and now.
+
+        Raises:
+            InputError: if there are none, or as `of` says.
+        """
+        return cls.of([PoolFile.inspect(file) for file in find_files(spec.pool.path)], spec)
+
+    @functools.cached_property
+    def rows(self) -> int:
+        """Rows of the pool."""
+        return sum(s.rows for file in self.files for s in file.contents.splits)
+
+    @property
+    def items(self) -> Iterator[WorkItem]:
+        """What there is to read."""
+        for number, file in enumerate(self.files):
+            first_row = 0
+            for split in file.contents.splits:
+                path = file.stored.path
+                yield WorkItem(
+                    path=path,
+                    begin=split.begin,
+                    end=split.end,
+                    rows=split.rows,
+                    schema=self.schema,
+                    untyped=format_of(path).untyped,
+                    file=number,
+                    origin=path,
+                    first_row=first_row,
+                )
+                first_row += split.rows
+
+    @property
+    def fingerprint(self) -> list[dict[str, Any]]:
+        """What tells whether a pool has changed: path, size and, in a store, version of files."""
+        told = [dataclasses.asdict(file.stored) for file in self.files]
+        return [{key: value for key, value in one.items() if value is not None} for one in told]
+
+    def check_unchanged(self, pattern: str) -> None:
+        """Check that the files are still as they were found.
+
+        Args:
+            pattern: that names them.
+
+        Raises:
+            InputError: naming the first that is not.
+        """
+        now = set(find_files(pattern))
+        for file in self.files:
+            if file.stored not in now:
+                raise InputError(f"{file.stored.path}: has changed while it was read")
+
+    @property
+    def warnings(self) -> list[str]:
+        """What makes the pool slow to read."""
+        return [file.contents.warning for file in self.files if file.contents.warning]
+
+
+def _common_schema(files: Sequence[PoolFile], spec: EvaluationSpec) -> pa.Schema:
+    """Return the columns that are read, with types that hold in every file."""
+    first = files[0]
+    kind = format_of(first.stored.path)
+    for file in files:
+        if format_of(file.stored.path) is not kind:
+            raise InputError(
+                f"{file.stored.path}: another format than {first.stored.path}; "
+                "a pool has files of one format"
+            )
+    names = required_columns(spec)
+    if spec.pool.scorer:
+        wide = files if kind.inferred else files[:1]
+        names = list(dict.fromkeys(name for file in wide for name in file.contents.schema.names))
+    numbers = number_columns(spec)
+    return pa.schema([(name, _common_type(name, files, numbers)) for name in names])
+
+
+def _common_type(name: str, files: Sequence[PoolFile], numbers: Collection[str]) -> pa.DataType:
+    """Return the type that a column has in all files."""
+    inferred = format_of(files[0].stored.path).inferred
+    common, first = pa.null(), files[0].stored.path
+    anywhere = any(name in file.contents.schema.names for file in files)
+    for file in files:
+        here, path = file.contents.schema, file.stored.path
+        if name not in here.names:
+            if inferred and anywhere:
+                continue
+            known = ", ".join(here.names)
+            raise InputError(f"{path}: column {name!r} is missing; there are: {known}")
+        if here.names.count(name) > 1:
+            raise InputError(f"{path}: column {name!r} is there twice")
+        found = here.field(name).type
+        if inferred:
+            both = _unified(found, common)
+        else:
+            both = found if file is files[0] or found == common else None
+        if both is None:
+            raise InputError(f"{path}: column {name!r} has type {found}, but {common} in {first}")
+        common = both
+    if not inferred:
+        return common
+    # What was seen may be whole by chance, or null.
+    return pa.float64() if name in numbers else pa.string() if common == pa.null() else common
+
+
+def _unified(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
+    """Return the type that has the values of both: of whole numbers and others, of nulls."""
+    schemas = [pa.schema([("column", kind)]) for kind in (one, other)]
+    try:
+        return pa.unify_schemas(schemas, promote_options="permissive").field(0).type
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        return None

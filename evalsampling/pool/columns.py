@@ -1,0 +1,234 @@
+"""The rows of a pool: checked columns of an Arrow batch, their permanent order."""
+
+import reprlib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from scipy import special
+
+from evalsampling.pool.batch import PoolBatch
+from evalsampling.spec import EvaluationSpec, SystemSpec
+from evalsampling.stats.hashing import UInt64Array, hash_integers, hash_strings
+from evalsampling.stats.outputs import Outputs
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+
+NO_PROBABILITY = "none"
+"""The rule of a system of which no probability is known."""
+
+NO_VALUE = "null"
+"""What a null is called in a slice column."""
+
+
+def read_outputs(batch: PoolBatch, spec: EvaluationSpec, rules: tuple[str, ...]) -> Outputs:
+    """Return what the systems say of the rows of a batch.
+
+    Args:
+        batch: the rows.
+        spec: names the systems' columns.
+        rules: where each system's probabilities come from: "column", "score", "expit(score)" or
+            "none".
+
+    Raises:
+        InputError: naming file, column and row of the first bad value.
+    """
+    scores, predictions, probabilities = [], [], []
+    classes = len(spec.labels.classes)
+    for system, rule in zip(spec.pool.systems, rules, strict=True):
+        score = None if system.score is None else batch.numbers(system.score)
+        predictions.append(_predictions(batch, spec, system, score))
+        if rule == NO_PROBABILITY:
+            probabilities.append(np.full((len(batch.rows), classes), np.nan))
+        else:
+            probabilities.append(read_probabilities(batch, spec, system.probability, rule, score))
+        unknown = np.full(len(batch.rows), np.inf)
+        scores.append(unknown if score is None else score.astype(np.float64, copy=False))
+    return Outputs(
+        prediction=_side_by_side(predictions),
+        score=_side_by_side(scores),
+        probability=_side_by_side(probabilities),
+    )
+
+
+def read_predictions(batch: PoolBatch, spec: EvaluationSpec) -> IntArray:
+    """Return the class codes that the systems predict, shape (n, systems).
+
+    Raises:
+        InputError: naming file, column and row of the first bad value.
+    """
+    predictions = []
+    for system in spec.pool.systems:
+        by_score = system.prediction is None and system.score is not None
+        score = batch.numbers(str(system.score)) if by_score else None
+        predictions.append(_predictions(batch, spec, system, score))
+    return _side_by_side(predictions)
+
+
+def _side_by_side(systems: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    """Return the values of all systems, shape (n, systems, ...); of a single one a view."""
+    return systems[0][:, None] if len(systems) == 1 else np.stack(systems, axis=1)
+
+
+def _predictions(
+    batch: PoolBatch,
+    spec: EvaluationSpec,
+    system: SystemSpec,
+    scores: npt.NDArray[np.floating] | None,
+) -> IntArray:
+    """Return the class codes that a system predicts, shape (n,)."""
+    name, classes = system.prediction, spec.labels.classes
+    if name is None:
+        assert scores is not None
+        assert system.threshold is not None
+        positive = spec.labels.positive
+        # As float64, like curves and leaves: a float32 score counts for what it is.
+        hit = scores.astype(np.float64, copy=False) >= system.threshold
+        return np.where(hit, positive, 1 - positive).astype(np.int64)
+    column = batch.column(name)
+    if pa.types.is_boolean(column.type):
+        column = column.cast(pa.int8())
+    numeric = all(isinstance(value, int) for value in classes) and not batch.holds_text(column)
+    if numeric and pa.types.is_integer(column.type):
+        values = column.to_numpy()
+        if classes == tuple(range(len(classes))) and _all_below(values, len(classes)):
+            return values.astype(np.int64)
+        column = column.cast(pa.int64())
+    elif numeric or not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        raise batch.error(name, 0, f"type {column.type} holds none of the classes {[*classes]}")
+    known = pa.array([value if numeric else str(value) for value in classes], type=column.type)
+    codes = pc.index_in(column, value_set=known)
+    if codes.null_count:
+        row = pc.index(codes.is_null(), True).as_py()
+        shown = reprlib.repr(column[row].as_py())
+        raise batch.error(name, row, f"{shown} is none of {[*classes]}")
+    return codes.to_numpy().astype(np.int64)
+
+
+def _all_below(values: npt.NDArray[np.integer], end: int) -> bool:
+    """Tell whether whole numbers lie in [0, end)."""
+    return not len(values) or (int(values.min()) >= 0 and int(values.max()) < end)
+
+
+def read_probabilities(
+    batch: PoolBatch,
+    spec: EvaluationSpec,
+    named: str | Mapping[str, str] | None,
+    rule: str,
+    scores: npt.NDArray[np.floating] | None,
+) -> FloatArray:
+    """Return the probability of each class, shape (n, classes).
+
+    Args:
+        batch: the rows.
+        spec: tells the classes.
+        named: column of the positive class, or one for each class, if the rule is "column".
+        rule: see `read_outputs`; "even" gives every class the same.
+        scores: shape (n,), for rules that need them.
+    """
+    if isinstance(named, Mapping):
+        columns = list(named.values())
+        matrix = np.stack([_unit_interval(batch, column) for column in columns], axis=1)
+        wrong = np.abs(matrix.sum(axis=1) - 1) > 1e-3
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            total = f"{matrix[row].sum():g}"
+            raise batch.error(
+                columns[0], row, f"probabilities of the classes sum to {total}, not 1"
+            )
+        return matrix
+    classes = len(spec.labels.classes)
+    if named is not None:
+        values = _unit_interval(batch, named)
+    elif rule == "even":
+        return np.full((len(batch.rows), classes), 1 / classes)
+    else:
+        assert scores is not None
+        values = scores.astype(np.float64, copy=False)
+        values = values if rule == "score" else special.expit(values)
+    both = np.empty((2, len(values)))  # each class by itself, as they will be summed
+    both[spec.labels.positive] = values
+    np.subtract(1, values, out=both[1 - spec.labels.positive])
+    return both.T
+
+
+def _unit_interval(batch: PoolBatch, name: str) -> FloatArray:
+    values = batch.numbers(name).astype(np.float64, copy=False)
+    wrong = (values < 0) | (values > 1)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise batch.error(name, row, f"a probability lies in [0, 1], got {values[row]}")
+    return values
+
+
+def read_features(batch: PoolBatch, spec: EvaluationSpec) -> FloatArray:
+    """Return the feature columns, shape (n, features)."""
+    return np.stack([batch.numbers(name) for name in spec.pool.features], axis=1, dtype=np.float64)
+
+
+def read_slices(batch: PoolBatch, spec: EvaluationSpec) -> dict[str, pa.Array]:
+    """Return the slice columns as text, by their names, a null as `NO_VALUE`.
+
+    Raises:
+        InputError: for a column that is neither whole numbers, truth values nor text.
+    """
+    slices = {}
+    for name in spec.pool.slices:
+        column = batch.any_column(name)
+        kind = column.type
+        if not (
+            pa.types.is_integer(kind)
+            or pa.types.is_boolean(kind)
+            or pa.types.is_string(kind)
+            or pa.types.is_large_string(kind)
+        ):
+            raise batch.error(name, 0, f"slices are whole numbers, booleans or text, got {kind}")
+        slices[name] = pc.fill_null(column.cast(pa.string()), NO_VALUE)
+    return slices
+
+
+def hash_ids(ids: pa.Array, seed: int) -> UInt64Array:
+    """Return the keyed hash of each id, shape (n,): see `stats.hashing`."""
+    if pa.types.is_integer(ids.type):
+        return hash_integers(ids.to_numpy(), seed)
+    if ids.type == pa.string():
+        ids = ids.cast(pa.large_string())
+    _, offsets, data = ids.buffers()
+    bounds = np.frombuffer(offsets, dtype=np.int64)[ids.offset : ids.offset + len(ids) + 1]
+    text = np.frombuffer(data or b"", dtype=np.uint8)
+    return hash_strings(text, bounds, seed)
+
+
+def required_columns(spec: EvaluationSpec, payload: bool = True) -> list[str]:
+    """Return the columns of the pool that the second pass reads, each once.
+
+    Args:
+        spec: names them.
+        payload: whether those shown to annotators are among them.
+    """
+    pool = spec.pool
+    named: list[Any] = [pool.id, pool.score, *_columns(pool.probability)]
+    for system in pool.systems:
+        named += [system.score, system.prediction, *_columns(system.probability)]
+    named += [*pool.features, *pool.slices, *(pool.payload if payload else ())]
+    return list(dict.fromkeys(name for name in named if name is not None))
+
+
+def number_columns(spec: EvaluationSpec) -> frozenset[str]:
+    """Return the columns whose values are numbers, whole or not."""
+    pool = spec.pool
+    named = [pool.score, *_columns(pool.probability), *pool.features]
+    for system in pool.systems:
+        named += [system.score, *_columns(system.probability)]
+    return frozenset(name for name in named if name is not None)
+
+
+def _columns(named: str | Mapping[str, str] | None) -> list[str]:
+    if isinstance(named, Mapping):
+        return list(named.values())
+    return [] if named is None else [named]

@@ -1,0 +1,1 @@
+"""The formats a pool may have, one module each."""

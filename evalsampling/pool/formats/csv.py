@@ -1,0 +1,180 @@
+"""CSV files: text cells, a line of names above them."""
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.csv
+
+from evalsampling.errors import InputError
+from evalsampling.pool.columns import IntArray
+from evalsampling.pool.files import StoredFile
+from evalsampling.pool.formats.text import BATCH_ROWS, Block, first_block, index, read_blocks
+from evalsampling.pool.splits import Contents, WorkItem
+from evalsampling.storage.filesystems import unreadable
+
+_LINE_FEED, _RETURN, _QUOTE = b'\n\r"'
+
+_HEADER_BYTES = 1 << 16
+"""Read at a time to find the header."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Csv:
+    """Rows of text: a cell is quoted if it begins with a quote, and may then hold line ends.
+
+    Attributes:
+        delimiter: between cells.
+    """
+
+    delimiter: str
+
+    columnar = False
+    untyped = True
+    inferred = False
+
+    def inspect(self, file: StoredFile) -> Contents:
+        """Read the header of a file and find its splits.
+
+        Raises:
+            InputError: if there is no header, or the file cannot be read.
+        """
+        names, begin = self._header(file.path)
+        schema = pa.schema([(name, pa.string()) for name in names])
+        return Contents(schema, index(file.path, self._split, begin))
+
+    def read(self, item: WorkItem, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
+        """Read columns of a split as text; an empty cell is null unless it is quoted."""
+        names, _ = self._header(item.path)
+        columns = item.schema.names if columns is None else columns
+        for name in columns:
+            if name not in names:
+                raise InputError(f"{item.path}: column {name!r} is missing")
+        places = [names.index(name) for name in columns]
+        for block in read_blocks(item, self._split):
+            table = self._parse(block, places, len(names))
+            for batch in table.to_batches(max_chunksize=BATCH_ROWS):
+                yield batch.select(range(len(columns))).rename_columns(list(columns))
+
+    def _header(self, path: str) -> tuple[list[str], int]:
+        """Return the names of the columns, and where the rows begin."""
+        block = first_block(path, self._split, _HEADER_BYTES, first_row=-1)
+        if block is None:
+            raise InputError(f"{path}: there is no header")
+        header = pyarrow.csv.read_csv(
+            pa.py_buffer(block.record(0)),
+            pyarrow.csv.ReadOptions(use_threads=False, block_size=2 * len(block.text)),
+            self._dialect(block),
+        )
+        return header.column_names, block.begin + int(block.ends[0])
+
+    def _parse(self, block: Block, places: Sequence[int], width: int) -> pa.Table:
+        """Return the columns at some places, or else the first, in rows of so many cells."""
+        stray = self._stray(block) if b'"' in block.text else None
+        if stray is not None:
+            if stray:  # whatever is wrong with a record before is told first
+                self._parse(block.part(0, stray), places, width)
+            raise block.error(stray, "text follows a closing quote; is one before it not doubled?")
+        cells = [str(place) for place in range(width)]
+        ragged: list[Any] = []
+
+        def refuse(row: Any) -> str:
+            ragged.append(row)
+            return "error"
+
+        try:
+            table = pyarrow.csv.read_csv(
+                pa.py_buffer(_without_mark(block.text)),
+                pyarrow.csv.ReadOptions(
+                    use_threads=False, block_size=2 * len(block.text), column_names=cells
+                ),
+                self._dialect(block, refuse),
+                pyarrow.csv.ConvertOptions(
+                    column_types=dict.fromkeys(cells, pa.string()),
+                    include_columns=[cells[place] for place in places or [0]],
+                    null_values=[""],
+                    strings_can_be_null=True,
+                    quoted_strings_can_be_null=False,
+                ),
+            )
+        except pa.ArrowInvalid as error:
+            if not ragged:
+                raise unreadable(block.path, error) from error
+            found = ragged[0].actual_columns
+            problem = f"has {found} cell{'s' * (found != 1)}, not {width}"
+            raise block.error(ragged[0].number - 1, problem) from error
+        assert len(table) == len(block.ends)
+        return table
+
+    def _dialect(self, block: Block, refuse: Any = None) -> Any:
+        return pyarrow.csv.ParseOptions(
+            delimiter=self.delimiter,
+            newlines_in_values=b'"' in block.text,
+            invalid_row_handler=refuse,
+        )
+
+    def _split(self, text: bytes) -> tuple[IntArray, npt.NDArray[np.bool_]]:
+        """Find the lines of a text that are not within quotes: see `lines.Splitter`."""
+        characters = np.frombuffer(text, np.uint8)
+        line_ends = characters == _LINE_FEED
+        if b"\r" in text:
+            line_ends |= characters == _RETURN
+        ends = np.flatnonzero(line_ends)
+        if b'"' in text:
+            ends = ends[~self._quoted(characters, ends)]
+        ends += 1
+        # An end right after another, as of "\r\n", ends an empty line.
+        return ends, np.diff(ends, prepend=0) > 1
+
+    def _quoted(self, characters: npt.NDArray[np.uint8], places: IntArray) -> npt.NDArray[np.bool_]:
+        """Tell which places are within quotes.
+
+        Quotes in a row count as one, or as none if they are even: each pair stands for a quote or
+        for an empty cell. One at the beginning of a cell opens it, or else, if the cell began
+        before, closes it; any other closes what is open, and is text if nothing is.
+        """
+        begin, _, is_open = self._runs(characters)
+        return np.append(False, is_open)[np.searchsorted(begin, places)]
+
+    def _runs(
+        self, characters: npt.NDArray[np.uint8]
+    ) -> tuple[IntArray, IntArray, npt.NDArray[np.bool_]]:
+        """Return where odd runs of quotes begin and end, and whether a cell is open after them."""
+        quotes = np.flatnonzero(characters == _QUOTE)
+        first = np.flatnonzero(np.diff(quotes, prepend=-2) > 1)
+        length = np.diff(first, append=len(quotes))
+        odd = length % 2 == 1
+        begin, length = quotes[first][odd], length[odd]
+        ends_cell = np.isin(characters[begin - 1], self._ends_of_cells)
+        toggles = ends_cell | (begin == 0)
+        count = np.cumsum(toggles)
+        # Toggles in a row since the last run that closes for sure.
+        since = count - np.maximum.accumulate(np.where(toggles, 0, count))
+        return begin, begin + length, since % 2 == 1
+
+    @property
+    def _ends_of_cells(self) -> list[int]:
+        return [ord(self.delimiter), _LINE_FEED, _RETURN]
+
+    def _stray(self, block: Block) -> int | None:
+        """Return the number of the first record with text behind a closing quote, None if none has.
+
+        A quote that was never meant to open a cell closes at the next one, rows later; text behind
+        that betrays it.
+        """
+        characters = np.frombuffer(block.text, np.uint8)
+        _, end, is_open = self._runs(characters)
+        behind = end[np.append(False, is_open)[:-1] & ~is_open]
+        behind = behind[behind < len(characters)]
+        stray = ~np.isin(characters[behind], self._ends_of_cells)
+        if not stray.any():
+            return None
+        return int(np.searchsorted(block.ends, behind[np.argmax(stray)], side="right"))
+
+
+def _without_mark(text: bytes) -> bytes:
+    """Return text whose first character is no byte order mark, which a parser would drop."""
+    return b"\n" + text if text.startswith(b"\xef\xbb\xbf") else text

@@ -1,0 +1,94 @@
+"""The formats a pool may have, told apart by the ends of file names."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Protocol
+
+import pyarrow as pa
+
+from evalsampling.pool.batch import PoolBatch
+from evalsampling.pool.files import StoredFile
+from evalsampling.pool.formats.avro import Avro
+from evalsampling.pool.formats.csv import Csv
+from evalsampling.pool.formats.jsonl import JsonLines
+from evalsampling.pool.formats.parquet import Parquet
+from evalsampling.pool.formats.text import COMPRESSIONS
+from evalsampling.pool.splits import Contents, WorkItem
+
+
+class Format(Protocol):
+    """How rows are kept in files.
+
+    Attributes:
+        columnar: whether columns that nobody asks for cost no reading.
+        untyped: whether there is text alone.
+        inferred: whether the types of columns are known from the first rows only.
+    """
+
+    columnar: bool
+    untyped: bool
+    inferred: bool
+
+    def inspect(self, file: StoredFile) -> Contents:
+        """Find out what a file holds.
+
+        Raises:
+            InputError: if it cannot be read.
+        """
+
+    def read(self, item: WorkItem, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
+        """Read columns of a split, None for all, as batches of bounded size.
+
+        Raises:
+            InputError: if the file cannot be read.
+        """
+
+
+PARQUET = Parquet()
+"""The format of files whose names say nothing else."""
+
+_JSON_LINES = JsonLines()
+
+_BY_SUFFIX: Mapping[str, Format] = {
+    ".parquet": PARQUET,
+    ".csv": Csv(","),
+    ".tsv": Csv("\t"),
+    ".jsonl": _JSON_LINES,
+    ".ndjson": _JSON_LINES,
+    ".avro": Avro(),
+}
+
+TEXT = (".csv", ".tsv", ".jsonl", ".ndjson")
+"""Ends of the names of files that may be compressed as a whole."""
+
+
+def format_of(path: str) -> Format:
+    """Return the format of a file, told by the end of its name; text may be compressed."""
+    name = path.lower()
+    for compression in COMPRESSIONS:
+        bare = name.removesuffix(compression)
+        if bare != name and bare.endswith(TEXT):
+            name = bare
+    return next((f for suffix, f in _BY_SUFFIX.items() if name.endswith(suffix)), PARQUET)
+
+
+def read_batches(
+    item: WorkItem, columns: Sequence[str] | None, payload: Sequence[str] = ()
+) -> Iterator[PoolBatch]:
+    """Read a split of a file.
+
+    Args:
+        item: what to read.
+        columns: to read, None for all.
+        payload: columns that are wanted of few rows. They come along unless the format is
+            columnar, for then they are better read once the rows are known.
+
+    Raises:
+        InputError: if the file cannot be read.
+    """
+    known = format_of(item.path)
+    if columns is not None and not known.columnar:
+        columns = list(dict.fromkeys([*columns, *payload]))
+    first_row = item.first_row
+    for rows in known.read(item, columns):
+        yield PoolBatch(rows, item.origin, first_row, item)
+        first_row += len(rows)

@@ -1,0 +1,241 @@
+"""Text files cut into splits and blocks at the ends of records, and nowhere else."""
+
+import contextlib
+import dataclasses
+from collections.abc import Callable, Generator, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from evalsampling.errors import InputError
+from evalsampling.pool.columns import IntArray
+from evalsampling.pool.splits import Split, WorkItem
+from evalsampling.storage.filesystems import open_file, unreadable
+
+BATCH_ROWS = 1 << 18
+"""Most rows of a batch that is made of a block."""
+
+BLOCK_BYTES = 1 << 22
+"""Read and parsed at a time."""
+
+SPLIT_BYTES = 1 << 25
+"""Size of a split, give or take a block."""
+
+RECORD_BYTES = 1 << 26
+"""A record that is longer is none: some quote before it was never closed."""
+
+COMPRESSIONS: Mapping[str, str] = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
+"""Ends of the names of compressed files."""
+
+Splitter = Callable[[bytes], tuple[IntArray, npt.NDArray[np.bool_]]]
+"""Finds the lines of a text that begins where a line begins.
+
+Returns where each of them ends, after its line end, and whether it holds a record: blank lines
+hold none. What follows the last line end is not among them.
+"""
+
+_NOT_UTF8 = "is not UTF-8"
+
+_BOM = b"\xef\xbb\xbf"
+
+
+@dataclasses.dataclass(frozen=True)
+class Block:
+    """Some whole records.
+
+    Attributes:
+        path: of the file.
+        text: the records, and blank lines between them.
+        ends: where each record ends in the text, shape (n,).
+        begin: place of the text in the file, uncompressed.
+        end: place after it.
+        first_row: number of the first record in the file.
+    """
+
+    path: str
+    text: bytes
+    ends: IntArray
+    begin: int
+    end: int
+    first_row: int
+
+    def record(self, number: int) -> bytes:
+        """Return a record, blank lines before it and line end included."""
+        return self.text[self._begin(number) : self.ends[number]]
+
+    def part(self, first: int, last: int) -> "Block":
+        """Return some of the records, the last one not among them."""
+        begin, end = self._begin(first), self._begin(last)
+        return dataclasses.replace(
+            self,
+            text=self.text[begin:end],
+            ends=self.ends[first:last] - begin,
+            begin=self.begin + begin,
+            end=self.begin + end,
+            first_row=self.first_row + first,
+        )
+
+    def _begin(self, number: int) -> int:
+        return int(self.ends[number - 1]) if number else 0
+
+    def error(self, record: int, problem: str, column: str | None = None) -> InputError:
+        """Return the error of a record of this block, by its number."""
+        place = _place(self.first_row + record)
+        if column is not None:
+            place = f"column {column!r}, {place}"
+        return InputError(f"{self.path}: {place}: {problem}")
+
+
+def _place(row: int) -> str:
+    return "the header" if row < 0 else f"row {row}"
+
+
+def first_block(path: str, split: Splitter, size: int, first_row: int = 0) -> Block | None:
+    """Return the first records of a text, as many as end within some bytes, but at least one.
+
+    Those from one on that is not UTF-8 are left out.
+
+    Args:
+        path: of the file.
+        split: finds the lines.
+        size: the bytes.
+        first_row: number of the first record, -1 if it is a header.
+
+    Returns:
+        None if there are no records.
+
+    Raises:
+        InputError: if the file cannot be read, or its first record is not UTF-8.
+    """
+    blocks = _blocks(path, split, 0, None, first_row, size)
+    with contextlib.closing(blocks):
+        block = next(blocks, None)
+    bad = None if block is None else _undecodable(block)
+    if block is None or bad is None:
+        return block
+    if bad == 0:
+        raise block.error(bad, _NOT_UTF8)
+    return block.part(0, bad)
+
+
+def index(path: str, split: Splitter, begin: int = 0) -> tuple[Split, ...]:
+    """Find the splits of a file by reading it once.
+
+    Args:
+        path: of the file.
+        split: finds the lines.
+        begin: where the first record begins.
+
+    Returns:
+        The splits, with places in bytes of the uncompressed text. A compressed file is one
+        split, since it can be read from its beginning only.
+
+    Raises:
+        InputError: if the file cannot be read.
+    """
+    whole = _compression(path) is not None
+    splits = []
+    rows = 0
+    for block in _blocks(path, split, begin, None, 0, BLOCK_BYTES):
+        rows += len(block.ends)
+        end = block.end
+        if end - begin >= SPLIT_BYTES and not whole:
+            splits.append(Split(begin, end, rows))
+            begin, rows = end, 0
+    if rows:
+        splits.append(Split(begin, end, rows))
+    return tuple(splits)
+
+
+def read_blocks(item: WorkItem, split: Splitter) -> Iterator[Block]:
+    """Read a split as blocks of records.
+
+    Args:
+        item: the split.
+        split: finds the lines.
+
+    Raises:
+        InputError: if the file cannot be read, is not UTF-8, or is another than when its
+            splits were found.
+    """
+    rows = 0
+    for block in _blocks(item.path, split, item.begin, item.end, item.first_row, BLOCK_BYTES):
+        bad = _undecodable(block)
+        if bad is not None:
+            # Whatever is wrong with a record before is told first, wherever blocks end.
+            if bad:
+                yield block.part(0, bad)
+            raise block.error(bad, _NOT_UTF8)
+        rows += len(block.ends)
+        yield block
+    if rows != item.rows:
+        raise InputError(
+            f"{item.path}: has {rows} rows from row {item.first_row} where it had {item.rows}; "
+            "was it changed meanwhile?"
+        )
+
+
+def _blocks(
+    path: str, split: Splitter, begin: int, end: int | None, first_row: int, size: int
+) -> Generator[Block]:
+    """Read text as blocks of records, each of about so many bytes.
+
+    What follows the last line end of a block is read again as the beginning of the next one, so
+    that a splitter always begins at a record. A byte order mark at the beginning is left out.
+    """
+    rest, more, size = b"", True, max(size, len(_BOM))
+    with _open_text(path, begin) as source:
+        while more:
+            wanted = size if end is None else min(size, end - begin - len(rest))
+            chunk = source.read(wanted) if wanted else b""
+            more = bool(chunk)
+            # The last line may lack its end; another one does no harm.
+            text = rest + (chunk or b"\n")
+            if begin == 0 and text.startswith(_BOM):
+                begin, text = len(_BOM), text.removeprefix(_BOM)
+            lines, filled = split(text)
+            length = int(lines[-1]) if len(lines) else 0
+            rest = text[length:]
+            if len(rest) > RECORD_BYTES or (rest and not more):
+                place = _place(first_row + int(filled.sum()))
+                limit = f" within {RECORD_BYTES:,} bytes" if more else ""
+                raise InputError(f"{path}: {place} does not end{limit}; is a quote left open?")
+            after = begin + length - (not more)
+            if filled.any():
+                yield Block(path, text[:length], lines[filled], begin, after, first_row)
+                first_row += int(filled.sum())
+            begin = after
+
+
+@contextlib.contextmanager
+def _open_text(path: str, begin: int) -> Iterator[Any]:
+    """Open a file, decompressed, to read on from a place."""
+    compression = _compression(path)
+    with open_file(path) as source:
+        try:
+            if compression is None:
+                source.seek(begin)
+                yield source
+                return
+            with pa.CompressedInputStream(source, compression) as text:
+                text.read(begin)
+                yield text
+        except (OSError, pa.ArrowException) as error:
+            raise unreadable(path, error) from error
+
+
+def _compression(path: str) -> str | None:
+    ends = (kind for suffix, kind in COMPRESSIONS.items() if path.lower().endswith(suffix))
+    return next(ends, None)
+
+
+def _undecodable(block: Block) -> int | None:
+    """Return the number of the first record that is not UTF-8, None if all are."""
+    if not block.text.isascii():
+        try:
+            block.text.decode()
+        except UnicodeDecodeError as error:
+            return int(np.searchsorted(block.ends, error.start, side="right"))
+    return None

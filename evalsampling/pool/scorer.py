@@ -1,0 +1,122 @@
+"""The user's scoring function, and the files its output is kept in."""
+
+import contextlib
+import dataclasses
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from evalsampling.errors import InputError
+from evalsampling.pool.batch import PoolBatch
+from evalsampling.pool.columns import required_columns
+from evalsampling.pool.formats.registry import read_batches
+from evalsampling.pool.splits import WorkItem
+from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.references import load
+from evalsampling.storage import open_store
+
+_ALL_GROUPS = 1 << 31
+"""An end behind all row groups of a file."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Scorer:
+    """A function from Arrow record batches to the same rows with columns added.
+
+    Attributes:
+        reference: ``module:function``.
+        directory: looked in first for the module, so that it may stand beside the spec.
+    """
+
+    reference: str
+    directory: str | None
+
+    @functools.cached_property
+    def function(self) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
+        """The function itself.
+
+        Raises:
+            InputError: if there is no such module or function.
+        """
+        function = load("pool.scorer", self.reference, self.directory)
+        if not callable(function):
+            raise InputError(f"pool.scorer: {self.reference} is not a function")
+        return function
+
+    def score(self, batch: PoolBatch) -> PoolBatch:
+        """Score a batch.
+
+        Raises:
+            InputError: if the function fails or returns other than the rows it was given.
+        """
+        last_row = batch.first_row + len(batch.rows) - 1
+        where = f"{batch.path}: rows {batch.first_row} to {last_row}: scorer {self.reference}"
+        try:
+            rows: Any = self.function(batch.rows)
+        except InputError:
+            raise
+        except Exception as error:
+            raise InputError(f"{where} failed: {type(error).__name__}: {error}") from error
+        if not isinstance(rows, pa.RecordBatch):
+            raise InputError(f"{where} returned {type(rows).__name__}, not a RecordBatch")
+        if len(rows) != len(batch.rows):
+            raise InputError(f"{where} returned {len(rows)} rows for {len(batch.rows)}")
+        return dataclasses.replace(batch, rows=rows)
+
+
+def score_item(
+    item: WorkItem, scorer: Scorer, spec: EvaluationSpec, directory: str
+) -> Iterator[PoolBatch]:
+    """Score a split of a file once and keep what the spec's columns need of it.
+
+    Args:
+        item: what to score.
+        scorer: with what.
+        spec: names the columns to keep.
+        directory: or URL, where the scored rows are written: a file for each split, which is
+            there when the last batch has been taken.
+
+    Yields:
+        The scored rows, of those columns.
+
+    Raises:
+        InputError: if a column is missing after scoring or changes its type, or as `Scorer.score`
+            says.
+    """
+    columns = required_columns(spec)
+    with contextlib.ExitStack() as open_files:
+        draft = open_files.enter_context(open_store(directory).new_file(_scored_name(item)))
+        writer = None
+        for batch in read_batches(item, columns=None):
+            result = scorer.score(batch)
+            for name in columns:
+                if name not in result.rows.schema.names:
+                    known = ", ".join(result.rows.schema.names)
+                    raise InputError(
+                        f"{batch.path}: column {name!r} is missing after scoring; "
+                        f"there are: {known}"
+                    )
+            rows = result.rows.select(columns)
+            if writer is None:
+                writer = pq.ParquetWriter(draft, rows.schema, compression="zstd")
+                open_files.enter_context(writer)
+            for field, kept in zip(rows.schema, writer.schema, strict=True):
+                if field.type != kept.type:
+                    raise batch.error(
+                        field.name, 0, f"scored as {field.type}, but as {kept.type} before"
+                    )
+            writer.write_batch(rows)
+            yield dataclasses.replace(result, rows=rows)
+
+
+def scored_item(item: WorkItem, directory: str) -> WorkItem:
+    """Return where the rows of a work item are once they are scored."""
+    path = open_store(directory).url(_scored_name(item))
+    return dataclasses.replace(item, path=path, begin=0, end=_ALL_GROUPS)
+
+
+def _scored_name(item: WorkItem) -> str:
+    return f"{item.file:05d}-{item.begin:012d}.parquet"

@@ -1,0 +1,62 @@
+"""What a file of a pool holds: its columns, and the splits it is read in."""
+
+import dataclasses
+
+import pyarrow as pa
+
+
+@dataclasses.dataclass(frozen=True)
+class Split:
+    """A part of a file that can be read by itself.
+
+    Attributes:
+        begin: where it begins: number of a row group, or a place in bytes.
+        end: where it ends, itself outside.
+        rows: its rows.
+    """
+
+    begin: int
+    end: int
+    rows: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Contents:
+    """What a file holds.
+
+    Attributes:
+        schema: all its columns; dictionaries are not told from their values.
+        splits: in their order.
+        warning: what is wrong with the way it was written, if anything is.
+    """
+
+    schema: pa.Schema
+    splits: tuple[Split, ...]
+    warning: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class WorkItem:
+    """A split of one file of a pool: what a worker reads at a time.
+
+    Attributes:
+        path: of the file to read.
+        begin: where the split begins: number of a row group, or a place in bytes.
+        end: where it ends, itself outside.
+        rows: its rows.
+        schema: columns and their types, of the whole pool.
+        untyped: whether the file has text alone, so that numbers are read from text.
+        file: number of the file in the pool.
+        origin: path of the pool's file the rows come from; `path` unless they were scored.
+        first_row: of the split within the pool's file, from 0.
+    """
+
+    path: str
+    begin: int
+    end: int
+    rows: int
+    schema: pa.Schema
+    untyped: bool
+    file: int
+    origin: str
+    first_row: int

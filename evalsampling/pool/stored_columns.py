@@ -1,0 +1,49 @@
+"""TODO-DOC."""
+
+import numpy as np
+import pyarrow as pa
+
+from evalsampling.stats.outputs import Outputs
+
+CELL, RANK, HASH, ID, FILE, ROW = "cell", "rank", "hash", "id", "file", "row"
+
+
+PAYLOAD_PREFIX = "payload."
+"""Payload columns keep their name behind this, so that none can be taken for another."""
+
+
+SLICE_PREFIX = "slice."
+"""So do slice columns."""
+
+
+def output_columns(outputs: Outputs) -> dict[str, pa.Array]:
+    """Return outputs as columns of a table.
+
+    ``prediction.S``, ``score.S`` and ``probability.S.C`` for system number S and class code C.
+    """
+    columns = {}
+    for system in range(outputs.prediction.shape[1]):
+        columns[f"prediction.{system}"] = pa.array(outputs.prediction[:, system])
+        columns[f"score.{system}"] = pa.array(outputs.score[:, system])
+        for y in range(outputs.probability.shape[2]):
+            column = pa.array(outputs.probability[:, system, y])
+            columns[f"probability.{system}.{y}"] = column
+    return columns
+
+
+def output_names(systems: int, classes: int) -> list[str]:
+    """Return the names of the columns that `output_columns` makes."""
+    return list(output_columns(Outputs.none(systems, classes)))
+
+
+def outputs_of_columns(rows: pa.Table, systems: int, classes: int) -> Outputs:
+    """Return the outputs that `output_columns` put into a table."""
+    prediction = [rows[f"prediction.{s}"].to_numpy() for s in range(systems)]
+    score = [rows[f"score.{s}"].to_numpy() for s in range(systems)]
+    probability = [
+        np.stack([rows[f"probability.{s}.{y}"].to_numpy() for y in range(classes)], axis=1)
+        for s in range(systems)
+    ]
+    return Outputs(
+        np.stack(prediction, axis=1), np.stack(score, axis=1), np.stack(probability, axis=1)
+    )

@@ -1,0 +1,1 @@
+"""The two passes over a pool, as plain functions and mergeable states."""

@@ -1,0 +1,137 @@
+"""TODO-DOC."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evalsampling.errors import InputError
+from evalsampling.pool.batch import PoolBatch
+from evalsampling.pool.columns import (
+    read_outputs,
+    read_probabilities,
+    read_slices,
+)
+from evalsampling.preparation.stratification import Stratification
+from evalsampling.spec import EvaluationSpec
+from evalsampling.stats.cells import CellSums
+from evalsampling.stats.outputs import Outputs
+from evalsampling.stats.slices import SliceCounts
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+
+MOST_SLICE_VALUES = 1000
+"""Most values of a slice column."""
+
+
+@dataclasses.dataclass(frozen=True)
+class CellBatch:
+    """Rows with their cells.
+
+    Attributes:
+        batch: the rows as read.
+        ids: their ids.
+        cell: shape (n,): cell codes.
+        prior: shape (n, classes): prior probabilities.
+        outputs: what the systems say of them.
+        slices: their values in the slice columns, as text.
+        stratification: whose cells they are.
+    """
+
+    batch: PoolBatch
+    ids: pa.Array
+    cell: IntArray
+    prior: FloatArray
+    outputs: Outputs
+    slices: Mapping[str, pa.Array]
+    stratification: Stratification
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.cell)
+
+    @property
+    def nbytes(self) -> int:
+        """Size in memory, bytes, the slices apart."""
+        outputs = self.outputs
+        arrays = (
+            self.cell, self.prior, outputs.prediction, outputs.score, outputs.probability
+        )  # fmt: skip
+        return self.batch.nbytes + sum(array.nbytes for array in arrays)
+
+    def sums(self) -> CellSums:
+        """Return the sums of the rows over the cells."""
+        return CellSums.from_rows(self.stratification.grid.cells, self.cell, self._probabilities)
+
+    @property
+    def _probabilities(self) -> FloatArray:
+        """The prior, then the probabilities of each system unless they are the prior's."""
+        if not self.stratification.has_system_probabilities:
+            return self.prior
+        own = np.nan_to_num(self.outputs.probability)
+        return np.concatenate([self.prior, own.reshape(len(own), -1)], axis=1)
+
+    def slice_counts(self) -> SliceCounts:
+        """Count the values of the slice columns by cell.
+
+        Raises:
+            InputError: if there are too many.
+        """
+        columns = []
+        for name, column in self.slices.items():
+            coded = pc.dictionary_encode(column)
+            values = coded.dictionary.to_pylist()
+            _check_values(name, len(values))
+            columns.append((values, coded.indices.to_numpy()))
+        return SliceCounts.from_codes(self.stratification.grid.cells, self.cell, tuple(columns))
+
+
+def check_slices(counts: SliceCounts, names: Sequence[str]) -> None:
+    """Check that no slice column has too many values.
+
+    Raises:
+        InputError: if one has.
+    """
+    for name, column in zip(names, counts.columns, strict=True):
+        _check_values(name, len(column))
+
+
+def _check_values(name: str, values: int) -> None:
+    if values > MOST_SLICE_VALUES:
+        raise InputError(
+            f"pool.slices: column {name!r} has {values} values or more, at most "
+            f"{MOST_SLICE_VALUES} are possible"
+        )
+
+
+def assign_cells(
+    batch: PoolBatch, spec: EvaluationSpec, stratification: Stratification
+) -> CellBatch:
+    """Second pass over a batch: check its columns and find each row's cell.
+
+    Raises:
+        InputError: naming file, column and row of the first bad value.
+    """
+    ids = batch.ids(spec.pool.id)
+    outputs = read_outputs(batch, spec, stratification.rules)
+    if stratification.has_system_probabilities:
+        needs_score = stratification.prior in ("score", "expit(score)")
+        assert spec.pool.score is not None or not needs_score
+        scores = batch.numbers(str(spec.pool.score)) if needs_score else None
+        prior = read_probabilities(batch, spec, spec.pool.probability, stratification.prior, scores)
+    else:
+        prior = outputs.probability[:, 0]
+    try:
+        cell = stratification.grid.codes(
+            stratification.bins(batch, spec, outputs), outputs.prediction
+        )
+    except ValueError as error:
+        raise InputError(
+            f"{batch.path}: the pool has changed between two passes: it has {error}"
+        ) from error
+    return CellBatch(batch, ids, cell, prior, outputs, read_slices(batch, spec), stratification)

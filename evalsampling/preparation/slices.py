@@ -1,0 +1,66 @@
+"""The slices of a pool: which values there are, and where their rows are."""
+
+import dataclasses
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evalsampling.inference.domains import Domain
+from evalsampling.stats.cells import CellTable
+from evalsampling.stats.slices import SliceCounts
+
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclasses.dataclass(frozen=True)
+class Slices:
+    """The values of each slice column and their rows in every cell of the table.
+
+    Attributes:
+        names: of the columns.
+        values: of each column, in order; the code of a value is its place.
+        counts: of each column, shape (values, cells of the table).
+    """
+
+    names: tuple[str, ...] = ()
+    values: tuple[tuple[str, ...], ...] = ()
+    counts: tuple[IntArray, ...] = ()
+
+    @classmethod
+    def of(cls, names: tuple[str, ...], counts: SliceCounts, table: CellTable) -> "Slices":
+        """Return the slices of a pool from the counts over all cells there could be."""
+        values = tuple(tuple(sorted(column)) for column in counts.columns)
+        return cls(
+            names,
+            values,
+            tuple(
+                np.stack([column[v][table.code] for v in known]).reshape(len(known), len(table))
+                for known, column in zip(values, counts.columns, strict=True)
+            ),
+        )
+
+    @property
+    def domains(self) -> tuple[Domain, ...]:
+        """The whole pool, then each value of each column."""
+        return (
+            Domain(),
+            *(
+                Domain(f"{name}={value}", column, code, self.counts[column][code])
+                for column, name in enumerate(self.names)
+                for code, value in enumerate(self.values[column])
+            ),
+        )
+
+    def codes(self, columns: list[pa.ChunkedArray | pa.Array], rows: int) -> IntArray:
+        """Return the code of each row's values, shape (rows, columns)."""
+        codes = np.full((rows, len(self.names)), -1, dtype=np.int64)
+        for place, (column, known) in enumerate(zip(columns, self.values, strict=True)):
+            found = pc.index_in(column, value_set=pa.array(list(known), pa.string()))
+            codes[:, place] = pc.fill_null(found, -1).to_numpy()
+        return codes
+
+
+NO_SLICES = Slices()
+"""The slices of a pool without slice columns."""

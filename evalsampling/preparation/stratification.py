@@ -1,0 +1,234 @@
+"""The second pass over a pool: how it is cut into cells, and the cell of each row."""
+
+import dataclasses
+import functools
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from evalsampling.errors import InputError
+from evalsampling.pool.batch import PoolBatch
+from evalsampling.pool.columns import (
+    NO_PROBABILITY,
+    read_features,
+)
+from evalsampling.preparation.summary import PoolSummary, Wanted, check_not_empty
+from evalsampling.spec import MAX_CELLS, EvaluationSpec
+from evalsampling.stats.cells import CellGrid, CellSums, CellTable
+from evalsampling.stats.kdtree import KdTree
+from evalsampling.stats.outputs import Outputs
+from evalsampling.stats.signatures import Signatures
+from evalsampling.stats.strata import LeafTable, cut_edges
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclasses.dataclass(frozen=True)
+class Stratification:
+    """What the first pass decides and everything later reads.
+
+    Attributes:
+        edges: interior edges of the leaves, strictly increasing; none for leaves of features.
+        bin_edges: interior edges of the score bins, a superset of `edges`: leaves are groups of
+            adjacent bins.
+        tree: leaves of features, or None.
+        prior: where prior probabilities come from: "column", "score", "expit(score)" or "even".
+        rules: where the probabilities of each system come from: these, or "none".
+        ranges: least and greatest score of each system, None where it was not looked for.
+        signatures: slots of the cells.
+        binned_by_score: whether bins are bins of the first system's score.
+        has_system_probabilities: whether systems have probabilities that are not the prior's.
+        min_rows: shape (cells,): rows that each cell has at least, as far as the first pass tells;
+            None if there was none.
+    """
+
+    edges: FloatArray
+    bin_edges: FloatArray
+    tree: KdTree | None
+    prior: str
+    rules: tuple[str, ...]
+    ranges: tuple[tuple[float, float] | None, ...]
+    signatures: Signatures
+    binned_by_score: bool
+    has_system_probabilities: bool
+    min_rows: IntArray | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled: not what is worked out when it is wanted."""
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+
+    @classmethod
+    def given(cls, spec: EvaluationSpec) -> "Stratification | None":
+        """Return the stratification of a spec that leaves nothing to find out, else None."""
+        if Wanted.of(spec).anything:
+            return None
+        none = ((math.inf, -math.inf),) * (len(spec.pool.systems) + 1)
+        return cls._of(spec, PoolSummary(0, (), none, None, None))
+
+    @classmethod
+    def from_summary(cls, summary: PoolSummary, spec: EvaluationSpec) -> "Stratification":
+        """Cut the leaves and say what the scores are.
+
+        Raises:
+            InputError: if there are no rows, or the scores do not allow the strata asked for.
+        """
+        check_not_empty(summary.rows)
+        stratification = cls._of(spec, summary)
+        return dataclasses.replace(stratification, min_rows=stratification.known_rows(summary))
+
+    @classmethod
+    def _of(cls, spec: EvaluationSpec, summary: PoolSummary) -> "Stratification":
+        *ranges, driving = (r if r[0] <= r[1] else None for r in summary.ranges)
+        edges, tree = np.zeros(0), None
+        if spec.strata.edges is not None:
+            edges = np.array(spec.strata.edges)
+        elif summary.features is not None:
+            tree = KdTree.fit(summary.features.features, spec.strata.leaves)
+        else:
+            assert summary.histogram is not None
+            try:
+                edges = cut_edges(spec.strata.method, summary.histogram, spec.strata.leaves)
+            except ValueError as error:
+                raise InputError(f"strata.method: {spec.strata.method}: {error}") from error
+        thresholds = spec.driving_thresholds(ranges)
+        bin_edges = np.union1d(edges, thresholds) if len(thresholds) else edges
+        bins = tree.leaves if tree is not None else len(bin_edges) + 1
+        slots = MAX_CELLS // bins
+        if slots < 2:
+            raise InputError(
+                f"strata.leaves and thresholds make {bins} bins, at most {MAX_CELLS // 2} are "
+                "possible"
+            )
+        if summary.signatures is None:
+            signatures = Signatures.every(spec.signature_shape)
+        else:
+            signatures = Signatures.most_common(spec.signature_shape, summary.signatures, slots)
+        rules = tuple(
+            _rule(system.probability, system.score, bounds)
+            for system, bounds in zip(spec.pool.systems, ranges, strict=True)
+        )
+        prior = _rule(spec.pool.probability, spec.pool.score, driving)
+        prior = "even" if prior == NO_PROBABILITY else prior
+        first = spec.pool.systems[0]
+        return cls(
+            edges=edges,
+            bin_edges=bin_edges,
+            tree=tree,
+            prior=prior,
+            rules=rules,
+            ranges=tuple(ranges),
+            signatures=signatures,
+            binned_by_score=tree is None and spec.pool.score == first.score,
+            has_system_probabilities=len(rules) > 1
+            or (first.probability, rules[0]) != (spec.pool.probability, prior),
+        )
+
+    @functools.cached_property
+    def grid(self) -> CellGrid:
+        """The cells there can be."""
+        if self.tree is not None:
+            leaf = np.arange(self.tree.leaves)
+        else:
+            leaf = np.append(0, np.searchsorted(self.edges, self.bin_edges, side="right"))
+        low, high = np.full(len(leaf), -np.inf), np.full(len(leaf), np.inf)
+        if self.binned_by_score:
+            low[1:], high[:-1] = self.bin_edges, np.nextafter(self.bin_edges, -np.inf)
+            if self.ranges[0] is not None:
+                low[0], high[-1] = min(self.ranges[0][0], high[0]), max(self.ranges[0][1], low[-1])
+        leaves = self.tree.leaves if self.tree is not None else len(self.edges) + 1
+        return CellGrid(leaf, low, leaves, self.signatures, high)
+
+    def table(self, sums: CellSums) -> CellTable:
+        """Return the cells of rows that were summed up."""
+        return self.grid.table(*sums.means(), classes=self.signatures.shape[0])
+
+    @functools.cached_property
+    def _bins(self) -> LeafTable:
+        return LeafTable(self.bin_edges)
+
+    def bins(self, batch: PoolBatch, spec: EvaluationSpec, outputs: Outputs) -> IntArray:
+        """Return the bin of each row, shape (n,).
+
+        Args:
+            batch: the rows.
+            spec: names the score or the features.
+            outputs: of the systems, whose first one's score may be it.
+        """
+        if self.tree is not None:
+            return self.tree.find(read_features(batch, spec))
+        if self.binned_by_score:
+            return self._bins.find(outputs.score[:, 0])
+        assert spec.pool.score is not None
+        return self._bins.find(batch.numbers(spec.pool.score))
+
+    def known_rows(self, summary: PoolSummary) -> IntArray:
+        """Return how many rows each cell has at least, as far as a first pass tells.
+
+        Rows of one signature are counted by score. A histogram's bin without an edge inside lies
+        in one cell; what is in other bins may be in either of two.
+
+        Returns:
+            Shape (cells,): 0 for cells of which nothing is known.
+        """
+        least = np.zeros((len(self.grid.leaf), self.signatures.slots), dtype=np.int64)
+        if self.tree is None and len(summary.histograms) == math.prod(self.signatures.shape):
+            for code, histogram in enumerate(summary.histograms):
+                if histogram.rows:
+                    prediction = np.stack(np.unravel_index([code], self.signatures.shape), axis=1)
+                    low, high = histogram.lower_ends, histogram.upper_ends
+                    first = np.searchsorted(self.bin_edges, low, side="right")
+                    whole = first == np.searchsorted(self.bin_edges, high, side="left")
+                    slot = int(self.signatures.slot(prediction)[0])
+                    np.add.at(least[:, slot], first[whole], histogram.counts[whole])
+        return least.ravel()
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Return what `from_mapping` takes, for JSON: all but `min_rows`."""
+        return {
+            "edges": self.edges.tolist(),
+            "bin_edges": self.bin_edges.tolist(),
+            "tree": None if self.tree is None else self.tree.to_mapping(),
+            "prior": self.prior,
+            "rules": list(self.rules),
+            "ranges": [None if r is None else list(r) for r in self.ranges],
+            "signatures": {
+                "kept": self.signatures.kept.tolist(),
+                "pooled": self.signatures.pooled.tolist(),
+                "pooled_share": self.signatures.pooled_share.tolist(),
+            },
+            "scored": self.binned_by_score,
+            "own": self.has_system_probabilities,
+        }
+
+    @classmethod
+    def from_mapping(cls, content: dict[str, Any], spec: EvaluationSpec) -> "Stratification":
+        """Restore what `to_mapping` returned, for the spec it belongs to."""
+        slots = content["signatures"]
+        return cls(
+            edges=np.array(content["edges"], dtype=np.float64),
+            bin_edges=np.array(content["bin_edges"], dtype=np.float64),
+            tree=None if content["tree"] is None else KdTree.from_mapping(content["tree"]),
+            prior=content["prior"],
+            rules=tuple(content["rules"]),
+            ranges=tuple(None if r is None else (r[0], r[1]) for r in content["ranges"]),
+            signatures=Signatures(
+                shape=spec.signature_shape,
+                kept=np.array(slots["kept"], dtype=np.int64),
+                pooled=np.array(slots["pooled"], dtype=np.int64),
+                pooled_share=np.array(slots["pooled_share"], dtype=np.float64),
+            ),
+            binned_by_score=content["scored"],
+            has_system_probabilities=content["own"],
+        )
+
+
+def _rule(probability: Any, score: str | None, bounds: tuple[float, float] | None) -> str:
+    """Say where probabilities come from."""
+    if probability is not None:
+        return "column"
+    if score is None or bounds is None:
+        return NO_PROBABILITY
+    return "score" if bounds[0] >= 0 and bounds[1] <= 1 else "expit(score)"

@@ -1,0 +1,220 @@
+"""The first pass over a pool: what must be known before its rows can be put into cells."""
+
+import dataclasses
+import functools
+import json
+import math
+import operator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from evalsampling.errors import InputError
+from evalsampling.pool.batch import PoolBatch
+from evalsampling.pool.columns import hash_ids, read_features, read_predictions
+from evalsampling.spec import EvaluationSpec
+from evalsampling.stats.histogram import ScoreHistogram
+from evalsampling.stats.kdtree import FeatureSample
+from evalsampling.stats.signatures import SignatureCounts, signature_codes
+from evalsampling.stats.strata import histogram_bins
+
+FEW_SIGNATURES = 8
+"""Most signatures that scores are counted apart for."""
+
+_COUNTED_PER_BIN = 16
+_MOST_COUNTED = 1 << 16
+"""Bins of the histogram for each bin of cells, so that few of them are cut by an edge."""
+
+FEATURE_SAMPLE = 1 << 16
+"""Rows that a k-d tree is fitted to."""
+
+
+@dataclasses.dataclass(frozen=True)
+class PoolSummary:
+    """What the first pass finds: a mergeable state.
+
+    Attributes:
+        rows: of the pool.
+        histograms: of the score that drives the strata, if there is one: of the rows of each
+            signature if these are few, so that rows can be counted by cell; else of all rows.
+        ranges: least and greatest score of each system, then of the score that drives the strata;
+            (inf, -inf) where there is none.
+        signatures: counted if there may be too many of them for the cells, else None.
+        features: of the rows of least hash, if the strata are cut from features, else None.
+    """
+
+    rows: int
+    histograms: tuple[ScoreHistogram, ...]
+    ranges: tuple[tuple[float, float], ...]
+    signatures: SignatureCounts | None
+    features: FeatureSample | None
+
+    def __add__(self, other: "PoolSummary") -> "PoolSummary":
+        """Return the summary of both parts of the pool together."""
+        return PoolSummary(
+            self.rows + other.rows,
+            tuple(a + b for a, b in zip(self.histograms, other.histograms, strict=True)),
+            tuple(
+                (min(a[0], b[0]), max(a[1], b[1]))
+                for a, b in zip(self.ranges, other.ranges, strict=True)
+            ),
+            _add(self.signatures, other.signatures),
+            _add(self.features, other.features),
+        )
+
+    def to_bytes(self) -> bytes:
+        """Serialise without loss."""
+        parts = [self.signatures, self.features, *self.histograms]
+        blobs = [b"" if part is None else part.to_bytes() for part in parts]
+        head = {
+            "rows": self.rows,
+            "ranges": self.ranges,
+            "sizes": [
+                None if part is None else len(b) for part, b in zip(parts, blobs, strict=True)
+            ],
+        }
+        return json.dumps(head).encode() + b"\n" + b"".join(blobs)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> "PoolSummary":
+        """Restore what `to_bytes` wrote."""
+        end = data.index(b"\n")
+        head, rest = json.loads(data[:end]), data[end + 1 :]
+        found: list[Any] = []
+        kinds: list[Any] = [SignatureCounts, FeatureSample]
+        kinds += [ScoreHistogram] * (len(head["sizes"]) - len(kinds))
+        for kind, size in zip(kinds, head["sizes"], strict=True):
+            found.append(None if size is None else kind.from_bytes(rest[:size]))
+            rest = rest[size or 0 :]
+        ranges = tuple((low, high) for low, high in head["ranges"])
+        signatures, features, *histograms = found
+        return cls(head["rows"], tuple(histograms), ranges, signatures, features)
+
+    @functools.cached_property
+    def histogram(self) -> ScoreHistogram | None:
+        """Histogram of the score of all rows, if there is one."""
+        return functools.reduce(operator.add, self.histograms) if self.histograms else None
+
+
+def _add(one: Any, other: Any) -> Any:
+    return None if one is None else one + other
+
+
+def summarize(batch: PoolBatch, spec: EvaluationSpec) -> PoolSummary:
+    """Return the summary of a batch.
+
+    Raises:
+        InputError: naming file, column and row of the first bad value.
+    """
+    wants = Wanted.of(spec)
+    histograms: tuple[ScoreHistogram, ...] = ()
+    signatures = features = codes = keys = None
+    scored = [*(system.score for system in spec.pool.systems), spec.pool.score]
+    wanted = scored if wants.ranges else [spec.pool.score] if wants.histogram_bins else []
+    scores = {column: batch.numbers(column) for column in wanted if column is not None}
+    if wants.predictions:
+        codes = signature_codes(spec.signature_shape, read_predictions(batch, spec))
+    if wants.histogram_bins:
+        assert spec.pool.score is not None
+        score = scores[spec.pool.score]
+        groups = [score]
+        if wants.by_signature:
+            groups = [score[codes == code] for code in range(math.prod(spec.signature_shape))]
+        histograms = tuple(ScoreHistogram.from_scores(s, wants.histogram_bins) for s in groups)
+    if wants.hashes:
+        keys = hash_ids(batch.ids(spec.pool.id), spec.seed)
+    if wants.signatures:
+        assert codes is not None
+        assert keys is not None
+        signatures = SignatureCounts.from_codes(codes, keys)
+    if wants.features:
+        assert keys is not None
+        features = FeatureSample.from_rows(keys, read_features(batch, spec), FEATURE_SAMPLE)
+    ranges = [
+        _range(scores[column] if wants.ranges and column is not None else None) for column in scored
+    ]
+    return PoolSummary(len(batch.rows), histograms, tuple(ranges), signatures, features)
+
+
+def _range(scores: npt.NDArray[np.floating] | None) -> tuple[float, float]:
+    if scores is None or not len(scores):
+        return (math.inf, -math.inf)
+    return float(scores.min()) + 0.0, float(scores.max()) + 0.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Wanted:
+    """What a spec needs of the first pass.
+
+    Attributes:
+        histogram_bins: of the driving score, 0 for none.
+        ranges: whether scores' ranges are needed: for thresholds, or to tell what the scores are.
+        by_signature: whether the histogram is made for each signature.
+        signatures: whether signatures must be counted.
+        features: whether features must be sampled.
+    """
+
+    histogram_bins: int
+    ranges: bool
+    by_signature: bool
+    signatures: bool
+    features: bool
+
+    @classmethod
+    def of(cls, spec: EvaluationSpec) -> "Wanted":
+        """Return what a spec needs."""
+        strata = spec.strata
+        by_score = strata.edges is None and not strata.by_features
+        by_signature = by_score and math.prod(spec.signature_shape) <= FEW_SIGNATURES
+        bins = histogram_bins(strata.method, strata.leaves) if by_score else 0
+        if by_signature:
+            bins = max(bins, min(_COUNTED_PER_BIN * spec.most_bins, _MOST_COUNTED))
+        return cls(
+            histogram_bins=bins,
+            ranges=spec.needs_ranges,
+            by_signature=by_signature,
+            signatures=spec.needs_signature_counts,
+            features=strata.by_features,
+        )
+
+    @property
+    def predictions(self) -> bool:
+        """Whether predictions are read."""
+        return self.by_signature or self.signatures
+
+    @property
+    def hashes(self) -> bool:
+        """Whether rows are sampled by the hashes of their ids."""
+        return self.signatures or self.features
+
+    @property
+    def anything(self) -> bool:
+        """Whether a first pass is needed at all."""
+        return bool(self.histogram_bins or self.ranges or self.signatures or self.features)
+
+
+def summary_columns(spec: EvaluationSpec) -> list[str]:
+    """Return the columns of the pool that the first pass reads, each once."""
+    wants, pool = Wanted.of(spec), spec.pool
+    named: list[str | None] = [pool.score] if wants.histogram_bins else []
+    if wants.ranges or wants.signatures:
+        named += [pool.score, *(system.score for system in pool.systems)]
+    if wants.predictions:
+        named += [system.score for system in pool.systems if system.prediction is None]
+        named += [system.prediction for system in pool.systems]
+    if wants.hashes:
+        named.append(pool.id)
+    if wants.features:
+        named += pool.features
+    return list(dict.fromkeys(name for name in named if name is not None))
+
+
+def check_not_empty(rows: int) -> None:
+    """Check that there are rows.
+
+    Raises:
+        InputError: if there are none.
+    """
+    if not rows:
+        raise InputError("the pool is empty")

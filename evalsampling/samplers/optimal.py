@@ -1,0 +1,72 @@
+"""What variance-minimising proposals are made of ([MR] sections 3.1 and 3.2)."""
+
+import numpy as np
+import numpy.typing as npt
+
+from evalsampling.errors import InputError
+from evalsampling.measures.base import FloatArray, IntArray, Measure
+from evalsampling.measures.on_cells import adds_to, always_adds_to, bounding_outputs, each_label
+from evalsampling.stats.cells import CellTable
+from evalsampling.stats.history import History
+from evalsampling.stats.outputs import Outputs
+
+FLOOR = 1e-9
+"""eps_0 of [MR] proposition 2: least weight, against the others' order 1, of a nonzero loss."""
+
+BoolArray = npt.NDArray[np.bool_]
+
+
+def loss_norms(
+    measure: Measure, outputs: Outputs, label: IntArray, risk: FloatArray, floor: float
+) -> FloatArray:
+    """Return n(x, y) = max(||Dg(R) l(x, y)||, floor 1[l != 0]) ([MR] proposition 2).
+
+    Args:
+        measure: gives l and Dg.
+        outputs: of n rows.
+        label: shape (n,).
+        risk: R, shape (d,).
+        floor: eps_t, greater than 0.
+
+    Returns:
+        Shape (n,).
+    """
+    norms = np.sqrt(measure.squared_norm(outputs, label, risk))
+    return np.maximum(norms, floor * measure.adds(outputs, label))
+
+
+def cell_norms(measure: Measure, table: CellTable, risk: FloatArray, floor: float) -> FloatArray:
+    """Return n(x, y) of the rows of each cell, shape (cells, classes).
+
+    Where rows of a cell differ, their mean; and the floor wherever one of them may add.
+
+    Raises:
+        InputError: if the measure is undefined at ``risk``, so that no row adds to it.
+    """
+    if np.all(np.isnan(measure.value(risk))):
+        raise InputError(
+            f"measure {measure.name} is undefined on this pool (0/0): "
+            f"it has no {measure.evidence_name}"
+        )
+    by_kind = np.mean(
+        [
+            [loss_norms(measure, outputs, y, risk, floor) for y in each_label(table)]
+            for outputs in bounding_outputs(measure, table)
+        ],
+        axis=0,
+    ).T
+    return np.maximum(table.mean_by_cell(by_kind), floor * adds_to(measure, table))
+
+
+def atom_norms(
+    measure: Measure, table: CellTable, history: History, risk: FloatArray, floor: float
+) -> FloatArray:
+    """Return n(x, y) of the labelled rows, shape (labelled,).
+
+    Also the floor where every row of the cell with that label adds, though this one does not (a
+    probability of exactly 0, say): what a cell supports, its atoms do.
+    """
+    atom = history.labelled
+    label = history.label[atom]
+    norms = loss_norms(measure, history.outputs.take(atom), label, risk, floor)
+    return np.maximum(norms, floor * always_adds_to(measure, table)[history.cell[atom], label])

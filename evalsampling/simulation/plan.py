@@ -1,0 +1,246 @@
+"""Planning: what a budget will bring, before any label.
+
+The scores' probabilities are taken at their word: labels are drawn from them, cell by cell, and
+whole evaluations are run on these. So every sampler is judged by what it does, and the answer is
+as good as the scores are.
+"""
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from evalsampling import samplers
+from evalsampling.errors import InputError
+from evalsampling.measures.base import Measure
+from evalsampling.measures.on_cells import known_exactly
+from evalsampling.simulation.simulate import Plan, Point, repeat_all, run_repeat, title
+from evalsampling.simulation.truth import KnownPool
+from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.measures import Range
+from evalsampling.stats.cells import CellTable
+
+MOST_ATTEMPTS = 100
+"""Pools imagined before a measure counts as undefined."""
+
+FEWEST_LABELS = 50
+"""First budget that is planned for unless others are asked for."""
+
+
+def usable_samplers(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> list[str]:
+    """Return the names of the samplers that take a spec's measure and oracle."""
+    usable = []
+    for name in samplers.BY_NAME:
+        try:
+            spec.build_sampler(ranges, name)
+        except InputError:
+            continue
+        usable.append(name)
+    return usable
+
+
+def plan(
+    spec: EvaluationSpec,
+    table: CellTable,
+    ranges: Sequence[Range | None],
+    names: Sequence[str],
+    budgets: tuple[int, ...] | None = None,
+    repeats: int = 50,
+    half_width: float | None = None,
+    report: Callable[[int], None] = lambda repeats: None,
+    workers: int | None = None,
+) -> list[dict[str, Any]]:
+    """Predict standard errors and half-widths of intervals.
+
+    Args:
+        spec: of the evaluation.
+        table: the cells of the pool.
+        ranges: of the systems' scores.
+        names: of the samplers.
+        budgets: numbers of labels, increasing; by default doubling up to the spec's budget.
+        repeats: evaluations a sampler, each with labels of its own.
+        half_width: to find the budget for, too.
+        report: called with the number of repeats that were just finished.
+        workers: processes; one a core by default.
+
+    Returns:
+        The object `plan --json` prints. With ``half_width`` one entry more for each sampler and
+        measure, whose budget is the one from which on the half-width is met (interpolated), None
+        if it is beyond the largest.
+
+    Raises:
+        InputError: if a measure is not to be told from the cells, or undefined if the scores are
+            right.
+    """
+    built = [spec.build_sampler(ranges, name) for name in names]
+    measures = spec.build_measures(ranges)
+    for measure in measures:
+        if measure.looks_at == frozenset({"score"}) and not known_exactly(measure, table):
+            raise InputError(
+                f"measure: {measure.name} cannot be planned for: the cells do not tell which rows "
+                "reach its thresholds; list it first, or leave it out"
+            )
+    plan = Plan(
+        budgets=budgets or _doubling(spec.budget),
+        round_size=spec.round_size,
+        repeats=repeats,
+        seed=spec.seed,
+        confidence=spec.confidence,
+        divergence=False,
+    )
+    systems = tuple(system.name for system in spec.pool.systems)
+    each = functools.partial(_repeat, table, systems, measures=measures, plan=plan)
+    all_runs = repeat_all(each, built, repeats, workers, report)
+    told: list[dict[str, Any]] = []
+    for sampler, runs in zip(built, all_runs, strict=True):
+        for m, measure in enumerate(measures):
+            low, high = measure.components[0].bounds
+            widest = (high - low) / 2
+            rows = [
+                {
+                    "sampler": sampler.name,
+                    "measure": title(measure, systems),
+                    "budget": budget,
+                    **_spread([run[b][m] for run in runs], spec.confidence, widest),
+                }
+                for b, budget in enumerate(plan.budgets)
+            ]
+            told += rows
+            if half_width is not None:
+                told.append(_needed(rows, half_width))
+    return told
+
+
+def _doubling(budget: int) -> tuple[int, ...]:
+    budgets = [budget]
+    while budgets[0] >= 2 * FEWEST_LABELS:
+        budgets.insert(0, budgets[0] // 2)
+    return tuple(budgets)
+
+
+def imagine(table: CellTable, systems: tuple[str | None, ...], seed: Sequence[int]) -> KnownPool:
+    """Return a pool whose labels are drawn from the prior probabilities of its cells."""
+    rng = np.random.Generator(np.random.PCG64(list(seed)))
+    kinds = len(table.kind_cell)
+    rows = _whole_shares(table)
+    prior = table.prior / table.prior.sum(axis=1, keepdims=True)
+    counts = rng.multinomial(rows, prior[table.kind_cell])
+    label = np.tile(np.arange(table.classes), kinds)
+    kind = np.repeat(np.arange(kinds), table.classes)
+    held = np.flatnonzero(counts.ravel())
+    return KnownPool(
+        table=table,
+        cell=table.kind_cell[kind[held]],
+        label=label[held],
+        count=counts.ravel()[held],
+        outputs=table.outputs.take(kind[held]),
+        systems=systems,
+    )
+
+
+def _whole_shares(table: CellTable) -> npt.NDArray[np.int64]:
+    """Return the rows of each kind: shares of the cells' rows, rounded so that they add up."""
+    ends = np.cumsum(table.kind_share) - np.arange(len(table))[table.kind_cell]
+    count = table.count[table.kind_cell]
+    upper = np.rint(np.clip(ends, 0, 1) * count).astype(np.int64)
+    last = np.append(np.diff(table.kind_cell) > 0, True)
+    upper[last] = count[last]
+    lower = np.concatenate([[0], upper[:-1]])
+    lower[table.first_kind] = 0
+    return upper - lower
+
+
+def _repeat(
+    table: CellTable,
+    systems: tuple[str | None, ...],
+    sampler: samplers.Sampler,
+    measures: Sequence[Measure],
+    plan: Plan,
+    repeat: int,
+) -> list[list[tuple[float, float | None]]]:
+    """Return, for each budget and measure, the squared error and the interval's half-width."""
+    known, truth = _imagine_defined(table, systems, measures, (plan.seed, repeat))
+    points = run_repeat(known, sampler, measures, plan, repeat)
+    return [[_error(point, true) for point, true in zip(row, truth, strict=True)] for row in points]
+
+
+def _imagine_defined(
+    table: CellTable,
+    systems: tuple[str | None, ...],
+    measures: Sequence[Measure],
+    seed: Sequence[int],
+) -> tuple[KnownPool, list[npt.NDArray[np.float64]]]:
+    """Imagine a pool on which the measures have a value: they are asked for, so it is likely.
+
+    Raises:
+        InputError: if the scores make it unlikely.
+    """
+    for attempt in range(MOST_ATTEMPTS):
+        known = imagine(table, systems, (*seed, attempt))
+        truth = [known.value(measure) for measure in measures]
+        if all(np.isfinite(value).any() for value in truth):
+            return known, truth
+    names = [m.name for m, v in zip(measures, truth, strict=True) if not np.isfinite(v).any()]
+    raise InputError(
+        f"if the scores are right, {names[0]} is as good as always undefined (0/0) on this pool: "
+        "nothing to plan for"
+    )
+
+
+def _error(point: Point, truth: npt.NDArray[np.float64]) -> tuple[float, float | None]:
+    known = np.isfinite(truth)
+    square = float(np.sum((np.nan_to_num(point.value) - truth)[known] ** 2))
+    widths = [e.intervals[0].high - e.intervals[0].low for e in point.estimates]
+    return square, float(np.mean(widths)) / 2 if widths else None
+
+
+def _spread(
+    points: Sequence[tuple[float, float | None]], confidence: float, most: float
+) -> dict[str, float | None]:
+    """Return the root mean squared error, and the half-width to reckon with.
+
+    That of the default interval in the middle repeat, and not less than the normal quantile times
+    the error: an interval that is narrower than that is narrow by luck.
+    """
+    error = float(np.sqrt(np.mean([square for square, _ in points])))
+    halves = [half for _, half in points if half is not None]
+    if not halves:
+        return {"standard_error": error, "half_width": None}
+    least = min(float(special.ndtri((1 + confidence) / 2)) * error, most)
+    return {"standard_error": error, "half_width": max(float(np.median(halves)), least)}
+
+
+def _needed(rows: Sequence[dict[str, Any]], half_width: float) -> dict[str, Any]:
+    """Return the entry of the budget whose half-width is the one wanted.
+
+    Between two budgets the logarithm of the half-width is taken to be linear in that of the
+    budget.
+    """
+    entry: dict[str, Any] = {**rows[0], "budget": None, "standard_error": None}
+    entry["half_width"] = half_width
+    wide = [row["half_width"] is None or row["half_width"] > half_width for row in rows]
+    first = max((place + 1 for place, too_wide in enumerate(wide) if too_wide), default=0)
+    if first == len(rows):
+        return entry
+    after = rows[first]
+    if first == 0 or after["half_width"] == 0:
+        return entry | {key: after[key] for key in ("budget", "standard_error")}
+    before = rows[first - 1]
+    ends = [np.log(row["half_width"]) for row in (before, after)]
+    share = float((ends[0] - np.log(half_width)) / (ends[0] - ends[1]))
+    errors = before["standard_error"], after["standard_error"]
+    return entry | {
+        "budget": math.ceil(_between(before["budget"], after["budget"], share)),
+        "standard_error": _between(*errors, share),
+    }
+
+
+def _between(one: float, other: float, share: float) -> float:
+    """Return the point between two numbers, on the logarithmic scale if both are above 0."""
+    if one <= 0 or other <= 0:
+        return one + share * (other - one)
+    return math.exp(math.log(one) + share * (math.log(other) - math.log(one)))

@@ -1,0 +1,327 @@
+"""Simulation: how a sampler would have done on a pool whose truth is known.
+
+Rows of a cell are exchangeable, so the rows that a random order would bring are drawn from the
+cell's urn of kinds as they are asked for. A repeat costs the same whatever the size of the pool.
+"""
+
+import concurrent.futures
+import dataclasses
+import functools
+import itertools
+import os
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from evalsampling.errors import InputError
+from evalsampling.evaluation.evaluation import Evaluation
+from evalsampling.inference.domains import ReportedDomains
+from evalsampling.inference.estimates import point_estimate
+from evalsampling.inference.intervals import Interval, interval_score
+from evalsampling.inference.results import Estimate
+from evalsampling.measures.base import Measure
+from evalsampling.samplers.base import Sampler
+from evalsampling.samplers.diagnosis import divergence
+from evalsampling.simulation.truth import KnownPool
+from evalsampling.spec import RoundSize
+from evalsampling.stats.draws import DRAWS_PER_NEW_ROW
+from evalsampling.stats.history import NO_LABEL, History
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+Run = TypeVar("Run")
+
+_ROUNDING = 1e-9
+"""What an interval without width may differ by from a truth summed in another order."""
+
+MOST_INTERVALS = 64
+"""Components of a measure beyond which a simulation compares values alone."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """What to simulate.
+
+    Attributes:
+        budgets: numbers of distinct labels at which estimates are taken, increasing.
+        round_size: new rows of each round.
+        repeats: how often.
+        seed: of the draws and labels.
+        confidence: level of the intervals.
+        divergence: whether proposals are compared with the best one.
+    """
+
+    budgets: tuple[int, ...]
+    round_size: RoundSize
+    repeats: int
+    seed: int
+    confidence: float
+    divergence: bool = True
+
+
+def simulate(
+    known: KnownPool,
+    samplers: Sequence[Sampler],
+    measures: Sequence[Measure],
+    plan: Plan,
+    workers: int | None = None,
+    report: Callable[[int], None] = lambda repeats: None,
+) -> dict[str, Any]:
+    """Repeat evaluations of a pool whose truth is known.
+
+    Args:
+        known: the pool.
+        samplers: to try, each with its own measure to drive it.
+        measures: to estimate.
+        plan: what to do.
+        workers: processes; one a core by default. The result does not depend on it.
+        report: called with the number of repeats that were just finished.
+
+    Returns:
+        The object `simulate --json` prints.
+
+    Raises:
+        InputError: if the truth of a measure is undefined, or the oracle stochastic: of that a file
+            with one label a row is not the truth.
+    """
+    if any(sampler.stochastic for sampler in samplers):
+        raise InputError("labels.oracle: only a deterministic oracle can be simulated from labels")
+    truth = [known.value(measure) for measure in measures]
+    for measure, value in zip(measures, truth, strict=True):
+        if not np.any(np.isfinite(value)):
+            raise InputError(
+                f"{measure.name} of this pool is undefined (0/0): nothing to compare with"
+            )
+    each = functools.partial(run_repeat, known, measures=measures, plan=plan)
+    all_runs = repeat_all(each, samplers, plan.repeats, workers, report)
+    titles = [title(measure, known.systems) for measure in measures]
+    results = []
+    for sampler, runs in zip(samplers, all_runs, strict=True):
+        for m in range(len(measures)):
+            for b, budget in enumerate(plan.budgets):
+                points = [run[b][m] for run in runs]
+                results.append(
+                    {
+                        "sampler": sampler.name,
+                        "measure": titles[m],
+                        "budget": budget,
+                        **_summary(points, truth[m], plan.confidence),
+                    }
+                )
+    told = {
+        name: value.tolist() if len(value) > 1 else float(value[0])
+        for name, value in zip(titles, truth, strict=True)
+    }
+    return {"truth": told, "results": results}
+
+
+def repeat_all(
+    run: Callable[..., Run],
+    samplers: Sequence[Sampler],
+    repeats: int,
+    workers: int | None,
+    report: Callable[[int], None],
+) -> list[list[Run]]:
+    """Call ``run(sampler=..., repeat=...)`` for every sampler and repeat, in processes.
+
+    Returns:
+        The results of each sampler, by repeat.
+    """
+    with concurrent.futures.ProcessPoolExecutor(workers or os.cpu_count()) as pool:
+        jobs = [
+            [pool.submit(run, sampler=sampler, repeat=repeat) for repeat in range(repeats)]
+            for sampler in samplers
+        ]
+        for _ in concurrent.futures.as_completed(itertools.chain.from_iterable(jobs)):
+            report(1)
+    return [[job.result() for job in of_sampler] for of_sampler in jobs]
+
+
+def title(measure: Measure, systems: Sequence[str | None]) -> str:
+    """Return the name of a measure, with its system's if there are several."""
+    return measure.name if len(systems) == 1 else f"{measure.name} of {systems[measure.system]}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Point:
+    """What one repeat has of one measure at one budget.
+
+    Attributes:
+        value: shape (components,), NaN where undefined.
+        estimates: of the components; empty where only values are compared.
+        draws: so far.
+        seconds: of processor time so far.
+        divergence: of the latest proposal from the best one, if it can be told.
+    """
+
+    value: FloatArray
+    estimates: tuple[Estimate, ...]
+    draws: int
+    seconds: float
+    divergence: float | None
+
+
+def run_repeat(
+    known: KnownPool, sampler: Sampler, measures: Sequence[Measure], plan: Plan, repeat: int
+) -> list[list[Point]]:
+    """One evaluation from the first label to the last budget; a list of points a budget."""
+    seeds = np.random.SeedSequence([plan.seed, repeat]).generate_state(2, np.uint64)
+    systems = known.outputs.prediction.shape[1]
+    history = History.start(systems, known.table.classes)
+    evaluation = Evaluation(
+        table=known.table,
+        sampler=sampler,
+        measures=measures,
+        seed=int(seeds[0]),
+        confidence=plan.confidence,
+        history=history,
+        scope=ReportedDomains(systems=known.systems),
+    )
+    oracle = _Urns(known, int(seeds[1]))
+    started, stuck, points = time.process_time(), 0, []
+    for budget in plan.budgets:
+        while len(evaluation.history) < budget:
+            size = plan.round_size.of(len(evaluation.history.rounds))
+            if evaluation.exhausted or stuck > DRAWS_PER_NEW_ROW * size:
+                break
+            rows = evaluation.draw(size, budget=budget - len(evaluation.history))
+            evaluation.history = oracle.answer(evaluation.history)
+            stuck = 0 if len(rows) else stuck + len(evaluation.history.rounds[-1].question)
+        seconds = time.process_time() - started
+        points.append(_points(evaluation, known, seconds, plan.divergence))
+    assert NO_LABEL not in evaluation.history.label
+    return points
+
+
+def _points(evaluation: Evaluation, known: KnownPool, seconds: float, diverge: bool) -> list[Point]:
+    """Return what there is of every measure now."""
+    history = evaluation.history
+    many = [len(measure.components) > MOST_INTERVALS for measure in evaluation.measures]
+    few = [m for m, is_many in zip(evaluation.measures, many, strict=True) if not is_many]
+    estimates = iter(evaluation.estimate(few) if few else [])
+    divergence = _divergence(evaluation, known) if diverge else None
+    points = []
+    for measure, is_many in zip(evaluation.measures, many, strict=True):
+        own = () if is_many else tuple(itertools.islice(estimates, len(measure.components)))
+        value = np.array([np.nan if one.value is None else one.value for one in own])
+        if is_many:
+            value = _value(evaluation, measure)
+        points.append(Point(value, own, len(history.question), seconds, divergence))
+    return points
+
+
+def _value(evaluation: Evaluation, measure: Measure) -> FloatArray:
+    """Return the value of a measure of many components, NaN if the draws do not support it."""
+    table, sampler = evaluation.table, evaluation.sampler
+    if not sampler.can_estimate(table, measure):
+        return np.full(len(measure.components), np.nan)
+    inputs = sampler.inputs(table, evaluation.history, evaluation.confidence)
+    return point_estimate(measure, inputs)
+
+
+def _divergence(evaluation: Evaluation, known: KnownPool) -> float | None:
+    sampler = evaluation.sampler
+    proposal = sampler.proposal(evaluation.table, evaluation.history)
+    if proposal is None:
+        return None
+    return divergence(sampler.measure, evaluation.table, known.labels, evaluation.history, proposal)
+
+
+class _Urns:
+    """The rows of each cell in random order, drawn as they are asked for."""
+
+    def __init__(self, known: KnownPool, seed: int) -> None:
+        self._known = known
+        self._left = known.count.copy()
+        self._first = np.searchsorted(known.cell, np.arange(len(known.table) + 1))
+        self._rng = np.random.Generator(np.random.PCG64(seed))
+        self._kind: dict[tuple[int, int], int] = {}
+        self._kinds: list[int] = []
+
+    def answer(self, history: History) -> History:
+        """Return the history with the rows and labels of all questions that were asked."""
+        asked = len(self._kinds)
+        cells, ranks = history.cell[asked:].tolist(), history.rank[asked:].tolist()
+        uniforms = self._rng.random(len(cells)).tolist()
+        for place, uniform in zip(zip(cells, ranks, strict=True), uniforms, strict=True):
+            kind = self._kind.get(place)
+            if kind is None:
+                begin, end = self._first[place[0]], self._first[place[0] + 1]
+                cumulated = np.cumsum(self._left[begin:end])
+                at = np.searchsorted(cumulated, uniform * cumulated[-1], side="right")
+                kind = int(begin + at)
+                self._left[kind] -= 1
+                self._kind[place] = kind
+            self._kinds.append(kind)
+        kinds = np.array(self._kinds, dtype=np.int64)
+        history = history.with_rows(self._known.outputs.take(kinds), history.slice)
+        return history.with_labels(self._known.label[kinds])
+
+
+def _summary(points: Sequence[Point], truth: FloatArray, confidence: float) -> dict[str, Any]:
+    """Sum up the repeats; for a measure of several components the errors add up in squares."""
+    counted = np.isfinite(truth)
+    values = np.stack([point.value for point in points])[:, counted]
+    errors = np.nan_to_num(values) - truth[counted]
+    divergences = [point.divergence for point in points if point.divergence is not None]
+    return {
+        "rmse": float(np.sqrt(np.mean(np.sum(errors**2, axis=1)))),
+        "bias": float(np.mean(errors)),
+        **_intervals(points, truth, confidence, None),
+        "undefined": int(np.sum(np.any(np.isnan(values), axis=1))),
+        "draws": float(np.mean([point.draws for point in points])),
+        "seconds": float(np.sum([point.seconds for point in points])),
+        "wald": _intervals(points, truth, confidence, "wald"),
+        "intervals": {
+            method: _intervals(points, truth, confidence, method) for method in _methods(points)
+        },
+        "divergence": float(np.mean(divergences)) if divergences else None,
+    }
+
+
+def _methods(points: Sequence[Point]) -> list[str]:
+    """Return the methods of intervals that stand beside the default one."""
+    found = {
+        interval.method: None
+        for point in points
+        for estimate in point.estimates
+        for interval in estimate.intervals[1:]
+    }
+    return sorted(found)
+
+
+def _intervals(
+    points: Sequence[Point], truth: FloatArray, confidence: float, method: str | None
+) -> dict[str, Any]:
+    """Sum up the intervals of one method, or of the default.
+
+    Where the default claims nothing, no method does: it then counts with the default interval.
+    """
+    if not all(point.estimates for point in points):
+        return {"coverage": None, "median_width": None, "interval_score": None}
+    chosen = [
+        (_interval(estimate, method), true)
+        for point in points
+        for estimate, true in zip(point.estimates, truth.tolist(), strict=True)
+        if np.isfinite(true)
+    ]
+    covered = [
+        interval.low - _ROUNDING <= true <= interval.high + _ROUNDING for interval, true in chosen
+    ]
+    scores = [interval_score(interval, true, confidence) for interval, true in chosen]
+    return {
+        "coverage": float(np.mean(covered)),
+        "median_width": float(np.median([i.high - i.low for i, _ in chosen])),
+        "interval_score": float(np.mean(scores)),
+    }
+
+
+def _interval(estimate: Estimate, method: str | None) -> Interval:
+    default = estimate.intervals[0]
+    if method is None or (method != "wald" and not estimate.claims):
+        return default
+    return next((i for i in estimate.intervals if i.method == method), default)

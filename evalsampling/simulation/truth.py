@@ -1,0 +1,231 @@
+"""Pools whose truth is known, as far as samplers and measures can tell their rows apart."""
+
+import dataclasses
+import functools
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet as pq
+
+from evalsampling.errors import InputError
+from evalsampling.measures.base import FloatArray, IntArray, Measure
+from evalsampling.pool.batch import PoolBatch
+from evalsampling.preparation.local import SecondPass
+from evalsampling.preparation.stratification import Stratification
+from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.measures import thresholded_parts
+from evalsampling.stats.cells import CellTable
+from evalsampling.stats.outputs import Outputs
+from evalsampling.storage.filesystems import unreadable
+
+_FINEST = 1024
+"""Steps in which probabilities are told apart: losses are then right to one in a million."""
+
+
+@dataclasses.dataclass(frozen=True)
+class KnownPool:
+    """A pool with its truth: rows alike in cell, label and outputs are one *kind*.
+
+    Outputs are alike if no threshold of a measure lies between the scores, and probabilities are
+    the same to one part in 1,024; the mean probability stands for the kind.
+
+    Attributes:
+        table: the cells.
+        cell: shape (kinds,), ascending: index into the table.
+        label: shape (kinds,): true label.
+        count: shape (kinds,): rows.
+        outputs: of the rows of each kind.
+        systems: their names.
+    """
+
+    table: CellTable
+    cell: IntArray
+    label: IntArray
+    count: IntArray
+    outputs: Outputs
+    systems: tuple[str | None, ...] = (None,)
+
+    @classmethod
+    def read(cls, spec: EvaluationSpec, stratification: Stratification, truth: Path) -> "KnownPool":
+        """Read a pool and its truth.
+
+        Args:
+            spec: of the evaluation.
+            stratification: how the pool is cut into cells (`preparation.local.stratify_pool`).
+            truth: Parquet or CSV file with the spec's id column and ``label``.
+
+        Raises:
+            InputError: for anything wrong with either.
+        """
+        labels = _Truth.read(truth, spec)
+        edges, fine = _distinctions(spec, stratification)
+        work = SecondPass(spec, stratification)
+        parts: list[_Kinds] = []
+        for cells in work.over_pool():
+            label = labels.of(cells.batch, cells.ids)
+            parts.append(_Kinds.of_rows(cells.cell, label, cells.outputs, edges, fine))
+            parts = [_Kinds.merged(parts)] if len(parts) > 64 else parts
+        table = work.table()
+        kinds = _Kinds.merged(parts)
+        return cls(
+            table=table,
+            cell=np.searchsorted(table.code, kinds.key[:, 0]),
+            label=kinds.key[:, 1],
+            count=kinds.count,
+            outputs=kinds.outputs,
+            systems=tuple(system.name for system in spec.pool.systems),
+        )
+
+    @functools.cached_property
+    def labels(self) -> IntArray:
+        """True labels in each cell, shape (cells, classes)."""
+        labels = np.zeros((len(self.table), self.table.classes), dtype=np.int64)
+        np.add.at(labels, (self.cell, self.label), self.count)
+        return labels
+
+    def value(self, measure: Measure) -> FloatArray:
+        """Return the true values of a measure's components, NaN where they are undefined."""
+        weight = self.count / self.table.rows
+        return measure.value(measure.mean_loss(self.outputs, self.label, weight))
+
+
+@dataclasses.dataclass(frozen=True)
+class _Kinds:
+    """Rows grouped by what tells them apart.
+
+    Attributes:
+        key: shape (kinds, columns), distinct: cell code, label, then what outputs differ in.
+        count: shape (kinds,).
+        outputs: means over the rows of each kind.
+    """
+
+    key: IntArray
+    count: IntArray
+    outputs: Outputs
+
+    @classmethod
+    def of_rows(
+        cls,
+        cell: IntArray,
+        label: IntArray,
+        outputs: Outputs,
+        edges: Sequence[FloatArray],
+        fine: Sequence[bool],
+    ) -> "_Kinds":
+        columns = [cell, label, *outputs.prediction.T]
+        for system, (cuts, by_probability) in enumerate(zip(edges, fine, strict=True)):
+            if len(cuts):
+                columns.append(np.searchsorted(cuts, outputs.score[:, system], side="right"))
+            if by_probability:
+                steps = np.floor(outputs.probability[:, system] * _FINEST)
+                columns += list(steps.astype(np.int64).T)
+        ones = np.ones(len(cell), dtype=np.int64)
+        return cls._grouped(np.stack(columns, axis=1), ones, outputs)
+
+    @classmethod
+    def merged(cls, parts: Sequence["_Kinds"]) -> "_Kinds":
+        return cls._grouped(
+            np.concatenate([part.key for part in parts]),
+            np.concatenate([part.count for part in parts]),
+            Outputs.concatenate([part.outputs for part in parts]),
+        )
+
+    @classmethod
+    def _grouped(cls, key: IntArray, count: IntArray, outputs: Outputs) -> "_Kinds":
+        order = np.lexsort(key.T[::-1])
+        ordered = key[order]
+        starts = np.ones(len(order), dtype=bool)
+        starts[1:] = np.any(ordered[1:] != ordered[:-1], axis=1)
+        first = np.flatnonzero(starts)
+        weight = count[order]
+        total = np.add.reduceat(weight, first)
+
+        def mean(values: FloatArray) -> FloatArray:
+            shape = (-1, *(1 for _ in values.shape[1:]))
+            with np.errstate(invalid="ignore"):  # infinite scores stand for unknown ones
+                sums = np.add.reduceat(values[order] * weight.reshape(shape), first, axis=0)
+            return sums / total.reshape(shape)
+
+        return cls(
+            ordered[first],
+            total,
+            Outputs(
+                outputs.prediction[order][first], mean(outputs.score), mean(outputs.probability)
+            ),
+        )
+
+
+def _distinctions(
+    spec: EvaluationSpec, stratification: Stratification
+) -> tuple[list[FloatArray], list[bool]]:
+    """Return what the outputs of each system are told apart by: thresholds, probabilities.
+
+    A measure of the user's own may look at anything, so its scores are told apart finely too.
+    """
+    systems = range(len(spec.pool.systems))
+    cuts: list[list[FloatArray]] = [[np.zeros(0)] for _ in systems]
+    fine = [False for _ in systems]
+    for measure in spec.build_measures(stratification.ranges):
+        for part in thresholded_parts(measure):
+            cuts[part.system].append(np.array(part.thresholds))
+        if "probability" in measure.looks_at:
+            fine[measure.system] = True
+        bounds = stratification.ranges[measure.system]
+        if "score" in measure.looks_at and not thresholded_parts(measure) and bounds is not None:
+            cuts[measure.system].append(np.linspace(*bounds, _FINEST))
+    return [np.unique(np.concatenate(parts)) for parts in cuts], fine
+
+
+@dataclasses.dataclass(frozen=True)
+class _Truth:
+    """True labels by id."""
+
+    path: Path
+    ids: pa.Array
+    codes: IntArray
+
+    @classmethod
+    def read(cls, path: Path, spec: EvaluationSpec) -> "_Truth":
+        name = spec.pool.id
+        try:
+            if path.suffix.lower() == ".csv":
+                text = {name: pa.string(), "label": pa.string()}
+                convert = pyarrow.csv.ConvertOptions(column_types=text)
+                table = pyarrow.csv.read_csv(path, convert_options=convert)
+            else:
+                table = pq.read_table(path)
+        except (OSError, pa.ArrowException) as error:
+            raise unreadable(str(path), error) from error
+        if not len(table):
+            raise InputError(f"{path}: no labels")
+        batch = PoolBatch(table.combine_chunks().toread_pool()[0], str(path))
+        column = batch.column("label")
+        if not (pa.types.is_integer(column.type) or pa.types.is_string(column.type)):
+            raise batch.error("label", 0, f"must be whole numbers or text, got {column.type}")
+        given = column.cast(pa.string())
+        codes = pc.index_in(given, value_set=pa.array(list(spec.labels.codes)))
+        if codes.null_count:
+            row = pc.index(codes.is_null(), True).as_py()
+            raise batch.error("label", row, f"{given[row].as_py()!r} is no class")
+        ids = batch.ids(name)
+        if pc.count_distinct(ids).as_py() < len(ids):
+            raise InputError(f"{path}: column {name!r}: an id is there twice")
+        return cls(path, ids, codes.to_numpy().astype(np.int64))
+
+    def of(self, batch: PoolBatch, ids: pa.Array) -> IntArray:
+        """Return the label codes of rows."""
+        known = self.ids
+        if known.type != ids.type:
+            ids, known = ids.cast(pa.string()), known.cast(pa.string())
+        place = pc.index_in(ids, value_set=known)
+        if place.null_count:
+            row = pc.index(place.is_null(), True).as_py()
+            raise InputError(
+                f"{batch.path}: row {batch.first_row + row}: "
+                f"id {ids[row].as_py()!r} has no label in {self.path}"
+            )
+        return self.codes[place.to_numpy()]

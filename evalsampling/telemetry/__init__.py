@@ -1,0 +1,1 @@
+"""Logs, progress, and what must not be written down."""

@@ -1,0 +1,141 @@
+"""Logs for machines: on stderr a JSON object a line, in place of the text for people."""
+
+import contextlib
+import logging
+import os
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any, TextIO, cast
+
+import pyarrow as pa
+from pythonjsonlogger.json import JsonFormatter
+
+from evalsampling.errors import InputError, UsageError
+from evalsampling.telemetry.redaction import without_values
+
+VARIABLE = "EVALSAMPLING_LOG"
+"""Of the environment: ``json`` for logs, ``text`` or nothing for text."""
+
+LOG = logging.getLogger("evalsampling")
+LOG.addHandler(logging.NullHandler())
+
+TOLD = (InputError, OSError, pa.ArrowException, KeyboardInterrupt)
+"""Errors that are told in one line; any other is a defect of this package."""
+
+_fields: dict[str, Any] | None = None
+"""What every record of the job tells that is being logged, None if none is."""
+
+
+def as_json() -> bool:
+    """Tell whether logs are wanted."""
+    return os.environ.get(VARIABLE) == "json"
+
+
+def one_line(error: BaseException) -> str:
+    """Return what is told of an error."""
+    return "interrupted" if isinstance(error, KeyboardInterrupt) else " ".join(str(error).split())
+
+
+@contextlib.contextmanager
+def job(name: str, **fields: Any) -> Iterator[None]:
+    """Log the start and the end of a job, or why it failed; within another job, add its fields.
+
+    Args:
+        name: of the job.
+        **fields: what its records tell, None for nothing.
+
+    Raises:
+        UsageError: if the variable holds something else.
+        SystemExit: for a defect, which has been logged.
+    """
+    global _fields
+    if os.environ.get(VARIABLE) not in (None, "", "text", "json"):
+        raise UsageError(f"{VARIABLE} must be json or text")
+    if _fields is not None or not as_json():
+        tell(**fields)
+        with _level(LOG.level if _fields is not None else logging.CRITICAL):
+            yield
+        return
+    _fields, started = {"job": name}, time.monotonic()
+    tell(**fields)
+    try:
+        with _to_stderr(), _level(logging.INFO):
+            LOG.info("%s started", name)
+            try:
+                yield
+            except (Exception, KeyboardInterrupt) as error:
+                tell(seconds=round(time.monotonic() - started, 3))
+                if isinstance(error, TOLD):
+                    LOG.error("%s failed: %s", name, one_line(error))
+                    raise
+                LOG.critical("%s failed", name, exc_info=True)
+                raise SystemExit(1) from error
+            tell(seconds=round(time.monotonic() - started, 3))
+            LOG.info("%s done", name)
+    finally:
+        _fields = None
+
+
+def tell(**fields: Any) -> None:
+    """Add fields to what the records of the job tell from now on."""
+    if _fields is not None:
+        _fields.update({key: value for key, value in fields.items() if value is not None})
+
+
+def stream() -> TextIO:
+    """Return where lines of progress go: to stderr, or into the log."""
+    return sys.stderr if _fields is None else cast(TextIO, _Lines())
+
+
+class _Lines:
+    """A stream of lines, each a record."""
+
+    def isatty(self) -> bool:
+        return False
+
+    def write(self, text: str) -> None:
+        LOG.info("%s", text.strip())
+
+    def flush(self) -> None:
+        """A record is whole."""
+
+
+class _Formatter(JsonFormatter):
+    """Time and severity as Cloud Logging names them; no values of rows and no credentials."""
+
+    def __init__(self) -> None:
+        names = {"levelname": "severity"}
+        super().__init__(["levelname", "message"], rename_fields=names, timestamp="time")
+
+    def process_log_record(self, log_data: dict[str, Any]) -> dict[str, Any]:
+        for key in {"message", "exc_info"} & log_data.keys():
+            log_data[key] = without_values(log_data[key])
+        first = {key: log_data.pop(key) for key in ("time", "severity", "message")}
+        return {**first, **(_fields or {}), **log_data}
+
+
+@contextlib.contextmanager
+def _to_stderr() -> Iterator[None]:
+    """Write all that is logged in this process to stderr, and nothing of it as text."""
+    root, handler = logging.getLogger(), logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_Formatter())
+    before = root.handlers
+    root.handlers = [handler]
+    logging.captureWarnings(True)
+    try:
+        yield
+    finally:
+        logging.captureWarnings(False)
+        root.handlers = before
+
+
+@contextlib.contextmanager
+def _level(level: int) -> Iterator[None]:
+    """Set the level of our own records; without logs people are told in text."""
+    before = LOG.level
+    LOG.setLevel(level)
+    try:
+        yield
+    finally:
+        LOG.setLevel(before)

@@ -1,0 +1,129 @@
+"""The files of the reserve in a workspace."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evalsampling.errors import InputError
+from evalsampling.pool.stored_columns import CELL, FILE, HASH, ID, RANK, ROW
+from evalsampling.preparation.reserve import Reserve
+from evalsampling.storage import Store
+
+FOLDER = "reserve"
+_GROUP_ROWS = 1024
+
+
+@dataclasses.dataclass(frozen=True)
+class ReserveFiles:
+    """Parts that `prepare` has written, and those that were added later.
+
+    Attributes:
+        store: of the workspace.
+        attempt: in the names of the parts of the `prepare` that counts; empty where there is one.
+    """
+
+    store: Store
+    attempt: str
+
+    def write_part(self, part: int, reserve: Reserve) -> None:
+        """Write a part; its cells are in no other."""
+        self._write(f"part-{part:05d}-{self.attempt}".rstrip("-"), reserve.ranks, reserve)
+
+    def write_top_up(
+        self, number: int, part: int, reserve: Reserve, first_rank: npt.NDArray[np.int64]
+    ) -> None:
+        """Write a part of a top-up.
+
+        Args:
+            number: of the top-up, from 1.
+            part: its cells are in no other of the top-up.
+            reserve: its rows.
+            first_rank: of each row, how many its cell had before.
+        """
+        name = f"{top_up_name(number)}-{part:05d}"
+        self._write(name, reserve.ranks + first_rank, reserve)
+
+    def _write(self, name: str, ranks: npt.NDArray[np.int64], reserve: Reserve) -> None:
+        assert reserve.rows is not None
+        rows = reserve.rows.append_column(RANK, pa.array(ranks))
+        self.store.write_table(f"{FOLDER}/{name}.parquet", rows, _GROUP_ROWS)
+
+    def read(
+        self, cell: npt.NDArray[np.int64], rank: npt.NDArray[np.int64], columns: Sequence[str]
+    ) -> pa.Table:
+        """Look up rows.
+
+        Args:
+            cell: shape (n,): cell codes.
+            rank: shape (n,): places in the cells' permanent order.
+            columns: that are wanted.
+
+        Returns:
+            Those columns; rows in the order asked for.
+
+        Raises:
+            InputError: if the reserve of a cell is too short.
+        """
+        stride = int(rank.max(initial=0)) + 1
+        keys = cell * stride + rank
+        key = pc.add(pc.multiply(pc.field(CELL), stride), pc.field(RANK))
+        # The first two conditions pass over whole row groups, the last finds the rows.
+        wanted = pc.field(CELL).isin(pa.array(np.unique(cell)))
+        wanted &= (pc.field(RANK) >= int(rank.min(initial=0))) & (pc.field(RANK) < stride)
+        wanted &= key.isin(pa.array(np.unique(keys)))
+        found = self._read([CELL, RANK, *columns], wanted)
+        there = found[CELL].to_numpy() * stride + found[RANK].to_numpy()
+        missing = ~np.isin(keys, there)
+        if missing.any():
+            raise InputError(
+                f"{self.store.root}: cell {cell[missing][0]} needs more rows than its reserve "
+                f"holds; run `evalsampling prepare SPEC --top-up {len(cell)}` and then this "
+                "command again"
+            )
+        order = np.argsort(there)
+        rows = order[np.searchsorted(there, keys, sorter=order)]
+        return found.select(columns).take(pa.array(rows, type=pa.int64())).combine_chunks()
+
+    def places(self) -> pa.Table:
+        """Return cell, rank, hash and id of all rows."""
+        return self._read([CELL, RANK, HASH, ID])
+
+    def with_hashes(self, hashes: npt.NDArray[np.uint64]) -> pa.Table:
+        """Return hash, id, file and row of the rows that have some hashes."""
+        return self._read([HASH, ID, FILE, ROW], pc.field(HASH).isin(pa.array(hashes)))
+
+    def _read(self, columns: Sequence[str], filters: Any = None) -> pa.Table:
+        names = [
+            f"{FOLDER}/{name}"
+            for name in self.store.names(FOLDER)
+            if self.attempt in name or _is_top_up(name)
+        ]
+        if not names:
+            raise InputError(f"{self.store.url(FOLDER)}: cannot be read: no such files")
+        return self.store.read_table(names, columns=list(columns), filters=filters)
+
+    @property
+    def parts(self) -> int:
+        """Number of the parts of the `prepare`."""
+        names = self.store.names(FOLDER)
+        return sum(self.attempt in name and not _is_top_up(name) for name in names)
+
+    @property
+    def top_ups(self) -> int:
+        """Number of the last top-up that added rows, 0 for none."""
+        names = filter(_is_top_up, self.store.names(FOLDER))
+        return max((int(name.split("-")[2]) for name in names), default=0)
+
+
+def top_up_name(number: int) -> str:
+    """Return what the files of a top-up begin with."""
+    return f"top-up-{number:04d}"
+
+
+def _is_top_up(name: str) -> bool:
+    return name.startswith("top-up-")

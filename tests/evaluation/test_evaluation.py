@@ -1,0 +1,443 @@
+"""Evaluations in memory."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from evalsampling import Evaluation, InputError, measures, workspace
+from tests.jobs import make_pool, make_rich_pool
+
+
+def arrays(**changes: Any) -> dict[str, Any]:
+    table = make_pool().table
+    columns = {name: table[name].to_numpy() for name in ("score", "prediction", "id")}
+    return {**columns, "strata": {"leaves": 16}, "seed": 5, **changes}
+
+
+def test_same_rows_as_a_workspace(job: Any) -> None:
+    one = job()
+    one.prepare()
+    one.sample()
+    evaluation = Evaluation.from_arrays(**arrays())
+    assert sorted(evaluation.sample(20).tolist()) == sorted(one.batch(1)["id"])
+
+
+def test_ids_may_be_text_or_left_out() -> None:
+    text = Evaluation.from_arrays(**arrays(id=np.array([f"r{i}" for i in range(2000)])))
+    assert all(id.startswith("r") for id in text.sample(5).tolist())
+    numbers = Evaluation.from_arrays(**arrays(id=None))
+    assert set(numbers.sample(5).tolist()) <= set(range(2000))
+
+
+def test_probabilities_by_class_equal_those_of_the_positive_class() -> None:
+    p = np.linspace(0, 1, 2000)
+    one = Evaluation.from_arrays(**arrays(probability=p))
+    both = Evaluation.from_arrays(**arrays(probability=np.stack([1 - p, p], axis=1)))
+    np.testing.assert_array_equal(one.table.prior, both.table.prior)
+
+
+def test_three_classes() -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.choice(3, size=3000, p=[0.9, 0.08, 0.02])
+    guess = np.where(rng.random(3000) < 0.8, truth, 0)
+    p = np.full((3000, 3), 0.1)
+    p[np.arange(3000), guess] = 0.8
+    evaluation = Evaluation.from_arrays(
+        score=1 - p[:, 0] + rng.random(3000) / 100,
+        prediction=guess,
+        probability=p,
+        labels={"classes": [0, 1, 2], "positive": 2},
+        measure=["accuracy", "recall"],
+        sampler="importance",
+        strata={"leaves": 32},
+    )
+    for _ in range(8):
+        ids = evaluation.sample(100)
+        evaluation.label(ids, truth[ids])
+    accuracy, recall = evaluation.estimate()
+    for estimate, value in [
+        (accuracy, np.mean(truth == guess)),
+        (recall, np.mean(guess[truth == 2] == 2)),
+    ]:
+        assert estimate.intervals[0].low <= value <= estimate.intervals[0].high
+
+
+def test_measure_without_support_is_not_estimated() -> None:
+    evaluation = Evaluation.from_arrays(**arrays(measure=["precision", "recall"]))
+    ids = evaluation.sample(30)
+    evaluation.label(ids, np.array([make_pool().truth[id] for id in ids.tolist()]))
+    precision, recall = evaluation.estimate()
+    assert precision.value is not None
+    assert recall.value is None
+    assert "cannot be estimated from rows drawn for precision" in str(recall.reason)
+    assert (recall.intervals[0].low, recall.intervals[0].high) == (0, 1)
+
+
+def test_undefined_on_the_pool_is_an_error() -> None:
+    evaluation = Evaluation.from_arrays(
+        **arrays(prediction=np.zeros(2000, dtype=int), measure="precision")
+    )
+    with pytest.raises(InputError, match="precision is undefined on this pool"):
+        evaluation.sample(10)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"prediction": np.zeros(1999, dtype=int)}, "prediction: 1999 values for 2000 rows"),
+        ({"score": np.full(2000, np.nan)}, "column 'score', row 0"),
+        ({"id": np.zeros(2000, dtype=int)}, "duplicate id 0"),
+        ({"measure": "f3"}, "unknown measure 'f3'"),
+        ({"prediction": np.full(2000, 7)}, "column 'prediction', row 0: 7 is none of"),
+        ({"score": None}, "column 'score' is missing; there are: prediction, id"),
+        ({"score": None, "prediction": None}, "no columns are given"),
+        ({"columns": {"city": np.zeros((2000, 2))}}, "city: must have one dimension, got 2"),
+        ({"columns": {"city": np.zeros(3)}}, "city: 3 values for 2000 rows"),
+        ({"pool": {"slices": ["city"]}}, "column 'city' is missing"),
+        ({"pool": {"slices": ["score"]}}, "column 'score', row 0: slices are whole numbers"),
+        (
+            {"pool": {"slices": ["zip"]}, "columns": {"zip": np.arange(2000)}},
+            "pool.slices: column 'zip' has 2000 values or more, at most 1000",
+        ),
+        (
+            {
+                "pool": {"features": ["f"]},
+                "columns": {"f": np.full(2000, np.inf)},
+                "strata": {"method": "kd"},
+            },
+            "column 'f', row 0: must be a finite number, got inf",
+        ),
+        (
+            {"strata": {"method": "geometric"}},
+            "strata.method: geometric: geometric edges need positive scores",
+        ),
+        ({"probability": np.full((2000, 2), 0.3)}, "probabilities of the classes sum to 0.6"),
+    ],
+)
+def test_bad_arrays(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Evaluation.from_arrays(**arrays(**changes))
+
+
+def test_bad_labels_change_nothing() -> None:
+    evaluation = Evaluation.from_arrays(**arrays())
+    ids = evaluation.sample(10)
+    with pytest.raises(InputError, match="was not drawn"):
+        evaluation.label(np.array([ids[0], -5]), np.array([1, 1]))
+    with pytest.raises(InputError, match="is not one of"):
+        evaluation.label(ids[:2], np.array([1, 2]))
+    assert len(evaluation.history.labelled) == 0
+
+
+@pytest.mark.parametrize("size", [0, -1, 1.5, True])
+def test_size_of_a_round(size: Any) -> None:
+    evaluation = Evaluation.from_arrays(**arrays())
+    with pytest.raises(InputError, match="whole number of at least 1"):
+        evaluation.sample(size)
+    assert not evaluation.history.rounds
+
+
+def test_two_labels_for_one_id() -> None:
+    evaluation = Evaluation.from_arrays(**arrays())
+    ids = evaluation.sample(10)
+    with pytest.raises(InputError, match="has two labels"):
+        evaluation.label(ids[[0, 0]], np.array([0, 1]))
+    with pytest.raises(InputError, match="1 labels for 2 ids"):
+        evaluation.label(ids[:2], np.array([0]))
+
+
+def rich(**changes: Any) -> tuple[dict[str, Any], dict[Any, int]]:
+    """Arguments of an evaluation of two systems with slices, and the truth."""
+    pool = make_rich_pool(rows=2000)
+    columns = {
+        name: pool.table[name].to_numpy()
+        for name in ("s0.score", "s0.prediction", "s1.chance", "s1.prediction", "x", "y", "year")
+    }
+    columns["city"] = np.array(pool.table["city"].to_pylist(), dtype=object)
+    columns["new"] = np.array(pool.table["new"].to_pylist(), dtype=object)
+    systems = {
+        "old": {"score": "s0.score", "prediction": "s0.prediction"},
+        "new": {"score": "s1.chance", "prediction": "s1.prediction"},
+    }
+    arguments = {
+        "score": None,
+        "prediction": None,
+        "id": pool.table["id"].to_numpy(),
+        "columns": columns,
+        "pool": {"systems": systems, "slices": ["city", "new"]},
+        "strata": {"leaves": 16},
+        "seed": 5,
+        **changes,
+    }
+    return arguments, pool.truth
+
+
+def answered(
+    evaluation: Evaluation, truth: dict[Any, int], rounds: int = 3, size: int = 100
+) -> Evaluation:
+    for _ in range(rounds):
+        ids = evaluation.sample(size)
+        evaluation.label(ids, np.array([truth[id] for id in ids.tolist()]))
+    return evaluation
+
+
+def test_systems_and_slices_in_memory() -> None:
+    arguments, truth = rich(measure=["f1", "recall"])
+    evaluation = answered(Evaluation.from_arrays(**arguments), truth, rounds=4)
+    estimates = {(e.measure, e.target.system, e.target.slice): e for e in evaluation.estimate()}
+    assert len(estimates) == 2 * 2 * (1 + 4 + 3)
+    table = make_rich_pool(rows=2000).table
+    y = np.array([truth[id] for id in table["id"].to_pylist()])
+    domains = {
+        None: np.ones(2000, dtype=bool),
+        "city=Bern": np.array(table["city"].to_pylist()) == "Bern",
+        "new=false": np.array([value is False for value in table["new"].to_pylist()]),
+        "new=null": np.array([value is None for value in table["new"].to_pylist()]),
+    }
+    for number, system in enumerate(("old", "new")):
+        f = table[f"s{number}.prediction"].to_numpy()
+        for title, inside in domains.items():
+            hits = np.sum((f * y)[inside])
+            for measure, true in [
+                ("f1", 2 * hits / np.sum((f + y)[inside])),
+                ("recall", hits / np.sum(y[inside])),
+            ]:
+                told = estimates[measure, system, title]
+                assert told.intervals[0].low <= true <= told.intervals[0].high
+                if title is None:
+                    assert told.value == pytest.approx(true, abs=4 * told.standard_error)
+
+
+def test_systems_in_memory_are_those_of_a_workspace(job: Any) -> None:
+    arguments, _ = rich()
+    keys = {k: arguments[k] for k in ("pool", "strata", "seed")}
+    one = job(make_rich_pool(rows=2000), budget=2000, **keys)
+    one.prepare()
+    one.sample("--size", 30)
+    asked = [id for _, id in one.asked(1)]
+    assert Evaluation.from_arrays(**arguments).sample(30).tolist() == asked
+
+
+def test_features_without_a_score() -> None:
+    arguments, truth = rich(strata={"method": "kd", "leaves": 10}, measure=["f1", "accuracy"])
+    arguments["prediction"] = arguments["columns"].pop("s0.prediction")
+    arguments["pool"] = {"features": ["x", "y"], "slices": ["year"]}
+    arguments["columns"]["year"] = arguments["columns"]["year"].astype(str)
+    evaluation = answered(Evaluation.from_arrays(**arguments), truth)
+    assert evaluation.table.leaves == 10
+    y = np.array(list(truth.values()))
+    f1, *_ = evaluation.estimate()
+    f = arguments["prediction"]
+    true = 2 * np.sum(f * y) / np.sum(f + y)
+    assert f1.value == pytest.approx(true, abs=4 * f1.standard_error)
+
+
+def test_a_stochastic_oracle_is_asked_at_every_draw() -> None:
+    evaluation = Evaluation.from_arrays(
+        **arrays(labels={"oracle": "stochastic"}, strata={"leaves": 2}, sampler="importance")
+    )
+    seen: list[int] = []
+    for _ in range(4):
+        ids = evaluation.sample(150)
+        assert len(ids) == 150, "repeats are questions too"
+        seen += ids.tolist()
+        evaluation.label(ids, np.arange(len(ids)) % 2)
+        drawn = evaluation.history.rounds[-1]
+        assert drawn.new.all()
+        assert evaluation.history.label[drawn.question].tolist() == [0, 1] * 75
+    assert len(set(seen)) < len(seen), "no row was drawn twice: the test would prove nothing"
+    assert len(evaluation.history) == 600
+    assert not evaluation.exhausted
+
+
+def test_labels_of_a_stochastic_oracle_go_to_open_questions() -> None:
+    evaluation = Evaluation.from_arrays(
+        **arrays(labels={"oracle": "stochastic"}, strata={"leaves": 2}, sampler="importance")
+    )
+    ids = evaluation.sample(400)
+    values, times = np.unique(ids, return_counts=True)
+    twice = int(values[times == 2][0])
+    with pytest.raises(InputError, match=f"id {twice} has more labels than it was drawn"):
+        evaluation.label(np.array([twice] * 3), np.array([1, 0, 1]))
+    assert len(evaluation.history.labelled) == 0
+    evaluation.label(np.array([twice]), np.array([1]))
+    evaluation.label(np.array([twice]), np.array([0]))
+    mine = np.flatnonzero(ids == twice)
+    assert evaluation.history.label[mine].tolist() == [1, 0]
+    with pytest.raises(InputError, match=f"id {twice} has more labels than it was drawn"):
+        evaluation.label(np.array([twice]), np.array([1]))
+    with pytest.raises(InputError, match="id -5 was not drawn"):
+        evaluation.label(np.array([-5]), np.array([1]))
+    assert evaluation.history.label[mine].tolist() == [1, 0]
+
+
+def test_labels_of_a_deterministic_oracle_may_be_corrected() -> None:
+    evaluation = Evaluation.from_arrays(**arrays())
+    ids = evaluation.sample(10)
+    evaluation.label(ids, np.zeros(10, dtype=int))
+    evaluation.label(ids[:1], np.array([1]))
+    assert evaluation.history.label.tolist() == [1] + [0] * 9
+
+
+def test_region() -> None:
+    """It is centred on the estimates, and its projections are wider than single intervals."""
+    pool = make_pool()
+    prediction = (pool.table["score"].to_numpy() > 0.7).astype(int)  # some of both are wrong
+    truth = np.array(list(pool.truth.values()))
+    prediction[np.flatnonzero(truth)[::4]] = 0
+    measure = {"joint": ["precision", "recall"]}
+    evaluation = Evaluation.from_arrays(**arrays(prediction=prediction, measure=measure))
+    answered(evaluation, pool.truth, rounds=2, size=40)
+    estimates = evaluation.estimate()
+    assert not any(estimate.intervals[0].method == "census" for estimate in estimates)
+    joint = measures.Joint((measures.Precision(), measures.Recall()))
+    for method in ("f", "wald"):
+        region = evaluation.region(joint, method)
+        assert region.centre.tolist() == [estimate.value for estimate in estimates]
+        errors = np.sqrt(np.diag(region.covariance))
+        np.testing.assert_allclose(errors, [e.standard_error for e in estimates], rtol=1e-9)
+        assert region.radius > 5.99, "two things vary"
+    assert evaluation.region(joint).radius > evaluation.region(joint, "wald").radius
+
+
+def test_region_that_cannot_be_told() -> None:
+    truth = make_pool().truth
+    evaluation = Evaluation.from_arrays(**arrays(measure="precision"))
+    joint = measures.Joint((measures.Precision(), measures.Recall()))
+    ids = evaluation.sample(30)
+    evaluation.label(ids, np.array([truth[id] for id in ids.tolist()]))
+    with pytest.raises(InputError, match=r"joint\(precision, recall\): rows that add to it had no"):
+        evaluation.region(joint)
+    other = Evaluation.from_arrays(**arrays())
+    with pytest.raises(InputError, match="precision"):
+        other.region(measures.Precision())
+
+
+def test_diagnose() -> None:
+    truth = make_pool().truth
+    evaluation = Evaluation.from_arrays(**arrays())
+    before = evaluation.diagnose()
+    assert [leaf.leaf for leaf in before] == list(range(evaluation.table.leaves))
+    assert sum(leaf.rows for leaf in before) == 2000
+    assert all(leaf.observed is None and leaf.posterior is None for leaf in before)
+    answered(evaluation, truth)
+    history, table = evaluation.history, evaluation.table
+    leaves = evaluation.diagnose()
+    assert sum(leaf.labelled for leaf in leaves) == len(history.labelled)
+    for leaf in leaves:
+        assert sum(leaf.prior) == pytest.approx(1)
+        assert (leaf.observed is None) == (leaf.labelled == 0)
+        assert leaf.posterior is not None
+        assert sum(leaf.posterior) == pytest.approx(1)
+        labels = history.label[table.leaf[history.cell] == leaf.leaf]
+        if leaf.observed is not None and len(set(labels.tolist())) == 1:
+            assert leaf.observed[labels[0]] == pytest.approx(1)
+    passive = answered(Evaluation.from_arrays(**arrays(sampler="passive")), truth, rounds=1)
+    assert all(leaf.posterior is None for leaf in passive.diagnose())
+
+
+class ErrorOdds(measures.Measure):
+    """Errors for each correct row: a measure of the user's own, with nothing but the least."""
+
+    name = "error_odds"
+    bounds = (0.0, float("inf"))
+
+    def loss(self, outputs: Any, label: Any) -> Any:
+        return (outputs.prediction[:, [self.system]] != label[:, None]).astype(float)
+
+    def value(self, risk: Any) -> Any:
+        return risk / (1 - risk)
+
+
+def test_measure_of_the_users_own() -> None:
+    pool = make_pool()
+    evaluation = answered(Evaluation.from_arrays(**arrays(sampler="passive")), pool.truth)
+    odds, accuracy = evaluation.estimate([ErrorOdds(), measures.Accuracy()])
+    assert (odds.measure, accuracy.measure) == ("error_odds", "accuracy")
+    assert odds.value == pytest.approx((1 - accuracy.value) / accuracy.value)
+    # The delta method by hand: the derivative of r / (1 - r) is 1 / (1 - r)^2.
+    assert odds.standard_error == pytest.approx(accuracy.standard_error / accuracy.value**2)
+    assert [e.measure for e in evaluation.estimate()] == ["f1"]
+
+
+def test_measure_of_the_users_own_drives_the_sampling(tmp_path: Path, monkeypatch: Any) -> None:
+    (tmp_path / "own_driver.py").write_text(
+        "from tests.evaluation.test_evaluation import ErrorOdds as Base\n"
+        "class Odds(Base):\n"
+        "    name = 'odds'\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    pool = make_pool()
+    evaluation = Evaluation.from_arrays(**arrays(measure=["own_driver:Odds", "accuracy"]))
+    answered(evaluation, pool.truth, rounds=5)
+    table = pool.table
+    y = np.array([pool.truth[id] for id in table["id"].to_pylist()])
+    wrong = float(np.mean(y != table["prediction"].to_numpy()))
+    odds, accuracy = evaluation.estimate()
+    assert odds.value == pytest.approx(wrong / (1 - wrong), abs=4 * odds.standard_error)
+    assert accuracy.value == pytest.approx(1 - wrong, abs=4 * accuracy.standard_error)
+    passive = answered(Evaluation.from_arrays(**arrays(sampler="passive")), pool.truth, rounds=5)
+    (plain,) = passive.estimate([ErrorOdds()])
+    assert odds.standard_error < plain.standard_error
+
+
+def test_rows_of_a_workspace_are_not_in_memory(job: Any) -> None:
+    one = job()
+    one.prepare()
+    evaluation = workspace.load(one.workspace)
+    for call in (lambda: evaluation.sample(5), lambda: evaluation.label([], [])):
+        with pytest.raises(InputError, match="not in memory: use its workspace"):
+            call()
+
+
+def calibrated_curve(thresholds: list[float]) -> dict[str, Any]:
+    return {"name": "pr_curve", "thresholds": thresholds, "calibrate": True}
+
+
+def test_known_totals_are_used_only_where_cells_tell_them() -> None:
+    """Thresholds that cut bins in two, or cells of pooled signatures, leave the totals unknown."""
+    truth = make_pool().truth
+    for measure, strata, known in [
+        ([calibrated_curve([-1.3, 0.7])], {"leaves": 16}, True),
+        (["accuracy", calibrated_curve([-1.3, 0.7])], {"leaves": 16}, False),
+        (["accuracy", calibrated_curve([-1.3, 0.7])], {"edges": [-1.3, 0.7]}, True),
+        (["accuracy", {"name": "precision", "calibrate": True}], {"leaves": 3}, True),
+    ]:
+        evaluation = Evaluation.from_arrays(
+            **arrays(measure=measure, strata=strata, sampler={"name": "ais", "delta": 0.5})
+        )
+        answered(evaluation, truth)
+        told = [e for e in evaluation.estimate() if "calibrated" in e.measure]
+        assert told
+        for estimate in told:
+            assert (estimate.value is not None) == known
+            assert known or "known totals cannot be told from the cells" in str(estimate.reason)
+    arguments, truth = rich(
+        measure=["accuracy", {"name": "precision", "calibrate": True}],
+        strata={"leaves": 2000},
+        sampler="passive",
+    )
+    arguments["columns"]["s0.prediction"] = make_pool().table["prediction"].to_numpy()
+    pooled = Evaluation.from_arrays(**arguments)
+    assert len(pooled.table.kind_cell) > len(pooled.table)
+    answered(pooled, truth)
+    told = [e for e in pooled.estimate() if e.measure == "precision, calibrated"]
+    assert told
+    assert all("known totals cannot be told" in str(e.reason) for e in told)
+
+
+def test_a_threshold_within_a_bin_is_not_taken_for_its_end() -> None:
+    """Draws for recall leave negatives alone; some of the highest bin reach the threshold."""
+    truth = make_pool().truth
+    evaluation = Evaluation.from_arrays(
+        **arrays(
+            measure=["recall", {"name": "pr_curve", "thresholds": [2.5]}],
+            strata={"edges": [-2.0, 0.0, 1.5]},
+        )
+    )
+    answered(evaluation, truth, rounds=1)
+    _, precision, recall = evaluation.estimate()
+    for told in (precision, recall):
+        assert "cannot be estimated from rows drawn for recall" in str(told.reason)

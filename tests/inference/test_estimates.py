@@ -1,0 +1,386 @@
+"""Estimates on parts of the pool, by calibration, and of several numbers at once."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from scipy import special
+
+from evalsampling.inference.domains import MOST_IN_SLICES, Domain, ReportedDomains
+from evalsampling.inference.estimates import estimate_region, point_estimate
+from evalsampling.inference.results import Estimate
+from evalsampling.measures import (
+    Accuracy,
+    Calibrated,
+    FBeta,
+    FowlkesMallows,
+    Joint,
+    Measure,
+    PRCurve,
+    Precision,
+    Recall,
+)
+from evalsampling.samplers import AdaptiveImportance, Importance, Passive, Sampler, Stratified
+from evalsampling.stats.history import History
+from evalsampling.stats.outputs import Outputs
+from tests.samplers.pools import Pool, make_pool, with_second_system
+
+
+def sliced(rows: int, seed: int, positive: float = 0.3, leaves: int = 5) -> Pool:
+    """A pool with two slice columns: three values, and two of which the first is rare."""
+    pool = make_pool(rows, leaves, seed, positive=positive)
+    rng = np.random.default_rng(seed)
+    first = rng.choice(3, rows, p=[0.5, 0.4, 0.1])
+    second = (rng.random(rows) < 0.97).astype(int)
+    return dataclasses.replace(pool, slice=np.stack([first, second], axis=1))
+
+
+POOL = sliced(600, seed=1)
+PARTS = (Domain(), *(POOL.domain(0, value) for value in range(3)))
+SCOPE = ReportedDomains(domains=PARTS)
+
+
+def estimate(
+    sampler: Sampler, history: History, measure: Measure, scope: ReportedDomains = SCOPE
+) -> list[Estimate]:
+    return sampler.estimate(POOL.table, history, [measure], 0.95, scope)
+
+
+@pytest.mark.parametrize("measure", [FBeta(), Accuracy(), Recall()], ids=lambda m: m.name)
+def test_part_of_random_draws_is_a_sample_of_the_part(measure: Measure) -> None:
+    """Value, error and effective evidence are those of the draws that fell into it."""
+    sampler = Passive(FBeta(), draws=300)
+    history, order = POOL.run(sampler, 2, 300, seed=3)
+    rows = POOL.rows(history, order)[history.question]
+    found = estimate(sampler, history, measure)
+    assert [f.target.slice for f in found] == [None, "column-0=0", "column-0=1", "column-0=2"]
+    for one, value in zip(found[1:], range(3), strict=True):
+        inside = POOL.slices[rows, 0] == value
+        own = POOL.part(rows[inside])
+        assert one.value == pytest.approx(own.value(measure), rel=1e-12)
+        losses = measure.loss(POOL.outputs.take(rows), POOL.label[rows])
+        of_part = losses[inside].mean(axis=0)
+        residual = (losses - of_part) @ measure.jacobian(of_part)[0] * inside / inside.mean()
+        error = np.std(residual, ddof=1) / np.sqrt(600)
+        assert one.standard_error == pytest.approx(error, rel=1e-9)
+    # A part of random size has the error of as many draws, to first order.
+    inside = POOL.slices[rows, 0] == 0
+    if measure.name == "accuracy":
+        p = POOL.part(rows[inside]).value(Accuracy())
+        assert found[1].standard_error == pytest.approx(
+            np.sqrt(p * (1 - p) / inside.sum()), rel=0.01
+        )
+
+
+@pytest.mark.parametrize("measure", [FBeta(), Accuracy(), Recall()], ids=lambda m: m.name)
+def test_part_of_importance_draws_is_that_of_their_weights(measure: Measure) -> None:
+    """Known rows of the part below, weighted losses above: (1 / (N M_s)) sum_j l / q."""
+    sampler = AdaptiveImportance(measure)
+    history, order = POOL.run(sampler, 3, 60, seed=3)
+    assert not sampler.covers_pool(POOL.table)
+    rows = POOL.rows(history, order)[history.question]
+    found = estimate(sampler, history, measure)
+    losses = measure.loss(POOL.outputs.take(rows), POOL.label[rows])
+    for one, value in zip(found[1:], range(3), strict=True):
+        inside = POOL.slices[rows, 0] == value
+        size = int(np.sum(POOL.slices[:, 0] == value))
+        terms = (inside / (history.probability * size))[:, None] * losses
+        risk = terms.mean(axis=0)
+        assert one.value == pytest.approx(float(measure.value(risk)[0]), rel=1e-12)
+        residual = terms @ measure.jacobian(risk)[0]
+        error = np.std(residual, ddof=1) / np.sqrt(len(rows))
+        assert one.standard_error == pytest.approx(error, rel=1e-9)
+
+
+def test_parts_add_up_to_the_whole() -> None:
+    """sum_s (M_s / M) accuracy_s, each over its known rows, is the accuracy of the pool."""
+    sampler = AdaptiveImportance(Accuracy())
+    history, _ = POOL.run(sampler, 3, 60, seed=3)
+    whole, *parts = estimate(sampler, history, Accuracy())
+    shares = np.bincount(POOL.slices[:, 0]) / 600
+    assert not any(one.warnings for one in (whole, *parts) if "outside" in str(one.warnings))
+    total = sum(share * one.value for share, one in zip(shares, parts, strict=True))
+    assert total == pytest.approx(whole.value, rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", [Passive, AdaptiveImportance, Importance, Stratified])
+def test_estimates_of_parts_are_those_of_the_part(kind: type[Sampler]) -> None:
+    """Mean of 150 repeats of 180 labels: within 4 standard errors and .01 of each part's own F1.
+
+    The ratio's own bias is of relative order 1 over the labelled positives of the part.
+    """
+    values = []
+    for seed in range(150):
+        history, _ = POOL.run(kind(FBeta()), 3, 60, seed)
+        values.append([one.value for one in estimate(kind(FBeta()), history, FBeta())])
+    for i, value in enumerate(range(2), start=1):
+        own = POOL.part(np.flatnonzero(POOL.slices[:, 0] == value)).value(FBeta())
+        found = np.array([row[i] for row in values], dtype=float)
+        error = np.std(found, ddof=1) / np.sqrt(150)
+        assert np.mean(found) == pytest.approx(own, abs=4 * error + 0.01)
+
+
+@pytest.mark.parametrize("kind", [Passive, AdaptiveImportance, Stratified])
+def test_census_of_the_pool_is_one_of_its_parts(kind: type[Sampler]) -> None:
+    sampler = kind(FBeta())
+    history, _ = POOL.run(sampler, 40, 600, seed=0)
+    for measure in (FBeta(), Precision()):
+        for one, value in zip(estimate(sampler, history, measure)[1:], range(3), strict=True):
+            own = POOL.part(np.flatnonzero(POOL.slices[:, 0] == value))
+            assert one.value == pytest.approx(own.value(measure), rel=1e-12)
+            assert one.intervals[0].method == "census"
+
+
+@pytest.mark.parametrize("kind", [Passive, AdaptiveImportance, Importance, Stratified])
+def test_part_without_labels_is_undefined(kind: type[Sampler]) -> None:
+    """Also of a measure that is defined for no rows at all, such as accuracy."""
+    sampler = kind(Accuracy())
+    history, order = POOL.run(sampler, 1, 20, seed=1)
+    drawn = np.isin(np.arange(600), POOL.rows(history, order))
+    second = np.where(drawn | (POOL.slices[:, 1] == 1), 1, 0)
+    pool = dataclasses.replace(POOL, slice=np.stack([POOL.slices[:, 0], second], axis=1))
+    history = pool.answer(history, order)
+    scope = ReportedDomains(domains=(pool.domain(1, 0), pool.domain(1, 1)))
+    assert pool.domain(1, 0).rows(pool.table).sum() > 5
+    for measure in (Accuracy(), FBeta(), Calibrated(Precision())):
+        if not sampler.can_estimate(POOL.table, measure):
+            continue
+        nothing, other = estimate(sampler, history, measure, scope)
+        assert nothing.value is None
+        assert nothing.reason is not None
+        assert "column-1=0" in nothing.reason
+        assert (nothing.intervals[0].low, nothing.intervals[0].high) == (0, 1)
+        assert other.value is not None
+
+
+def test_evidence_of_a_part_is_its_own() -> None:
+    """Positives of the pool do not make up for those the part lacks."""
+    sampler = Passive(FBeta())
+    history, order = POOL.run(sampler, 2, 60, seed=5)
+    rows = POOL.rows(history, order)
+    whole, *parts = estimate(sampler, history, FBeta())
+    assert whole.claims
+    positives = int(np.sum((POOL.label[rows] == 1) & (POOL.slices[rows, 0] == 2)))
+    assert 0 < positives < 10
+    assert not parts[2].claims
+    assert f"only {positives} positives seen" in parts[2].warnings[0]
+
+
+def test_curves_are_reported_for_the_whole_pool_alone() -> None:
+    curve = PRCurve(thresholds=tuple(np.linspace(0.1, 4, MOST_IN_SLICES).tolist()))
+    sampler = Passive(curve)
+    history, _ = POOL.run(sampler, 1, 100, seed=5)
+    found = estimate(sampler, history, curve)
+    assert len(found) == 2 * MOST_IN_SLICES
+    assert {one.target.slice for one in found} == {None}
+
+
+def test_components_and_systems_are_named() -> None:
+    pool = with_second_system(POOL, seed=2)
+    both = Joint((FBeta(), PRCurve(thresholds=(1.0, 3.0), system=1)))
+    sampler = Passive(both)
+    history, order = pool.run(sampler, 2, 100, seed=1)
+    scope = ReportedDomains(systems=("old", "new"), bands_seed=7)
+    found = sampler.estimate(pool.table, history, [both], 0.9, scope)
+    assert [(f.target.measure, f.target.system, f.target.threshold) for f in found] == [
+        ("f1", "old", None),
+        ("pr_curve.precision", "new", 1.0),
+        ("pr_curve.precision", "new", 3.0),
+        ("pr_curve.recall", "new", 1.0),
+        ("pr_curve.recall", "new", 3.0),
+    ]
+    own = pool.part(pool.rows(history, order)[history.question])
+    np.testing.assert_allclose([f.value for f in found], own.values(both), rtol=1e-12)
+    methods = [[i.method for i in f.intervals] for f in found]
+    assert "multiplier-bootstrap" not in methods[0]
+    assert all(m[-1] == "multiplier-bootstrap" for m in methods[1:])
+    for one in found[1:]:
+        band, point = one.intervals[-1], next(i for i in one.intervals if i.method == "wald")
+        assert band.kind == "simultaneous"
+        assert band.low <= point.low + 0.01
+        assert band.high >= point.high - 0.01
+    again = sampler.estimate(pool.table, history, [both], 0.9, scope)
+    assert [f.intervals for f in again] == [f.intervals for f in found]
+
+
+def test_point_estimates_are_those_of_the_estimates() -> None:
+    sampler = AdaptiveImportance(FBeta(), delta=0.1)
+    history, _ = POOL.run(sampler, 2, 60, seed=5)
+    inputs = sampler.inputs(POOL.table, history, 0.95)
+    for measure in (FBeta(), Accuracy(), PRCurve(thresholds=(1.0, 3.0))):
+        found = [f.value for f in sampler.estimate(POOL.table, history, [measure], 0.95)]
+        np.testing.assert_allclose(np.clip(point_estimate(measure, inputs), 0, 1), found)
+
+
+def test_region_of_several_numbers() -> None:
+    """Its covariance is that of the draws' residuals, its radius Hotelling's."""
+    both = Joint((Precision(), Recall()))
+    sampler = Passive(both, draws=400)
+    history, order = POOL.run(sampler, 1, 400, seed=2)
+    rows = POOL.rows(history, order)[history.question]
+    losses = both.loss(POOL.outputs.take(rows), POOL.label[rows])
+    risk = losses.mean(axis=0)
+    covariance = np.cov(losses @ both.jacobian(risk).T, rowvar=False) / 400
+    inputs = sampler.inputs(POOL.table, history, 0.9)
+    for method in ("f", "wald"):
+        region = estimate_region(both, inputs, method)
+        np.testing.assert_allclose(region.centre, both.value(risk), rtol=1e-12)
+        np.testing.assert_allclose(region.covariance, covariance, rtol=1e-9)
+        radius = 399 * 2 / 398 * special.fdtri(2, 398, 0.9)
+        assert region.radius == pytest.approx(
+            radius if method == "f" else special.chdtri(2, 0.1), rel=1e-12
+        )
+        assert region.contains(both.value(risk))
+        assert not region.contains(both.value(risk) + 10 * np.sqrt(np.diag(covariance)))
+
+
+def test_region_holds_the_truth_as_often_as_it_says() -> None:
+    """300 repeats at .9: a coverage known to .017; ratios of 300 labels lose a little more."""
+    both = Joint((Precision(), Recall()))
+    covered = 0
+    for seed in range(300):
+        sampler = Importance(both, draws=300)
+        history, _ = POOL.run(sampler, 1, 300, seed)
+        region = estimate_region(both, sampler.inputs(POOL.table, history, 0.9))
+        covered += region.contains(POOL.values(both))
+    assert 0.84 < covered / 300 < 0.96
+
+
+class Assisted(Measure):
+    """Share of positives; that of predicted positives, and all rows, are known beside it."""
+
+    name = "assisted"
+    known = (1, 2)
+    looks_at = frozenset({"prediction"})
+
+    def loss(self, outputs: Outputs, label: np.ndarray) -> np.ndarray:
+        f = outputs.prediction[:, 0] == 1
+        return np.stack([label == 1, f, np.ones(len(label))], axis=1).astype(np.float64)
+
+    def value(self, risk: np.ndarray) -> np.ndarray:
+        return risk[:1]
+
+
+@pytest.mark.parametrize("sampler", [Passive(Assisted()), AdaptiveImportance(Assisted())])
+@pytest.mark.parametrize("measure", [Assisted(), FowlkesMallows()], ids=lambda m: m.name)
+def test_calibrated_estimate_is_the_regression_estimator(
+    sampler: Sampler, measure: Measure
+) -> None:
+    """R^ + (Z - Z^) B with B from weighted least squares, in all components of the risk."""
+    history, order = POOL.run(sampler, 2, 80, seed=4)
+    rows = POOL.rows(history, order)[history.question]
+    weight = 1 / (600 * history.probability * len(rows))
+    losses = measure.loss(POOL.outputs.take(rows), POOL.label[rows])
+    known = list(measure.known)
+    z, mean = losses[:, known], POOL.risk(measure)[known]
+    root = np.sqrt(weight)[:, None]
+    slope = np.linalg.lstsq(root * z, root * losses, rcond=None)[0]
+    risk = weight @ losses + (mean - weight @ z) @ slope
+    np.testing.assert_allclose(risk[known], mean, rtol=1e-10)
+    (found,) = estimate(sampler, history, Calibrated(measure), ReportedDomains())
+    assert found.measure == f"{measure.name}, calibrated"
+    assert found.value == pytest.approx(float(measure.value(risk)[0]), rel=1e-9)
+    influence = losses @ measure.jacobian(risk)[0]
+    inside = np.linalg.lstsq(root * z, root[:, 0] * influence, rcond=None)[0]
+    ratio = 1 + z @ np.linalg.solve(z.T @ (weight[:, None] * z), mean - weight @ z)
+    terms = weight * len(rows) * ratio * (influence - z @ inside)
+    assert found.standard_error == pytest.approx(np.std(terms, ddof=1) / len(rows) ** 0.5, rel=1e-6)
+
+
+@pytest.mark.parametrize("kind", [Passive, AdaptiveImportance, Importance, Stratified])
+def test_calibrated_estimate_is_exact_for_what_the_totals_tell(kind: type[Sampler]) -> None:
+    """Every prediction is right, so the label's loss is a linear function of the known ones."""
+    right = dataclasses.replace(POOL, label=POOL.prediction)
+    sampler, errors = kind(Assisted()), []
+    for seed in range(5):
+        history, _ = right.run(sampler, 1, 40, seed)
+        plain, calibrated = sampler.estimate(
+            right.table, history, [Assisted(), Calibrated(Assisted())], 0.95
+        )
+        truth = right.value(Assisted())
+        assert calibrated.value == pytest.approx(truth, rel=1e-9)
+        assert calibrated.standard_error == 0
+        errors.append(abs(plain.value - truth))
+    assert max(errors) > 0.02
+
+
+def test_calibration_reduces_the_variance() -> None:
+    """300 repeats of 150 passive labels; nine predictions in ten are right.
+
+    The variance falls by the square of the correlation. A ratio of two variances of 300 values
+    is known to 12 %, and the mean of a told variance better.
+    """
+    wrong = np.random.default_rng(1).random(600) < 0.1
+    pool = dataclasses.replace(POOL, label=np.where(wrong, 1 - POOL.prediction, POOL.prediction))
+    correlation = np.corrcoef(pool.prediction, pool.label)[0, 1]
+    assert 0.3 < 1 - correlation**2 < 0.5
+    values, errors = [], []
+    sampler = Passive(Assisted(), draws=150)
+    for seed in range(300):
+        history, _ = pool.run(sampler, 1, 150, seed)
+        found = sampler.estimate(pool.table, history, [Assisted(), Calibrated(Assisted())], 0.95)
+        values.append([f.value for f in found])
+        errors.append([f.standard_error for f in found])
+    plain, calibrated = np.var(np.array(values), axis=0)
+    assert calibrated / plain == pytest.approx(1 - correlation**2, rel=0.3)
+    assert calibrated < plain
+    told = np.mean(np.square(errors), axis=0)
+    np.testing.assert_allclose(told, [plain, calibrated], rtol=0.25)
+    mean = np.mean(values, axis=0)[1]
+    assert mean == pytest.approx(pool.value(Assisted()), abs=4 * np.sqrt(calibrated / 300) + 0.002)
+
+
+def test_known_totals_are_never_plugged_into_a_ratio() -> None:
+    """Precision, calibrated, keeps numerator and denominator together: at most 1, and the plain
+    ratio; plugging the known share of predicted positives in would exceed 1 now and then."""
+    right = dataclasses.replace(POOL, label=np.maximum(POOL.label, POOL.prediction))
+    assert right.value(Precision()) == 1
+    sampler, exceeds = Passive(Precision()), 0
+    for seed in range(20):
+        history, order = right.run(sampler, 1, 60, seed)
+        rows = right.rows(history, order)[history.question]
+        plain, calibrated = sampler.estimate(
+            right.table, history, [Precision(), Calibrated(Precision())], 0.95
+        )
+        assert plain.value == pytest.approx(1)
+        assert calibrated.value == pytest.approx(1, rel=1e-12)
+        hits = np.mean(right.prediction[rows] * right.label[rows])
+        exceeds += hits / np.mean(right.prediction) > 1
+    assert exceeds > 3
+    history, _ = POOL.run(sampler, 1, 60, seed=1)
+    found = sampler.estimate(POOL.table, history, [Precision(), Calibrated(Precision())], 0.95)
+    assert found[1].value == pytest.approx(found[0].value, rel=1e-12)
+
+
+def test_parts_are_calibrated_to_their_own_totals() -> None:
+    """Least squares within the part: losses and auxiliaries are 0 outside."""
+    sampler = Passive(Assisted(), draws=200)
+    history, order = POOL.run(sampler, 1, 200, seed=4)
+    rows = POOL.rows(history, order)[history.question]
+    found = estimate(sampler, history, Calibrated(Assisted()))
+    for one, value in zip(found[1:], range(3), strict=True):
+        own = POOL.part(np.flatnonzero(POOL.slices[:, 0] == value))
+        drawn = POOL.part(rows[POOL.slices[rows, 0] == value])
+        z = np.stack([drawn.prediction, np.ones(len(drawn))], axis=1)
+        slope = np.linalg.lstsq(z, drawn.label, rcond=None)[0]
+        expected = own.prediction.mean() * slope[0] + slope[1]
+        assert one.value == pytest.approx(expected, rel=1e-9)
+
+
+def test_thresholds_that_bins_keep_apart_are_known() -> None:
+    """Scores are leaf numbers: totals of a curve are counts of rows."""
+    curve = PRCurve(thresholds=(1.0, 3.0))
+    sampler = Passive(curve)
+    history, _ = POOL.run(sampler, 1, 150, seed=4)
+    plain, found = (
+        sampler.estimate(POOL.table, history, [m], 0.95) for m in (curve, Calibrated(curve))
+    )
+    assert all(one.value is not None for one in (*plain, *found))
+    assert [f.measure for f in found] == [f"{f.measure}, calibrated" for f in plain]
+    other = Calibrated(PRCurve(thresholds=(1.0, 3.0), system=1))
+    pool = with_second_system(POOL, seed=1)
+    history, _ = pool.run(Passive(other), 1, 150, seed=4)
+    unknown = Passive(other).estimate(
+        pool.table, history, [other], 0.95, ReportedDomains(systems=("a", "b"))
+    )
+    assert all("cannot be told from the cells" in str(one.reason) for one in unknown)

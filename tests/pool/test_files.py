@@ -1,0 +1,79 @@
+"""Finding files, against Python's own glob."""
+
+import glob
+import os
+from pathlib import Path
+
+import pyarrow.fs
+import pytest
+
+from evalsampling import InputError
+from evalsampling.pool.files import find_files
+from evalsampling.storage.filesystems import open_file
+
+TREE = [
+    "a.parquet", "b.parquet", "b.csv", ".hidden.parquet", "_SUCCESS",
+    "day=1/a.parquet", "day=1/part-0.parquet", "day=1/deep/er/c.parquet",
+    "day=2/a.parquet", "day=2/.tmp/a.parquet", "two words/x-1.parquet", "two words/x-12.parquet",
+]  # fmt: skip
+PATTERNS = [
+    "a.parquet", "*.parquet", "*", "?.parquet", "[ab].*", "[!a].parquet", "**", "**/*.parquet",
+    "**/a.parquet", "day=*/*.parquet", "day=1/**", "day=1/**/*.parquet", "*/deep/**/c.parquet",
+    "two words/x-?.parquet", "two words/x-*.parquet", ".*.parquet", "day=2/.tmp/*",
+    "day=2/*.parquet", "day=1/../a.parquet",
+]  # fmt: skip
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    for number, name in enumerate(TREE):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"x" * number)
+    return tmp_path
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_patterns_mean_what_they_mean_to_a_shell(tree: Path, pattern: str) -> None:
+    whole = f"{tree}/{pattern}"
+    expected = sorted(path for path in glob.glob(whole, recursive=True) if os.path.isfile(path))
+    found = find_files(whole)
+    assert [file.path for file in found] == expected
+    assert [file.size for file in found] == [os.path.getsize(path) for path in expected]
+    assert all(file.modified is None for file in found)
+
+
+@pytest.mark.parametrize("pattern", ["none.parquet", "no/*.parquet", "day=1", "*/none-*"])
+def test_no_file_is_an_error(tree: Path, pattern: str) -> None:
+    with pytest.raises(InputError, match="no such file"):
+        find_files(f"{tree}/{pattern}")
+
+
+def test_a_file_that_cannot_be_opened_is_named(tree: Path) -> None:
+    with pytest.raises(InputError, match=r"gone\.parquet: cannot be read"):
+        open_file(f"{tree}/gone.parquet")
+
+
+def test_linked_files_and_folders_are_followed(tree: Path, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tree / "day=1")
+    (tmp_path / "one.parquet").symlink_to(tree / "day=2" / "a.parquet")
+    assert [Path(file.path).name for file in find_files(f"{tree}/link/*.parquet")] == [
+        "a.parquet", "part-0.parquet",
+    ]  # fmt: skip
+    assert find_files(f"{tree}/one.parquet")[0].size == TREE.index("day=2/a.parquet")
+    assert f"{tree}/one.parquet" in [file.path for file in find_files(f"{tree}/*.parquet")]
+
+
+def test_folders_that_a_pattern_does_not_reach_are_not_listed(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed: list[tuple[str, bool]] = []
+    selector = pyarrow.fs.FileSelector
+
+    def recording(base: str, allow_not_found: bool, recursive: bool) -> pyarrow.fs.FileSelector:
+        listed.append((os.path.relpath(base, tree), recursive))
+        return selector(base, allow_not_found, recursive)
+
+    monkeypatch.setattr(pyarrow.fs, "FileSelector", recording)
+    assert len(find_files(f"{tree}/day=*/*.parquet")) == 3
+    assert sorted(listed) == [(".", False), ("day=1", False), ("day=2", False)]

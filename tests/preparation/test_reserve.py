@@ -1,0 +1,168 @@
+"""The reserve, a mergeable state, against sorting all rows."""
+
+import dataclasses
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import scipy.stats
+
+from evalsampling import InputError
+from evalsampling.pool.stored_columns import (
+    CELL,
+    FILE,
+    HASH,
+    ID,
+    ROW,
+    output_columns,
+    output_names,
+    outputs_of_columns,
+)
+from evalsampling.preparation.reserve import Reserve, check_complete, hash_limits
+from evalsampling.stats.outputs import Outputs
+from tests.contracts import assert_mergeable
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """A row of the pool, as a reserve holds it."""
+
+    cell: int
+    hash: int
+    id: int | str
+    file: str
+    row: int
+    name: str | None
+
+
+def make_rows(count: int, text: bool, seed: int = 0) -> list[Row]:
+    """Five cells, one of them with one row; two pairs of ids whose hashes are equal."""
+    rng = np.random.default_rng(seed)
+    hashes = rng.integers(0, 2**64 - 1, count, dtype=np.uint64).tolist()
+    cells = [4, *rng.integers(0, 4, count - 1).tolist()]
+    for pair in ((5, 6), (7, 8)):
+        for i in pair:
+            cells[i], hashes[i] = 2, pair[0]
+    ids = rng.permutation(10 * count)[:count].tolist()
+    return [
+        Row(c, h, f"id-{i}" if text else i, f"part-{n % 3}", n, None if n % 4 else f"row {n}")
+        for n, (c, h, i) in enumerate(zip(cells, hashes, ids, strict=True))
+    ]
+
+
+def reserve_of(rows: list[Row], capacity: int) -> Reserve:
+    if not rows:
+        return Reserve.zero(capacity)
+    table = pa.table(
+        {
+            CELL: pa.array([r.cell for r in rows], pa.int64()),
+            HASH: pa.array([r.hash for r in rows], pa.uint64()),
+            ID: pa.array([r.id for r in rows]),
+            FILE: pa.array([r.file for r in rows]).dictionary_encode(),
+            ROW: pa.array([r.row for r in rows]),
+            "payload.name": pa.array([r.name for r in rows], pa.string()),
+        }
+    )
+    return Reserve.of(capacity, [table])
+
+
+def content(reserve: Reserve) -> list[tuple]:
+    if reserve.rows is None:
+        return []
+    return [tuple(row.values()) for row in reserve.rows.to_pylist()]
+
+
+def same(a: Reserve, b: Reserve) -> bool:
+    return a.capacity == b.capacity and content(a) == content(b)
+
+
+def sorted_by_hand(rows: list[Row], capacity: int) -> list[tuple]:
+    kept = []
+    for cell in sorted({r.cell for r in rows}):
+        inside = sorted((r for r in rows if r.cell == cell), key=lambda r: (r.hash, r.id))
+        kept += inside[:capacity]
+    return [dataclasses.astuple(r) for r in kept]
+
+
+@pytest.mark.parametrize("text", [False, True], ids=["integers", "strings"])
+@pytest.mark.parametrize("capacity", [1, 3, 1000])
+def test_merge_contract(capacity: int, text: bool) -> None:
+    rows = make_rows(80, text)
+    shards = [rows[:30], rows[30:31], [], rows[31:33], rows[33:]]
+    states = [reserve_of(shard, capacity) for shard in shards]
+    assert_mergeable(states, Reserve.zero(capacity), same)
+    whole = sum(states, start=Reserve.zero(capacity))
+    assert content(whole) == sorted_by_hand(rows, capacity)
+
+
+@pytest.mark.parametrize("capacity", [1, 2, 3, 7, 1000])
+def test_reserve_holds_the_least_hashes_of_each_cell(capacity: int) -> None:
+    """With capacity 1 and 3 the end of the reserve falls between two equal hashes."""
+    rows = make_rows(80, text=False)
+    reserve = reserve_of(rows, capacity)
+    expected = sorted_by_hand(rows, capacity)
+    assert content(reserve) == expected
+    cells = [row[0] for row in expected]
+    assert reserve.ranks.tolist() == [cells[:i].count(cell) for i, cell in enumerate(cells)]
+    assert len(reserve) == len(expected)
+
+
+def test_reserves_of_different_capacity_do_not_add_up() -> None:
+    with pytest.raises(ValueError, match="do not add up"):
+        Reserve.zero(2) + Reserve.zero(3)
+
+
+@pytest.mark.parametrize(("systems", "classes"), [(1, 2), (3, 2), (2, 4)])
+def test_outputs_of_rows_come_back_as_they_went_in(systems: int, classes: int) -> None:
+    """Through a reserve, in its order, with nothing rounded."""
+    rng = np.random.default_rng(0)
+    outputs = Outputs(
+        rng.integers(0, classes, (50, systems)),
+        rng.normal(size=(50, systems)),
+        rng.random((50, systems, classes)),
+    )
+    columns = {
+        CELL: pa.array(rng.integers(0, 4, 50)),
+        HASH: pa.array(rng.integers(0, 2**63, 50, dtype=np.uint64)),
+        ID: pa.array(np.arange(50)),
+        FILE: pa.array(["a"] * 50).dictionary_encode(),
+        ROW: pa.array(np.arange(50)),
+        **output_columns(outputs),
+    }
+    reserve = Reserve.from_bytes(Reserve.of(5, [pa.table(columns)]).to_bytes())
+    assert reserve.rows is not None
+    assert set(output_names(systems, classes)) <= set(reserve.rows.column_names)
+    found = outputs_of_columns(reserve.rows, systems, classes)
+    expected = outputs.take(reserve.rows[ROW].to_numpy())
+    assert len(found) > 15
+    np.testing.assert_array_equal(found.prediction, expected.prediction)
+    np.testing.assert_array_equal(found.score, expected.score)
+    np.testing.assert_array_equal(found.probability, expected.probability)
+
+
+@pytest.mark.parametrize("capacity", [1, 50, 2000, 10**6])
+@pytest.mark.parametrize("times", [1.5, 30, 10**6])
+def test_hash_limits_let_the_first_rows_pass(capacity: int, times: float) -> None:
+    """The exact probability that too few rows pass is below exp(-50)."""
+    rows = int(times * (capacity + 10 * np.sqrt(capacity) + 100))
+    limit = int(hash_limits(np.array([rows]), capacity)[0])
+    short = scipy.stats.binom.logcdf(capacity - 1, rows, limit / 2**64)
+    assert short < -50
+    assert limit / 2**64 * rows < capacity + 10 * np.sqrt(capacity) + 101
+
+
+def test_hash_limits_pass_all_of_small_cells() -> None:
+    limits = hash_limits(np.array([0, 1, 60, 230, 10**9]), capacity=60)
+    assert (limits[:4] == 2**64 - 1).all()
+    assert limits[4] < 2**64 / 10**6
+
+
+def test_a_reserve_that_lacks_rows_is_found_out() -> None:
+    rows = pa.table({CELL: [0, 0, 2, 2, 2]})
+    count = np.array([2, 0, 7])
+    check_complete(rows, count, capacity=3)
+    for capacity, words in [(4, "cell 2 has 7 rows, but 3 of 4"), (2, "cell 2 has 7 .* 3 of 2")]:
+        with pytest.raises(InputError, match=words):
+            check_complete(rows, count, capacity)
+    with pytest.raises(InputError, match=r"cell 1 has 1 rows, but 0 of 1 were found .* changed"):
+        check_complete(rows, np.array([2, 1, 7]), capacity=3)

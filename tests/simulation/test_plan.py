@@ -1,0 +1,167 @@
+"""Plans: what is predicted against closed forms, under labels drawn from the scores."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from evalsampling import EvaluationSpec
+from evalsampling.cli.main import main
+from evalsampling.errors import InputError
+from evalsampling.preparation.local import read_table, stratify_pool
+from evalsampling.simulation.plan import imagine, plan, usable_samplers
+from evalsampling.stats.cells import CellTable
+
+
+def make_pool(path: Path, rows: int = 20_000) -> np.ndarray:
+    rng = np.random.default_rng(5)
+    probability = 1 / (1 + np.exp(-rng.normal(-1, 1.5, rows)))
+    table = {
+        "id": np.arange(rows),
+        "score": probability,
+        "prediction": (probability > 0.5).astype(np.int8),
+    }
+    pq.write_table(pa.table(table), path)
+    return probability
+
+
+@pytest.fixture(scope="module")
+def pool(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, np.ndarray]:
+    path = tmp_path_factory.mktemp("plan") / "pool.parquet"
+    return path, make_pool(path)
+
+
+def read(pool: Path, **spec: object) -> tuple[EvaluationSpec, CellTable, tuple]:
+    content = {"pool": {"path": str(pool)}, "strata": {"leaves": 32}, "seed": 3, **spec}
+    checked = EvaluationSpec.from_mapping(content, pool.parent)
+    stratification = stratify_pool(checked)
+    return checked, read_table(checked, stratification), stratification.ranges
+
+
+def test_imagined_labels_follow_the_scores(pool: tuple[Path, np.ndarray]) -> None:
+    _, table, _ = read(pool[0])
+    totals = [imagine(table, (None,), (seed,)).labels.sum(axis=0) for seed in range(20)]
+    known = imagine(table, (None,), (1,))
+    assert np.array_equal(known.labels.sum(axis=1), table.count)
+    assert np.array_equal(imagine(table, (None,), (1,)).labels, known.labels)
+    expected, variance = pool[1].sum(), (pool[1] * (1 - pool[1])).sum()
+    # Variance within a cell is that of its mean probability: at least that of its rows.
+    assert abs(np.mean([total[1] for total in totals]) - expected) < 4 * math.sqrt(variance / 20)
+
+
+def test_pooled_kinds_of_a_cell_share_its_rows(pool: tuple[Path, np.ndarray]) -> None:
+    """Of a cell of several kinds, each gets its share of the rows, and all add up."""
+    _, table, _ = read(pool[0])
+    cells = len(table)
+    mixed = CellTable(
+        **{
+            **{name: getattr(table, name) for name in ("code", "leaf", "prior", "leaves")},
+            "count": table.count,
+            "kind_cell": np.repeat(np.arange(cells), 3),
+            "kind_share": np.tile([0.2, 0.5, 0.3], cells),
+            "outputs": table.outputs.take(np.repeat(np.arange(cells), 3)),
+        }
+    )
+    known = imagine(mixed, (None,), (0,))
+    assert np.array_equal(known.labels.sum(axis=1), table.count)
+
+
+def test_passive_error_is_the_binomial_one(pool: tuple[Path, np.ndarray]) -> None:
+    """Accuracy of n random rows: sqrt(G (1 - G) / n), less what a finite pool saves (1 %)."""
+    spec, table, ranges = read(pool[0], measure="accuracy", budget=400)
+    (row,) = plan(spec, table, ranges, ["passive"], budgets=(400,), repeats=400)
+    accuracy = np.maximum(pool[1], 1 - pool[1]).mean()
+    expected = math.sqrt(accuracy * (1 - accuracy) / 400)
+    # A standard deviation from 400 repeats is known to 3.5 %; 3.5 of these.
+    assert row["standard_error"] == pytest.approx(expected, rel=0.13)
+    assert row["half_width"] >= 1.959 * row["standard_error"]
+
+
+def test_importance_error_is_the_asymptotic_one(pool: tuple[Path, np.ndarray]) -> None:
+    """V = sum p^2 E||Dg l||^2 / q - ||Dg R||^2 over n draws, computed from the cells."""
+    spec, table, ranges = read(pool[0], measure="accuracy", budget=400,
+                               sampler={"name": "importance", "draws": 300})  # fmt: skip
+    sampler = spec.build_sampler(ranges)
+    from evalsampling.stats.history import History
+
+    q = sampler.proposal(table, History.start()).cell_probability
+    wrong = np.where(table.outputs.prediction[:, 0] == 1, table.prior[:, 0], table.prior[:, 1])
+    p = 1 / table.rows
+    variance = np.sum(table.count * p**2 / q * wrong) - np.sum(table.count * p * wrong) ** 2
+    rows = plan(spec, table, ranges, ["importance"], budgets=(400,), repeats=400)
+    # Draws until 400 distinct rows are met: about 404 of them.
+    assert rows[0]["standard_error"] == pytest.approx(math.sqrt(variance / 404), rel=0.13)
+
+
+def test_needed_budget_lies_between_its_neighbours(pool: tuple[Path, np.ndarray]) -> None:
+    spec, table, ranges = read(pool[0], measure=["pr_curve", "accuracy"], budget=800)
+    rows = plan(spec, table, ranges, ["passive"], repeats=30, half_width=0.04)
+    scalar = [row for row in rows if row["measure"] == "accuracy"]
+    assert [row["budget"] for row in scalar[:-1]] == [50, 100, 200, 400, 800]
+    needed = scalar[-1]
+    assert needed["half_width"] == 0.04
+    wider = [row["budget"] for row in scalar[:-1] if row["half_width"] > 0.04]
+    narrower = [row["budget"] for row in scalar[:-1] if row["half_width"] <= 0.04]
+    assert max(wider) < needed["budget"] <= min(narrower)
+    # A curve of 1,024 thresholds has an error, summed over them, and no interval.
+    curve = [row for row in rows if row["measure"] == "pr_curve"]
+    assert curve[0]["standard_error"] > 0
+    assert curve[0]["half_width"] is None
+    assert curve[-1]["budget"] is None
+
+
+def test_samplers_that_do_not_take_the_spec_are_left_out(pool: tuple[Path, np.ndarray]) -> None:
+    spec, _, ranges = read(pool[0], measure="accuracy")
+    assert usable_samplers(spec, ranges) == ["passive", "stratified", "importance", "ais"]
+    spec, _, ranges = read(pool[0], labels={"oracle": "stochastic"})
+    assert usable_samplers(spec, ranges) == ["passive", "importance", "oasis", "ais"]
+
+
+def test_command_line(
+    pool: tuple[Path, np.ndarray], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec = tmp_path / "evaluation.yaml"
+    spec.write_text(f"pool: {{path: {pool[0]}}}\nbudget: 100\nworkspace: here\n")
+    with pytest.raises(SystemExit) as done:
+        main(["plan", str(spec), "--json", "--sampler", "ais", "--repeats", "4"])
+    assert done.value.code == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["budget"] for row in rows] == [50, 100]
+    keys = {"sampler", "measure", "budget", "standard_error", "half_width"}
+    assert all(set(row) == keys for row in rows)
+    assert not (tmp_path / "here").exists()
+    with pytest.raises(SystemExit) as done:
+        main(["plan", str(spec), "--half-width", "0"])
+    assert done.value.code == 2
+
+
+def test_measures_that_cells_do_not_tell_are_refused(pool: tuple[Path, np.ndarray]) -> None:
+    """A curve that does not drive: which rows of a bin reach its thresholds is not known."""
+    spec, table, ranges = read(pool[0], measure=["accuracy", "pr_curve"])
+    with pytest.raises(InputError, match="pr_curve cannot be planned for"):
+        plan(spec, table, ranges, ["passive"], repeats=1)
+
+
+def test_measure_that_is_nearly_always_undefined_is_refused(tmp_path: Path) -> None:
+    """No positive is expected among 200 rows of probability 1e-9: nothing to plan for."""
+    path = tmp_path / "pool.parquet"
+    rows = {"id": np.arange(200), "score": np.full(200, 1e-9), "prediction": np.zeros(200, int)}
+    pq.write_table(pa.table(rows), path)
+    spec, table, ranges = read(path)
+    with pytest.raises(InputError, match="always undefined"):
+        plan(spec, table, ranges, ["passive"], budgets=(20,), repeats=1)
+
+
+def test_pools_without_a_value_are_imagined_anew(tmp_path: Path) -> None:
+    """One positive is expected: in a third of the imagined pools there is none."""
+    path = tmp_path / "pool.parquet"
+    score = np.full(100, 0.01)
+    rows = {"id": np.arange(100), "score": score, "prediction": np.zeros(100, int)}
+    pq.write_table(pa.table(rows), path)
+    spec, table, ranges = read(path, measure="recall")
+    (row,) = plan(spec, table, ranges, ["passive"], budgets=(50,), repeats=20)
+    assert row["standard_error"] == 0  # recall is 0 wherever it is defined

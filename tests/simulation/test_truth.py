@@ -1,0 +1,115 @@
+"""Pools read with their truth, against the rows themselves."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+from evalsampling.preparation.local import read_table, stratify_pool
+from evalsampling.simulation.truth import KnownPool
+from evalsampling.spec import EvaluationSpec
+from evalsampling.stats.outputs import Outputs
+
+ROWS = 3000
+
+
+def make_rows() -> tuple[pa.Table, Outputs, np.ndarray]:
+    """Two systems with scores and predictions; the probabilities are the scores."""
+    rng = np.random.default_rng(0)
+    label = (rng.random(ROWS) < 0.2).astype(int)
+    score = 1 / (1 + np.exp(-rng.normal(3 * label[:, None] - 2, 1.5, (ROWS, 2))))
+    prediction = (score > 0.5).astype(int)
+    table = pa.table(
+        {
+            "id": np.arange(ROWS),
+            "s0": score[:, 0],
+            "s1": score[:, 1],
+            "p0": prediction[:, 0],
+            "p1": prediction[:, 1],
+        }
+    )
+    probability = np.stack([1 - score, score], axis=2)
+    return table, Outputs(prediction, score, probability), label
+
+
+def read(directory: Path, files: int, seed: int) -> tuple[KnownPool, EvaluationSpec]:
+    """Write the rows, in some order, to some files; read them with their labels."""
+    table, _, label = make_rows()
+    order = np.random.default_rng(seed).permutation(ROWS) if seed else np.arange(ROWS)
+    directory.mkdir()
+    for number, part in enumerate(np.array_split(order, files)):
+        pq.write_table(table.take(pa.array(part)), directory / f"part-{number}.parquet")
+    pq.write_table(pa.table({"id": np.arange(ROWS), "label": label}), directory / "truth.parquet")
+    spec = {
+        "pool": {
+            "path": str(directory / "part-*.parquet"),
+            "id": "id",
+            "score": "s0",
+            "systems": {
+                "old": {"prediction": "p0", "score": "s0"},
+                "new": {"prediction": "p1", "score": "s1"},
+            },
+        },
+        "measure": [
+            "f1",
+            "accuracy",
+            {"name": "pr_curve", "thresholds": [0.3, 0.62]},
+            {"name": "roc_auc", "thresholds": 20},
+            "brier",
+        ],
+        "strata": {"leaves": 8},
+    }
+    (directory / "spec.yaml").write_text(yaml.safe_dump(spec, sort_keys=False))
+    loaded = EvaluationSpec.load(directory / "spec.yaml")
+    stratification = stratify_pool(loaded)
+    return KnownPool.read(loaded, stratification, directory / "truth.parquet"), loaded
+
+
+@pytest.fixture(scope="module")
+def known(tmp_path_factory: pytest.TempPathFactory) -> tuple[KnownPool, EvaluationSpec]:
+    return read(tmp_path_factory.mktemp("known") / "pool", 3, seed=0)
+
+
+def test_true_values_are_those_of_the_rows(known: tuple[KnownPool, EvaluationSpec]) -> None:
+    """Exactly, but for probabilities, which are told apart to one part in 1,024: Brier scores are
+    then right to the square of that."""
+    pool, spec = known
+    _, outputs, label = make_rows()
+    measures = spec.build_measures(stratify_pool(spec).ranges)
+    assert len(measures) == 10
+    for measure in measures:
+        truth = measure.value(measure.loss(outputs, label).mean(axis=0))
+        tolerance = 1 / 1024**2 if measure.name == "brier" else 1e-12
+        np.testing.assert_allclose(pool.value(measure), truth, rtol=0, atol=tolerance)
+
+
+def test_kinds_are_cells_of_rows_alike(known: tuple[KnownPool, EvaluationSpec]) -> None:
+    pool, spec = known
+    assert pool.count.sum() == ROWS
+    assert np.all(np.diff(pool.cell) >= 0)
+    assert pool.systems == ("old", "new")
+    np.testing.assert_array_equal(pool.labels.sum(axis=1), pool.table.count)
+    _, _, label = make_rows()
+    assert pool.labels.sum(axis=0).tolist() == np.bincount(label).tolist()
+    np.testing.assert_array_equal(pool.outputs.prediction, pool.table.outputs.prediction[pool.cell])
+    own = read_table(spec, stratify_pool(spec))
+    np.testing.assert_array_equal(own.code, pool.table.code)
+    np.testing.assert_array_equal(own.count, pool.table.count)
+    np.testing.assert_array_equal(own.prior, pool.table.prior)
+
+
+@pytest.mark.parametrize(("files", "seed"), [(1, 0), (5, 1)])
+def test_kinds_do_not_depend_on_files_or_order(
+    known: tuple[KnownPool, EvaluationSpec], tmp_path: Path, files: int, seed: int
+) -> None:
+    pool, _ = known
+    other, _ = read(tmp_path / "pool", files, seed)
+    np.testing.assert_array_equal(other.cell, pool.cell)
+    np.testing.assert_array_equal(other.label, pool.label)
+    np.testing.assert_array_equal(other.count, pool.count)
+    np.testing.assert_array_equal(other.outputs.prediction, pool.outputs.prediction)
+    np.testing.assert_allclose(other.outputs.score, pool.outputs.score, rtol=1e-12)
+    np.testing.assert_allclose(other.outputs.probability, pool.outputs.probability, rtol=1e-12)
