@@ -4,6 +4,7 @@ Nothing here imports Apache Beam; the transforms are in `evalsampling.transforms
 """
 
 import importlib
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from evalsampling.evaluation import Evaluation as Evaluation
     from evalsampling.spec import EvaluationSpec as EvaluationSpec
     from evalsampling.version import __version__ as __version__
+
+__path__.append(str(Path(__file__).with_name("_moved")))  # Modules under the names they had.
 
 _HOMES = {
     "Evaluation": "evaluation",

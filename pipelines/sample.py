@@ -2,7 +2,7 @@
 
     python -m pipelines.sample --workspace=runs/abt-buy --output=sampled.json
 
-The work is that of `evalsampling.commands.ledger.Ledger.sample`, called in one worker: a round costs the
+The work is that of `evalsampling.commands.ledger`, called in one worker: a round costs the
 same whatever the size of the pool.
 """
 

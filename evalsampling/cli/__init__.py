@@ -1,1 +1,3 @@
 """The command line: parses, calls, prints."""
+
+from evalsampling.cli.main import main as main

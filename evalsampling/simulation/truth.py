@@ -202,7 +202,7 @@ class _Truth:
             raise unreadable(str(path), error) from error
         if not len(table):
             raise InputError(f"{path}: no labels")
-        batch = PoolBatch(table.combine_chunks().toread_pool()[0], str(path))
+        batch = PoolBatch(table.combine_chunks().to_batches()[0], str(path))
         column = batch.column("label")
         if not (pa.types.is_integer(column.type) or pa.types.is_string(column.type)):
             raise batch.error("label", 0, f"must be whole numbers or text, got {column.type}")

@@ -60,7 +60,7 @@ def prepare(spec_path: Path, most: int, check_ids: bool = False) -> int:
     summaries = gather(items, shares.summarize_share, spec=spec, scored=scored)
     summary = shares.total(summaries, shares.SUMMARY)
     stratification = Stratification.given(spec) or Stratification.from_summary(summary, spec)
-    cut = {"spec": spec, "partition": stratification, "check_ids": check_ids}
+    cut = {"spec": spec, "stratification": stratification, "check_ids": check_ids}
     pieces = gather(shares.scored_items(items, spec, scored), shares.cut_share, **cut)
     preparation.commit(
         catalog,

@@ -13,7 +13,7 @@ from evalsampling.pool.formats import csv as csv_module
 from evalsampling.pool.formats import text as lines
 from evalsampling.pool.formats.csv import Csv
 from evalsampling.pool.formats.parquet import Parquet
-from tests.io.test_lines import read_rows, sizes, work_items
+from tests.pool.formats.test_text import read_rows, sizes, work_items
 
 __all__ = ["sizes"]
 

@@ -1,0 +1,1 @@
+"""What docs/python.md showed under other names, which still import."""

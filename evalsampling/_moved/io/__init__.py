@@ -1,0 +1,1 @@
+"""Moved: see pool."""

@@ -1,0 +1,3 @@
+"""Moved: see pool.catalog."""
+
+from evalsampling.pool.catalog import Catalog as Catalog

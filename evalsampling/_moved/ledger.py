@@ -1,0 +1,3 @@
+"""Moved: see commands."""
+
+from evalsampling.commands.ledger import Ledger as Ledger

@@ -1,0 +1,3 @@
+"""Moved: see simulation.plan."""
+
+from evalsampling.simulation.plan import plan as plan
