@@ -28,7 +28,7 @@ from evalsampling.stats.history import NO_LABEL, History
 
 @dataclasses.dataclass
 class Evaluation:
-    """An evaluation at one moment.
+    """Cell table, sampler, measures and history of one evaluation.
 
     Attributes:
         table: the cells of the pool.
@@ -51,7 +51,7 @@ class Evaluation:
     pool: MemoryPool | None = None
 
     def draw(self, new_rows: int, budget: int | None = None) -> npt.NDArray[np.int64]:
-        """Draw one round.
+        """Draw one round and return the indices of its new questions.
 
         Args:
             new_rows: rows wanted that were never drawn before (of a stochastic oracle, draws),
@@ -77,7 +77,7 @@ class Evaluation:
         return self.sampler.exhausted(self.table, self.history)
 
     def estimate(self, measures: Sequence[Measure] | None = None) -> list[Estimate]:
-        """Estimate measures, the evaluation's own if none are given, from the labels so far.
+        """Return estimates of measures, by default the evaluation's own, from the labels so far.
 
         One estimate for every component of every measure, on the pool and on every slice.
         """
@@ -116,7 +116,7 @@ class Evaluation:
         slices: Slices = NO_SLICES,
         sampler: str | None = None,
     ) -> "Evaluation":
-        """Start an evaluation of a pool whose cells are known.
+        """Return a new evaluation of a pool whose cells are known.
 
         Args:
             spec: names measures, sampler, seed and confidence.
@@ -150,7 +150,7 @@ class Evaluation:
         columns: dict[str, npt.NDArray[Any]] | None = None,
         **spec: Any,
     ) -> "Evaluation":
-        """Prepare a pool held in memory.
+        """Return a new evaluation of a pool held in memory.
 
         Args:
             score: shape (n,), finite: drives the strata. None if ``columns`` hold what the spec's

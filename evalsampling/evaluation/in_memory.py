@@ -1,4 +1,4 @@
-"""A pool held in memory: the same two passes, with every row kept."""
+"""A pool held in memory: both passes are made at once, and every row is kept."""
 
 import dataclasses
 from pathlib import Path
@@ -23,7 +23,7 @@ from evalsampling.stats.outputs import Outputs
 
 @dataclasses.dataclass(frozen=True)
 class MemoryPool:
-    """The rows of a pool in their permanent order.
+    """A pool in memory with its cells and all its rows.
 
     Attributes:
         spec: what was asked for.
@@ -80,7 +80,7 @@ class MemoryPool:
 
     @classmethod
     def prepare(cls, spec: EvaluationSpec, batch: PoolBatch) -> "MemoryPool":
-        """Make both passes over a pool that is one batch."""
+        """Return the pool of one batch of rows, both passes made."""
         work = SecondPass(spec, stratify([batch], spec))
         (cells,) = work.over([batch])
         table = work.table()
@@ -93,7 +93,7 @@ class MemoryPool:
         return cls(spec, work.stratification, table, slices, kept)
 
     def ids(self, cell: npt.NDArray[np.int64], rank: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
-        """Return the ids of rows given by their place in the cell table and their rank."""
+        """Return the ids of rows given by cell and rank."""
         return self._rows(cell, rank)[ID].to_numpy(zero_copy_only=False)
 
     def describe(self, history: History) -> tuple[Outputs, npt.NDArray[np.int64]]:

@@ -1,4 +1,4 @@
-"""TODO-DOC."""
+"""What is reported: the whole pool or slices of it, for each system."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""TODO-DOC."""
+"""Which cells add to a measure, and the sum of its losses over cells of the table."""
 
 import numpy as np
 

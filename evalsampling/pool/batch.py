@@ -1,4 +1,4 @@
-"""TODO-DOC."""
+"""Rows of a pool as they were read: columns of an Arrow batch, checked as they are asked for."""
 
 import bisect
 import dataclasses
@@ -15,7 +15,7 @@ from evalsampling.pool.splits import WorkItem
 
 @dataclasses.dataclass(frozen=True)
 class PoolBatch:
-    """Some rows of a pool as read, and where they stand.
+    """A batch of rows of a pool, with the file and row they came from.
 
     Attributes:
         rows: the columns.
@@ -44,12 +44,12 @@ class PoolBatch:
         return InputError(f"{file}column {column!r}, row {self.first_row + row}: {problem}")
 
     def holds_text(self, column: pa.Array) -> bool:
-        """Tell whether a column is text for want of types in the file."""
+        """Tell whether a column is text only because the file's format has no types."""
         untyped = self.item is not None and self.item.untyped
         return untyped and pa.types.is_string(column.type)
 
     def any_column(self, name: str) -> pa.Array:
-        """Return a column, nulls and all, a dictionary decoded.
+        """Return a column as plain values, nulls included; a dictionary is decoded.
 
         Raises:
             InputError: if it is missing.
@@ -68,7 +68,7 @@ class PoolBatch:
         return column.cast(views.get(column.type, column.type))
 
     def take(self, name: str, rows: npt.NDArray[np.int64]) -> pa.Array:
-        """Return some values of a column, nulls and all; only these are decoded.
+        """Return the values of some rows of a column, nulls included.
 
         Raises:
             InputError: if the column is missing.
@@ -76,7 +76,7 @@ class PoolBatch:
         return _plain(self._stored(name).take(pa.array(rows)))
 
     def column(self, name: str) -> pa.Array:
-        """Return a column without nulls, a dictionary decoded.
+        """Return a column as plain values, checked to have no null.
 
         Raises:
             InputError: if it is missing or has a null.
@@ -124,7 +124,7 @@ class PoolBatch:
             raise self.error(name, row, f"must be a number, got {shown}") from error
 
     def ids(self, name: str) -> pa.Array:
-        """Return the ids: integers, or strings.
+        """Return the id column, checked to be integers or strings without nulls.
 
         Raises:
             InputError: for any other type, or a null.

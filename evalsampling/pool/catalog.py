@@ -1,4 +1,4 @@
-"""The files of a pool and what they hold: what there is to read."""
+"""The files of a pool, checked against each other and cut into work items."""
 
 import dataclasses
 import functools
@@ -17,7 +17,7 @@ from evalsampling.spec import EvaluationSpec
 
 @dataclasses.dataclass(frozen=True)
 class PoolFile:
-    """One file of a pool.
+    """One file of a pool and its contents.
 
     Attributes:
         stored: path and size.
@@ -29,7 +29,7 @@ class PoolFile:
 
     @classmethod
     def inspect(cls, stored: StoredFile) -> "PoolFile":
-        """Look into a file.
+        """Return a file with its columns and splits.
 
         Raises:
             InputError: if it cannot be read.
@@ -81,7 +81,7 @@ class Catalog:
 
     @property
     def items(self) -> Iterator[WorkItem]:
-        """What there is to read."""
+        """Work items: one for each split of each file."""
         for number, file in enumerate(self.files):
             first_row = 0
             for split in file.contents.splits:
@@ -101,7 +101,7 @@ class Catalog:
 
     @property
     def fingerprint(self) -> list[dict[str, Any]]:
-        """What tells whether a pool has changed: path, size and, in a store, version of files."""
+        """Path, size and, in a store, version of each file: it differs if the pool has changed."""
         told = [dataclasses.asdict(file.stored) for file in self.files]
         return [{key: value for key, value in one.items() if value is not None} for one in told]
 
@@ -121,7 +121,7 @@ class Catalog:
 
     @property
     def warnings(self) -> list[str]:
-        """What makes the pool slow to read."""
+        """Warnings about files that are slow to read."""
         return [file.contents.warning for file in self.files if file.contents.warning]
 
 

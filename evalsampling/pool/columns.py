@@ -1,4 +1,4 @@
-"""The rows of a pool: checked columns of an Arrow batch, their permanent order."""
+"""What the columns of a pool mean: outputs of the systems, features, slices, hashes of ids."""
 
 import reprlib
 from collections.abc import Mapping
@@ -20,14 +20,14 @@ FloatArray = npt.NDArray[np.float64]
 
 
 NO_PROBABILITY = "none"
-"""The rule of a system of which no probability is known."""
+"""Rule of a system whose probabilities are not known."""
 
 NO_VALUE = "null"
 """What a null is called in a slice column."""
 
 
 def read_outputs(batch: PoolBatch, spec: EvaluationSpec, rules: tuple[str, ...]) -> Outputs:
-    """Return what the systems say of the rows of a batch.
+    """Return scores, predictions and probabilities of each system for the rows of a batch.
 
     Args:
         batch: the rows.

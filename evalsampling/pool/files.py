@@ -15,12 +15,12 @@ from evalsampling.storage import open_gcs
 from evalsampling.storage.filesystems import locate, one_line
 
 _FLAT = "s3://"
-"""A store that lists all objects whose names begin alike."""
+"""Scheme of a store without folders: all objects with a common prefix are listed."""
 
 
 @dataclasses.dataclass(frozen=True)
 class StoredFile:
-    """A file as a listing shows it.
+    """Path, size and version of a file, as a listing shows them.
 
     Attributes:
         path: absolute, or with the scheme of its store: ``gs://bucket/object``.
@@ -38,7 +38,7 @@ class StoredFile:
 
 
 def find_files(pattern: str) -> list[StoredFile]:
-    """List the files that a path or a pattern names.
+    """Return the files that a path or a pattern names.
 
     Args:
         pattern: ``*`` and ``?`` stand for parts of a name, ``[...]`` for one of some characters,
@@ -80,7 +80,7 @@ def _files(pattern: str) -> list[StoredFile]:
 
 
 def _expand(filesystem: Any, base: str, patterns: Sequence[str], flat: bool) -> Iterator[Any]:
-    """List what parts of a pattern name below a folder.
+    """Yield the files below a folder that the parts of a pattern name.
 
     Level by level, but for ``**`` and in flat stores, which have no folders.
     """

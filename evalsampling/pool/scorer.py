@@ -1,4 +1,4 @@
-"""The user's scoring function, and the files its output is kept in."""
+"""The user's scoring function, and the files that keep its output."""
 
 import contextlib
 import dataclasses
@@ -19,12 +19,12 @@ from evalsampling.spec.references import load
 from evalsampling.storage import open_store
 
 _ALL_GROUPS = 1 << 31
-"""An end behind all row groups of a file."""
+"""End of a work item that has all row groups of its file."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Scorer:
-    """A function from Arrow record batches to the same rows with columns added.
+    """The user's function that adds columns to Arrow record batches.
 
     Attributes:
         reference: ``module:function``.
@@ -47,7 +47,7 @@ class Scorer:
         return function
 
     def score(self, batch: PoolBatch) -> PoolBatch:
-        """Score a batch.
+        """Return a batch with the columns that the function adds.
 
         Raises:
             InputError: if the function fails or returns other than the rows it was given.
@@ -70,7 +70,7 @@ class Scorer:
 def score_item(
     item: WorkItem, scorer: Scorer, spec: EvaluationSpec, directory: str
 ) -> Iterator[PoolBatch]:
-    """Score a split of a file once and keep what the spec's columns need of it.
+    """Yield the scored rows of a work item, and keep them in a file.
 
     Args:
         item: what to score.
@@ -113,7 +113,7 @@ def score_item(
 
 
 def scored_item(item: WorkItem, directory: str) -> WorkItem:
-    """Return where the rows of a work item are once they are scored."""
+    """Return the work item that reads the scored rows of another."""
     path = open_store(directory).url(_scored_name(item))
     return dataclasses.replace(item, path=path, begin=0, end=_ALL_GROUPS)
 

@@ -1,4 +1,4 @@
-"""What a file of a pool holds: its columns, and the splits it is read in."""
+"""Splits of a pool's files: the parts that workers read."""
 
 import dataclasses
 
@@ -7,7 +7,7 @@ import pyarrow as pa
 
 @dataclasses.dataclass(frozen=True)
 class Split:
-    """A part of a file that can be read by itself.
+    """A part of one file that can be read by itself.
 
     Attributes:
         begin: where it begins: number of a row group, or a place in bytes.
@@ -22,7 +22,7 @@ class Split:
 
 @dataclasses.dataclass(frozen=True)
 class Contents:
-    """What a file holds.
+    """Columns of a file and the splits it is read in.
 
     Attributes:
         schema: all its columns; dictionaries are not told from their values.
@@ -37,7 +37,7 @@ class Contents:
 
 @dataclasses.dataclass(frozen=True)
 class WorkItem:
-    """A split of one file of a pool: what a worker reads at a time.
+    """One split of a pool's file, with all that a worker needs to read it.
 
     Attributes:
         path: of the file to read.

@@ -1,4 +1,4 @@
-"""TODO-DOC."""
+"""Names and columns under which rows are stored in a workspace: reserve, draws, batches."""
 
 import numpy as np
 import pyarrow as pa
@@ -13,11 +13,11 @@ PAYLOAD_PREFIX = "payload."
 
 
 SLICE_PREFIX = "slice."
-"""So do slice columns."""
+"""Slice columns keep their name behind this."""
 
 
 def output_columns(outputs: Outputs) -> dict[str, pa.Array]:
-    """Return outputs as columns of a table.
+    """Return the systems' outputs as Arrow columns, by the names they are stored under.
 
     ``prediction.S``, ``score.S`` and ``probability.S.C`` for system number S and class code C.
     """
@@ -37,7 +37,7 @@ def output_names(systems: int, classes: int) -> list[str]:
 
 
 def outputs_of_columns(rows: pa.Table, systems: int, classes: int) -> Outputs:
-    """Return the outputs that `output_columns` put into a table."""
+    """Return the systems' outputs stored in a table by `output_columns`."""
     prediction = [rows[f"prediction.{s}"].to_numpy() for s in range(systems)]
     score = [rows[f"score.{s}"].to_numpy() for s in range(systems)]
     probability = [

@@ -1,4 +1,4 @@
-"""TODO-DOC."""
+"""The cell of each row of a pool: the second pass over a batch."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ MOST_SLICE_VALUES = 1000
 
 @dataclasses.dataclass(frozen=True)
 class CellBatch:
-    """Rows with their cells.
+    """A batch of rows with the cell, prior, outputs and slices of each.
 
     Attributes:
         batch: the rows as read.
@@ -112,7 +112,7 @@ def _check_values(name: str, values: int) -> None:
 def assign_cells(
     batch: PoolBatch, spec: EvaluationSpec, stratification: Stratification
 ) -> CellBatch:
-    """Second pass over a batch: check its columns and find each row's cell.
+    """Return the rows of a batch with their cells, all columns checked.
 
     Raises:
         InputError: naming file, column and row of the first bad value.

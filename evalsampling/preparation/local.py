@@ -1,4 +1,4 @@
-"""Both passes over a pool in this process: the one driver of whoever needs no engine."""
+"""Both passes over a pool in this process, for all callers that use no engine."""
 
 import dataclasses
 import itertools

@@ -1,4 +1,4 @@
-"""The payload of rows that were kept, read late: only where such rows are."""
+"""Payload columns of the reserve, read only from the splits that hold its rows."""
 
 from collections.abc import Iterable, Sequence
 
@@ -14,7 +14,7 @@ from evalsampling.preparation.reserve import Reserve
 
 
 def with_payload(reserve: Reserve, items: Iterable[WorkItem], payload: Sequence[str]) -> Reserve:
-    """Add the payload columns that a reserve does not have yet.
+    """Return a reserve with all payload columns, reading those that it lacks.
 
     Args:
         reserve: rows of the items.

@@ -40,7 +40,7 @@ _MIXER = 40503
 _TOTAL_ROWS = 2_000_000
 _FEWEST_ROWS = 50
 _SENT = pa.ipc.IpcWriteOptions(compression="lz4")
-"""How rows go from worker to worker."""
+"""Options of the Arrow stream in which workers send each other rows."""
 
 _COMPACT_ABOVE = 1 << 18
 """Rows gathered before the surplus of each cell is dropped."""
@@ -147,7 +147,7 @@ class Reserve:
 
 
 def split_reserve(reserve: Reserve) -> Iterator[tuple[int, Reserve]]:
-    """Cut a reserve into parts that hold whole cells, numbered from 0."""
+    """Yield the numbered parts of a reserve, each of whole cells."""
     if reserve.rows is None:
         return
     # Neighbouring cells go to different parts, whatever the signatures of the large ones.
@@ -200,7 +200,7 @@ def repeated_values(values: UInt64Array) -> UInt64Array:
 
 
 def check_complete(rows: pa.Table, count: npt.NDArray[np.int64], capacity: int) -> None:
-    """Check that a reserve holds what it should: ``capacity`` rows of each cell, or all.
+    """Check that a reserve holds ``capacity`` rows of each cell, or all of them.
 
     Args:
         rows: column cell.
@@ -236,7 +236,7 @@ def located_ids(
 
 @dataclasses.dataclass(frozen=True)
 class HeldRows:
-    """Where the reserve of each cell ends, for adding to it.
+    """Last row that the reserve holds of each cell, for adding later ones.
 
     Attributes:
         short: shape (cells,), bool: whether more rows of the cell are wanted.
@@ -261,7 +261,7 @@ class HeldRows:
 
 
 class ReserveBuilder:
-    """Gathers the reserve of a stream of batches.
+    """Builds the reserve of batches that come one after another.
 
     A threshold for each cell lets most rows fall before anything of them is copied: what the first
     pass tells (`hash_limits`), then what has been seen.
@@ -298,7 +298,7 @@ class ReserveBuilder:
         self._pending_rows = 0
 
     def add(self, cells: CellBatch) -> int:
-        """Take in a batch and return how many of its rows are kept for the time being."""
+        """Add a batch and return how many of its rows are kept so far."""
         keys = hash_ids(cells.ids, self._spec.seed)
         wanted = keys <= self._threshold[cells.cell]
         if self._held is not None:
@@ -324,7 +324,7 @@ class ReserveBuilder:
 
     @property
     def items(self) -> tuple[WorkItem, ...]:
-        """What the rows kept were read from, and perhaps more."""
+        """Work items that the kept rows were read from, and perhaps others."""
         return tuple(self._items.values())
 
     def _compact(self) -> None:
@@ -347,7 +347,7 @@ class ReserveBuilder:
 
 
 def split_by_hash(cells: CellBatch, seed: int) -> Iterator[tuple[int, pa.Table]]:
-    """Cut a batch's ids, hashes and places into shares that hold all rows of an id."""
+    """Yield the ids of a batch by hash range, so that equal ids come together."""
     keys = hash_ids(cells.ids, seed)
     shares = (keys >> np.uint64(56)).astype(np.int64)
     order = np.argsort(shares, kind="stable")

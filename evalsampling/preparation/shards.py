@@ -1,4 +1,4 @@
-"""Both passes over a share of a pool: plain functions for engines that hand out shares.
+"""Both passes over a share of a pool, as plain functions for PySpark and engines like it.
 
 A share is some work items that one worker reads. What a pass finds in it are mergeable states,
 each a `Piece` with a key; an engine gathers the pieces of all shares by key and merges each
@@ -42,7 +42,7 @@ FILES, SUMMARY, SUMS, COUNTS, RESERVE, IDS = "files", "summary", "sums", "counts
 
 
 class Piece(NamedTuple):
-    """A state of one kind, of a part of the pool: pieces of equal kind and part are merged."""
+    """A mergeable state; pieces of equal kind and part are summed."""
 
     kind: str
     part: int
@@ -65,7 +65,7 @@ def groups_of(shares: int) -> int:
 
 
 def inspect_share(files: Iterable[StoredFile], part: int) -> Iterator[Piece]:
-    """Look into files.
+    """Yield the columns and splits of files.
 
     Raises:
         InputError: if one cannot be read.

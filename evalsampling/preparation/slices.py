@@ -1,4 +1,4 @@
-"""The slices of a pool: which values there are, and where their rows are."""
+"""The slices of a pool: values of the slice columns and their rows in each cell."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""The second pass over a pool: how it is cut into cells, and the cell of each row."""
+"""The stratification of a pool: leaves, score bins and cells, decided after the first pass."""
 
 import dataclasses
 import functools
@@ -28,7 +28,7 @@ FloatArray = npt.NDArray[np.float64]
 
 @dataclasses.dataclass(frozen=True)
 class Stratification:
-    """What the first pass decides and everything later reads.
+    """How a pool is cut into leaves, bins and cells, and where prior probabilities come from.
 
     Attributes:
         edges: interior edges of the leaves, strictly increasing; none for leaves of features.
@@ -57,12 +57,12 @@ class Stratification:
     min_rows: IntArray | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what is pickled: not what is worked out when it is wanted."""
+        """Return the fields to pickle, without cached properties."""
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
     @classmethod
     def given(cls, spec: EvaluationSpec) -> "Stratification | None":
-        """Return the stratification of a spec that leaves nothing to find out, else None."""
+        """Return the stratification of a spec that needs no first pass, else None."""
         if Wanted.of(spec).anything:
             return None
         none = ((math.inf, -math.inf),) * (len(spec.pool.systems) + 1)
@@ -70,7 +70,7 @@ class Stratification:
 
     @classmethod
     def from_summary(cls, summary: PoolSummary, spec: EvaluationSpec) -> "Stratification":
-        """Cut the leaves and say what the scores are.
+        """Return the stratification that follows from the first pass.
 
         Raises:
             InputError: if there are no rows, or the scores do not allow the strata asked for.
@@ -128,7 +128,7 @@ class Stratification:
 
     @functools.cached_property
     def grid(self) -> CellGrid:
-        """The cells there can be."""
+        """All cells that rows may fall into."""
         if self.tree is not None:
             leaf = np.arange(self.tree.leaves)
         else:

@@ -1,4 +1,4 @@
-"""The first pass over a pool: what must be known before its rows can be put into cells."""
+"""The first pass over a pool: histograms, ranges and counts from which it is stratified."""
 
 import dataclasses
 import functools
@@ -32,7 +32,7 @@ FEATURE_SAMPLE = 1 << 16
 
 @dataclasses.dataclass(frozen=True)
 class PoolSummary:
-    """What the first pass finds: a mergeable state.
+    """Histograms, ranges and counts of a pool: a mergeable state.
 
     Attributes:
         rows: of the pool.
@@ -145,7 +145,7 @@ def _range(scores: npt.NDArray[np.floating] | None) -> tuple[float, float]:
 
 @dataclasses.dataclass(frozen=True)
 class Wanted:
-    """What a spec needs of the first pass.
+    """Which statistics a spec needs of the first pass.
 
     Attributes:
         histogram_bins: of the driving score, 0 for none.
@@ -211,7 +211,7 @@ def summary_columns(spec: EvaluationSpec) -> list[str]:
 
 
 def check_not_empty(rows: int) -> None:
-    """Check that there are rows.
+    """Check that a pool has rows.
 
     Raises:
         InputError: if there are none.

@@ -1,4 +1,4 @@
-"""Planning: what a budget will bring, before any label.
+"""Planning: standard errors and interval widths to expect of a budget, before any label.
 
 The scores' probabilities are taken at their word: labels are drawn from them, cell by cell, and
 whole evaluations are run on these. So every sampler is judged by what it does, and the answer is
@@ -201,7 +201,7 @@ def _error(point: Point, truth: npt.NDArray[np.float64]) -> tuple[float, float |
 def _spread(
     points: Sequence[tuple[float, float | None]], confidence: float, most: float
 ) -> dict[str, float | None]:
-    """Return the root mean squared error, and the half-width to reckon with.
+    """Return the root mean squared error and the half-width to expect.
 
     That of the default interval in the middle repeat, and not less than the normal quantile times
     the error: an interval that is narrower than that is narrow by luck.

@@ -36,10 +36,10 @@ FloatArray = npt.NDArray[np.float64]
 Run = TypeVar("Run")
 
 _ROUNDING = 1e-9
-"""What an interval without width may differ by from a truth summed in another order."""
+"""Rounding error allowed between an interval of no width and the truth."""
 
 MOST_INTERVALS = 64
-"""Components of a measure beyond which a simulation compares values alone."""
+"""Most components of a measure for which a simulation makes intervals."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -148,7 +148,7 @@ def title(measure: Measure, systems: Sequence[str | None]) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Point:
-    """What one repeat has of one measure at one budget.
+    """Estimates of one measure in one repeat at one budget.
 
     Attributes:
         value: shape (components,), NaN where undefined.
@@ -168,7 +168,7 @@ class Point:
 def run_repeat(
     known: KnownPool, sampler: Sampler, measures: Sequence[Measure], plan: Plan, repeat: int
 ) -> list[list[Point]]:
-    """One evaluation from the first label to the last budget; a list of points a budget."""
+    """Return the points of one simulated evaluation: for each budget, one for each measure."""
     seeds = np.random.SeedSequence([plan.seed, repeat]).generate_state(2, np.uint64)
     systems = known.outputs.prediction.shape[1]
     history = History.start(systems, known.table.classes)
@@ -198,7 +198,7 @@ def run_repeat(
 
 
 def _points(evaluation: Evaluation, known: KnownPool, seconds: float, diverge: bool) -> list[Point]:
-    """Return what there is of every measure now."""
+    """Return the estimates of every measure at this moment."""
     history = evaluation.history
     many = [len(measure.components) > MOST_INTERVALS for measure in evaluation.measures]
     few = [m for m, is_many in zip(evaluation.measures, many, strict=True) if not is_many]

@@ -1,4 +1,4 @@
-"""Pools whose truth is known, as far as samplers and measures can tell their rows apart."""
+"""Pools with known labels, as counts of rows that samplers and measures cannot tell apart."""
 
 import dataclasses
 import functools
@@ -162,7 +162,7 @@ class _Kinds:
 def _distinctions(
     spec: EvaluationSpec, stratification: Stratification
 ) -> tuple[list[FloatArray], list[bool]]:
-    """Return what the outputs of each system are told apart by: thresholds, probabilities.
+    """Return, for each system, the score thresholds and whether probabilities tell rows apart.
 
     A measure of the user's own may look at anything, so its scores are told apart finely too.
     """

@@ -1,4 +1,4 @@
-"""Logs for machines: on stderr a JSON object a line, in place of the text for people."""
+"""Logs for machines: one JSON object a line on stderr, in place of text for people."""
 
 import contextlib
 import logging
@@ -15,25 +15,25 @@ from evalsampling.errors import InputError, UsageError
 from evalsampling.telemetry.redaction import without_values
 
 VARIABLE = "EVALSAMPLING_LOG"
-"""Of the environment: ``json`` for logs, ``text`` or nothing for text."""
+"""Environment variable: ``json`` for logs, ``text`` or unset for text."""
 
 LOG = logging.getLogger("evalsampling")
 LOG.addHandler(logging.NullHandler())
 
 TOLD = (InputError, OSError, pa.ArrowException, KeyboardInterrupt)
-"""Errors that are told in one line; any other is a defect of this package."""
+"""Errors reported in one line; any other is a defect of this package."""
 
 _fields: dict[str, Any] | None = None
 """What every record of the job tells that is being logged, None if none is."""
 
 
 def as_json() -> bool:
-    """Tell whether logs are wanted."""
+    """Tell whether logs are asked for in place of text."""
     return os.environ.get(VARIABLE) == "json"
 
 
 def one_line(error: BaseException) -> str:
-    """Return what is told of an error."""
+    """Return the one line that reports an error."""
     return "interrupted" if isinstance(error, KeyboardInterrupt) else " ".join(str(error).split())
 
 
@@ -78,7 +78,7 @@ def job(name: str, **fields: Any) -> Iterator[None]:
 
 
 def tell(**fields: Any) -> None:
-    """Add fields to what the records of the job tell from now on."""
+    """Add fields to all later log records of the job."""
     if _fields is not None:
         _fields.update({key: value for key, value in fields.items() if value is not None})
 

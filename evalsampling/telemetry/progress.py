@@ -1,4 +1,4 @@
-"""Progress of long work, for somebody who is watching."""
+"""Progress of long work, printed for whoever watches it."""
 
 import contextlib
 import sys
@@ -45,13 +45,13 @@ _current: Progress | None = None
 
 
 def advance(units: int) -> None:
-    """Report units to whoever watches this process; elsewhere it does nothing."""
+    """Add units done to the progress that is being printed, if any is."""
     if _current is not None:
         _current.advance(units)
 
 
 def expect(units: int) -> None:
-    """Tell whoever watches this process of units to do; elsewhere it does nothing."""
+    """Add units to do to the progress that is being printed, if any is."""
     if _current is not None:
         _current.expect(units)
 

@@ -21,11 +21,11 @@ _USER = re.compile(r"(?<=://)[^/\s@]+@")
 """Name and password within a URL."""
 
 _QUOTED = re.compile(rf"(?<!\w)(?:{_STRING})|(?<=\bgot )\S.*")
-"""What messages say of a value: its ``repr``."""
+"""A value as messages quote it: its ``repr``."""
 
 
 def without_credentials(value: Any, name: str = "") -> Any:
-    """Return an option as it may be kept: without what its name says is a credential.
+    """Return an option without values whose names mark them as credentials.
 
     Args:
         value: of the option; of lists and mappings each part is judged.
@@ -51,7 +51,7 @@ def without_credentials(value: Any, name: str = "") -> Any:
 
 
 def without_values(message: str) -> str:
-    """Return a message as it may be logged: without what it quotes, and without credentials.
+    """Return a message without quoted values and credentials, fit for a log.
 
     >>> without_values("labels.csv: line 3: label 'maybe' is none of: 0, 1")
     "labels.csv: line 3: label '...' is none of: 0, 1"

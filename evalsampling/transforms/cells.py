@@ -1,4 +1,4 @@
-"""From batches to a stratification and cells."""
+"""Transforms of the two passes: summaries, stratification, cells and their sums."""
 
 import apache_beam as beam
 from apache_beam import pvalue

@@ -1,4 +1,4 @@
-"""The full check that no two rows of a pool have the same id."""
+"""The check that all ids of a pool differ."""
 
 from collections.abc import Iterable, Iterator
 

@@ -1,4 +1,4 @@
-"""What the stages of a job cost: Beam metrics of rows, time and memory."""
+"""Beam metrics of each step's rows, time and memory."""
 
 import contextlib
 import re
@@ -16,16 +16,16 @@ from apache_beam.runners.runner import PipelineResult
 Batch = TypeVar("Batch", bound=Sized)
 
 NAMESPACE = "evalsampling"
-"""Of all metrics of this package."""
+"""Beam namespace of all metrics of this package."""
 
-_SECONDS_BETWEEN_LOOKS = 0.5
-"""At the memory: that takes a millisecond in a process of some size."""
+_MEMORY_INTERVAL = 0.5
+"""Seconds between reads of resident memory, each of which takes up to a millisecond."""
 
 _STATM = Path("/proc/self/statm")
 
 
 class Meter:
-    """Metrics of one step, of each bit of work it does: a batch, say.
+    """Metrics of one step, updated for each batch.
 
     Counters ``rows`` and ``microseconds`` (of all threads and workers together), distributions
     ``batch-rows`` and ``resident-mebibytes`` (of the worker's process, twice a second).
@@ -37,7 +37,7 @@ class Meter:
         self._time = Metrics.counter(NAMESPACE, "microseconds")
         self._batch = Metrics.distribution(NAMESPACE, "batch-rows")
         self._memory = Metrics.distribution(NAMESPACE, "resident-mebibytes")
-        self._next_look = 0.0
+        self._next_memory_read = 0.0
 
     @contextlib.contextmanager
     def work(self, rows: int) -> Iterator[None]:
@@ -59,9 +59,9 @@ class Meter:
         self._rows.inc(rows)
         self._time.inc(round(1e6 * (now - started)))
         self._batch.update(rows)
-        if now >= self._next_look:
+        if now >= self._next_memory_read:
             self._memory.update(resident_mebibytes())
-            self._next_look = now + _SECONDS_BETWEEN_LOOKS
+            self._next_memory_read = now + _MEMORY_INTERVAL
 
 
 class MeteredMap(beam.DoFn):
@@ -88,7 +88,7 @@ def resident_mebibytes() -> int:
 
 
 def read_meters(result: PipelineResult) -> dict[str, dict[str, float]]:
-    """Return what the meters of a finished job say of each step.
+    """Return rows, seconds and peak memory of each step of a finished job.
 
     Returns:
         By the name of the step: its rows, seconds (of all threads and workers together), batches,

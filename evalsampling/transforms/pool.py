@@ -1,4 +1,4 @@
-"""Finding, reading and scoring a pool."""
+"""Transforms that find, read and score the files of a pool."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""The reserve of a pool."""
+"""The transform that draws the reserve of a pool."""
 
 import dataclasses
 from collections.abc import Iterable, Iterator

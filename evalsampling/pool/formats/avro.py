@@ -22,7 +22,7 @@ from evalsampling.storage.filesystems import open_file, unreadable
 BATCH_ROWS = 1 << 16
 """Most rows of a batch."""
 
-STRETCH_ROWS = 1 << 17
+SPLIT_ROWS = 1 << 17
 """Rows of a split, unless its bytes are too many."""
 
 SPLIT_BYTES = 1 << 25
@@ -60,7 +60,7 @@ _NUMBERS = frozenset({pa.int64(), pa.float32(), pa.float64()})
 
 
 class Avro:
-    """Records, all of which have to be decoded whatever is asked for."""
+    """Avro records: all columns are decoded whichever are asked for."""
 
     columnar = False
     untyped = False
@@ -73,7 +73,7 @@ class Avro:
             InputError: if it is not a whole Avro file of records, or its codec is unknown.
         """
         with _open(file.path) as source:
-            return Contents(source.schema, tuple(_stretches(source)))
+            return Contents(source.schema, tuple(_splits(source)))
 
     def read(self, item: WorkItem, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
         """Read columns of a split."""
@@ -144,7 +144,7 @@ def _open(path: str) -> Iterator[_Source]:
 
 @contextlib.contextmanager
 def _readable(path: str) -> Iterator[None]:
-    """Turn whatever a decoder raises of broken bytes into one error."""
+    """Turn a decoder's exception about broken bytes into an `InputError`."""
     try:
         yield
     except EOFError as error:
@@ -153,8 +153,8 @@ def _readable(path: str) -> Iterator[None]:
         raise unreadable(path, error) from error
 
 
-def _stretches(source: _Source) -> Iterator[Split]:
-    """Find runs of blocks by their counts, passing over the records."""
+def _splits(source: _Source) -> Iterator[Split]:
+    """Return splits made of whole blocks, found by the blocks' counts of rows."""
     stream, begin = source.stream, source.begin
     with _readable(source.path):
         stream.seek(begin - _MARKER_BYTES)
@@ -176,7 +176,7 @@ def _stretches(source: _Source) -> Iterator[Split]:
                 raise ValueError(f"no whole block at byte {end}")
         end = stream.tell()
         rows += count
-        if rows >= STRETCH_ROWS or end - begin >= SPLIT_BYTES:
+        if rows >= SPLIT_ROWS or end - begin >= SPLIT_BYTES:
             yield Split(begin, end, rows)
             begin, rows = end, 0
     if rows:

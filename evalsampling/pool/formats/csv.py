@@ -1,4 +1,4 @@
-"""CSV files: text cells, a line of names above them."""
+"""CSV files: a header, then rows of text cells."""
 
 import dataclasses
 from collections.abc import Iterator, Sequence
@@ -117,7 +117,7 @@ class Csv:
         )
 
     def _split(self, text: bytes) -> tuple[IntArray, npt.NDArray[np.bool_]]:
-        """Find the lines of a text that are not within quotes: see `lines.Splitter`."""
+        """Find the lines of a text that are not within quotes: see `text.Splitter`."""
         characters = np.frombuffer(text, np.uint8)
         line_ends = characters == _LINE_FEED
         if b"\r" in text:

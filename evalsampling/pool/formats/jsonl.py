@@ -78,7 +78,7 @@ def as_text(value: Any) -> str | None:
 
 
 def _split(text: bytes) -> tuple[IntArray, npt.NDArray[np.bool_]]:
-    """Find the lines of a text: see `lines.Splitter`."""
+    """Find the lines of a text: see `text.Splitter`."""
     characters = np.frombuffer(text, np.uint8)
     ends = np.flatnonzero(characters == _LINE_FEED) + 1
     begins = np.append(0, ends)[:-1]

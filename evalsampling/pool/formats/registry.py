@@ -16,7 +16,7 @@ from evalsampling.pool.splits import Contents, WorkItem
 
 
 class Format(Protocol):
-    """How rows are kept in files.
+    """What a module of a pool format provides.
 
     Attributes:
         columnar: whether columns that nobody asks for cost no reading.
@@ -29,14 +29,14 @@ class Format(Protocol):
     inferred: bool
 
     def inspect(self, file: StoredFile) -> Contents:
-        """Find out what a file holds.
+        """Return the columns and splits of a file.
 
         Raises:
             InputError: if it cannot be read.
         """
 
     def read(self, item: WorkItem, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
-        """Read columns of a split, None for all, as batches of bounded size.
+        """Yield the rows of a work item in batches of bounded size.
 
         Raises:
             InputError: if the file cannot be read.
@@ -44,7 +44,7 @@ class Format(Protocol):
 
 
 PARQUET = Parquet()
-"""The format of files whose names say nothing else."""
+"""Format of files whose names end in no known suffix."""
 
 _JSON_LINES = JsonLines()
 
@@ -74,7 +74,7 @@ def format_of(path: str) -> Format:
 def read_batches(
     item: WorkItem, columns: Sequence[str] | None, payload: Sequence[str] = ()
 ) -> Iterator[PoolBatch]:
-    """Read a split of a file.
+    """Yield the rows of a work item as batches.
 
     Args:
         item: what to read.

@@ -18,13 +18,13 @@ BATCH_ROWS = 1 << 18
 """Most rows of a batch that is made of a block."""
 
 BLOCK_BYTES = 1 << 22
-"""Read and parsed at a time."""
+"""Bytes that are read and parsed at a time."""
 
 SPLIT_BYTES = 1 << 25
-"""Size of a split, give or take a block."""
+"""Size of a split in bytes, to the nearest block."""
 
 RECORD_BYTES = 1 << 26
-"""A record that is longer is none: some quote before it was never closed."""
+"""Longest record: a longer one means that a quote before it was never closed."""
 
 COMPRESSIONS: Mapping[str, str] = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 """Ends of the names of compressed files."""
@@ -43,7 +43,7 @@ _BOM = b"\xef\xbb\xbf"
 
 @dataclasses.dataclass(frozen=True)
 class Block:
-    """Some whole records.
+    """Whole records of a text file, as bytes.
 
     Attributes:
         path: of the file.

@@ -59,7 +59,7 @@ def inspect(path: Path) -> Any:
 def test_same_as_parquet(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, codec: str, rows: int
 ) -> None:
-    monkeypatch.setattr(avro, "STRETCH_ROWS", rows)
+    monkeypatch.setattr(avro, "SPLIT_ROWS", rows)
     path = write(tmp_path / "pool.avro", FIELDS, TABLE.to_pylist(), codec)
     pq.write_table(TABLE, tmp_path / "pool.parquet", row_group_size=7)
     assert inspect(path).schema == TABLE.schema
@@ -151,7 +151,7 @@ def test_values_that_do_not_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_files_that_are_cut_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path / "pool.avro", FIELDS, TABLE.to_pylist())
     whole = path.read_bytes()
-    monkeypatch.setattr(avro, "STRETCH_ROWS", 1)
+    monkeypatch.setattr(avro, "SPLIT_ROWS", 1)
     splits = inspect(path).splits
     # Where a block ends a file may end.
     allowed = {split.begin for split in splits}

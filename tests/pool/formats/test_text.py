@@ -62,7 +62,7 @@ def sizes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> in
 
 @pytest.mark.parametrize("suffix", COMPRESS)
 @pytest.mark.parametrize("members", [1, 3])
-def test_a_compressed_file_is_one_stretch(
+def test_a_compressed_file_is_one_split(
     tmp_path: Path, sizes: int, suffix: str, members: int
 ) -> None:
     path = tmp_path / f"pool.csv{suffix}"
@@ -111,7 +111,7 @@ def test_a_file_that_changes_meanwhile(tmp_path: Path, text: str) -> None:
         list(Csv(",").read(item, None))
 
 
-def test_stretches_are_of_their_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_splits_are_of_their_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines, "BLOCK_BYTES", 1000)
     monkeypatch.setattr(lines, "SPLIT_BYTES", 4000)
     path = tmp_path / "pool.csv"
