@@ -149,6 +149,15 @@ class Snapshot:
         deliveries = _read_deliveries(pool.workspace)
         return cls(pool, deliveries, _read_rounds(pool.workspace))
 
+    @classmethod
+    def at(cls, path: str | Path) -> "Snapshot":
+        """Read what a workspace holds.
+
+        Raises:
+            InputError: if it is not prepared, or as `read` says.
+        """
+        return cls.read(PreparedPool.read(Workspace(path)))
+
     def reread(self) -> "Snapshot":
         """Read again, after something was added to the workspace."""
         return Snapshot.read(self.pool)
@@ -258,7 +267,7 @@ def load(path: str | Path) -> Evaluation:
     Raises:
         InputError: if there is no prepared workspace.
     """
-    return Snapshot.read(PreparedPool.read(Workspace(path))).evaluation()
+    return Snapshot.at(path).evaluation()
 
 
 def _read_deliveries(workspace: Workspace) -> list[Delivery]:
