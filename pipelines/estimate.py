@@ -2,58 +2,43 @@
 
     python -m pipelines.estimate --workspace=runs/abt-buy --labels=labels.csv --output=out.json
 
-The work is that of `evalsampling.commands.ledger.Ledger.estimate`, called in one worker.
+The work is that of `evalsampling.commands.estimate`, called in one worker.
 """
 
-import argparse
 import json
 from collections.abc import Sequence
 
 import apache_beam as beam
 
-from evalsampling.commands.ledger import Ledger, Options
+from evalsampling.commands.estimate import EstimateOptions, estimate
 from evalsampling.storage import replace_json
-from evalsampling.workspace.manifest import Run
-from evalsampling.workspace.workspace import Workspace
-from pipelines.running import add_flag, job, recorded, run, run_as_program
+from evalsampling.workspace.manifest import ExecutionContext
+from pipelines.running import job, recorded, run, run_as_program
 
 
-def estimate(
-    workspace: str,
-    record: Run,
-    labels: Sequence[str],
-    replace: Sequence[str],
-    options: Options,
-    output: str | None,
+def take_and_estimate(
+    options: EstimateOptions, context: ExecutionContext, output: str | None
 ) -> str:
     """Take labels, estimate, and write the object `estimate --json` prints to ``output``."""
-    ledger = Ledger(Workspace(workspace), record)
-    result, messages = ledger.estimate(labels, replace, options)
+    result = estimate(options, context)
+    content = result.to_json()
     if output is not None:
-        replace_json(output, {"result": result, "messages": messages})
-    return json.dumps(result)
+        replace_json(output, {"result": content, "messages": result.messages})
+    return json.dumps(content)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Parse, build, run."""
-    parser = argparse.ArgumentParser(description="Take labels and estimate.", allow_abbrev=False)
-    parser.add_argument("--workspace", required=True)
-    parser.add_argument("--labels", action="append", default=[], metavar="FILE")
-    parser.add_argument("--replace", action="append", default=[], metavar="FILE")
-    parser.add_argument("--measure", action="append", default=[], metavar="NAME")
-    add_flag(parser, "--close", help="close the open round")
-    add_flag(parser, "--strict", help="take nothing if a row is rejected")
-    parser.add_argument("--output", help="file for the result, as JSON")
-    with job("estimate", parser, argv) as (known, options):
-        asked = Options(tuple(known.measure), known.close == "true", known.strict == "true")
-        deliveries = (known.labels, known.replace)
-        pipeline = beam.Pipeline(options=options)
+    description = "Take labels and estimate."
+    with job("estimate", description, EstimateOptions, argv, with_output=True) as known:
+        options, settings, beam_options = known
+        pipeline = beam.Pipeline(options=beam_options)
         _ = (
             pipeline
-            | "Workspace" >> beam.Create([known.workspace])
-            | "Estimate" >> beam.Map(estimate, recorded(options), *deliveries, asked, known.output)
+            | "Options" >> beam.Create([options])
+            | "Estimate" >> beam.Map(take_and_estimate, recorded(beam_options), settings.output)
         )
-        run(pipeline, known.wait)
+        run(pipeline, settings.wait)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ On Dataflow:
         --project=PROJECT --region=REGION --temp_location=gs://BUCKET/tmp
 """
 
-import argparse
+import dataclasses
 import json
 import sys
 import time
@@ -23,8 +23,8 @@ import pyarrow as pa
 from apache_beam import pvalue
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from evalsampling.commands.prepare import JOB, Preparation
-from evalsampling.commands.top_up import TopUp
+from evalsampling.commands.prepare import JOB, Preparation, PrepareOptions, PrepareResult
+from evalsampling.commands.top_up import TopUp, TopUpOptions
 from evalsampling.pool.catalog import Catalog
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.preparation.summary import summary_columns
@@ -45,8 +45,9 @@ from evalsampling.transforms import (
     SummarizePool,
     read_meters,
 )
-from evalsampling.workspace.workspace import Workspace
-from pipelines.running import add_flag, is_template, job, recorded, run, run_as_program
+from evalsampling.workspace.prepared import PreparedPool
+from evalsampling.workspace.snapshot import Snapshot
+from pipelines.running import is_template, job, recorded, run, run_as_program
 
 
 def build(root: beam.Pipeline, preparation: Preparation) -> None:
@@ -109,7 +110,7 @@ def build_top_up(root: beam.Pipeline, top_up: TopUp) -> None:
     """Build the pipeline that adds rows to the reserve of a prepared workspace."""
     spec = top_up.preparation.spec
     stratification = pvalue.AsSingleton(
-        root | "Stratification" >> beam.Create([top_up.preparation.workspace.stratification])
+        root | "Stratification" >> beam.Create([top_up.stratification])
     )
     _ = (
         root
@@ -121,28 +122,28 @@ def build_top_up(root: beam.Pipeline, top_up: TopUp) -> None:
 
 
 def prepare(
-    spec: EvaluationSpec, options: PipelineOptions, check_ids: bool = False, wait: bool = True
-) -> dict[str, Any] | None:
+    options: PrepareOptions, beam_options: PipelineOptions, wait: bool = True
+) -> PrepareResult | None:
     """Prepare a pool, unless that is done.
 
     Args:
-        spec: of the evaluation.
-        options: of Beam.
-        check_ids: whether to check all ids of the pool, not only those of the reserve.
-        wait: whether to wait for the job; a template must not.
+        options: what is asked for.
+        beam_options: of Beam.
+        wait: whether to wait until the job is done; a template must not.
 
     Returns:
-        The object `prepare --json` prints, None without waiting.
+        What was prepared, None without waiting.
 
     Raises:
         InputError: for anything wrong with the spec or the pool; the workspace is as it was.
     """
-    preparation = Preparation.of(spec, recorded(options), check_ids, detached=not wait)
-    workspace, pipeline = preparation.workspace, beam.Pipeline(options=options)
+    spec, context = EvaluationSpec.load(options.spec), recorded(beam_options)
+    preparation = Preparation.of(spec, context, options.check_ids, detached=not wait)
+    workspace, pipeline = preparation.workspace, beam.Pipeline(options=beam_options)
     logs.tell(workspace=workspace.path)
     if workspace.prepared:
         preparation.check_same_spec()
-        if is_template(options):
+        if is_template(beam_options):
             # Whoever launches a template wants a job.
             _ = pipeline | "Done" >> beam.Create([None])
             run(pipeline, wait=False)
@@ -163,37 +164,37 @@ def _progress(label: str = JOB, rows: int = 0) -> AbstractContextManager[None]:
     return progress.watch(label, "rows", rows, logs.stream())
 
 
-def top_up(spec: EvaluationSpec, wanted: int | None, options: PipelineOptions) -> dict[str, Any]:
+def top_up(options: TopUpOptions, beam_options: PipelineOptions) -> PrepareResult:
     """Add rows to the reserve of the cells that run short.
 
     Args:
-        spec: names the workspace.
-        wanted: rows a round may ask of a cell; the spec's ``round_size`` if None.
-        options: of Beam.
+        options: what is asked for.
+        beam_options: of Beam.
 
     Returns:
-        The object `prepare --json` prints.
+        What is prepared, with the rows of the reserve as it is now.
 
     Raises:
         InputError: if the workspace is not prepared or the pool has changed since.
     """
-    started, record = time.time(), recorded(options)
-    preparation = Preparation.of(spec, record)
+    started, spec, context = time.time(), EvaluationSpec.load(options.spec), recorded(beam_options)
+    preparation = Preparation.of(spec, context)
     preparation.check_same_spec()
-    workspace = Workspace(preparation.workspace.path)
+    workspace = preparation.workspace
     logs.tell(workspace=workspace.path)
     with workspace.in_use():
-        work = TopUp.of(workspace, wanted, record)
+        snapshot = Snapshot.read(PreparedPool.read(workspace))
+        work = TopUp.of(snapshot, options.top_up, context)
         if work is not None:
-            pipeline = beam.Pipeline(options=options)
+            pipeline = beam.Pipeline(options=beam_options)
             build_top_up(pipeline, work)
-            with _progress("top-up", workspace.marker["rows"]):
+            with _progress("top-up", snapshot.pool.marker["rows"]):
                 done = run(pipeline)
             workspace.add_steps(work.name, read_meters(done))
-        held = len(workspace.reserve.places())
+        held = len(snapshot.pool.reserve.places())
         if work is not None:
             workspace.add_manifest(work.manifest(started, held))
-    return {**preparation.result(), "reserve_rows": held}
+    return dataclasses.replace(preparation.result(), reserve_rows=held)
 
 
 def _stamp(path: str) -> tuple[str, float]:
@@ -213,21 +214,17 @@ def _commit(
     counts: SliceCounts,
     located: Sequence[pa.Table],
     _: Any,
-) -> dict[str, Any]:
+) -> PrepareResult:
     return preparation.commit(catalog, started[1], stratification, sums, counts, located)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Parse, build, run."""
-    parser = argparse.ArgumentParser(description="Prepare a pool.", allow_abbrev=False)
-    parser.add_argument("--spec", required=True, help="path of evaluation.yaml")
-    add_flag(parser, "--check-ids", "--check_ids", help="check all ids of the pool")
-    with job(JOB, parser, argv) as (known, options):
-        spec = EvaluationSpec.load(known.spec)
-        done = prepare(spec, options, known.check_ids == "true", known.wait)
-        if done is not None:
-            logs.tell(rows=done["rows"], cells=done["cells"])
-            json.dump(done, sys.stdout)
+    with job(JOB, "Prepare a pool.", PrepareOptions, argv) as (options, settings, beam_options):
+        result = prepare(options, beam_options, settings.wait)
+        if result is not None:
+            logs.tell(rows=result.rows, cells=result.cells)
+            json.dump(result.to_json(), sys.stdout)
             sys.stdout.write("\n")
 
 

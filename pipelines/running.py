@@ -6,6 +6,7 @@ import logging
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
+from typing import TypeVar
 
 import apache_beam as beam
 from apache_beam.options.pipeline_options import (
@@ -17,12 +18,15 @@ from apache_beam.options.pipeline_options import (
 from apache_beam.runners import create_runner
 from apache_beam.runners.runner import PipelineResult
 
+from evalsampling.commands.options import add_to_job, read_options
 from evalsampling.errors import UsageError
 from evalsampling.telemetry import logs
 from evalsampling.telemetry.redaction import without_credentials
-from evalsampling.workspace.manifest import Run
+from evalsampling.workspace.manifest import ExecutionContext
 from pipelines.errors import run_as_program as run_as_program
 from pipelines.errors import user_error
+
+Options = TypeVar("Options")
 
 IN_PROCESS = "FnApiRunner"
 """Python's own runner, by name: 'DirectRunner' may silently become another engine."""
@@ -30,40 +34,43 @@ IN_PROCESS = "FnApiRunner"
 _RUNNERS_IN_PROCESS = (IN_PROCESS, "DirectRunner", "BundleBasedDirectRunner")
 
 
-def add_flag(parser: argparse.ArgumentParser, *names: str, help: str) -> None:
-    """Add an option that may be given alone, or as ``true`` or ``false``, as templates do."""
-    choices = ("true", "false")
-    parser.add_argument(
-        *names, nargs="?", choices=choices, const="true", default="false", help=help
-    )
-
-
 def job(
-    name: str, parser: argparse.ArgumentParser, argv: Sequence[str] | None
-) -> AbstractContextManager[tuple[argparse.Namespace, PipelineOptions]]:
+    name: str,
+    description: str,
+    options: type[Options],
+    argv: Sequence[str] | None,
+    with_output: bool = False,
+) -> AbstractContextManager[tuple[Options, argparse.Namespace, PipelineOptions]]:
     """Parse the options of a job, and log what is done with them in a block.
 
     Args:
         name: of the job.
-        parser: of its own options.
+        description: what it does.
+        options: of the command whose work it does.
         argv: of the program.
+        with_output: whether its result may be written to a file.
 
     Returns:
-        For the block: its own options, among them ``wait``, whether to wait for the job; and
-        Beam's.
+        For the block: the command's options; ``wait``, whether to wait for the job, and ``output``,
+        the file; and Beam's options.
     """
+    parser = argparse.ArgumentParser(description=description, allow_abbrev=False)
+    add_to_job(parser, options)
+    if with_output:
+        parser.add_argument("--output", help="file for the result, as JSON")
     parser.add_argument("--no-wait", action="store_true", help="start the job and return")
-    return _logged(name, *parser.parse_known_args(argv))
+    arguments, rest = parser.parse_known_args(argv)
+    return _logged(name, read_options(options, arguments), arguments, rest)
 
 
 @contextlib.contextmanager
 def _logged(
-    name: str, known: argparse.Namespace, rest: Sequence[str]
-) -> Iterator[tuple[argparse.Namespace, PipelineOptions]]:
-    with logs.job(name, workspace=getattr(known, "workspace", None)):
-        options = parse_options(rest)
-        known.wait = not (known.no_wait or is_template(options))
-        yield known, options
+    name: str, options: Options, arguments: argparse.Namespace, rest: Sequence[str]
+) -> Iterator[tuple[Options, argparse.Namespace, PipelineOptions]]:
+    with logs.job(name, workspace=getattr(options, "workspace", None)):
+        beam_options = parse_options(rest)
+        arguments.wait = not (arguments.no_wait or is_template(beam_options))
+        yield options, arguments, beam_options
 
 
 def is_template(options: PipelineOptions) -> bool:
@@ -97,13 +104,13 @@ def runner_name(options: PipelineOptions) -> str:
     return str(options.view_as(StandardOptions).runner)
 
 
-def recorded(options: PipelineOptions) -> Run:
+def recorded(options: PipelineOptions) -> ExecutionContext:
     """Return what is kept of the options a job runs with, and log the runner."""
     given = options.get_all_options(drop_default=True)
     given.pop("runner", None)
-    run = Run(runner_name(options), without_credentials(given))
-    logs.tell(runner=run.runner)
-    return run
+    context = ExecutionContext(runner_name(options), without_credentials(given))
+    logs.tell(runner=context.runner)
+    return context
 
 
 def run(pipeline: beam.Pipeline, wait: bool = True) -> PipelineResult:

@@ -28,7 +28,8 @@ import pyarrow as pa
 import pyspark
 from pyspark.sql import DataFrame, SparkSession
 
-from evalsampling.commands.prepare import JOB, Preparation
+from evalsampling.commands.options import add_to_job, read_options
+from evalsampling.commands.prepare import JOB, Preparation, PrepareOptions, PrepareResult
 from evalsampling.pool.files import find_files
 from evalsampling.preparation import shards as shares
 from evalsampling.preparation.reserve import PARTS
@@ -36,7 +37,7 @@ from evalsampling.preparation.shards import Piece
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.spec import EvaluationSpec
 from evalsampling.telemetry import logs
-from evalsampling.workspace.manifest import Run
+from evalsampling.workspace.manifest import ExecutionContext
 from pipelines.errors import run_as_program, user_error
 
 _COLUMNS = "kind string, part int, state binary"
@@ -50,8 +51,8 @@ def prepare(
     session: SparkSession,
     check_ids: bool = False,
     partitions: int | None = None,
-) -> dict[str, Any]:
-    """Prepare a pool, unless that is done.
+) -> PrepareResult:
+    """Prepare a pool, unless that is done, and return what was prepared.
 
     Args:
         spec: of the evaluation.
@@ -59,13 +60,11 @@ def prepare(
         check_ids: whether to check all ids of the pool, not only those of the reserve.
         partitions: most shares the pool is read in; ``spark.sql.shuffle.partitions`` if None.
 
-    Returns:
-        The object `prepare --json` prints.
-
     Raises:
         InputError: for anything wrong with the spec or the pool; the workspace is as it was.
     """
-    preparation = Preparation.of(spec, Run(f"PySpark {pyspark.__version__}"), check_ids)
+    context = ExecutionContext(f"PySpark {pyspark.__version__}")
+    preparation = Preparation.of(spec, context, check_ids)
     if preparation.workspace.prepared:
         preparation.check_same_spec()
         return preparation.result()
@@ -192,22 +191,21 @@ def _one_row_a_batch(session: SparkSession) -> Iterator[None]:
 def main(argv: Sequence[str] | None = None) -> None:
     """Parse, build, run."""
     parser = argparse.ArgumentParser(description="Prepare a pool by PySpark.")
-    parser.add_argument("--spec", required=True, help="path of evaluation.yaml")
-    parser.add_argument("--check-ids", action="store_true", help="check all ids of the pool")
+    add_to_job(parser, PrepareOptions)
     parser.add_argument(
         "--partitions", type=int, metavar="N", help=f"most shares (default: {_SHUFFLE_PARTITIONS})"
     )
     known = parser.parse_args(argv)
     with logs.job(JOB):
-        done = _prepare_here(known)
-        logs.tell(rows=done["rows"], cells=done["cells"])
-        json.dump(done, sys.stdout)
+        result = _prepare_here(read_options(PrepareOptions, known), known.partitions)
+        logs.tell(rows=result.rows, cells=result.cells)
+        json.dump(result.to_json(), sys.stdout)
         sys.stdout.write("\n")
 
 
-def _prepare_here(known: argparse.Namespace) -> dict[str, Any]:
+def _prepare_here(options: PrepareOptions, partitions: int | None) -> PrepareResult:
     """Prepare in the session that is there, or in one for this alone."""
-    spec = EvaluationSpec.load(known.spec)
+    spec = EvaluationSpec.load(options.spec)
     if "PYSPARK_GATEWAY_PORT" not in os.environ:  # not by spark-submit: workers are here
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     mine = SparkSession.getActiveSession() is None
@@ -215,7 +213,7 @@ def _prepare_here(known: argparse.Namespace) -> dict[str, Any]:
     if mine and session.sparkContext.master.startswith("local"):
         session.sparkContext.setLogLevel("OFF")  # an error would be told twice, at great length
     try:
-        return prepare(spec, session, known.check_ids, known.partitions)
+        return prepare(spec, session, options.check_ids, partitions)
     finally:
         if mine:
             session.stop()

@@ -50,3 +50,12 @@ def job(tmp_path: Path) -> Callable[..., Job]:
         return Job(directory, rows, spec, directory / "workspace")
 
     return make
+
+
+@pytest.fixture
+def drawn(job: Callable[..., Job]) -> Job:
+    """A job with one open round."""
+    one = job(measure=["f1", "precision", "recall", "accuracy"])
+    assert one.prepare().status == 0
+    assert one.sample().json["rows"] == 20
+    return one

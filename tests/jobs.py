@@ -17,7 +17,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from evalsampling.cli.main import main
-from evalsampling.workspace.workspace import Workspace
+from evalsampling.workspace.snapshot import Snapshot
 
 SHARED_POOLS = Path(__file__).resolve().parents[2] / "shared" / "pools"
 
@@ -204,9 +204,9 @@ class Job:
 
     def asked(self, number: int) -> list[tuple[str, Any]]:
         """Return task and id of every question of a round, in the order of the draws."""
-        workspace = Workspace(self.workspace)
-        files = workspace.rounds[number - 1]
-        tasks = files.new_tasks(workspace.spec)
+        snapshot = Snapshot.at(self.workspace)
+        files = snapshot.rounds[number - 1]
+        tasks = files.new_tasks(snapshot.pool.spec)
         return list(zip(tasks, files.asked["id"].to_pylist(), strict=True))
 
     def answers(self, number: int) -> list[tuple[str, str]]:

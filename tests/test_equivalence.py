@@ -27,7 +27,8 @@ from evalsampling.simulation.truth import KnownPool
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellTable
 from evalsampling.transforms import SumFn
-from evalsampling.workspace.manifest import Run
+from evalsampling.workspace.manifest import ExecutionContext
+from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.workspace import Workspace
 from pipelines import prepare as prepare_pipeline
 from pipelines.running import parse_options
@@ -73,7 +74,7 @@ def assert_same_tables(here: CellTable, there: CellTable) -> None:
 
 def assert_same(workspace: Path, expected: MemoryPool, budget: int) -> None:
     """Check stratification, cell table, slices and reserve, all exactly."""
-    found = Workspace(workspace)
+    found = PreparedPool.read(Workspace(workspace))
     table = found.table
     assert_same_tables(table, expected.table)
     assert found.stratification.to_mapping() == expected.stratification.to_mapping()
@@ -366,7 +367,7 @@ def test_slices_counted_by_hand(job: Any) -> None:
     rows = make_rich_pool(**shape)
     one = job(rows, files=3, budget=300, **keys)
     one.prepare()
-    found = Workspace(one.workspace).slices
+    found = PreparedPool.read(Workspace(one.workspace)).slices
     for name, values, counts in zip(found.names, found.values, found.counts, strict=True):
         column = rows.table[name].to_pylist()
         texts = ["null" if v is None else str(v).replace("False", "false").replace("True", "true")
@@ -528,9 +529,9 @@ def test_probabilities(job: Any, probability: str) -> None:
     one = job(Pool(table, pool.truth), files=3, pool=given.get(probability, {}), budget=30)
     assert one.prepare().status == 0
     assert_same(one.workspace, reference(one), budget=30)
-    kept = Workspace(one.workspace).table
+    kept = PreparedPool.read(Workspace(one.workspace)).table
     assert kept.prior[:, 1] @ kept.count == pytest.approx(p.sum(), rel=1e-6)
-    assert Workspace(one.workspace).stratification.prior == (
+    assert PreparedPool.read(Workspace(one.workspace)).stratification.prior == (
         "score" if probability == "score" else "column"
     )
 
@@ -580,7 +581,8 @@ def test_scorer_runs_once_and_gives_the_same_cells(job: Any) -> None:
     assert sum(rows) == len(pool.table)
     plain = job(pool, pool={"prediction": {"threshold": 1.0}})
     plain.prepare()
-    assert_same_tables(Workspace(one.workspace).table, Workspace(plain.workspace).table)
+    tables = [PreparedPool.read(Workspace(w)).table for w in (one.workspace, plain.workspace)]
+    assert_same_tables(*tables)
     assert reserve_of(one.workspace) == reserve_of(plain.workspace)
 
 
@@ -605,7 +607,7 @@ def test_labels_of_transforms_are_verbs_in_camel_case(job: Any) -> None:
     one = job()
     root = beam.Pipeline(options=parse_options([]))
     spec = EvaluationSpec.load(one.spec)
-    prepare_pipeline.build(root, Preparation.of(spec, Run("none"), check_ids=True))
+    prepare_pipeline.build(root, Preparation.of(spec, ExecutionContext("none"), check_ids=True))
 
     class Visitor(beam.pipeline.PipelineVisitor):
         def enter_composite_transform(self, node: Any) -> None:

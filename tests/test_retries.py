@@ -14,7 +14,7 @@ from evalsampling.pool.formats import registry as formats
 from evalsampling.preparation.assignment import CellBatch
 from evalsampling.preparation.reserve import Reserve, ReserveBuilder
 from evalsampling.spec import EvaluationSpec
-from evalsampling.workspace.manifest import Run
+from evalsampling.workspace.manifest import ExecutionContext
 from evalsampling.workspace.workspace import Workspace
 from tests.jobs import Job
 from tests.test_equivalence import assert_same, reference
@@ -102,6 +102,6 @@ def test_a_part_of_the_reserve_is_written_twice_and_the_first_stays(
     assert one.prepare().status == 0
     before = {path: path.read_bytes() for path in (one.workspace / "reserve").iterdir()}
     pool = reference(one)
-    preparation = Preparation.of(EvaluationSpec.load(one.spec), Run("test"))
+    preparation = Preparation.of(EvaluationSpec.load(one.spec), ExecutionContext("test"))
     preparation.write_reserve(0, Reserve(30, pool.reserve.rows))
     assert {path: path.read_bytes() for path in (one.workspace / "reserve").iterdir()} == before

@@ -82,7 +82,7 @@ def merged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list
 def prepare(session: Any, one: Job, **options: Any) -> dict[str, Any]:
     from pipelines.spark_prepare import prepare
 
-    return prepare(EvaluationSpec.load(one.spec), session, **options)
+    return prepare(EvaluationSpec.load(one.spec), session, **options).to_json()
 
 
 def contents(workspace: Path) -> dict[str, Any]:

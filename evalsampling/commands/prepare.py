@@ -3,11 +3,13 @@
 import dataclasses
 import time
 import uuid
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 
+from evalsampling.commands.options import SpecOptions, flag
+from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
 from evalsampling.pool.catalog import Catalog, PoolFile
 from evalsampling.pool.stored_columns import CELL, HASH
@@ -22,16 +24,66 @@ from evalsampling.preparation.reserve import (
 from evalsampling.preparation.slices import Slices
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.spec import EvaluationSpec
-from evalsampling.stats.cells import CellSums
+from evalsampling.stats.cells import CellSums, CellTable
 from evalsampling.stats.slices import SliceCounts
 from evalsampling.storage import open_store
 from evalsampling.telemetry import progress
-from evalsampling.workspace.manifest import Run, versions
+from evalsampling.workspace.manifest import ExecutionContext, versions
+from evalsampling.workspace.prepared import PreparedPool, cells_to_store, slices_to_store
 from evalsampling.workspace.reserve import ReserveFiles
 from evalsampling.workspace.workspace import Workspace
 
 JOB = "prepare"
 """What its manifest is called."""
+
+_COUNTS = ("rows", "leaves", "cells", "reserve_rows")
+"""Of a result, for the record."""
+
+
+@dataclasses.dataclass(frozen=True)
+class PrepareOptions(SpecOptions):
+    """What a call of `prepare` asks for."""
+
+    check_ids: bool = flag("check that all ids of the pool differ")
+
+
+@dataclasses.dataclass(frozen=True)
+class PrepareResult(Result):
+    """A pool that is prepared.
+
+    Attributes:
+        workspace: where.
+        rows: of the pool.
+        leaves: strata of the scores.
+        cells: leaves told apart by predictions.
+        reserve_rows: rows that are kept to be drawn from.
+        seconds: it took.
+        runner: name of the Beam runner.
+        warnings: what is odd about the pool.
+    """
+
+    workspace: str
+    rows: int
+    leaves: int
+    cells: int
+    reserve_rows: int
+    seconds: float
+    runner: str | None
+    warnings: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, workspace: Workspace) -> "PrepareResult":
+        """Return what was said when a workspace was prepared.
+
+        Raises:
+            InputError: if it is not prepared.
+        """
+        marker = PreparedPool.read(workspace).marker
+        return cls(
+            workspace=workspace.path,
+            **{key: marker[key] for key in (*_COUNTS, "seconds", "runner")},
+            warnings=tuple(marker.get("warnings", ())),
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,26 +92,30 @@ class Preparation:
 
     Attributes:
         spec: of the evaluation.
-        run: what it runs on, for the record.
+        context: what it runs on, for the record.
         attempt: in the names of what it writes where others may be preparing the same workspace;
             empty where they are locked out.
         check_ids: whether all ids of the pool are checked, not only those of the reserve.
     """
 
     spec: EvaluationSpec
-    run: Run
+    context: ExecutionContext
     attempt: str
     check_ids: bool = False
 
     @classmethod
     def of(
-        cls, spec: EvaluationSpec, run: Run, check_ids: bool = False, detached: bool = False
+        cls,
+        spec: EvaluationSpec,
+        context: ExecutionContext,
+        check_ids: bool = False,
+        detached: bool = False,
     ) -> "Preparation":
         """Return the preparation of a spec.
 
         Args:
             spec: of the evaluation.
-            run: what it runs on, for the record.
+            context: what it runs on, for the record.
             check_ids: see `Preparation`.
             detached: whether nobody waits for it, who would lock out others and clear away what
                 is left of it.
@@ -70,7 +126,7 @@ class Preparation:
         if spec.workspace is None:
             raise InputError("the spec names no workspace; add `workspace: DIRECTORY`")
         shared = detached or Workspace(spec.workspace).store.shared
-        return cls(spec, run, uuid.uuid4().hex if shared else "", check_ids)
+        return cls(spec, context, uuid.uuid4().hex if shared else "", check_ids)
 
     @property
     def workspace(self) -> Workspace:
@@ -119,7 +175,7 @@ class Preparation:
         sums: CellSums,
         counts: SliceCounts,
         located: Sequence[pa.Table],
-    ) -> dict[str, Any]:
+    ) -> PrepareResult:
         """Write the cell table, the slices and, last of all, the marker.
 
         Args:
@@ -130,72 +186,85 @@ class Preparation:
             counts: of the slice columns, over all rows.
             located: what `write_reserve` returned for each part.
 
-        Returns:
-            The object `prepare --json` prints.
-
         Raises:
             InputError: if an id is in the reserve twice, a slice column has too many values, or
                 the pool changed meanwhile.
         """
         catalog.check_unchanged(self.spec.pool.path)
-        nothing = pa.schema([(CELL, pa.int64()), (HASH, pa.uint64())]).empty_table()
-        rows = pa.concat_tables([nothing, *located])
-        repeated = repeated_values(rows[HASH].to_numpy())
-        if len(repeated):
-            found = self._reserve.with_hashes(repeated)
-            check_unique(found, self.spec.pool.id)
-        if self._reserve.parts != len(located):
-            others = self.workspace.prepared
-            why = "another prepare has finished there" if others else "files of it were removed"
-            raise InputError(f"{self.workspace.path}: {why} meanwhile")
-        check_complete(rows, sums.count, reserve_capacity(self.spec, stratification.grid.cells))
+        reserve_rows = self._check_reserve(located, sums, stratification)
         check_slices(counts, self.spec.pool.slices)
-        classes = len(self.spec.labels.classes)
         code, count, mean = sums.means()
-        table = stratification.grid.table(code, count, mean, classes)
-        told = {
+        table = stratification.grid.table(code, count, mean, len(self.spec.labels.classes))
+        sizes = {
             "rows": table.rows,
             "leaves": table.leaves,
             "cells": len(table),
-            "reserve_rows": len(rows),
+            "reserve_rows": reserve_rows,
         }
         self.workspace.commit(
-            {
-                "attempt": self.attempt,
-                "spec": self.spec.to_mapping(),
-                "directory": self.spec.pool.directory,
-                **told,
-                "partition": stratification.to_mapping(),
-                "pool": catalog.fingerprint,
-                "warnings": catalog.warnings,
-                "seconds": round(time.time() - started, 3),
-                "runner": self.run.runner,
-                "versions": versions(),
-            },
-            table,
-            mean,
-            stratification,
-            Slices.of(self.spec.pool.slices, counts, table),
-            self.run.manifest(
+            self._marker(catalog, started, stratification, sizes),
+            cells_to_store(table, mean, stratification),
+            self._slices_to_store(counts, table),
+            self.context.manifest(
                 JOB,
                 self.spec,
                 catalog.fingerprint,
                 options={"check_ids": self.check_ids},
-                counts=told,
+                counts=sizes,
                 started=started,
             ),
         )
         return self.result()
 
-    def result(self) -> dict[str, Any]:
-        """Return the object `prepare --json` prints, of a workspace that is prepared."""
-        keys = ("rows", "leaves", "cells", "reserve_rows", "seconds", "runner")
-        marker = self.workspace.marker
+    def _check_reserve(
+        self, located: Sequence[pa.Table], sums: CellSums, stratification: Stratification
+    ) -> int:
+        """Check that the reserve is whole and no id is in it twice; return its rows.
+
+        Raises:
+            InputError: naming an id that is there twice, or if a part was removed.
+        """
+        nothing = pa.schema([(CELL, pa.int64()), (HASH, pa.uint64())]).empty_table()
+        rows = pa.concat_tables([nothing, *located])
+        repeated = repeated_values(rows[HASH].to_numpy())
+        if len(repeated):
+            check_unique(self._reserve.with_hashes(repeated), self.spec.pool.id)
+        if self._reserve.parts != len(located):
+            others = self.workspace.prepared
+            why = "another prepare has finished there" if others else "files of it were removed"
+            raise InputError(f"{self.workspace.path}: {why} meanwhile")
+        check_complete(rows, sums.count, reserve_capacity(self.spec, stratification.grid.cells))
+        return len(rows)
+
+    def _slices_to_store(self, counts: SliceCounts, table: CellTable) -> pa.Table | None:
+        """Return the contents of slices.parquet, None if the spec names no slices."""
+        names = self.spec.pool.slices
+        return slices_to_store(Slices.of(names, counts, table), table) if names else None
+
+    def _marker(
+        self,
+        catalog: Catalog,
+        started: float,
+        stratification: Stratification,
+        sizes: Mapping[str, int],
+    ) -> dict[str, Any]:
+        """Return the contents of evaluation.json."""
         return {
-            "workspace": self.workspace.path,
-            **{key: marker[key] for key in keys},
-            "warnings": marker.get("warnings", []),
+            "attempt": self.attempt,
+            "spec": self.spec.to_mapping(),
+            "directory": self.spec.pool.directory,
+            **sizes,
+            "partition": stratification.to_mapping(),
+            "pool": catalog.fingerprint,
+            "warnings": catalog.warnings,
+            "seconds": round(time.time() - started, 3),
+            "runner": self.context.runner,
+            "versions": versions(),
         }
+
+    def result(self) -> PrepareResult:
+        """Return what is said of the workspace, which is prepared."""
+        return PrepareResult.read(self.workspace)
 
     def check_same_spec(self) -> None:
         """Check that the workspace was prepared with this spec.
@@ -203,7 +272,8 @@ class Preparation:
         Raises:
             InputError: naming the first part of the spec that differs.
         """
-        here, there = self.spec.to_mapping(), self.workspace.spec.to_mapping()
+        here = self.spec.to_mapping()
+        there = PreparedPool.read(self.workspace).spec.to_mapping()
         for key, value in here.items():
             if value != there[key]:
                 raise InputError(

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from evalsampling.commands.options import SpecOptions, option, positive
 from evalsampling.commands.prepare import Preparation
 from evalsampling.errors import InputError
 from evalsampling.pool.catalog import Catalog
@@ -13,9 +14,23 @@ from evalsampling.pool.scorer import scored_item
 from evalsampling.pool.splits import WorkItem
 from evalsampling.pool.stored_columns import CELL, HASH, ID, RANK
 from evalsampling.preparation.reserve import HeldRows, Reserve
-from evalsampling.workspace.manifest import Run
+from evalsampling.preparation.stratification import Stratification
+from evalsampling.workspace.manifest import ExecutionContext
 from evalsampling.workspace.reserve import ReserveFiles, top_up_name
-from evalsampling.workspace.workspace import Workspace
+from evalsampling.workspace.snapshot import Snapshot
+
+
+@dataclasses.dataclass(frozen=True)
+class TopUpOptions(SpecOptions):
+    """What a call of `prepare --top-up` asks for; 0 rows stand for the spec's ``round_size``."""
+
+    top_up: int | None = option(
+        "add rows to the reserve of cells that hold fewer than ROWS (default: round_size) rows "
+        "that were never drawn",
+        type=positive,
+        metavar="ROWS",
+        alone=0,
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,6 +39,7 @@ class TopUp:
 
     Attributes:
         preparation: of the workspace's own spec.
+        stratification: how the pool is cut into cells.
         pool: its files.
         number: of this top-up, from 1.
         wanted: rows a round may ask of a cell.
@@ -32,6 +48,7 @@ class TopUp:
     """
 
     preparation: Preparation
+    stratification: Stratification
     pool: Catalog
     number: int
     wanted: int
@@ -39,41 +56,45 @@ class TopUp:
     held: HeldRows
 
     @classmethod
-    def of(cls, workspace: Workspace, wanted: int | None, run: Run) -> "TopUp | None":
+    def of(
+        cls, snapshot: Snapshot, wanted: int | None, context: ExecutionContext
+    ) -> "TopUp | None":
         """Return the top-up a workspace needs, or None if it needs none.
 
         A cell is short if its reserve, not being the whole cell, holds fewer rows that were
         never drawn than one round may ask for.
 
         Args:
-            workspace: a prepared one.
+            snapshot: of the workspace.
             wanted: rows a round may ask for; the spec's ``round_size`` if None.
-            run: what it runs on, for the record.
+            context: what it runs on, for the record.
 
         Raises:
             InputError: if the pool is not the one the workspace was prepared from.
         """
-        spec, table = workspace.spec, workspace.table
-        attempt = workspace.marker.get("attempt", "")
-        preparation = dataclasses.replace(Preparation.of(spec, run), attempt=attempt)
+        prepared = snapshot.pool
+        spec, table = prepared.spec, prepared.table
+        attempt = prepared.marker.get("attempt", "")
+        preparation = dataclasses.replace(Preparation.of(spec, context), attempt=attempt)
         pool = Catalog.read(spec)
-        here, there = pool.fingerprint, workspace.marker["pool"]
+        here, there = pool.fingerprint, prepared.marker["pool"]
         if here != there:
             changed = [f["path"] for f in [*here, *there] if (f in here) != (f in there)]
             raise InputError(f"{changed[0]}: the pool has changed since it was prepared")
-        wanted = wanted or spec.round_size.of(len(workspace.rounds))
-        cells = workspace.stratification.grid.cells
-        held = _ends(workspace.reserve.places(), cells)
+        wanted = wanted or spec.round_size.of(len(snapshot.rounds))
+        cells = prepared.stratification.grid.cells
+        held = _ends(prepared.reserve.places(), cells)
         count, drawn = np.zeros((2, cells), dtype=np.int64)
         count[table.code] = table.count
-        drawn[table.code] = workspace.history().drawn_by_cell(len(table))
+        drawn[table.code] = snapshot.history.drawn_by_cell(len(table))
         short = (held.rows < count) & (held.rows - drawn < wanted)
         if not short.any():
             return None
         return cls(
             preparation,
+            prepared.stratification,
             pool,
-            number=workspace.reserve.top_ups + 1,
+            number=prepared.reserve.top_ups + 1,
             wanted=wanted,
             capacity=2 * wanted,
             held=dataclasses.replace(held, short=short),
@@ -92,7 +113,7 @@ class TopUp:
             held: rows of the reserve, now.
         """
         preparation = self.preparation
-        return preparation.run.manifest(
+        return preparation.context.manifest(
             self.name,
             preparation.spec,
             self.pool.fingerprint,

@@ -3,9 +3,12 @@
 import dataclasses
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from evalsampling.labels.formats import Vote
+from evalsampling.stats.history import NO_LABEL
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,16 +21,29 @@ class Register:
             is stochastic.
         ids: id of each question's row as text.
         tasks: task of each question.
-        labels: class that each answered question has, as text.
-        classes: the classes as text.
+        labels: class code of each question, shape (questions,), `NO_LABEL` for none.
+        codes: code of each class as text, in the order of the codes.
     """
 
     question_of_task: Mapping[str, int]
     questions_of_id: Mapping[str, Sequence[int]]
     ids: Sequence[str]
     tasks: Sequence[str]
-    labels: Mapping[int, str]
-    classes: Sequence[str]
+    labels: npt.NDArray[np.int64]
+    codes: Mapping[str, int]
+
+    @property
+    def classes(self) -> Sequence[str]:
+        """The classes as text, by their codes."""
+        return list(self.codes)
+
+    def with_labels(self, taken: Sequence[tuple[int, Vote]]) -> "Register":
+        """Return the register with the labels of votes on some questions; skips change nothing."""
+        labels = self.labels.copy()
+        for question, vote in taken:
+            if vote.label is not None:
+                labels[question] = self.codes[vote.label]
+        return dataclasses.replace(self, labels=labels)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,7 +84,7 @@ def check_votes(
             rejects.append(Reject(vote.line, reason))
         elif vote.skipped:
             found.append((row, dataclasses.replace(vote, label=None)))
-        elif vote.label is not None and vote.label not in register.classes:
+        elif vote.label is not None and vote.label not in register.codes:
             known = ", ".join(register.classes)
             rejects.append(Reject(vote.line, f"label {vote.label!r} is none of: {known}"))
         elif vote.label is not None:
@@ -80,13 +96,17 @@ def check_votes(
             given.setdefault(row, {}).setdefault(vote.label, vote.line)
     taken = []
     for row, vote in found:
-        labels, known_label = given.get(row, {}), register.labels.get(row)
+        labels, known_code = given.get(row, {}), int(register.labels[row])
         if vote.label is not None and len(labels) > 1:
             lines = " and ".join(f"{label!r} in line {line}" for label, line in labels.items())
             rejects.append(Reject(vote.line, f"two different labels for one row: {lines}"))
-        elif vote.label is not None and known_label not in (None, vote.label) and not replace:
+        elif (
+            vote.label is not None
+            and known_code not in (NO_LABEL, register.codes[vote.label])
+            and not replace
+        ):
             reason = (
-                f"label {vote.label!r}, but the row has {known_label!r} already; "
+                f"label {vote.label!r}, but the row has {register.classes[known_code]!r} already; "
                 "a correction comes by --replace"
             )
             rejects.append(Reject(vote.line, reason))
@@ -125,3 +145,26 @@ def vote_table(taken: Sequence[tuple[int, Vote]], register: Register) -> pa.Tabl
             "skipped": pa.array([vote.skipped for _, vote in taken], pa.bool_()),
         }
     )
+
+
+def latest_labels(
+    deliveries: Sequence[pa.Table],
+    question_of_task: Mapping[str, int],
+    codes: Mapping[str, int],
+) -> npt.NDArray[np.int64]:
+    """Return the class code of each question: that of the last vote with a label.
+
+    Args:
+        deliveries: votes as `vote_table` returns them, in the order they came in.
+        question_of_task: the question behind each task.
+        codes: code of each class as text.
+
+    Returns:
+        Shape (questions,); `NO_LABEL` where no vote has a label.
+    """
+    labels = np.full(len(question_of_task), NO_LABEL, dtype=np.int64)
+    for votes in deliveries:
+        for task, label in zip(votes["task"].to_pylist(), votes["label"].to_pylist(), strict=True):
+            if label is not None:
+                labels[question_of_task[task]] = codes[label]
+    return labels

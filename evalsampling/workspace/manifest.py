@@ -2,6 +2,7 @@
 
 import dataclasses
 import datetime
+import functools
 import hashlib
 import importlib.metadata
 import json
@@ -11,13 +12,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evalsampling.spec import EvaluationSpec
+from evalsampling.workspace.workspace import Workspace, read_together
 
 VERSION = 1
 _PACKAGES = ("evalsampling", "apache-beam", "numpy", "scipy", "pyarrow")
+_KEYS = ("started", "seconds", "runner", "counts")
 
 
 @dataclasses.dataclass(frozen=True)
-class Run:
+class ExecutionContext:
     """What jobs run on.
 
     Attributes:
@@ -44,7 +47,7 @@ class Run:
         Args:
             job: its name.
             spec: of the evaluation.
-            pool: its fingerprint, see `io.catalog.Catalog.fingerprint`.
+            pool: its fingerprint, see `pool.catalog.Catalog.fingerprint`.
             options: what was asked.
             counts: of rows, and what else was counted.
             started: when, in seconds since 1970.
@@ -74,8 +77,69 @@ class Run:
         }
 
 
-HERE = Run()
+HERE = ExecutionContext()
 """In this process, without Beam."""
+
+
+@dataclasses.dataclass(frozen=True)
+class JobRecord:
+    """What is kept of a job.
+
+    Attributes:
+        name: of the job.
+        steps: rows, seconds and peak memory of its steps by their names; empty if nobody waited.
+        manifest: contents of its file in jobs/.
+    """
+
+    name: str
+    steps: Mapping[str, Mapping[str, float]]
+    manifest: Mapping[str, Any]
+
+    @property
+    def started(self) -> str:
+        """When, as ISO 8601 has it."""
+        return str(self.manifest["started"])
+
+    @property
+    def seconds(self) -> float:
+        """How long it took."""
+        return float(self.manifest["seconds"])
+
+    @property
+    def runner(self) -> str | None:
+        """Name of the Beam runner, if it had one."""
+        return None if self.manifest["runner"] is None else str(self.manifest["runner"])
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Rows, and what else was counted."""
+        return dict(self.manifest["counts"])
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the object that stands for it in `status --json`."""
+        return {"steps": self.steps, **self.manifest}
+
+
+def read_jobs(workspace: Workspace) -> list[JobRecord]:
+    """Return all jobs of a workspace, in the order they were started.
+
+    Raises:
+        InputError: if a manifest cannot be read or lacks something.
+    """
+    manifests, steps = _read_folder(workspace, "jobs", _KEYS), _read_folder(workspace, "steps")
+    order = sorted(manifests, key=lambda name: (manifests[name]["started"], name))
+    return [JobRecord(name, steps.get(name, {}), manifests[name]) for name in order]
+
+
+def _read_folder(
+    workspace: Workspace, folder: str, keys: Sequence[str] = ()
+) -> dict[str, dict[str, Any]]:
+    """Return the JSON objects of a folder, which have some keys, by name."""
+    store = workspace.store
+    stems = [name.removesuffix(".json") for name in store.names(folder) if name.endswith(".json")]
+    read = functools.partial(store.read_json, keys=keys)
+    objects = read_together(read, [f"{folder}/{stem}.json" for stem in stems])
+    return dict(zip(stems, objects, strict=True))
 
 
 def versions() -> dict[str, str]:

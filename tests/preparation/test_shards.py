@@ -24,7 +24,7 @@ from evalsampling.preparation.reserve import Reserve, sum_reserves
 from evalsampling.preparation.shards import Piece
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.spec import EvaluationSpec
-from evalsampling.workspace.manifest import Run
+from evalsampling.workspace.manifest import ExecutionContext
 from tests.jobs import Job, Pool, make_pool, make_rich_pool
 from tests.test_equivalence import CASES, assert_same, reference
 
@@ -32,7 +32,7 @@ from tests.test_equivalence import CASES, assert_same, reference
 def prepare(spec_path: Path, most: int, check_ids: bool = False) -> int:
     """Prepare by hand, pieces merged in no order; return the most states that were merged."""
     spec = EvaluationSpec.load(spec_path)
-    preparation = Preparation.of(spec, Run("test"))
+    preparation = Preparation.of(spec, ExecutionContext("test"))
     scored, rng = preparation.scored_directory, np.random.default_rng(0)
     merged: list[int] = []
 

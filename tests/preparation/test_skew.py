@@ -11,6 +11,7 @@ from evalsampling.pool.batch import PoolBatch
 from evalsampling.preparation.summary import summarize
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.signatures import MOST_COUNTED
+from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.workspace import Workspace
 from tests.jobs import Job, Pool, make_pool
 from tests.test_equivalence import assert_same, reference
@@ -29,7 +30,7 @@ def test_one_leaf_holds_nearly_all_rows(job: Callable[..., Job], files: int) -> 
     skewed = Pool(table.set_column(2, "prediction", pa.array(prediction)), pool.truth)
     one = job(skewed, files, group_rows=900, budget=40)
     assert one.prepare("--direct_num_workers=4").status == 0
-    assert max(Workspace(one.workspace).table.count) >= 19_800
+    assert max(PreparedPool.read(Workspace(one.workspace)).table.count) >= 19_800
     assert_same(one.workspace, reference(one), budget=40)
 
 
@@ -57,7 +58,7 @@ def test_more_signatures_than_are_counted(job: Callable[..., Job], files: int) -
     assert counted.sampled
     assert len(counted.sample_hash) == MOST_COUNTED
     assert not len(counted.code)
-    kept = Workspace(one.workspace).stratification.signatures.kept
+    kept = PreparedPool.read(Workspace(one.workspace)).stratification.signatures.kept
     assert {0, 1 << 22, 1 << 23, (1 << 22) + (1 << 23)} <= set(kept.tolist())
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from evalsampling.workspace.manifest import read_jobs
 from evalsampling.workspace.workspace import Workspace
 from tests.jobs import Job
 from tests.runners.portable import Server
@@ -47,7 +48,7 @@ def test_same_as_in_process(job: Any, server: Server, files: int, group_rows: in
 def test_metrics_arrive(job: Any, server: Server) -> None:
     one = job(files=3)
     assert one.prepare(*server.options).status == 0
-    steps = Workspace(one.workspace).jobs["prepare"]["steps"]
+    steps = read_jobs(Workspace(one.workspace))[0].steps
     assert steps["FetchScores/ReadBatches"]["rows"] == 2000
     assert steps["FetchCells/ReadCells"]["rows"] == 2000
 

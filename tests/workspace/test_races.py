@@ -17,9 +17,11 @@ from google.cloud import storage
 from evalsampling.commands.prepare import Preparation
 from evalsampling.storage.base import Draft
 from evalsampling.storage.gcs import GcsStore
+from evalsampling.workspace import snapshot
+from evalsampling.workspace.snapshot import RoundFiles, Snapshot
 from evalsampling.workspace.workspace import Workspace
 from tests.jobs import Job, call
-from tests.test_stores import answer, move, objects, prepare
+from tests.stores import answer, move, objects, prepare
 
 
 class Killed(BaseException):
@@ -87,7 +89,7 @@ def test_labels_half_in_place_are_known(
     assert (seen["other"]["labels"], seen["other"]["rejects"]) == (20, 20)
     again = call("estimate", url, "--labels", right, "--json").json
     assert (again["labels"], again["rejects"]) == (20, 20)
-    assert [delivery.order for delivery in Workspace(url).deliveries] == [1, 2, 3, 4]
+    assert [delivery.order for delivery in Snapshot.at(url).deliveries] == [1, 2, 3, 4]
 
 
 def test_labels_count_before_they_are_in_place(
@@ -136,17 +138,17 @@ def test_a_round_and_its_labels_come_in_while_another_reads(
 ) -> None:
     one = job()
     one.prepare()
-    read, done = Workspace._read_together, []
+    read, done = snapshot.read_together, []
 
     def late(function: Any, names: Any) -> Any:
         found = read(function, names)
-        if not done and function.__name__ == "_read_round":
+        if not done and getattr(function, "func", None) == RoundFiles.read:
             done.append(None)
             one.sample()
             one.estimate("--labels", one.deliver(one.answers(1)))
         return found
 
-    monkeypatch.setattr(Workspace, "_read_together", staticmethod(late))
+    monkeypatch.setattr(snapshot, "read_together", late)
     before = call("status", one.workspace, "--json").json
     assert (before["rounds"], before["labels"]) == (0, 0)
     after = call("status", one.workspace, "--json").json

@@ -1,6 +1,5 @@
-"""Pools, workspaces, specs and labels in Google Cloud Storage, on an emulator of it."""
+"""Workspaces, specs and labels in Google Cloud Storage, on an emulator of it."""
 
-import gzip
 import json
 import subprocess
 import sys
@@ -11,152 +10,15 @@ import pytest
 import yaml
 from google.cloud import storage
 
-from evalsampling import InputError
-from evalsampling.commands import ledger
-from evalsampling.pool.catalog import Catalog
-from evalsampling.pool.files import find_files
-from evalsampling.storage.filesystems import open_file
+from evalsampling.commands import deliveries
+from evalsampling.commands import sample as commands
+from evalsampling.labels.formats import write_tasks
+from evalsampling.labels.votes import check_votes
+from evalsampling.workspace.prepared import PreparedPool
+from evalsampling.workspace.snapshot import Snapshot
 from evalsampling.workspace.workspace import Workspace
-from tests.jobs import Job, Result, call, files_below, make_pool
-from tests.test_equivalence import assert_same, reference
-from tests.test_formats import FORMATS, formatted
-
-
-def upload(bucket: storage.Bucket, directory: Path, folder: str) -> None:
-    for path in directory.iterdir():
-        bucket.blob(f"{folder}/{path.name}").upload_from_filename(path)
-
-
-def test_listing(bucket: storage.Bucket, tmp_path: Path) -> None:
-    make_pool(100).write(tmp_path, files=3)
-    upload(bucket, tmp_path, "a/day=1")
-    upload(bucket, tmp_path, "a/day=2")
-    found = find_files(f"gs://{bucket.name}/a/*/part-[01].parquet")
-    assert [file.path for file in found] == [
-        f"gs://{bucket.name}/a/day={day}/part-{part}.parquet" for day in (1, 2) for part in (0, 1)
-    ]
-    assert len(find_files(f"gs://{bucket.name}/a/**/*.parquet")) == 6
-    one = find_files(f"gs://{bucket.name}/a/day=2/part-2.parquet")
-    assert [file.size for file in one] == [(tmp_path / "part-2.parquet").stat().st_size]
-    assert open_file(one[0].path).read() == (tmp_path / "part-2.parquet").read_bytes()
-
-
-@pytest.mark.parametrize(
-    ("pattern", "told"),
-    [
-        ("gs://BUCKET/none/*.parquet", "gs://BUCKET/none/*.parquet: no such file"),
-        ("gs://BUCKET/none.parquet", "gs://BUCKET/none.parquet: no such file"),
-        ("gs://nobody/x/*", "gs://nobody: no such bucket"),
-    ],
-)
-def test_nothing_there_is_one_clear_error(bucket: storage.Bucket, pattern: str, told: str) -> None:
-    with pytest.raises(InputError) as error:
-        find_files(pattern.replace("BUCKET", bucket.name))
-    assert str(error.value) == told.replace("BUCKET", bucket.name)
-    assert "\n" not in str(error.value)
-
-
-def remote(one: Job, bucket: storage.Bucket, folder: str) -> None:
-    """Move the pool of a job to the store."""
-    spec = yaml.safe_load(one.spec.read_text())
-    pattern = Path(spec["pool"]["path"])
-    upload(bucket, pattern.parent, folder)
-    spec["pool"]["path"] = f"gs://{bucket.name}/{folder}/{pattern.name}"
-    one.spec.write_text(yaml.safe_dump(spec))
-
-
-@pytest.mark.parametrize("suffix", FORMATS)
-def test_prepare_and_rounds(
-    bucket: storage.Bucket,
-    job: Callable[..., Job],
-    suffix: str,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """The same as of a pool of this machine, in files of several splits."""
-    monkeypatch.setattr("evalsampling.pool.formats.text.SPLIT_BYTES", 10_000)
-    monkeypatch.setattr("evalsampling.pool.formats.text.BLOCK_BYTES", 3_000)
-    one = formatted(job, suffix, make_pool(), files=3, budget=30)
-    expected = reference(one)
-    remote(one, bucket, f"pool-{suffix}")
-    assert one.prepare().json["rows"] == 2000
-    assert_same(one.workspace, expected, budget=30)
-    assert one.sample().json["rows"] == 20
-    path = one.deliver(one.answers(1))
-    assert one.estimate("--labels", path).json["labels"] == 20
-
-
-def test_compressed_text(bucket: storage.Bucket, job: Callable[..., Job]) -> None:
-    """It comes as it was written, without the store unpacking it."""
-    one = formatted(job, "csv", make_pool(), files=2, budget=30)
-    expected = reference(one)
-    spec = yaml.safe_load(one.spec.read_text())
-    for path in Path(spec["pool"]["path"]).parent.iterdir():
-        blob = bucket.blob(f"pool/{path.name}.gz")
-        blob.upload_from_string(gzip.compress(path.read_bytes()), content_type="application/gzip")
-    spec["pool"]["path"] = f"gs://{bucket.name}/pool/*.csv.gz"
-    one.spec.write_text(yaml.safe_dump(spec))
-    assert one.prepare().json["rows"] == 2000
-    assert_same(one.workspace, expected, budget=30)
-
-
-def test_top_up_refuses_an_object_that_was_written_again(
-    bucket: storage.Bucket, job: Callable[..., Job]
-) -> None:
-    """Even with the same content: only its generation has changed."""
-    one = job(files=2, budget=30)
-    remote(one, bucket, "twice")
-    assert one.prepare().status == 0
-    assert one.prepare("--top-up", 10_000).status == 0
-    before = files_below(one.workspace)
-    upload(bucket, one.directory / "pool", "twice")
-    result = one.prepare("--top-up", 20_000)
-    assert result.status == 1
-    assert f"gs://{bucket.name}/twice/part-0.parquet: the pool has changed" in result.err
-    assert files_below(one.workspace) == before
-
-
-def test_a_damaged_object_is_named(bucket: storage.Bucket, job: Callable[..., Job]) -> None:
-    one = job()
-    remote(one, bucket, "damaged")
-    bucket.blob("damaged/part-0.parquet").upload_from_string(b"PAR1 is how it begins")
-    result = one.prepare()
-    assert result.status == 1
-    assert f"gs://{bucket.name}/damaged/part-0.parquet: cannot be read" in result.err
-    assert result.err.count("\n") == 1
-
-
-@pytest.mark.parametrize("path", ["http://host/pool.parquet", "file:///pool.parquet"])
-def test_other_addresses_are_refused(job: Callable[..., Job], path: str) -> None:
-    result = job(pool={"path": path}).prepare()
-    assert result.status == 1
-    assert "pool.path: must be a path of this machine or of gs://" in result.err
-
-
-# --- a workspace in the store
-
-
-def move(one: Job, bucket: storage.Bucket, **keys: object) -> str:
-    """Move pool and spec of a job to the store, with a workspace there, and return its URL."""
-    remote(one, bucket, "pool")
-    spec = {**yaml.safe_load(one.spec.read_text()), "workspace": "run", **keys}
-    bucket.blob("specs/evaluation.yaml").upload_from_string(yaml.safe_dump(spec))
-    return f"gs://{bucket.name}/specs/run"
-
-
-def prepare(bucket: storage.Bucket, *options: object) -> Result:
-    return call("prepare", f"gs://{bucket.name}/specs/evaluation.yaml", "--json", *options)
-
-
-def answer(url: str, number: int, one: Job, bucket: storage.Bucket, name: str) -> str:
-    """Put the labels of a round into the store and return their URL."""
-    batch = Workspace(url).rounds[number - 1].batch.to_pydict()
-    lines = [f"{t},{one.pool.truth[id]}" for t, id in zip(batch["task"], batch["id"], strict=True)]
-    bucket.blob(name).upload_from_string("\r\n".join(["task,label", *lines, ""]))
-    return f"gs://{bucket.name}/{name}"
-
-
-def objects(bucket: storage.Bucket) -> dict[str, int]:
-    return {blob.name: blob.generation for blob in bucket.list_blobs()}
+from tests.jobs import Job, call, files_below
+from tests.stores import answer, move, objects, prepare
 
 
 @pytest.mark.parametrize("scored", [False, True], ids=["columns", "scored"])
@@ -265,8 +127,9 @@ def test_two_prepare_at_once(
     assert f"{url}: another prepare has finished there meanwhile" in result.err
     now = objects(bucket)
     assert {name: theirs["objects"][name] for name in now} == now
-    assert Workspace(url).marker["spec"]["seed"] == 6
-    assert len(Workspace(url).reserve.places()) == theirs["reserve_rows"]
+    pool = PreparedPool.read(Workspace(url))
+    assert pool.marker["spec"]["seed"] == 6
+    assert len(pool.reserve.places()) == theirs["reserve_rows"]
 
 
 def test_two_writers_of_one_round(
@@ -276,7 +139,7 @@ def test_two_writers_of_one_round(
     one = job()
     url = move(one, bucket)
     prepare(bucket)
-    write, winner = ledger.write_tasks, {}
+    write, winner = write_tasks, {}
 
     def late(*arguments: object) -> None:
         command = [sys.executable, "-m", "evalsampling", "sample", url, "--size=7", "--json"]
@@ -285,7 +148,7 @@ def test_two_writers_of_one_round(
         write(*arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(ledger, "write_tasks", late)
+        patch.setattr(commands, "write_tasks", late)
         loser = call("sample", url, "--json")
     assert loser.status == 1
     assert f"{url}/rounds/0001: another command made this round meanwhile" in loser.err
@@ -307,7 +170,7 @@ def test_writers_at_once_make_one_round(job: Callable[..., Job], bucket: storage
     rows = {json.loads(out)["rows"] for out, _, code in ends if code == 0}
     assert len(rows) == 1
     assert all("another command made this round" in err for _, err, code in ends if code)
-    files = Workspace(url).rounds
+    files = Snapshot.at(url).rounds
     assert [{len(f.batch), f.design["new_rows"], *rows} for f in files] == [rows]
     assert not [name for name in objects(bucket) if "/." in name]
 
@@ -325,7 +188,7 @@ def test_two_deliveries_at_once(
     changed = [content[0]] + [line[:-1] + str(1 - int(line[-1])) for line in content[1:]]
     bucket.blob("other.csv").upload_from_string("\n".join(changed))
     other = f"gs://{bucket.name}/other.csv"
-    judge, done = ledger.check_votes, []
+    judge, done = check_votes, []
 
     def late(*arguments: object) -> object:
         if not done:
@@ -333,7 +196,7 @@ def test_two_deliveries_at_once(
             done.append(call("estimate", url, "--labels", labels, "--json"))
         return judge(*arguments)
 
-    monkeypatch.setattr(ledger, "check_votes", late)
+    monkeypatch.setattr(deliveries, "check_votes", late)
     loser = call("estimate", url, "--labels", other, "--json")
     assert done[1].json["labels"] == 20
     assert loser.status == 1
@@ -368,29 +231,8 @@ def test_killed_while_a_round_comes_in(
             call("sample", url)
     assert call("status", url, "--json").json["rounds"] == 1
     assert call("sample", url, "--json").json["rows"] == 20
-    assert len(Workspace(url).rounds[0].batch) == 20
+    assert len(Snapshot.at(url).rounds[0].batch) == 20
     assert not [name for name in objects(bucket) if "/." in name]
-
-
-def test_a_pool_that_changes_while_it_is_read(
-    job: Callable[..., Job], bucket: storage.Bucket, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    one = job(files=2)
-    move(one, bucket)
-    from evalsampling.commands.prepare import Preparation
-
-    plan, name = Preparation.plan, bucket.name
-
-    def change(self: Preparation, *arguments: object) -> Catalog:
-        blob = storage.Client(project=None).bucket(name).blob("pool/part-1.parquet")
-        blob.upload_from_string(blob.download_as_bytes())
-        return plan(self, *arguments)
-
-    monkeypatch.setattr(Preparation, "plan", change)
-    result = prepare(bucket)
-    assert result.status == 1
-    assert f"gs://{bucket.name}/pool/part-1.parquet: has changed while it was read" in result.err
-    assert not [name for name in objects(bucket) if "/run/" in name]
 
 
 @pytest.mark.parametrize("workspace", ["gs://nobody/run", "s3://bucket/run", "gs:///run"])

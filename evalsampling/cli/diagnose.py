@@ -1,0 +1,36 @@
+"""`evalsampling diagnose`."""
+
+import argparse
+import functools
+
+from evalsampling.cli.command import Command
+from evalsampling.commands.diagnose import DiagnoseResult, diagnose
+from evalsampling.commands.options import WorkspaceOptions, add_to_command, read_options
+
+
+def _run(arguments: argparse.Namespace) -> DiagnoseResult:
+    return diagnose(read_options(WorkspaceOptions, arguments))
+
+
+def _text(_: argparse.Namespace, result: DiagnoseResult) -> str:
+    positive = result.positive
+    lines = [f"share of {positive!r}, of leaves with labels, from the lowest score to the highest",
+             f"{'leaf':>6}{'rows':>14}{'labels':>8}{'prior':>10}{'observed':>10}"
+             f"{'posterior':>11}"]  # fmt: skip
+    for leaf in result.leaves:
+        if leaf.observed is not None:
+            model = "-" if leaf.posterior is None else f"{leaf.posterior[positive]:.6f}"
+            lines.append(
+                f"{leaf.leaf:>6}{leaf.rows:>14,}{leaf.labelled:>8}"
+                f"{leaf.prior[positive]:>10.6f}{leaf.observed[positive]:>10.4f}{model:>11}"
+            )
+    return "\n".join(lines)
+
+
+COMMAND = Command(
+    "diagnose",
+    "Compare scores, labels and model leaf by leaf.",
+    functools.partial(add_to_command, options=WorkspaceOptions),
+    _run,
+    _text,
+)

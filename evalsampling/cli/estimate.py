@@ -1,0 +1,90 @@
+"""`evalsampling estimate`."""
+
+import argparse
+import dataclasses
+import functools
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from evalsampling.cli.command import Beam, Command, through_pipeline
+from evalsampling.commands.estimate import (
+    EstimateOptions,
+    EstimateResult,
+    ReportedEstimate,
+    estimate,
+)
+from evalsampling.commands.options import add_to_command, read_options
+from evalsampling.storage import is_url
+from evalsampling.telemetry import logs
+
+_MOST_POINTS = 8
+"""Points of a curve that are printed; `--json` has them all."""
+
+
+def _run(arguments: argparse.Namespace) -> EstimateResult:
+    options = read_options(EstimateOptions, arguments)
+    labels, replace = _resolved(options.labels), _resolved(options.replace)
+    result = _estimate(dataclasses.replace(options, labels=labels, replace=replace), arguments)
+    for line in [*result.messages, *(f"warning: {warning}" for warning in result.warnings)]:
+        if not logs.as_json():
+            print(line, file=sys.stderr)
+    return result
+
+
+def _resolved(paths: Sequence[str]) -> tuple[str, ...]:
+    return tuple(path if is_url(path) else str(Path(path).resolve()) for path in paths)
+
+
+def _estimate(options: EstimateOptions, arguments: argparse.Namespace) -> EstimateResult:
+    if arguments.runner is None:
+        return estimate(options)
+    from pipelines.estimate import main
+
+    with through_pipeline(main, options, arguments.beam) as output:
+        return EstimateResult.from_json(output["result"], output["messages"])
+
+
+def _text(_: argparse.Namespace, result: EstimateResult) -> str:
+    lines = [f"{result.labels:,} labels, {result.open} open, {result.rejects} rejected"]
+    shown = _thinned(result.measures)
+    width = max((len(_title(one)) for one in shown), default=0)
+    for one in shown:
+        level = f"{100 * one.confidence:g} %"
+        value = "undefined" if one.value is None else f"{one.value:.4f}"
+        lines.append(
+            f"{_title(one):<{width}} {value:>9}   {level} "
+            f"{_end(one.low)} to {_end(one.high)} ({one.method})"
+        )
+    return "\n".join(lines)
+
+
+def _title(one: ReportedEstimate) -> str:
+    parts = [one.measure, None if one.threshold is None else f"at {one.threshold:.4g}"]
+    parts += [None if one.system is None else f"of {one.system}", one.slice]
+    return " ".join(part for part in parts if part is not None)
+
+
+def _end(value: float | None) -> str:
+    return "?" if value is None else f"{value:.4f}"
+
+
+def _thinned(measures: Sequence[ReportedEstimate]) -> list[ReportedEstimate]:
+    """Return what is printed: of a curve's many points, some."""
+    groups: dict[tuple[str, str | None, str | None], list[ReportedEstimate]] = {}
+    for one in measures:
+        groups.setdefault((one.measure, one.system, one.slice), []).append(one)
+    shown = []
+    for points in groups.values():
+        shown += points[:: -(-len(points) // _MOST_POINTS)]
+    return shown
+
+
+COMMAND = Command(
+    "estimate",
+    "Take labels and estimate.",
+    functools.partial(add_to_command, options=EstimateOptions),
+    _run,
+    _text,
+    Beam.WITH_RUNNER,
+)

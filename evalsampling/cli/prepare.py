@@ -1,0 +1,37 @@
+"""`evalsampling prepare`."""
+
+import argparse
+
+from evalsampling.cli.command import Beam, Command
+from evalsampling.commands.options import add_to_command, read_options
+from evalsampling.commands.prepare import PrepareOptions, PrepareResult
+from evalsampling.commands.top_up import TopUpOptions
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    add_to_command(parser, PrepareOptions)
+    add_to_command(parser, TopUpOptions, leave_out=("spec",))
+
+
+def _run(arguments: argparse.Namespace) -> PrepareResult:
+    from pipelines.prepare import prepare, top_up
+    from pipelines.running import parse_options
+
+    beam = parse_options(arguments.beam)
+    if arguments.top_up is not None:
+        return top_up(read_options(TopUpOptions, arguments), beam)
+    result = prepare(read_options(PrepareOptions, arguments), beam)
+    assert result is not None  # It was waited for.
+    return result
+
+
+def _text(_: argparse.Namespace, result: PrepareResult) -> str:
+    return (
+        f"{result.rows:,} rows in {result.cells:,} cells of {result.leaves} leaves, "
+        f"{result.reserve_rows:,} rows in reserve, {result.seconds:.1f} s on "
+        f"{result.runner}\nworkspace: {result.workspace}"
+        + "".join(f"\nwarning: {warning}" for warning in result.warnings)
+    )
+
+
+COMMAND = Command("prepare", "Summarise a pool, once.", _add_options, _run, _text, Beam.ALWAYS)

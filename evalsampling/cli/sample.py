@@ -1,0 +1,40 @@
+"""`evalsampling sample`."""
+
+import argparse
+import functools
+
+from evalsampling.cli.command import Beam, Command, through_pipeline
+from evalsampling.commands.options import add_to_command, read_options
+from evalsampling.commands.sample import SampleOptions, SampleResult, sample
+
+_REASONS = {
+    "budget": "the budget is spent",
+    "exhausted": "every row that can add to the measure has been drawn",
+    "no-new-rows": "the draws of this round met labelled rows only; sample again",
+}
+
+
+def _run(arguments: argparse.Namespace) -> SampleResult:
+    options = read_options(SampleOptions, arguments)
+    if arguments.runner is None:
+        return sample(options)
+    from pipelines.sample import main
+
+    with through_pipeline(main, options, arguments.beam) as output:
+        return SampleResult(**output["result"])
+
+
+def _text(_: argparse.Namespace, result: SampleResult) -> str:
+    if result.reason is not None:
+        return f"nothing to label: {_REASONS[result.reason]}"
+    return f"round {result.round}: {result.rows} rows to label in\n{result.batch}"
+
+
+COMMAND = Command(
+    "sample",
+    "Draw the next batch of rows to label.",
+    functools.partial(add_to_command, options=SampleOptions),
+    _run,
+    _text,
+    Beam.WITH_RUNNER,
+)

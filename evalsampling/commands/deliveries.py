@@ -1,0 +1,136 @@
+"""Taking deliveries of labels: each file is read, checked against what is known, and stored."""
+
+import dataclasses
+import hashlib
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from evalsampling.errors import InputError
+from evalsampling.labels.formats import Vote, read_votes
+from evalsampling.labels.votes import Register, Reject, check_votes, vote_table
+from evalsampling.storage import read_file
+from evalsampling.telemetry.logs import LOG
+from evalsampling.workspace.snapshot import Snapshot
+from evalsampling.workspace.workspace import NewDelivery, Workspace
+
+
+@dataclasses.dataclass(frozen=True)
+class LabelFile:
+    """A file of labels, as it was read.
+
+    Attributes:
+        path: of the file.
+        replace: whether its labels replace earlier ones.
+        bytes: its length.
+        sha256: of its content.
+        votes: in it.
+    """
+
+    path: str
+    replace: bool
+    bytes: int
+    sha256: str
+    votes: Sequence[Vote]
+
+    @classmethod
+    def read(cls, path: str, replace: bool) -> "LabelFile":
+        """Read a file of this machine or of a store.
+
+        Raises:
+            InputError: if it cannot be read.
+        """
+        if any("\ud800" <= letter <= "\udfff" for letter in path):
+            raise InputError(f"{path!a}: cannot be read: its name is not UTF-8")
+        content = read_file(path)
+        digest = hashlib.sha256(content).hexdigest()
+        return cls(path, replace, len(content), digest, read_votes(path, content))
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """What is stored of where its labels came from."""
+        return {"file": self.path.rpartition("/")[2], "replace": self.replace}
+
+
+@dataclasses.dataclass(frozen=True)
+class _Checked:
+    """A delivery that was checked, and is not stored yet."""
+
+    file: LabelFile
+    name: str
+    taken: list[tuple[int, Vote]]
+    rejects: list[Reject]
+
+    def to_store(self, register: Register) -> NewDelivery:
+        """Return what is stored of it."""
+        rejects = {
+            "file": [self.file.path] * len(self.rejects),
+            "line": [reject.line for reject in self.rejects],
+            "reason": [reject.reason for reject in self.rejects],
+        }
+        votes = vote_table(self.taken, register)
+        return NewDelivery(self.name, votes, pa.table(rejects), self.file.details)
+
+    def log(self) -> None:
+        """Log that it was taken, with a warning if it has rejects."""
+        counts = {"taken": len(self.taken), "rejected": len(self.rejects)}
+        level = logging.WARNING if self.rejects else logging.INFO
+        LOG.log(level, "delivery taken", extra={**self.file.details, **counts})
+
+    def message(self, workspace: Workspace) -> str:
+        """Return the line that tells people of it."""
+        counts = f"{self.file.path}: {len(self.taken)} taken, {len(self.rejects)} rejected"
+        if not self.rejects:
+            return counts
+        first, listed = self.rejects[0], workspace.rejects_of(self.name)
+        warning = "" if self.taken else "warning: "
+        return f"{warning}{counts}, listed in {listed}; first, line {first.line}: {first.reason}"
+
+
+def take(files: Sequence[LabelFile], snapshot: Snapshot, strict: bool) -> list[str]:
+    """Check deliveries, each as if those before it were taken, and store them: all or none.
+
+    Args:
+        files: to take.
+        snapshot: of the workspace.
+        strict: whether a reject is an error.
+
+    Returns:
+        A line for each file.
+
+    Raises:
+        InputError: if there is a reject under ``strict``, or somebody else took a delivery
+            meanwhile; nothing is stored then.
+    """
+    register, answered = snapshot.register, set(snapshot.answered)
+    known = {delivery.name for delivery in snapshot.deliveries}
+    checked: list[_Checked] = []
+    messages = []
+    for file in files:
+        taken, rejects = check_votes(file.votes, register, file.replace)
+        if rejects and strict:
+            raise InputError(
+                f"{file.path}: line {rejects[0].line}: {rejects[0].reason} "
+                f"({len(rejects)} rejected; --strict takes nothing)"
+            )
+        after = register.with_labels(taken)
+        answers = {question for question, _ in taken} - answered
+        changed = bool((after.labels != register.labels).any())
+        before = file.sha256 in {name.partition("-")[0] for name in known}
+        if before and not changed and not answers:
+            messages.append(f"{file.path}: taken before, nothing changed")
+            continue
+        name = f"{file.sha256}-{len(known) + 1}" if before else file.sha256
+        known.add(name)
+        answered |= answers
+        register = after
+        checked.append(_Checked(file, name, taken, rejects))
+    workspace = snapshot.pool.workspace
+    if checked:
+        deliveries = [one.to_store(register) for one in checked]
+        workspace.add_deliveries(len(snapshot.deliveries) + 1, deliveries)
+    for one in checked:
+        one.log()
+    return messages + [one.message(workspace) for one in checked]

@@ -1,0 +1,72 @@
+"""Comparing scores, labels and model of an evaluation, leaf by leaf."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+from evalsampling.commands.options import WorkspaceOptions
+from evalsampling.commands.result import Result
+from evalsampling.workspace.prepared import PreparedPool
+from evalsampling.workspace.snapshot import Snapshot
+from evalsampling.workspace.workspace import Workspace
+
+
+@dataclasses.dataclass(frozen=True)
+class LeafReport:
+    """What was expected of a leaf and what its labels say, as shares of each class.
+
+    Attributes:
+        leaf: number, from the lowest score to the highest.
+        rows: of the pool.
+        labelled: distinct questions with an answer.
+        prior: by the scores.
+        observed: among the labels, None without any.
+        posterior: by the latest round's model, None if the sampler has none.
+    """
+
+    leaf: int
+    rows: int
+    labelled: int
+    prior: Mapping[str, float]
+    observed: Mapping[str, float] | None
+    posterior: Mapping[str, float] | None
+
+
+@dataclasses.dataclass(frozen=True)
+class DiagnoseResult(Result):
+    """Scores, labels and model of every leaf.
+
+    Attributes:
+        positive: the positive class.
+        leaves: in order.
+    """
+
+    positive: str
+    leaves: tuple[LeafReport, ...]
+
+
+def diagnose(options: WorkspaceOptions) -> DiagnoseResult:
+    """Return, leaf by leaf, what the scores said, what the labels say and what the model believes.
+
+    Raises:
+        InputError: if the workspace is not prepared, or a file of it cannot be read.
+    """
+    pool = PreparedPool.read(Workspace(options.workspace))
+    classes = [str(value) for value in pool.spec.labels.classes]
+
+    def by_class(shares: Sequence[float]) -> dict[str, float]:
+        return dict(zip(classes, shares, strict=True))
+
+    return DiagnoseResult(
+        positive=classes[pool.spec.labels.positive],
+        leaves=tuple(
+            LeafReport(
+                leaf=leaf.leaf,
+                rows=leaf.rows,
+                labelled=leaf.labelled,
+                prior=by_class(leaf.prior),
+                observed=None if leaf.observed is None else by_class(leaf.observed),
+                posterior=None if leaf.posterior is None else by_class(leaf.posterior),
+            )
+            for leaf in Snapshot.read(pool).evaluation().diagnose()
+        ),
+    )

@@ -1,0 +1,295 @@
+"""Taking deliveries of labels into a workspace, and estimating."""
+
+import dataclasses
+import hashlib
+import json
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from evalsampling.commands.deliveries import LabelFile, take
+from evalsampling.commands.options import WorkspaceOptions, flag, many
+from evalsampling.commands.result import Result
+from evalsampling.errors import InputError
+from evalsampling.evaluation.evaluation import Evaluation
+from evalsampling.inference.results import as_json, brief, widest_half
+from evalsampling.measures import Joint
+from evalsampling.measures.base import Measure
+from evalsampling.spec import EvaluationSpec, MeasureSpec
+from evalsampling.telemetry.logs import LOG
+from evalsampling.version import __version__
+from evalsampling.workspace.manifest import HERE, ExecutionContext
+from evalsampling.workspace.prepared import PreparedPool
+from evalsampling.workspace.snapshot import Snapshot
+from evalsampling.workspace.workspace import Workspace
+
+_COUNTS = ("round", "labels", "open", "rejects")
+"""Of a result, for the record."""
+
+
+@dataclasses.dataclass(frozen=True)
+class EstimateOptions(WorkspaceOptions):
+    """What a call of `estimate` asks for."""
+
+    labels: tuple[str, ...] = many("deliveries of labels: .csv, .jsonl or .parquet", "FILE")
+    replace: tuple[str, ...] = many("deliveries whose labels replace earlier ones", "FILE")
+    measure: tuple[str, ...] = many("measures to report (default: the spec's)", "NAME")
+    close: bool = flag("close the open round")
+    strict: bool = flag("take nothing of a delivery with a rejected row")
+
+
+@dataclasses.dataclass(frozen=True)
+class ReportedInterval:
+    """An interval of an estimate; an end is None where it is infinite."""
+
+    low: float | None
+    high: float | None
+    kind: str
+    method: str
+
+
+@dataclasses.dataclass(frozen=True)
+class ReportedEstimate:
+    """One number of the result, as `inference.results.as_json` tells it."""
+
+    measure: str
+    system: str | None
+    against: str | None
+    slice: str | None
+    threshold: float | None
+    value: float | None
+    standard_error: float | None
+    low: float | None
+    high: float | None
+    confidence: float
+    method: str
+    intervals: tuple[ReportedInterval, ...]
+    reason: str | None
+    effective_size: float | None
+    design_effect: float | None
+    largest_share: float | None
+    largest_weight: float | None
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> "ReportedEstimate":
+        """Return the estimate that an object stands for."""
+        intervals = tuple(ReportedInterval(**one) for one in content["intervals"])
+        return cls(**{**content, "intervals": intervals})
+
+
+@dataclasses.dataclass(frozen=True)
+class RegionComponent:
+    """One of the numbers that a joint region is about."""
+
+    measure: str
+    system: str | None
+
+
+@dataclasses.dataclass(frozen=True)
+class ReportedRegion:
+    """The joint region of measures listed together, or the reason why there is none.
+
+    Attributes:
+        measures: k numbers.
+        confidence: level.
+        centre: the estimates, k numbers.
+        covariance: of the estimates, k by k.
+        radius: greatest squared Mahalanobis distance.
+        reason: why there is no region, else None.
+    """
+
+    measures: tuple[RegionComponent, ...]
+    confidence: float
+    centre: Sequence[float] | None = None
+    covariance: Sequence[Sequence[float]] | None = None
+    radius: float | None = None
+    reason: str | None = None
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> "ReportedRegion":
+        """Return the region that an object stands for."""
+        measures = tuple(RegionComponent(**one) for one in content["measures"])
+        return cls(**{**content, "measures": measures})
+
+
+@dataclasses.dataclass(frozen=True)
+class EstimateResult(Result):
+    """Estimates from all labels so far.
+
+    Attributes:
+        round: number of rounds.
+        labels: questions with a label.
+        open: unanswered questions of open rounds.
+        rejects: rows of all deliveries that do not count.
+        warnings: what a reader must know before trusting the intervals.
+        done: whether the budget is spent, or every row that can add to the measure is labelled.
+        measures: the estimates.
+        regions: of measures listed jointly.
+        half_width: of the widest default interval on the whole pool, None if it is not to be told.
+        messages: a line for each delivery; not part of the JSON.
+    """
+
+    round: int
+    labels: int
+    open: int
+    rejects: int
+    warnings: tuple[str, ...]
+    done: bool
+    measures: tuple[ReportedEstimate, ...]
+    regions: tuple[ReportedRegion, ...]
+    half_width: float | None
+    messages: tuple[str, ...] = ()
+
+    def to_json(self) -> Any:
+        """Return the object that `estimate --json` prints."""
+        content = super().to_json()
+        del content["messages"]
+        return content
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any], messages: Sequence[str]) -> "EstimateResult":
+        """Return the result that an object stands for."""
+        parts = {
+            "warnings": tuple(content["warnings"]),
+            "measures": tuple(map(ReportedEstimate.from_json, content["measures"])),
+            "regions": tuple(map(ReportedRegion.from_json, content["regions"])),
+        }
+        return cls(**{**content, **parts}, messages=tuple(messages))
+
+
+def estimate(options: EstimateOptions, context: ExecutionContext = HERE) -> EstimateResult:
+    """Take deliveries of labels and estimate; waits for other commands on the workspace.
+
+    Args:
+        options: what is asked for; files are of this machine or of a store.
+        context: what the work runs on, for the record.
+
+    Raises:
+        InputError: if the workspace is not prepared or a measure unknown; or if a file cannot be
+            read, or has a reject under ``strict``: no file of the call is taken then.
+    """
+    started = time.time()
+    workspace = Workspace(options.workspace)
+    pool = PreparedPool.read(workspace)
+    measures = _chosen_measures(pool, options.measure)
+    with workspace.in_use():
+        files = [LabelFile.read(path, replace=False) for path in options.labels]
+        files += [LabelFile.read(path, replace=True) for path in options.replace]
+        snapshot, messages = _take_and_close(files, Snapshot.read(pool), options)
+        result = dataclasses.replace(_result(snapshot, measures), messages=tuple(messages))
+        _keep(result, snapshot, files, options, context, started)
+    LOG.info("estimated", extra={key: getattr(result, key) for key in _COUNTS})
+    return result
+
+
+def _take_and_close(
+    files: Sequence[LabelFile], snapshot: Snapshot, options: EstimateOptions
+) -> tuple[Snapshot, list[str]]:
+    """Take deliveries, close the open rounds if that is asked; return what is there then."""
+    messages = take(files, snapshot, options.strict)
+    snapshot = snapshot.reread() if files else snapshot
+    if options.close and snapshot.open_questions:
+        for number in snapshot.open_questions:
+            snapshot.pool.workspace.close_round(number, "estimate --close")
+        snapshot = snapshot.reread()
+    return snapshot, messages
+
+
+def _chosen_measures(pool: PreparedPool, names: Sequence[str]) -> list[Measure] | None:
+    """Return the measures of some names: the spec's, or any other with its defaults.
+
+    Raises:
+        InputError: if there is no such measure.
+    """
+    spec, ranges = pool.spec, pool.stratification.ranges
+    listed = spec.build_measures(ranges)
+    chosen: list[Measure] = []
+    for name in names:
+        of_name = [measure for measure in listed if measure.name == name]
+        chosen += of_name or MeasureSpec.parse(name).build(spec.setting(ranges))
+    return chosen or None
+
+
+def _result(snapshot: Snapshot, measures: Sequence[Measure] | None) -> EstimateResult:
+    spec, history, evaluation = snapshot.pool.spec, snapshot.history, snapshot.evaluation()
+    estimates = evaluation.estimate(measures)
+    labels = len(history.labelled)
+    still_open = sum(snapshot.open_questions.values())
+    warnings = brief(estimates)
+    missing = len(history) - labels
+    if missing:
+        warnings.append(
+            f"{missing} of {len(history)} rows drawn have no label ({still_open} still open)"
+            + ("; others of their round stand for them, as if missing at random" * bool(labels))
+        )
+    exhausted = evaluation.exhausted and not still_open
+    joints = spec.build_joints(snapshot.pool.stratification.ranges)
+    return EstimateResult(
+        round=len(history.rounds),
+        labels=labels,
+        open=still_open,
+        rejects=snapshot.rejects,
+        warnings=tuple(warnings),
+        done=labels >= spec.budget or exhausted,
+        measures=tuple(ReportedEstimate.from_json(as_json(one)) for one in estimates),
+        regions=tuple(_region(joint, spec, evaluation) for joint in joints),
+        half_width=widest_half(estimates),
+    )
+
+
+def _region(joint: Joint, spec: EvaluationSpec, evaluation: Evaluation) -> ReportedRegion:
+    """Return the joint region of measures listed together, or why there is none."""
+    systems = spec.pool.systems
+    nothing = ReportedRegion(
+        measures=tuple(
+            RegionComponent(component.name, systems[component.system].name)
+            for component in joint.components
+        ),
+        confidence=spec.confidence,
+    )
+    try:
+        region = evaluation.region(joint)
+    except InputError as error:
+        return dataclasses.replace(nothing, reason=str(error))
+    if not np.isfinite(region.radius):
+        return dataclasses.replace(nothing, reason="too few draws for a region")
+    return dataclasses.replace(
+        nothing,
+        centre=region.centre.tolist(),
+        covariance=region.covariance.tolist(),
+        radius=region.radius,
+    )
+
+
+def _keep(
+    result: EstimateResult,
+    snapshot: Snapshot,
+    files: Sequence[LabelFile],
+    options: EstimateOptions,
+    context: ExecutionContext,
+    started: float,
+) -> None:
+    """Keep an estimate that is new, with its manifest."""
+    workspace = snapshot.pool.workspace
+    state = {
+        "deliveries": sorted(delivery.name for delivery in snapshot.deliveries),
+        "rounds": len(snapshot.rounds),
+        "closed": [files.number for files in snapshot.rounds if files.closed],
+        "measures": options.measure,
+        "version": __version__,
+    }
+    name = hashlib.sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()
+    if workspace.has_estimate(name):
+        return
+    manifest = context.manifest(
+        f"estimate-{name}",
+        snapshot.pool.spec,
+        snapshot.pool.marker["pool"],
+        started=started,
+        options={"measures": options.measure, "close": options.close, "strict": options.strict},
+        counts={key: getattr(result, key) for key in _COUNTS},
+        deliveries=[{**one.details, "bytes": one.bytes, "sha256": one.sha256} for one in files],
+    )
+    workspace.add_estimate(name, result.to_json(), manifest)

@@ -1,0 +1,204 @@
+"""Options of commands, each described once: parsers of the command line and of jobs follow.
+
+A command's options are a frozen dataclass whose fields are made by `argument`, `option`, `many` and
+`flag`. The command line takes an argument by its place and several values after one option; a job
+takes every option by its name, once a value, and flags also as ``true`` or ``false``, as templates
+give them.
+"""
+
+import argparse
+import dataclasses
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, TypeVar
+
+Options = TypeVar("Options")
+
+_DESCRIPTION = "option"
+"""Key of a field's metadata."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Description:
+    """How an option is told and read.
+
+    Attributes:
+        help: what it does.
+        metavar: what stands for its value in the help.
+        type: reads its value.
+        choices: what its value may be; anything if None.
+        by_place: whether the command line takes it without its name.
+        many: whether it may have several values.
+        is_flag: whether it has none.
+        alone: its value if it is given without one; if None it needs one.
+    """
+
+    help: str
+    metavar: str | None = None
+    type: Callable[[str], Any] = str
+    choices: Sequence[str] | None = None
+    by_place: bool = False
+    many: bool = False
+    is_flag: bool = False
+    alone: Any = None
+
+
+def argument(help: str) -> Any:
+    """Return the field of what a command is about: text, by its place on the command line."""
+    return _field(Description(help, by_place=True))
+
+
+def option(
+    help: str,
+    *,
+    default: Any = None,
+    type: Callable[[str], Any] = str,
+    metavar: str | None = None,
+    alone: Any = None,
+    required: bool = False,
+) -> Any:
+    """Return the field of an option with one value."""
+    description = Description(help, metavar, type, alone=alone)
+    return _field(description) if required else _field(description, default)
+
+
+def many(help: str, metavar: str, choices: Sequence[str] | None = None) -> Any:
+    """Return the field of an option with any number of values: a tuple of texts."""
+    return _field(Description(help, metavar, choices=choices, many=True), ())
+
+
+def flag(help: str) -> Any:
+    """Return the field of an option without a value: whether it is given."""
+    return _field(Description(help, is_flag=True), False)
+
+
+def _field(description: Description, default: Any = dataclasses.MISSING) -> Any:
+    return dataclasses.field(default=default, metadata={_DESCRIPTION: description})
+
+
+@dataclasses.dataclass(frozen=True)
+class WorkspaceOptions:
+    """What commands on a prepared workspace ask for, if it is nothing else."""
+
+    workspace: str = argument("directory or gs://bucket/prefix that `prepare` made")
+
+
+@dataclasses.dataclass(frozen=True)
+class SpecOptions:
+    """What commands on a spec ask for, if it is nothing else."""
+
+    spec: str = argument("path of evaluation.yaml")
+
+
+# --- of the command line
+
+
+def add_to_command(
+    parser: argparse.ArgumentParser, options: type[Any], leave_out: Collection[str] = ()
+) -> None:
+    """Add a command's options to its parser, as the command line has them."""
+    for field in dataclasses.fields(options):
+        one: Description = field.metadata[_DESCRIPTION]
+        if field.name in leave_out:
+            continue
+        if one.by_place:
+            parser.add_argument(field.name, help=one.help)
+        elif one.is_flag:
+            parser.add_argument(_spelled(field.name), action="store_true", help=one.help)
+        elif one.many:
+            parser.add_argument(
+                _spelled(field.name), nargs="+", action="extend", default=[], metavar=one.metavar,
+                choices=one.choices, help=one.help,
+            )  # fmt: skip
+        else:
+            _add_single(parser, field, one)
+
+
+def _add_single(
+    parser: argparse.ArgumentParser, field: "dataclasses.Field[Any]", one: Description
+) -> None:
+    required = field.default is dataclasses.MISSING
+    parser.add_argument(
+        _spelled(field.name),
+        nargs=None if one.alone is None else "?",
+        const=one.alone,
+        default=None if required else field.default,
+        required=required,
+        type=one.type,
+        metavar=one.metavar,
+        help=one.help,
+    )
+
+
+# --- of jobs
+
+
+def add_to_job(parser: argparse.ArgumentParser, options: type[Any]) -> None:
+    """Add a command's options to the parser of the job that does its work."""
+    for field in dataclasses.fields(options):
+        one: Description = field.metadata[_DESCRIPTION]
+        if one.by_place:
+            parser.add_argument(_spelled(field.name), required=True, help=one.help)
+        elif one.is_flag:
+            parser.add_argument(
+                *dict.fromkeys([_spelled(field.name), f"--{field.name}"]), nargs="?",
+                choices=("true", "false"), const="true", default="false", help=one.help,
+            )  # fmt: skip
+        elif one.many:
+            parser.add_argument(
+                _spelled(field.name), action="append", default=[], metavar=one.metavar,
+                choices=one.choices, help=one.help,
+            )  # fmt: skip
+        else:
+            _add_single(parser, field, one)
+
+
+def job_arguments(options: Any) -> list[str]:
+    """Return options as the arguments of a job that does the work."""
+    arguments = []
+    for field in dataclasses.fields(options):
+        name, value = _spelled(field.name), getattr(options, field.name)
+        if value is True:
+            arguments.append(name)
+        elif isinstance(value, tuple):
+            arguments += [f"{name}={one}" for one in value]
+        elif value is not None and value is not False:
+            arguments.append(f"{name}={value}")
+    return arguments
+
+
+# --- of both
+
+
+def read_options(options: type[Options], arguments: argparse.Namespace) -> Options:
+    """Return the options that were parsed by a parser of the command line or of a job."""
+    values: dict[str, Any] = {}
+    for field in dataclasses.fields(options):  # type: ignore[arg-type]
+        one, value = field.metadata[_DESCRIPTION], getattr(arguments, field.name)
+        if one.is_flag:
+            value = value in (True, "true")
+        values[field.name] = tuple(value) if one.many else value
+    return options(**values)
+
+
+def _spelled(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def positive(text: str) -> int:
+    """Read a whole number of at least 1.
+
+    Raises:
+        argparse.ArgumentTypeError: if it is none.
+    """
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, got {text!r}")
+    return int(text)
+
+
+def budgets(text: str) -> tuple[int, ...]:
+    """Read numbers of labels with commas between them; return them in increasing order.
+
+    Raises:
+        argparse.ArgumentTypeError: if one is no whole number of at least 1.
+    """
+    return tuple(sorted({positive(part) for part in text.split(",")}))

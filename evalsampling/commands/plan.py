@@ -1,0 +1,91 @@
+"""Predicting errors of an evaluation before any label."""
+
+import dataclasses
+from typing import Any
+
+from evalsampling import samplers
+from evalsampling.commands.options import SpecOptions, budgets, many, option, positive
+from evalsampling.commands.result import Result
+from evalsampling.errors import UsageError
+from evalsampling.preparation.local import read_table, stratify_pool
+from evalsampling.simulation.plan import plan as predict_errors
+from evalsampling.simulation.plan import usable_samplers
+from evalsampling.spec import EvaluationSpec
+from evalsampling.telemetry import logs, progress
+
+
+@dataclasses.dataclass(frozen=True)
+class PlanOptions(SpecOptions):
+    """What a call of `plan` asks for."""
+
+    sampler: tuple[str, ...] = many(
+        "samplers to plan for (default: every one that takes the spec)",
+        "NAME",
+        choices=tuple(samplers.BY_NAME),
+    )
+    budgets: tuple[int, ...] | None = option(
+        "labels to plan for (default: doubling)", type=budgets, metavar="N,N"
+    )
+    half_width: float | None = option(
+        "find the budget for this half-width too", type=float, metavar="W"
+    )
+    repeats: int = option("evaluations imagined a sampler", default=50, type=positive, metavar="N")
+
+
+@dataclasses.dataclass(frozen=True)
+class PlannedError:
+    """What to expect of one sampler and measure.
+
+    Attributes:
+        sampler: its name.
+        measure: its name, with its system's if there are several.
+        budget: labels; None if more are needed than were planned for.
+        standard_error: None if it is not to be told.
+        half_width: of the default interval, None if there is none.
+    """
+
+    sampler: str
+    measure: str
+    budget: int | None
+    standard_error: float | None
+    half_width: float | None
+
+
+@dataclasses.dataclass(frozen=True)
+class PlanResult(Result):
+    """What to expect of every sampler, measure and budget, in this order."""
+
+    errors: tuple[PlannedError, ...]
+
+    def to_json(self) -> Any:
+        """Return the list that `plan --json` prints."""
+        return super().to_json()["errors"]
+
+
+def plan(options: PlanOptions) -> PlanResult:
+    """Return the errors to expect if the scores' probabilities are right.
+
+    Raises:
+        UsageError: if the half-width is not above 0.
+        InputError: for anything wrong with the spec or the pool, or if a measure cannot be planned
+            for.
+    """
+    if options.half_width is not None and not options.half_width > 0:
+        raise UsageError(f"--half-width must be above 0, got {options.half_width:g}")
+    spec = EvaluationSpec.load(options.spec)
+    stratification = stratify_pool(spec)
+    table = read_table(spec, stratification)
+    names = options.sampler or usable_samplers(spec, stratification.ranges)
+    steps = len(names) * options.repeats
+    with progress.watch("plan", "repeats", steps, logs.stream()):
+        entries = predict_errors(
+            spec,
+            table,
+            stratification.ranges,
+            names,
+            budgets=options.budgets,
+            repeats=options.repeats,
+            half_width=options.half_width,
+            report=progress.advance,
+        )
+    return PlanResult(tuple(PlannedError(**entry) for entry in entries))

@@ -1,0 +1,222 @@
+"""Drawing the next round of a workspace, and writing its batch for the annotators."""
+
+import dataclasses
+import time
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from evalsampling.commands.options import WorkspaceOptions, flag, option, positive
+from evalsampling.commands.result import Result
+from evalsampling.errors import InputError
+from evalsampling.evaluation.evaluation import Evaluation
+from evalsampling.labels.formats import TASK_FILES, write_tasks
+from evalsampling.labels.tasks import ID, blind, make_batch, task_name
+from evalsampling.pool.stored_columns import CELL, PAYLOAD_PREFIX, RANK
+from evalsampling.stats.history import History
+from evalsampling.telemetry.logs import LOG
+from evalsampling.workspace.manifest import HERE, ExecutionContext
+from evalsampling.workspace.prepared import PreparedPool
+from evalsampling.workspace.snapshot import RoundFiles, Snapshot
+from evalsampling.workspace.workspace import Workspace
+
+
+@dataclasses.dataclass(frozen=True)
+class SampleOptions(WorkspaceOptions):
+    """What a call of `sample` asks for."""
+
+    size: int | None = option("new rows to draw", type=positive, metavar="N")
+    next: bool = flag("close the open round first")
+
+
+@dataclasses.dataclass(frozen=True)
+class SampleResult(Result):
+    """The round that is open now.
+
+    Attributes:
+        round: its number, from 1; 0 if there is none.
+        rows: to be labelled in it.
+        batch: where the file for the annotators is, None if there are no rows.
+        reason: why there are none: ``budget``, ``exhausted`` or ``no-new-rows``.
+    """
+
+    round: int
+    rows: int
+    batch: str | None
+    reason: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class _Request:
+    """A call of `sample`: what it asks for, its name, what it runs on, when it came."""
+
+    options: SampleOptions
+    name: str | None
+    context: ExecutionContext
+    started: float
+
+    def made(self, files: RoundFiles) -> bool:
+        """Tell whether a round was drawn for this very request."""
+        return self.name is not None and files.design.get("request") == self.name
+
+
+def sample(
+    options: SampleOptions, context: ExecutionContext = HERE, request: str | None = None
+) -> SampleResult:
+    """Draw the next round and write its batch, or return the open round's batch again.
+
+    Waits for other commands on the workspace.
+
+    Args:
+        options: what is asked for.
+        context: what the work runs on, for the record.
+        request: name of the request, like no other. The same one again gets what it has got,
+            however often a job is tried.
+
+    Raises:
+        InputError: if the workspace is not prepared, or a reserve too short; nothing is written
+            then.
+    """
+    asked = _Request(options, request, context, time.time())
+    workspace = Workspace(options.workspace)
+    with workspace.in_use():
+        result = _sample(asked, Snapshot.read(PreparedPool.read(workspace)))
+    LOG.info("sampled", extra={key: getattr(result, key) for key in ("round", "rows", "reason")})
+    return result
+
+
+def _sample(request: _Request, snapshot: Snapshot) -> SampleResult:
+    rounds = snapshot.rounds
+    again = [files for files in rounds if request.made(files)]
+    still_open = [n for n in snapshot.open_questions if not again or n < again[0].number]
+    if still_open and not again and not request.options.next:
+        again = [rounds[max(still_open) - 1]]
+    if again:
+        result = _drawn(again[0].number, len(again[0].batch), again[0].exported)
+    else:
+        result = _next_round(request, snapshot)
+    if request.options.next:
+        for number in still_open:
+            snapshot.pool.workspace.close_round(number, "sample --next")
+    return result
+
+
+def _next_round(request: _Request, snapshot: Snapshot) -> SampleResult:
+    spec, last = snapshot.pool.spec, len(snapshot.rounds)
+    left = spec.budget - snapshot.answers
+    if left <= 0:
+        return SampleResult(last, 0, None, "budget")
+    evaluation = snapshot.evaluation()
+    if evaluation.exhausted:
+        return SampleResult(last, 0, None, "exhausted")
+    rows = evaluation.draw(request.options.size or spec.round_size.of(last), budget=left)
+    return _drawn(last + 1, len(rows), _write_round(request, snapshot, evaluation, rows))
+
+
+def _drawn(number: int, rows: int, batch: str | None) -> SampleResult:
+    return SampleResult(number, rows, batch, None if rows else "no-new-rows")
+
+
+def _write_round(
+    request: _Request, snapshot: Snapshot, evaluation: Evaluation, new: npt.NDArray[np.int64]
+) -> str | None:
+    """Write the last round of an evaluation, whose new questions are ``new``.
+
+    Returns:
+        Where its tasks are, None if there are none.
+    """
+    pool, history = snapshot.pool, evaluation.history
+    spec, number = pool.spec, len(history.rounds)
+    code = evaluation.table.code[history.cell]
+    rows = pool.read_rows(code[new], history.rank[new])
+    _check_ids(snapshot, rows, code, history)
+    names = [
+        task_name(spec, number, id, question + 1)
+        for id, question in zip(rows[ID].to_pylist(), new.tolist(), strict=True)
+    ]
+    batch, draws = make_batch(names, rows), _draws_to_store(snapshot, rows, code, history)
+    design = _design(request, snapshot, history, len(new))
+    manifest = request.context.manifest(
+        f"sample-{number:04d}",
+        spec,
+        pool.marker["pool"],
+        started=request.started,
+        options={"size": request.options.size, "next": request.options.next},
+        counts={"draws": len(draws), "new_rows": len(new)},
+    )
+    with pool.workspace.new_round(number, design, manifest) as directory:
+        if len(new):
+            write_tasks(blind(batch), directory, spec.sink)
+        pq.write_table(draws, directory / "draws.parquet")
+        pq.write_table(batch, directory / "batch.parquet")
+    return pool.workspace.tasks_of(number, design["exported"])
+
+
+def _check_ids(
+    snapshot: Snapshot, rows: pa.Table, code: npt.NDArray[np.int64], history: History
+) -> None:
+    """Check that no two rows asked about have the same id.
+
+    Raises:
+        InputError: if two have.
+    """
+    spec = snapshot.pool.spec
+    places: dict[str, tuple[int, int]] = {}
+    ids = [*snapshot.ids, *map(str, rows[ID].to_pylist())]
+    for id, cell, rank in zip(ids, code.tolist(), history.rank.tolist(), strict=True):
+        if places.setdefault(id, (cell, rank)) != (cell, rank):
+            raise InputError(f"{spec.pool.path}: column {spec.pool.id!r}: duplicate id {id!r}")
+
+
+def _draws_to_store(
+    snapshot: Snapshot, rows: pa.Table, code: npt.NDArray[np.int64], history: History
+) -> pa.Table:
+    """Return the contents of draws.parquet: the draws of the last round, with what is known.
+
+    Args:
+        snapshot: without that round.
+        rows: of its new questions.
+        code: cell code of each question.
+        history: with that round.
+    """
+    drawn, number = history.rounds[-1], len(history.rounds)
+    draws = pa.table(
+        {
+            "round": pa.array([number] * len(drawn.question), pa.int32()),
+            "draw": pa.array(np.arange(1, len(drawn.question) + 1)),
+            "question": pa.array(drawn.question + 1),
+            CELL: pa.array(code[drawn.question]),
+            RANK: pa.array(history.rank[drawn.question]),
+            "q": pa.array(drawn.probability),
+            "new": pa.array(drawn.new),
+        }
+    )
+    described = [name for name in rows.column_names if not name.startswith(PAYLOAD_PREFIX)]
+    earlier = [files.asked.select(described) for files in snapshot.rounds]
+    known = pa.concat_tables([*earlier, rows.select(described)])
+    for name in described:
+        draws = draws.append_column(name, known[name].take(pa.array(drawn.question)))
+    return draws
+
+
+def _design(
+    request: _Request, snapshot: Snapshot, history: History, new_rows: int
+) -> dict[str, Any]:
+    """Return the contents of design.json of the last round of a history."""
+    spec, drawn = snapshot.pool.spec, history.rounds[-1]
+    mapping = spec.to_mapping()
+    return {
+        "version": 1,
+        "round": len(history.rounds),
+        "sampler": mapping["sampler"],
+        "measure": mapping["measure"][0],
+        "seed": spec.seed,
+        "draws": len(drawn.question),
+        "new_rows": new_rows,
+        "exported": TASK_FILES[spec.sink] if new_rows else None,
+        "posterior": None if drawn.posterior is None else drawn.posterior.tolist(),
+        "request": request.name,
+    }

@@ -1,0 +1,127 @@
+"""Repeating an evaluation on a pool whose truth is known."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from evalsampling import samplers
+from evalsampling.commands.options import SpecOptions, budgets, many, option, positive
+from evalsampling.commands.result import Result
+from evalsampling.preparation.local import stratify_pool
+from evalsampling.simulation.simulate import Plan
+from evalsampling.simulation.simulate import simulate as repeat_evaluations
+from evalsampling.simulation.truth import KnownPool
+from evalsampling.spec import EvaluationSpec
+from evalsampling.telemetry import logs, progress
+
+
+@dataclasses.dataclass(frozen=True)
+class SimulateOptions(SpecOptions):
+    """What a call of `simulate` asks for."""
+
+    truth: str = option("true labels: the id column and 'label'", required=True, metavar="FILE")
+    sampler: tuple[str, ...] = many(
+        "samplers to try (default: the spec's)", "NAME", choices=tuple(samplers.BY_NAME)
+    )
+    budgets: tuple[int, ...] | None = option(
+        "labels at which to estimate", type=budgets, metavar="N,N"
+    )
+    repeats: int = option("evaluations a sampler", default=100, type=positive, metavar="N")
+
+
+@dataclasses.dataclass(frozen=True)
+class IntervalSummary:
+    """How the intervals of one method did: None where there are none.
+
+    Attributes:
+        coverage: share that contain the truth.
+        median_width: of them.
+        interval_score: mean, the less the better.
+    """
+
+    coverage: float | None
+    median_width: float | None
+    interval_score: float | None
+
+
+@dataclasses.dataclass(frozen=True)
+class SimulatedError:
+    """How one sampler did on one measure at one budget, over all repeats.
+
+    Attributes:
+        sampler: its name.
+        measure: its name, with its system's if there are several.
+        budget: labels.
+        rmse: root mean squared error, of several components the root of the summed squares.
+        bias: mean error.
+        coverage: of the default interval, as of `IntervalSummary`.
+        median_width: likewise.
+        interval_score: likewise.
+        undefined: repeats without a value.
+        draws: mean number.
+        seconds: of processor time, in all.
+        wald: the Wald intervals.
+        intervals: those of every other method, by its name.
+        divergence: mean distance of the latest proposal from the best one, if it can be told.
+    """
+
+    sampler: str
+    measure: str
+    budget: int
+    rmse: float
+    bias: float
+    coverage: float | None
+    median_width: float | None
+    interval_score: float | None
+    undefined: int
+    draws: float
+    seconds: float
+    wald: IntervalSummary
+    intervals: Mapping[str, IntervalSummary]
+    divergence: float | None
+
+    @classmethod
+    def from_summary(cls, summary: Mapping[str, Any]) -> "SimulatedError":
+        """Return the record of one entry of what `simulation.simulate` returns."""
+        intervals = {method: IntervalSummary(**one) for method, one in summary["intervals"].items()}
+        wald = IntervalSummary(**summary["wald"])
+        return cls(**{**summary, "wald": wald, "intervals": intervals})
+
+
+@dataclasses.dataclass(frozen=True)
+class SimulateResult(Result):
+    """True values and errors.
+
+    Attributes:
+        truth: value of each measure, a list for one with several components.
+        results: of every sampler, measure and budget, in this order.
+    """
+
+    truth: Mapping[str, float | Sequence[float]]
+    results: tuple[SimulatedError, ...]
+
+
+def simulate(options: SimulateOptions) -> SimulateResult:
+    """Return how samplers would have done on a pool whose truth is known.
+
+    Raises:
+        InputError: for anything wrong with the spec, the pool or the file of true labels.
+    """
+    spec = EvaluationSpec.load(options.spec)
+    plan = Plan(
+        budgets=options.budgets or (spec.budget,),
+        round_size=spec.round_size,
+        repeats=options.repeats,
+        seed=spec.seed,
+        confidence=spec.confidence,
+    )
+    stratification = stratify_pool(spec)
+    ranges = stratification.ranges
+    known = KnownPool.read(spec, stratification, Path(options.truth))
+    tried = [spec.build_sampler(ranges, name) for name in options.sampler or [spec.sampler.name]]
+    measures = spec.build_measures(ranges)
+    with progress.watch("simulate", "repeats", len(tried) * plan.repeats, logs.stream()):
+        content = repeat_evaluations(known, tried, measures, plan, report=progress.advance)
+    results = tuple(SimulatedError.from_summary(summary) for summary in content["results"])
+    return SimulateResult(content["truth"], results)

@@ -1,0 +1,71 @@
+"""Telling where an evaluation stands."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from evalsampling.commands.options import WorkspaceOptions
+from evalsampling.commands.result import Result
+from evalsampling.workspace.manifest import JobRecord, read_jobs
+from evalsampling.workspace.prepared import PreparedPool
+from evalsampling.workspace.snapshot import Snapshot
+from evalsampling.workspace.workspace import Workspace
+
+
+@dataclasses.dataclass(frozen=True)
+class PreparedStatus:
+    """How a workspace was prepared: rows of the pool, time, Beam runner, versions of packages."""
+
+    rows: int
+    seconds: float
+    runner: str | None
+    versions: Mapping[str, str]
+
+
+@dataclasses.dataclass(frozen=True)
+class StatusResult(Result):
+    """Where an evaluation stands.
+
+    Attributes:
+        rounds: how many there are.
+        labels: questions with a label.
+        open: unanswered questions of open rounds.
+        budget: labels wanted in all.
+        rejects: rows of all deliveries that do not count.
+        prepared: how it was prepared.
+        jobs: in the order they were started.
+    """
+
+    rounds: int
+    labels: int
+    open: int
+    budget: int
+    rejects: int
+    prepared: PreparedStatus
+    jobs: tuple[JobRecord, ...]
+
+    def to_json(self) -> Any:
+        """Return the object that `status --json` prints, jobs by their names."""
+        return super().to_json() | {"jobs": {job.name: job.to_json() for job in self.jobs}}
+
+
+def status(options: WorkspaceOptions) -> StatusResult:
+    """Return where the evaluation of a workspace stands.
+
+    Raises:
+        InputError: if the workspace is not prepared, or a file of it cannot be read.
+    """
+    workspace = Workspace(options.workspace)
+    pool = PreparedPool.read(workspace)
+    snapshot, marker = Snapshot.read(pool), pool.marker
+    return StatusResult(
+        rounds=len(snapshot.rounds),
+        labels=snapshot.answers,
+        open=sum(snapshot.open_questions.values()),
+        budget=pool.spec.budget,
+        rejects=snapshot.rejects,
+        prepared=PreparedStatus(
+            marker["rows"], marker["seconds"], marker["runner"], marker["versions"]
+        ),
+        jobs=tuple(read_jobs(workspace)),
+    )

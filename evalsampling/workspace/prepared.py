@@ -1,0 +1,159 @@
+"""What `prepare` leaves in a workspace: the marker, cells, slices and reserve."""
+
+import dataclasses
+import functools
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evalsampling.errors import InputError
+from evalsampling.pool.stored_columns import (
+    CELL,
+    ID,
+    PAYLOAD_PREFIX,
+    SLICE_PREFIX,
+    output_names,
+)
+from evalsampling.preparation.slices import Slices
+from evalsampling.preparation.stratification import Stratification
+from evalsampling.spec import EvaluationSpec
+from evalsampling.stats.cells import CellTable
+from evalsampling.workspace.reserve import ReserveFiles
+from evalsampling.workspace.workspace import MARKER, VERSION, Workspace
+
+_MARKER_KEYS = (
+    "spec", "directory", "rows", "partition", "pool", "seconds", "runner", "versions",
+)  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True)
+class PreparedPool:
+    """A pool as `prepare` left it, which nothing changes; tables are read as they are needed.
+
+    Attributes:
+        workspace: where it is.
+        marker: contents of evaluation.json.
+    """
+
+    workspace: Workspace
+    marker: dict[str, Any]
+
+    @classmethod
+    def read(cls, workspace: Workspace) -> "PreparedPool":
+        """Read the marker of a workspace.
+
+        Raises:
+            InputError: if the workspace is not prepared, or by another version.
+        """
+        workspace.check_prepared()
+        store = workspace.store
+        version = store.read_json(MARKER, ["version"])["version"]
+        if version != VERSION:
+            raise InputError(
+                f"{store.url(MARKER)}: version {version!r}, expected {VERSION}; "
+                "prepare a workspace anew"
+            )
+        return cls(workspace, store.read_json(MARKER, _MARKER_KEYS))
+
+    @functools.cached_property
+    def spec(self) -> EvaluationSpec:
+        """The spec the workspace was prepared with."""
+        return EvaluationSpec.from_mapping(self.marker["spec"], self.marker["directory"])
+
+    @functools.cached_property
+    def stratification(self) -> Stratification:
+        """How the pool is cut into cells."""
+        return Stratification.from_mapping(self.marker["partition"], self.spec)
+
+    @functools.cached_property
+    def table(self) -> CellTable:
+        """The cell table."""
+        stored = self.workspace.store.read_table("cells.parquet")
+        names = [name for name in stored.column_names if name.startswith(("prior.", "system."))]
+        return self.stratification.grid.table(
+            code=stored[CELL].to_numpy(),
+            count=stored["count"].to_numpy(),
+            mean=np.stack([stored[name].to_numpy() for name in names], axis=1),
+            classes=len(self.spec.labels.classes),
+        )
+
+    @functools.cached_property
+    def slices(self) -> Slices:
+        """The slices of the pool."""
+        names = self.spec.pool.slices
+        if not names:
+            return Slices()
+        stored = self.workspace.store.read_table("slices.parquet")
+        values, counts = [], []
+        for name in names:
+            rows = stored.filter(pc.equal(stored["column"], name))
+            known = sorted(set(rows["value"].to_pylist()))
+            by_cell = np.zeros((len(known), len(self.table)), dtype=np.int64)
+            place = pc.index_in(rows["value"], value_set=pa.array(known, pa.string())).to_numpy()
+            cell = np.searchsorted(self.table.code, rows[CELL].to_numpy())
+            by_cell[place, cell] = rows["count"].to_numpy()
+            values.append(tuple(known))
+            counts.append(by_cell)
+        return Slices(names, tuple(values), tuple(counts))
+
+    @property
+    def reserve(self) -> ReserveFiles:
+        """The reserve."""
+        return ReserveFiles(self.workspace.store, self.marker.get("attempt", ""))
+
+    def read_rows(self, cell: npt.NDArray[np.int64], rank: npt.NDArray[np.int64]) -> pa.Table:
+        """Look up rows of the reserve.
+
+        Args:
+            cell: shape (n,): cell codes.
+            rank: shape (n,): places in the cells' permanent order.
+
+        Returns:
+            Columns id, outputs, slices and payload, the last two with their prefixes; rows in the
+            order asked for.
+
+        Raises:
+            InputError: if the reserve of a cell is too short.
+        """
+        pool = self.spec.pool
+        outputs = output_names(len(pool.systems), len(self.spec.labels.classes))
+        slices = [SLICE_PREFIX + name for name in pool.slices]
+        payload = [PAYLOAD_PREFIX + name for name in pool.payload]
+        return self.reserve.read(cell, rank, [ID, *outputs, *slices, *payload])
+
+
+def cells_to_store(
+    table: CellTable, mean: npt.NDArray[np.float64], stratification: Stratification
+) -> pa.Table:
+    """Return the contents of cells.parquet: for each cell its code, leaf, rows and means.
+
+    Args:
+        table: the cells.
+        mean: shape (cells, columns): what the table was made from, see `CellGrid.table`.
+        stratification: how the pool is cut into them.
+    """
+    bin, slot = np.divmod(table.code, stratification.grid.signatures.slots)
+    columns = {
+        CELL: table.code, "leaf": table.leaf, "bin": bin, "signature": slot,
+        "count": table.count,
+    }  # fmt: skip
+    for place, column in enumerate(mean.T):
+        system, y = divmod(place - table.classes, table.classes)
+        columns[f"prior.{place}" if system < 0 else f"system.{system}.{y}"] = column
+    return pa.table(columns)
+
+
+def slices_to_store(slices: Slices, table: CellTable) -> pa.Table:
+    """Return the contents of slices.parquet: rows of each value of each column in each cell."""
+    columns: dict[str, list[Any]] = {"column": [], "value": [], CELL: [], "count": []}
+    for name, values, counts in zip(slices.names, slices.values, slices.counts, strict=True):
+        for value, by_cell in zip(values, counts, strict=True):
+            there = np.flatnonzero(by_cell)
+            columns["column"] += [name] * len(there)
+            columns["value"] += [value] * len(there)
+            columns[CELL] += table.code[there].tolist()
+            columns["count"] += by_cell[there].tolist()
+    return pa.table(columns)

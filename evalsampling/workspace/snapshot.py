@@ -1,0 +1,294 @@
+"""Rounds, deliveries and labels of a workspace, as they are at one moment."""
+
+import dataclasses
+import functools
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from evalsampling.errors import InputError
+from evalsampling.evaluation.evaluation import Evaluation
+from evalsampling.labels.tasks import TASK, task_name
+from evalsampling.labels.votes import Register, latest_labels
+from evalsampling.pool.stored_columns import CELL, ID, RANK, SLICE_PREFIX, outputs_of_columns
+from evalsampling.spec import EvaluationSpec
+from evalsampling.stats.history import NO_LABEL, History, Round
+from evalsampling.workspace.prepared import PreparedPool
+from evalsampling.workspace.workspace import Workspace, read_together, round_folder
+
+
+@dataclasses.dataclass(frozen=True)
+class RoundFiles:
+    """What one round left behind.
+
+    Attributes:
+        number: from 1.
+        design: contents of design.json.
+        draws: contents of draws.parquet.
+        batch: contents of batch.parquet.
+        exported: where the file for the annotators is, None if it had no new rows.
+        closed: whether it was closed by hand.
+    """
+
+    number: int
+    design: dict[str, Any]
+    draws: pa.Table
+    batch: pa.Table
+    exported: str | None
+    closed: bool
+
+    @classmethod
+    def read(cls, workspace: Workspace, number: int) -> "RoundFiles":
+        """Read the files of a round.
+
+        Raises:
+            InputError: if one of them cannot be read.
+        """
+        store, folder = workspace.store, round_folder(number)
+        design = store.read_json(f"{folder}/design.json", ["exported", "posterior"])
+        return cls(
+            number=number,
+            design=design,
+            draws=store.read_table(f"{folder}/draws.parquet"),
+            batch=store.read_table(f"{folder}/batch.parquet"),
+            exported=workspace.tasks_of(number, design["exported"]),
+            closed=store.exists(f"{folder}/closed.json"),
+        )
+
+    @functools.cached_property
+    def asked(self) -> pa.Table:
+        """The draws that asked a question."""
+        return self.draws.filter(self.draws["new"])
+
+    def new_tasks(self, spec: EvaluationSpec) -> list[str]:
+        """Return the tasks of the questions it asked, in the order of their draws."""
+        ids, questions = self.asked[ID].to_pylist(), self.asked["question"].to_pylist()
+        return [
+            task_name(spec, self.number, id, question)
+            for id, question in zip(ids, questions, strict=True)
+        ]
+
+    @property
+    def round(self) -> Round:
+        """Its draws, without what is known of their rows."""
+        posterior = self.design["posterior"]
+        return Round(
+            question=self.draws["question"].to_numpy() - 1,
+            probability=self.draws["q"].to_numpy(),
+            new=self.draws["new"].to_numpy(zero_copy_only=False),
+            posterior=None if posterior is None else np.array(posterior),
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class Delivery:
+    """Labels that came in together.
+
+    Attributes:
+        name: hash of the file's content, and a number if that content had come before.
+        votes: those that count: columns line, task, id, label, annotator, time, skipped.
+        order: from 1, in which deliveries came in.
+        rejects: votes that do not count.
+    """
+
+    name: str
+    votes: pa.Table
+    order: int
+    rejects: int
+
+    @classmethod
+    def read(cls, workspace: Workspace, name: str) -> "Delivery":
+        """Read a delivery, given the name of its file.
+
+        Raises:
+            InputError: if it cannot be read, or was not written by `estimate`.
+        """
+        votes = workspace.store.read_table(f"labels/{name}")
+        try:
+            details = json.loads(votes.schema.metadata[b"evalsampling"])
+        except (KeyError, TypeError) as error:
+            url = workspace.store.url(f"labels/{name}")
+            raise InputError(f"{url}: not a delivery that was taken here") from error
+        return cls(name.removesuffix(".parquet"), votes, details["order"], details["rejects"])
+
+    @property
+    def digest(self) -> str:
+        """Hash of the file's content."""
+        return self.name.partition("-")[0]
+
+
+@dataclasses.dataclass(frozen=True)
+class Snapshot:
+    """What a workspace holds at one moment: read once by a command, never changed.
+
+    After something was added, `reread` returns another one.
+
+    Attributes:
+        pool: what `prepare` left.
+        deliveries: of labels, in the order they came in.
+        rounds: in order.
+    """
+
+    pool: PreparedPool
+    deliveries: Sequence[Delivery]
+    rounds: Sequence[RoundFiles]
+
+    @classmethod
+    def read(cls, pool: PreparedPool) -> "Snapshot":
+        """Read deliveries and rounds of a prepared workspace.
+
+        Raises:
+            InputError: if a file cannot be read, or a round is missing.
+        """
+        # Deliveries first: the rounds they are about are there by then.
+        deliveries = _read_deliveries(pool.workspace)
+        return cls(pool, deliveries, _read_rounds(pool.workspace))
+
+    @classmethod
+    def at(cls, path: str | Path) -> "Snapshot":
+        """Read what a workspace holds.
+
+        Raises:
+            InputError: if it is not prepared, or as `read` says.
+        """
+        return cls.read(PreparedPool.read(Workspace(path)))
+
+    def reread(self) -> "Snapshot":
+        """Read again, after something was added to the workspace."""
+        return Snapshot.read(self.pool)
+
+    # --- questions
+
+    @functools.cached_property
+    def tasks(self) -> list[str]:
+        """Tasks of all questions, in the order of the history's."""
+        return [task for files in self.rounds for task in files.new_tasks(self.pool.spec)]
+
+    @functools.cached_property
+    def ids(self) -> list[str]:
+        """Ids of the rows asked about as text, in the order of the history's questions."""
+        return [str(id) for files in self.rounds for id in files.asked[ID].to_pylist()]
+
+    @functools.cached_property
+    def question_of_task(self) -> Mapping[str, int]:
+        """The question behind each task."""
+        return {task: question for question, task in enumerate(self.tasks)}
+
+    # --- answers
+
+    @functools.cached_property
+    def labels(self) -> npt.NDArray[np.int64]:
+        """Class code of each question, shape (questions,), `NO_LABEL` for none; the last counts."""
+        votes = [delivery.votes for delivery in self.deliveries]
+        return latest_labels(votes, self.question_of_task, self.pool.spec.labels.codes)
+
+    @property
+    def answers(self) -> int:
+        """Number of questions with a label."""
+        return int(np.sum(self.labels != NO_LABEL))
+
+    @functools.cached_property
+    def answered(self) -> frozenset[int]:
+        """Questions with a label or a skip."""
+        return frozenset(
+            self.question_of_task[task]
+            for delivery in self.deliveries
+            for task in delivery.votes["task"].to_pylist()
+        )
+
+    @functools.cached_property
+    def open_questions(self) -> Mapping[int, int]:
+        """Unanswered questions of each round that is not closed, by round number, all above 0."""
+        unanswered: dict[int, int] = {}
+        for files in self.rounds:
+            if not files.closed:
+                tasks = files.batch[TASK].to_pylist()
+                count = sum(self.question_of_task[task] not in self.answered for task in tasks)
+                if count:
+                    unanswered[files.number] = count
+        return unanswered
+
+    @property
+    def rejects(self) -> int:
+        """Rows of all deliveries that were rejected."""
+        # The same content delivered again is judged anew: the last judgement counts.
+        return sum({delivery.digest: delivery.rejects for delivery in self.deliveries}.values())
+
+    @property
+    def register(self) -> Register:
+        """What the next delivery is checked against."""
+        questions_of_id: dict[str, list[int]] = {}
+        for question, id in enumerate(self.ids):
+            questions_of_id.setdefault(id, []).append(question)
+        return Register(
+            question_of_task=self.question_of_task,
+            questions_of_id=questions_of_id,
+            ids=self.ids,
+            tasks=self.tasks,
+            labels=self.labels,
+            codes=self.pool.spec.labels.codes,
+        )
+
+    # --- the evaluation
+
+    @functools.cached_property
+    def history(self) -> History:
+        """The rounds, their rows and the labels."""
+        pool = self.pool
+        systems, classes = len(pool.spec.pool.systems), pool.table.classes
+        history = History.start(systems, classes, len(pool.spec.pool.slices))
+        for files in self.rounds:
+            asked = files.asked
+            columns = [asked[SLICE_PREFIX + name] for name in pool.spec.pool.slices]
+            history = history.with_round(
+                files.round,
+                np.searchsorted(pool.table.code, asked[CELL].to_numpy()),
+                asked[RANK].to_numpy(),
+                outputs_of_columns(asked, systems, classes),
+                pool.slices.codes(columns, len(asked)),
+            )
+        return history.with_labels(self.labels)
+
+    def evaluation(self) -> Evaluation:
+        """Return a new evaluation with all rounds and labels so far."""
+        pool = self.pool
+        evaluation = Evaluation.from_spec(pool.spec, pool.table, pool.stratification, pool.slices)
+        return dataclasses.replace(evaluation, history=self.history)
+
+
+def load(path: str | Path) -> Evaluation:
+    """Return the evaluation of a prepared workspace, with all rounds and labels so far.
+
+    Raises:
+        InputError: if there is no prepared workspace.
+    """
+    return Snapshot.at(path).evaluation()
+
+
+def _read_deliveries(workspace: Workspace) -> list[Delivery]:
+    store = workspace.store
+
+    def read_taken(name: str) -> list[str]:
+        names: list[str] = store.read_json(f"taken/{name}", ["deliveries"])["deliveries"]
+        return names
+
+    # What is in place was named by a marker before; what a marker names may not be in place.
+    files = [name for name in store.names("labels") if name.endswith(".parquet")]
+    taken = read_together(read_taken, store.names("taken"))
+    names = sorted({*files, *(f"{name}.parquet" for names in taken for name in names)})
+    found = read_together(functools.partial(Delivery.read, workspace), names)
+    return sorted(found, key=lambda delivery: (delivery.order, delivery.name))
+
+
+def _read_rounds(workspace: Workspace) -> list[RoundFiles]:
+    names = workspace.store.names("rounds")
+    numbers = sorted(int(name) for name in names if name.isdecimal())
+    if numbers != list(range(1, len(numbers) + 1)):
+        url = workspace.store.url("rounds")
+        raise InputError(f"{url}: rounds are missing, there are {numbers}")
+    return read_together(functools.partial(RoundFiles.read, workspace), numbers)

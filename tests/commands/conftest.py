@@ -1,0 +1,23 @@
+"""Fixtures of the tests of commands."""
+
+from typing import Any
+
+import pytest
+
+from tests.jobs import Job, make_pool
+
+
+@pytest.fixture
+def asked(job: Any) -> Job:
+    """A job whose oracle is stochastic, with one open round of few distinct rows."""
+    one: Job = job(
+        make_pool(text_ids=True),
+        labels={"oracle": "stochastic"},
+        strata={"leaves": 2},
+        sampler="importance",
+        round_size=90,
+        budget=200,
+    )
+    assert one.prepare().status == 0
+    assert one.sample().json["rows"] == 90
+    return one

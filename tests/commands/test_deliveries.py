@@ -1,0 +1,237 @@
+"""Labels in: which count, which are rejected and why."""
+
+import csv
+import json
+import random
+import shutil
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.commands.rounds import measures
+from tests.jobs import Job, call, files_below, make_pool
+
+
+def test_same_delivery_twice_is_one(drawn: Job) -> None:
+    path = drawn.deliver(drawn.answers(1))
+    first = drawn.estimate("--labels", path)
+    before = files_below(drawn.workspace)
+    again = drawn.estimate("--labels", path)
+    assert again.json == first.json
+    assert "taken before" in again.err
+    copy = shutil.copy(path, path.with_name("renamed.csv"))
+    assert drawn.estimate("--labels", copy).json == first.json
+    assert files_below(drawn.workspace) == before
+
+
+def test_any_order_of_deliveries_gives_the_same_numbers(job: Any) -> None:
+    results = []
+    for order in ([0, 1, 2], [2, 0, 1], [1, 2, 0]):
+        one = job()
+        one.prepare()
+        one.sample()
+        answers = one.answers(1)
+        paths = [one.deliver(answers[i::3], f"{i}.csv") for i in range(3)]
+        for i in order:
+            result = one.estimate("--labels", paths[i]).json
+        results.append(result)
+    assert results[0] == results[1] == results[2]
+    together = job()
+    together.prepare()
+    together.sample()
+    answers = together.answers(1)
+    paths = [together.deliver(answers[i::3], f"{i}.csv") for i in range(3)]
+    assert together.estimate("--labels", *paths).json == results[0]
+
+
+def test_formats_of_deliveries_agree(job: Any) -> None:
+    results = []
+    for format in ("csv", "bom", "jsonl", "parquet", "floats", "ids"):
+        one = job()
+        one.prepare()
+        one.sample()
+        answers = one.answers(1)
+        random.Random(format).shuffle(answers)
+        path = one.directory / "labels.csv"
+        if format in ("csv", "bom"):
+            one.deliver(answers)
+            if format == "bom":
+                path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+        elif format == "ids":
+            batch = one.batch(1)
+            of_task = dict(zip(batch["task"], batch["id"], strict=True))
+            one.deliver([(of_task[task], label) for task, label in answers], header="id,label")
+        else:
+            path = one.directory / ("labels.jsonl" if format == "jsonl" else "labels.parquet")
+            tasks, labels = [a[0] for a in answers], [int(a[1]) for a in answers]
+            if format == "jsonl":
+                lines = [
+                    json.dumps({"task": t, "label": v, "annotator": "ann"})
+                    for t, v in zip(tasks, labels, strict=True)
+                ]
+                path.write_text("\n".join(lines))
+            else:
+                kind = pa.float64() if format == "floats" else pa.int64()
+                pq.write_table(pa.table({"task": tasks, "label": pa.array(labels, kind)}), path)
+        result = one.estimate("--labels", path).json
+        assert (result["labels"], result["rejects"]) == (20, 0)
+        results.append(result["measures"])
+    assert all(result == results[0] for result in results)
+
+
+def reject(drawn: Job, rows: list[list[str]], header: str = "task,label") -> str:
+    """Deliver bad rows: they are counted and listed, and no number changes; returns reasons."""
+    answers = drawn.answers(1)
+    drawn.estimate("--labels", drawn.deliver(answers[:10], "good.csv"))
+    before = measures(drawn)
+    path = drawn.deliver(rows, "bad.csv", header)
+    strict = drawn.estimate("--labels", path, "--strict")
+    assert strict.status == 1
+    assert "bad.csv: line" in strict.err
+    assert len(list((drawn.workspace / "labels").iterdir())) == 1
+    result = drawn.estimate("--labels", path)
+    assert result.status == 0
+    assert result.json["rejects"] == len(rows)
+    assert result.json["measures"] == before
+    (listed,) = (drawn.workspace / "labels").glob("*.rejects.csv")
+    with listed.open() as file:
+        found = list(csv.DictReader(file))
+    assert [int(row["line"]) for row in found] == list(range(2, len(rows) + 2))
+    assert all(row["file"].endswith("bad.csv") for row in found)
+    assert call("status", drawn.workspace, "--json").json["rejects"] == len(rows)
+    return " | ".join(row["reason"] for row in found)
+
+
+def test_unknown_task(drawn: Job) -> None:
+    assert "unknown task 't_nobody'" in reject(drawn, [["t_nobody", "1"]])
+
+
+def test_same_row_with_two_labels_in_one_delivery(drawn: Job) -> None:
+    task = drawn.answers(1)[15][0]
+    reason = reject(drawn, [[task, "1"], [task, "0"]])
+    assert "two different labels for one row: '1' in line 2 and '0' in line 3" in reason
+
+
+def test_label_that_contradicts_an_earlier_one(drawn: Job) -> None:
+    task, label = drawn.answers(1)[0]
+    other = "0" if label == "1" else "1"
+    assert f"the row has '{label}' already" in reject(drawn, [[task, other]])
+
+
+def test_label_outside_the_classes(drawn: Job) -> None:
+    task = drawn.answers(1)[15][0]
+    assert "label 'yes' is none of: 0, 1" in reject(drawn, [[task, "yes"]])
+
+
+def test_text_is_compared_exactly(drawn: Job) -> None:
+    tasks = [task for task, _ in drawn.answers(1)[15:18]]
+    reasons = reject(drawn, [[tasks[0], "01"], [tasks[1], "1.0"], [tasks[2], " 1"]])
+    assert reasons.count("is none of") == 3
+
+
+def test_row_with_a_field_too_many(drawn: Job) -> None:
+    task = drawn.answers(1)[15][0]
+    assert "3 fields where the header has 2" in reject(drawn, [[task, "1", "?"]])
+
+
+def test_id_that_lost_its_leading_zeros(job: Any) -> None:
+    one = job(make_pool(text_ids=True))
+    one.prepare()
+    one.sample()
+    lost = next(id for id in one.batch(1)["id"] if id.startswith("0"))
+    reason = reject(one, [[lost.lstrip("0"), "1"]], header="id,label")
+    assert f"did {lost!r} lose its leading zeros?" in reason
+
+
+def test_good_rows_of_a_bad_delivery_are_taken(drawn: Job) -> None:
+    rows = [*drawn.answers(1), ("t_nobody", "1")]
+    result = drawn.estimate("--labels", drawn.deliver(rows)).json
+    assert (result["labels"], result["rejects"]) == (20, 1)
+
+
+def test_correction_by_replace(drawn: Job) -> None:
+    answers = drawn.answers(1)
+    drawn.estimate("--labels", drawn.deliver(answers))
+    before = measures(drawn)
+    task, label = next(answer for answer in answers if answer[1] == "1")
+    path = drawn.deliver([(task, "0")], "correction.csv")
+    result = drawn.estimate("--replace", path).json
+    assert (result["labels"], result["rejects"]) == (20, 0)
+    assert result["measures"] != before
+    assert len(list((drawn.workspace / "labels").glob("*.parquet"))) == 2
+    assert label == "1"
+
+
+def test_correction_may_be_taken_back(drawn: Job) -> None:
+    answers = drawn.answers(1)
+    drawn.estimate("--labels", drawn.deliver(answers))
+    before = measures(drawn)
+    task = next(task for task, label in answers if label == "1")
+    there = drawn.deliver([(task, "0")], "there.csv")
+    back = drawn.deliver([(task, "1")], "back.csv")
+    for path, same in [(there, False), (there, False), (back, True), (there, False), (back, True)]:
+        assert (drawn.estimate("--replace", path).json["measures"] == before) is same
+    assert len(list((drawn.workspace / "labels").glob("*.parquet"))) == 5
+
+
+def test_master_file_delivered_again_brings_the_labels_of_the_new_round(drawn: Job) -> None:
+    """Labels of the whole pool in one file: rejected rows of round 1 count in round 2."""
+    rows = [(str(id), str(label)) for id, label in drawn.pool.truth.items()]
+    master = drawn.deliver(rows, "master.csv", "id,label")
+    first = drawn.estimate("--labels", master).json
+    assert (first["labels"], first["rejects"]) == (20, 1980)
+    drawn.sample()
+    second = drawn.estimate("--labels", master).json
+    assert (second["labels"], second["open"], second["rejects"]) == (40, 0, 1960)
+    assert "taken before" in drawn.estimate("--labels", master).err
+
+
+def test_strict_also_holds_for_a_delivery_taken_before(drawn: Job) -> None:
+    bad = drawn.deliver([("t_nobody", "1")], "bad.csv")
+    assert drawn.estimate("--labels", bad).status == 0
+    good = drawn.deliver(drawn.answers(1), "good.csv")
+    result = drawn.estimate("--labels", good, bad, "--strict")
+    assert result.status == 1
+    assert drawn.estimate().json["labels"] == 0
+
+
+def test_strict_sees_contradictions_between_files_of_one_call(drawn: Job) -> None:
+    task = drawn.answers(1)[0][0]
+    paths = [drawn.deliver([(task, label)], f"{label}.csv") for label in "01"]
+    result = drawn.estimate("--labels", *paths, "--strict")
+    assert result.status == 1
+    assert "1.csv: line 2" in result.err
+    assert not (drawn.workspace / "labels").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("a.csv", b"task,answer\nx,1\n", ["'label' is missing"]),
+        ("a.csv", b"label\n1\n", ["'task' (or 'id') is missing"]),
+        ("a.csv", b"", ["empty"]),
+        ("a.csv", b'task,label\n"x,1\n', ["cannot be read"]),
+        ("a.csv", b"task,label\n\xff\xfe,1\n", ["cannot be read"]),
+        ("a.csv", b"task,label,label\nx,1,0\n", ["'label' is there twice"]),
+        ("a.jsonl", b'{"task": "x", "label": 1}\n{oops\n', ["line 2", "not JSON"]),
+        ("a.parquet", b"PAR1", ["cannot be read"]),
+        ("a.csv", b"task;label\nx;1\n", ["commas, not by semicolons"]),
+        ("a.csv", "task,label\nx,1\n".encode("utf-16"), ["not UTF-8"]),
+        ("a.csv", b"Task,Label\nx,1\n", ["compared exactly"]),
+        ("a.xlsx", b"", [".csv", ".jsonl", ".parquet"]),
+    ],
+)
+def test_unreadable_delivery_takes_nothing(
+    drawn: Job, name: str, content: bytes, words: list[str]
+) -> None:
+    path = drawn.directory / name
+    path.write_bytes(content)
+    good = drawn.deliver(drawn.answers(1), "good.csv")
+    before = files_below(drawn.workspace)
+    result = drawn.estimate("--labels", good, path)
+    assert result.status == 1
+    assert len(result.err.splitlines()) == 1
+    assert all(word in result.err for word in [str(path), *words])
+    assert files_below(drawn.workspace) == before

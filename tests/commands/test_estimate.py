@@ -1,0 +1,197 @@
+"""Estimates over the command line: what they hold, of systems, slices, curves and regions."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from evalsampling.measures import BY_NAME
+from tests.commands.rounds import labelled, rich_job
+from tests.jobs import Job, make_rich_pool, strict_json
+
+
+def test_closing_by_hand(drawn: Job) -> None:
+    answers = drawn.answers(1)
+    result = drawn.estimate("--labels", drawn.deliver(answers[:12]), "--close").json
+    assert result["open"] == 0
+    assert any("8 of 20 rows drawn have no label" in warning for warning in result["warnings"])
+    assert drawn.sample().json["round"] == 2
+
+
+def test_open_round_without_answers_changes_no_number(drawn: Job) -> None:
+    first = drawn.estimate("--labels", drawn.deliver(drawn.answers(1))).json
+    drawn.sample()
+    assert drawn.estimate().json["measures"] == first["measures"]
+
+
+def test_estimate_json(drawn: Job) -> None:
+    result = drawn.estimate("--labels", drawn.deliver(drawn.answers(1))).json
+    assert list(result) == [
+        "round", "labels", "open", "rejects", "warnings", "done", "measures", "regions",
+        "half_width",
+    ]  # fmt: skip
+    assert result["regions"] == []
+    keys = [
+        "measure", "system", "against", "slice", "threshold", "value", "standard_error", "low",
+        "high", "confidence", "method", "intervals", "reason",
+    ]  # fmt: skip
+    assert all(list(one)[: len(keys)] == keys for one in result["measures"])
+    assert [one["measure"] for one in result["measures"]] == [
+        "f1", "precision", "recall", "accuracy"
+    ]  # fmt: skip
+    for one in result["measures"]:
+        assert one["low"] == one["intervals"][0]["low"]
+        assert one["low"] <= one["value"] <= one["high"]
+        assert {interval["kind"] for interval in one["intervals"]} == {"design-based"}
+    assert len(list((drawn.workspace / "estimates").iterdir())) == 1
+    one = drawn.estimate("--measure", "recall").json["measures"]
+    assert one == [result["measures"][2]]
+    assert "unknown measure" in drawn.estimate("--measure", "recal").err
+
+
+def test_estimate_before_any_label(drawn: Job) -> None:
+    (first, *_) = drawn.estimate().json["measures"]
+    assert first["value"] is None
+    assert first["reason"] == "no labels yet"
+    assert (first["low"], first["high"]) == (0, 1)
+
+
+def test_estimates_converge_to_the_truth(job: Any) -> None:
+    """Ten rounds of a pool of 2,000 rows: 400 labels, the truth inside the interval."""
+    one = job(budget=1000, round_size=40)
+    one.prepare()
+    for number in range(1, 11):
+        one.sample()
+        result = one.estimate("--labels", one.deliver(one.answers(number))).json
+    predicted = dict(
+        zip(one.pool.table["id"].to_pylist(), one.pool.table["prediction"].to_pylist(), strict=True)
+    )
+    f = np.array(list(predicted.values()))
+    y = np.array([one.pool.truth[id] for id in predicted])
+    truth = 2 * np.sum(f * y) / (np.sum(f) + np.sum(y))
+    (f1,) = result["measures"]
+    assert f1["low"] < truth < f1["high"]
+    assert abs(f1["value"] - truth) < 4 * f1["standard_error"]
+
+
+SLICES = [
+    None, "city=Bern", "city=Genève", "city=Zürich", "city=null",
+    "new=false", "new=null", "new=true",
+]  # fmt: skip
+
+
+def test_systems_and_slices_are_told_apart(job: Any) -> None:
+    one = rich_job(job, measure=["f1", {"name": "recall", "system": "new"}], round_size=150)
+    empty = one.estimate().json["measures"]
+    result = labelled(one, 2)
+    for told in (empty, result["measures"]):
+        assert [(m["measure"], m["system"], m["slice"]) for m in told] == [
+            (measure, system, slice)
+            for measure, system in [("f1", "old"), ("f1", "new"), ("recall", "new")]
+            for slice in SLICES
+        ]
+        assert all(m["threshold"] is None and m["against"] is None for m in told)
+    for told in empty:
+        nothing = (
+            "no labels yet" if told["slice"] is None else f"no labelled row where {told['slice']}"
+        )
+        assert (told["reason"], told["value"], told["low"], told["high"]) == (nothing, None, 0, 1)
+    rows = one.pool.table.to_pylist()
+    for told in result["measures"]:
+        system = {"old": "s0.prediction", "new": "s1.chance"}[told["system"]]
+        column, _, value = (told["slice"] or "=").partition("=")
+        inside = [
+            (row[system] >= 0.5, one.pool.truth[row["id"]])
+            for row in rows
+            if not column or str(row[column]).lower() == value.replace("null", "none").lower()
+        ]
+        assert inside
+        f, y = np.array(inside).T
+        denominator = np.sum(y) if told["measure"] == "recall" else np.sum(f + y) / 2
+        truth = np.sum(f * y) / denominator
+        if told["value"] is None:
+            assert f"where {told['slice']}" in told["reason"]
+        else:  # of 24 intervals one may miss
+            error = 4 * told["standard_error"] + 1e-12
+            assert abs(told["value"] - truth) <= error or told["low"] <= truth <= told["high"]
+    assert all(m["value"] is not None for m in result["measures"] if not m["slice"])
+
+
+def test_curves_have_a_number_for_each_threshold(job: Any) -> None:
+    thresholds = [-4.0, 0.0, 2.0, 1000.0]
+    curve = {"name": "pr_curve", "thresholds": thresholds, "system": "old"}
+    one = rich_job(job, measure=[curve, "roc_auc"], round_size=60)
+    result = labelled(one, 2)
+    whole = [m for m in result["measures"] if m["slice"] is None]
+    assert [(m["measure"], m["threshold"], m["system"]) for m in whole] == [
+        *(("pr_curve.precision", t, "old") for t in thresholds),
+        *(("pr_curve.recall", t, "old") for t in thresholds),
+        ("roc_auc", None, "old"),
+        ("roc_auc", None, "new"),
+    ]
+    nothing = whole[3]
+    assert nothing["value"] is nothing["standard_error"] is None, "no row reaches 1000"
+    assert "pr_curve.precision at 1000 of old is undefined" in nothing["reason"]
+    assert whole[7]["value"] == 0
+    kinds = [[interval["kind"] for interval in m["intervals"]] for m in whole]
+    assert all(kind.count("simultaneous") == 1 for kind in kinds[:3])
+    assert not any("simultaneous" in kind for kind in kinds[8:])
+    sliced = [m for m in result["measures"] if m["slice"] is not None]
+    assert not any(i["kind"] == "simultaneous" for m in sliced for i in m["intervals"])
+    kept = list((one.workspace / "estimates").iterdir())
+    assert kept
+    for path in kept:
+        strict_json(path.read_text())
+
+
+@pytest.mark.parametrize("rows", [0, 1, 2, 5])
+def test_estimates_from_next_to_nothing_are_json(job: Any, rows: int) -> None:
+    """Every measure with no label, with one, with a few: numbers or null with a reason."""
+    names = [name for name in BY_NAME if name not in ("f_beta", "pr_curve")]
+    listed = [*names, {"name": "pr_curve", "thresholds": 5}]
+    keys = {"score": "s0.score", "prediction": "s0.prediction", "slices": ["new"]}
+    one = job(make_rich_pool(), pool=keys, measure=listed, sampler="passive", round_size=5)
+    assert one.prepare().status == 0
+    one.sample()
+    for label in ("0", "1"):
+        answers = [(task, label) for task, _ in one.answers(1)[:rows]]
+        result = one.estimate("--replace", one.deliver(answers, f"{label}.csv")).json
+        assert result["labels"] == rows
+        for told in result["measures"]:
+            assert (told["value"] is None) == (told["reason"] is not None)
+            if told["value"] is not None and told["low"] is not None:
+                assert told["low"] <= told["value"] <= told["high"]
+    for path in (one.workspace / "estimates").iterdir():
+        strict_json(path.read_text())
+
+
+@pytest.mark.parametrize("oracle", ["deterministic", "stochastic"])
+def test_open_round_without_answers_changes_no_number_of_any_kind(job: Any, oracle: str) -> None:
+    """Neither the band of a curve nor what depends on the latest proposal."""
+    curve = {"name": "pr_curve", "thresholds": 6, "system": "old"}
+    one = rich_job(job, measure=["f1", curve], labels={"oracle": oracle})
+    before = labelled(one, 2)
+    assert one.sample().json["round"] == 3
+    assert one.estimate().json["measures"] == before["measures"]
+    one.sample("--next")
+    assert one.estimate().json["measures"] == before["measures"]
+
+
+def test_regions_of_joint_measures(job: Any) -> None:
+    one = rich_job(job, measure=[{"joint": ["precision", "recall"]}, "f1"], round_size=60)
+    (none,) = one.estimate().json["regions"]
+    assert (none["centre"], none["covariance"], none["radius"]) == (None, None, None)
+    assert none["reason"]
+    (region,) = labelled(one, 2)["regions"]
+    assert region["measures"] == [
+        {"measure": measure, "system": system}
+        for measure in ("precision", "recall")
+        for system in ("old", "new")
+    ]
+    assert region["reason"] is None
+    told = [m for m in one.estimate().json["measures"] if m["slice"] is None]
+    names = [*region["measures"], *({"measure": "f1", "system": s} for s in ("old", "new"))]
+    assert [{"measure": m["measure"], "system": m["system"]} for m in told] == names
+    assert region["centre"] == pytest.approx([m["value"] for m in told[:4]], rel=1e-12)
+    errors = [m["standard_error"] for m in told[:4]]
+    np.testing.assert_allclose(np.sqrt(np.diag(region["covariance"])), errors, atol=1e-9)

@@ -1,0 +1,271 @@
+"""Batches out: what a round holds, when it closes, and commands that are killed or raced."""
+
+import csv
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from evalsampling.commands.sample import SampleOptions, sample
+from evalsampling.labels.formats import write_tasks
+from evalsampling.workspace.workspace import Workspace
+from tests.jobs import Job, call, files_below, make_pool
+
+
+def test_batch_is_blind_and_shuffled(drawn: Job) -> None:
+    with (drawn.round_directory(1) / "batch.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == ["task", "name", "label"]
+    assert all(row["label"] == "" for row in rows)
+    tasks = [row["task"] for row in rows]
+    assert tasks == sorted(tasks), "the order of the tasks must tell nothing"
+    text = (drawn.round_directory(1) / "batch.csv").read_text()
+    batch = drawn.batch(1)
+    scores = dict(
+        zip(drawn.pool.table["id"].to_pylist(), drawn.pool.table["score"].to_pylist(), strict=True)
+    )
+    assert not any(repr(scores[id]) in text for id in batch["id"])
+    assert batch["kind"] == ["sample"] * 20
+    draws = pq.read_table(drawn.round_directory(1) / "draws.parquet")
+    order = draws.filter(draws["new"])["id"].to_pylist()
+    assert order != batch["id"]
+    assert sorted(order) == sorted(batch["id"])
+
+
+def test_batch_formats_hold_the_same(job: Any) -> None:
+    seen = []
+    for format in ("csv", "jsonl", "parquet"):
+        one = job(sink={"format": format})
+        one.prepare()
+        path = Path(one.sample().json["batch"])
+        if format == "csv":
+            with path.open() as file:
+                rows = list(csv.DictReader(file))
+        elif format == "jsonl":
+            rows = [json.loads(line) for line in path.read_text().splitlines()]
+        else:
+            rows = pq.read_table(path).to_pylist()
+        seen.append(rows)
+    assert seen[0] == seen[1] == seen[2]
+
+
+def test_payload_goes_with_its_row(drawn: Job) -> None:
+    named = dict(
+        zip(drawn.pool.table["id"].to_pylist(), drawn.pool.table["name"].to_pylist(), strict=True)
+    )
+    batch = drawn.batch(1)
+    assert batch["payload.name"] == [named[id] for id in batch["id"]]
+
+
+def test_sampling_an_open_round_returns_it_again(drawn: Job) -> None:
+    before = files_below(drawn.workspace)
+    again = drawn.sample().json
+    assert again["round"] == 1
+    assert again["rows"] == 20
+    assert files_below(drawn.workspace) == before
+
+
+def test_draws_hold_the_design(drawn: Job) -> None:
+    draws = pq.read_table(drawn.round_directory(1) / "draws.parquet")
+    assert draws.column_names == [
+        "round", "draw", "question", "cell", "rank", "q", "new",
+        "id", "prediction.0", "score.0", "probability.0.0", "probability.0.1",
+    ]  # fmt: skip
+    new, question = draws["new"].to_numpy(), draws["question"].to_numpy()
+    assert question[new].tolist() == list(range(1, 21)), "questions are numbered as they are asked"
+    of_id = dict(zip(draws["id"].to_pylist(), question.tolist(), strict=True))
+    assert [of_id[id] for id in draws["id"].to_pylist()] == question.tolist()
+    columns = ("id", "score", "prediction")
+    pool = zip(*(drawn.pool.table[c].to_pylist() for c in columns), strict=True)
+    known = {id: (score, prediction) for id, score, prediction in pool}
+    told = zip(*(draws[c].to_pylist() for c in ("id", "score.0", "prediction.0")), strict=True)
+    for id, score, prediction in told:
+        assert known[id] == (score, prediction)
+    design = json.loads((drawn.round_directory(1) / "design.json").read_text())
+    assert design["draws"] == len(draws)
+    assert design["new_rows"] == 20
+    assert draws["new"].to_pylist()[-1], "a round stops on the draw that meets its last new row"
+
+
+def test_a_round_closes_when_every_row_is_answered(drawn: Job) -> None:
+    answers = drawn.answers(1)
+    drawn.estimate("--labels", drawn.deliver(answers[:19], "a.csv"))
+    assert drawn.sample().json["round"] == 1
+    skip = [[answers[19][0], "", "yes"]]
+    drawn.estimate("--labels", drawn.deliver(skip, "b.csv", "task,label,skipped"))
+    assert drawn.sample().json["round"] == 2
+
+
+def test_next_gives_up_the_open_rows_and_their_labels_still_count(drawn: Job) -> None:
+    answers = drawn.answers(1)
+    drawn.estimate("--labels", drawn.deliver(answers[:15], "a.csv"))
+    assert drawn.sample("--next").json["round"] == 2
+    assert set(drawn.batch(1)["id"]).isdisjoint(drawn.batch(2)["id"])
+    status = call("status", drawn.workspace, "--json").json
+    assert (status["labels"], status["open"]) == (15, 20)
+    late = drawn.estimate("--labels", drawn.deliver(answers[15:], "late.csv")).json
+    assert late["labels"] == 20
+
+
+def test_budget_is_spent_to_the_row(job: Any) -> None:
+    one = job(budget=50)
+    one.prepare()
+    sizes = []
+    for number in range(1, 5):
+        sampled = one.sample().json
+        sizes.append((sampled["rows"], sampled["reason"]))
+        if sampled["rows"]:
+            result = one.estimate("--labels", one.deliver(one.answers(number))).json
+    assert sizes == [(20, None), (20, None), (10, None), (0, "budget")]
+    assert result["done"]
+
+
+def test_pool_smaller_than_the_budget_is_exhausted(job: Any) -> None:
+    one = job(make_pool(rows=60), budget=500, sampler="passive", strata={"leaves": 4})
+    one.prepare()
+    for number in range(1, 20):
+        sampled = one.sample().json
+        if not sampled["rows"]:
+            break
+        result = one.estimate("--labels", one.deliver(one.answers(number))).json
+    assert sampled["reason"] == "exhausted"
+    assert result["labels"] == 60
+    assert result["done"]
+
+
+def test_rows_that_cannot_add_to_the_measure_are_left_alone(job: Any) -> None:
+    """Precision needs the predicted positives and no more: then the pool is exhausted."""
+    one = job(make_pool(rows=600), budget=500, measure="precision", strata={"leaves": 4})
+    one.prepare()
+    predicted = sum(one.pool.table["prediction"].to_pylist())
+    for number in range(1, 20):
+        sampled = one.sample().json
+        if not sampled["rows"]:
+            break
+        one.estimate("--labels", one.deliver(one.answers(number)))
+    assert sampled["reason"] == "exhausted"
+    assert call("status", one.workspace, "--json").json["labels"] == predicted
+    result = one.estimate().json
+    assert result["done"]
+    (precision,) = result["measures"]
+    hits = one.pool.table.filter(one.pool.table["prediction"].to_numpy() == 1)["id"].to_pylist()
+    truth = [one.pool.truth[id] for id in hits]
+    assert precision["value"] == pytest.approx(np.mean(truth), abs=1e-12)
+    assert precision["method"] == "census"
+    assert precision["low"] == precision["high"] == precision["value"]
+
+
+def test_fixed_draws_may_meet_no_new_row(job: Any) -> None:
+    one = job(sampler={"name": "passive", "draws": 3}, strata={"leaves": 2})
+    one.prepare()
+    for number in range(1, 4):
+        sampled = one.sample().json
+        assert sampled["rows"] <= 3
+        draws = pq.read_table(one.round_directory(number) / "draws.parquet")
+        assert len(draws) == 3
+        one.estimate("--labels", one.deliver(one.answers(number)))
+
+
+def test_growing_rounds(job: Any) -> None:
+    one = job(round_size={"first": 10, "growth": 1.5}, budget=70)
+    one.prepare()
+    sizes = []
+    for number in range(1, 5):
+        sizes.append(one.sample().json["rows"])
+        one.estimate("--labels", one.deliver(one.answers(number)))
+    assert sizes == [10, 15, 22, 23], "22 is 22.5 cut, 23 what is left of the budget"
+    assert one.sample().json["reason"] == "budget"
+
+
+def test_sample_killed_before_the_round_is_whole(drawn: Job, monkeypatch: Any) -> None:
+    drawn.estimate("--labels", drawn.deliver(drawn.answers(1)))
+    before = files_below(drawn.workspace)
+
+    class Killed(BaseException):
+        pass
+
+    def die(*_: Any, **__: Any) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr("evalsampling.commands.sample.write_tasks", die)
+        with pytest.raises(Killed):
+            drawn.sample()
+    assert files_below(drawn.workspace) == before
+    assert drawn.sample().json["round"] == 2
+
+
+def test_two_commands_drawing_the_same_round(drawn: Job, monkeypatch: Any) -> None:
+    drawn.estimate("--labels", drawn.deliver(drawn.answers(1)))
+    rival = shutil.copytree(drawn.workspace, drawn.directory / "rival")
+    call("sample", rival)
+    theirs = rival / "rounds" / "0002"
+    write = write_tasks
+
+    def lose(*arguments: Any) -> Path:
+        shutil.copytree(theirs, drawn.round_directory(2))
+        return write(*arguments)
+
+    monkeypatch.setattr("evalsampling.commands.sample.write_tasks", lose)
+    result = drawn.sample()
+    assert result.status == 1
+    assert "another command made this round" in result.err
+    assert files_below(drawn.round_directory(2)) == files_below(theirs)
+    monkeypatch.undo()
+    assert drawn.sample().json["round"] == 2
+
+
+def test_sampling_at_once_gives_one_round(drawn: Job) -> None:
+    drawn.estimate("--labels", drawn.deliver(drawn.answers(1)))
+    command = [sys.executable, "-m", "evalsampling", "sample", str(drawn.workspace), "--json"]
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(3)]
+    printed = [process.communicate()[0] for process in running]
+    assert [process.returncode for process in running] == [0, 0, 0]
+    assert {json.loads(text)["round"] for text in printed} == {2}
+    assert len(list((drawn.workspace / "rounds").iterdir())) == 2
+
+
+def test_reserve_that_is_gone(drawn: Job) -> None:
+    shutil.rmtree(drawn.workspace / "reserve")
+    result = drawn.sample("--next")
+    assert result.status == 1
+    assert "reserve: cannot be read" in result.err
+
+
+def test_others_may_read_the_batch(drawn: Job) -> None:
+    umask = os.umask(0)
+    os.umask(umask)
+    assert drawn.round_directory(1).stat().st_mode & 0o777 == 0o777 & ~umask
+
+
+def test_a_request_that_broke_off_is_finished(
+    job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After its round was drawn, before the one before was closed; others draw meanwhile."""
+    one = job()
+    one.prepare()
+    one.sample()
+    options = SampleOptions(str(one.workspace), 7, next=True)
+
+    def die(*_: object) -> None:
+        raise OSError("a worker was lost")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Workspace, "close_round", die)
+        with pytest.raises(OSError, match="worker"):
+            sample(options, request="request")
+    assert call("status", one.workspace, "--json").json["open"] == 27
+    again = sample(options, request="request")
+    assert (again.round, again.rows, again.reason) == (2, 7, None)
+    assert call("status", one.workspace, "--json").json["open"] == 7
+    assert one.sample("--next").json["round"] == 3
+    assert sample(options, request="request") == again
+    assert call("status", one.workspace, "--json").json["open"] == 20

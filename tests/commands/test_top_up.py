@@ -1,0 +1,58 @@
+"""More rows for cells whose reserve runs short."""
+
+import shutil
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.jobs import files_below
+
+
+@pytest.mark.parametrize("scored", [False, True], ids=["columns", "scored"])
+def test_top_up(job: Any, scored: bool) -> None:
+    one = job(
+        budget=1000,
+        strata={"leaves": 2},
+        sampler="passive",
+        round_size=90,
+        pool={"scorer": "same_scorer:score"} if scored else {},
+    )
+    (one.directory / "same_scorer.py").write_text("def score(batch):\n    return batch\n")
+    assert one.prepare().status == 0
+    reserve = one.workspace / "reserve"
+    whole = pq.read_table(reserve).sort_by([("cell", "ascending"), ("rank", "ascending")])
+    kept = whole.filter(pa.array(whole["rank"].to_numpy() < 20))
+    shutil.rmtree(reserve)
+    reserve.mkdir()
+    pq.write_table(kept, reserve / "part-00000.parquet")
+    before = files_below(one.workspace)
+    short = one.sample()
+    assert short.status == 1
+    assert "--top-up 90`" in short.err
+    assert files_below(one.workspace) == before
+
+    assert one.prepare("--top-up").json["reserve_rows"] > len(kept)
+    topped = pq.read_table(reserve).sort_by([("cell", "ascending"), ("rank", "ascending")])
+    expected = whole.filter(pa.array(whole["rank"].to_numpy() < 20 + 2 * 90))
+    columns = [name for name in whole.column_names if name != "file"]
+    assert {"cell", "rank", "id", "score.0", "prediction.0", "payload.name"} <= set(columns)
+    counts = np.bincount(expected["cell"].to_numpy())
+    assert topped.select(columns) == expected.select(columns)
+    assert counts.max() == 200
+    assert one.sample().json["rows"] == 90
+    again = one.prepare("--top-up")
+    assert again.status == 0
+
+
+def test_top_up_refuses_a_changed_pool(job: Any) -> None:
+    one = job(budget=100)
+    one.prepare()
+    path = one.directory / "pool" / "part-0.parquet"
+    table = pq.read_table(path)
+    pq.write_table(pa.concat_tables([table, table.slice(0, 1)]), path)
+    result = one.prepare("--top-up")
+    assert result.status == 1
+    assert "part-0.parquet: the pool has changed" in result.err

@@ -1,0 +1,98 @@
+"""What is read of a workspace: an evaluation from its files alone, and files that are damaged."""
+
+import shutil
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from evalsampling import workspace
+from evalsampling.workspace.workspace import VERSION
+from tests.commands.rounds import labelled, measures, rich_job
+from tests.jobs import Job
+
+
+def test_loading_a_workspace_gives_the_evaluation(drawn: Job) -> None:
+    drawn.estimate("--labels", drawn.deliver(drawn.answers(1)))
+    evaluation = workspace.load(drawn.workspace)
+    estimates = {estimate.measure: estimate.value for estimate in evaluation.estimate()}
+    assert estimates == {one["measure"]: one["value"] for one in measures(drawn)}
+
+
+def test_a_round_of_many_starts_from_the_files_alone(job: Any) -> None:
+    """Two evaluations, one in this process throughout, one read from files each round."""
+    one = job(round_size=30)
+    one.prepare()
+    memory = workspace.load(one.workspace)
+    for number in range(1, 4):
+        one.sample()
+        rows = memory.draw(30)
+        draws = pq.read_table(one.round_directory(number) / "draws.parquet")
+        np.testing.assert_array_equal(memory.history.rounds[-1].probability, draws["q"].to_numpy())
+        one.estimate("--labels", one.deliver(one.answers(number)))
+        ids = draws.filter(draws["new"])["id"].to_pylist()
+        labels = memory.history.label.copy()
+        labels[rows] = [one.pool.truth[id] for id in ids]
+        memory.history = memory.history.with_labels(labels)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("evaluation.json", "[]", ["evaluation.json", "damaged"]),
+        ("evaluation.json", f'{{"version": {VERSION}}}', ["evaluation.json", "damaged", "'spec'"]),
+        ("evaluation.json", '{"version": 0}', ["evaluation.json: version 0, expected"]),
+        ("rounds/0001/design.json", "{}", ["design.json", "damaged", "'exported'"]),
+        ("rounds/0001/draws.parquet", "PAR1", ["draws.parquet", "cannot be read"]),
+        ("cells.parquet", "PAR1", ["cells.parquet", "cannot be read"]),
+        ("estimates", "", ["estimates"]),
+    ],
+)
+def test_damaged_workspace(drawn: Job, name: str, content: str, words: list[str]) -> None:
+    (drawn.workspace / name).write_text(content)
+    result = drawn.estimate()
+    assert result.status == 1
+    assert len(result.err.splitlines()) == 1, result.err
+    assert all(word in result.err for word in words)
+
+
+def test_drafts_of_killed_commands_are_removed(drawn: Job) -> None:
+    drafts = drawn.workspace / ".drafts"
+    (drafts / "x" / "rounds" / "0002").mkdir(parents=True)
+    (drafts / "x" / "rounds" / "0002" / "draws.parquet").write_text("PAR1")
+    (drafts / "y").write_text("")
+    drawn.estimate()
+    assert not list(drafts.iterdir())
+
+
+@pytest.mark.parametrize("oracle", ["deterministic", "stochastic"])
+def test_reserve_may_be_deleted_after_sampling(job: Any, oracle: str) -> None:
+    """Outputs and slices of the rows drawn are with the draws, for every kind of measure."""
+    curve = {"name": "pr_curve", "thresholds": 6, "system": "old"}
+    one = rich_job(job, measure=["f1", "brier", curve], labels={"oracle": oracle})
+    expected = labelled(one, 2)
+    one.sample()
+    shutil.rmtree(one.workspace / "reserve")
+    shutil.rmtree(one.directory / "pool")
+    for number in (1, 2, 3):
+        path = one.round_directory(number) / "batch.parquet"
+        pq.write_table(pq.read_table(path).drop_columns(["payload.name"]), path)
+        (one.round_directory(number) / "batch.csv").unlink()
+    assert one.estimate().json["measures"] == expected["measures"]
+    more = one.estimate("--labels", one.deliver(one.answers(3), "3.csv")).json
+    assert more["labels"] > expected["labels"]
+    assert more["measures"] != expected["measures"]
+    assert "reserve: cannot be read" in one.sample().err
+
+
+def test_payload_may_be_deleted_after_sampling(drawn: Job) -> None:
+    """Ids, draws and labels suffice to estimate."""
+    drawn.estimate("--labels", drawn.deliver(drawn.answers(1)))
+    before = measures(drawn)
+    shutil.rmtree(drawn.workspace / "reserve")
+    path = drawn.round_directory(1) / "batch.parquet"
+    table = pq.read_table(path).drop_columns(["payload.name"])
+    pq.write_table(table, path)
+    (drawn.round_directory(1) / "batch.csv").unlink()
+    assert measures(drawn) == before
