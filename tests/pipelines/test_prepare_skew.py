@@ -13,7 +13,7 @@ from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.signatures import MOST_COUNTED
 from evalsampling.workspace.workspace import Workspace
 from tests.jobs import Job, Pool, make_pool
-from tests.test_equivalence import assert_same, reference
+from tests.reference import assert_same, reference
 
 SHARDS = [1, 2, 7]
 

@@ -1,29 +1,19 @@
 """Pools of every format give what the in-memory path gives, to the row and the last digit."""
 
 from collections.abc import Callable
-from typing import Any
 
 import pyarrow as pa
 import pytest
 import yaml
 
+from tests.cases import CASES
+from tests.formats import FORMATS, formatted
 from tests.jobs import Job, Pool, make_pool, make_rich_pool
-from tests.test_equivalence import CASES, assert_same, assert_same_evaluation, reference
-
-FORMATS = ["parquet", "csv", "jsonl", "avro"]
-
-
-def formatted(job: Callable[..., Job], suffix: str, rows: Pool, files: int, **keys: Any) -> Job:
-    """A job on a pool of some format."""
-    one = job(rows, files, group_rows=100_000, **keys)
-    if suffix == "parquet":
-        return one
-    pattern = rows.write_as(suffix, one.directory / suffix, files)
-    spec = yaml.safe_load(one.spec.read_text())
-    spec["pool"]["path"] = str(pattern)
-    one.spec.write_text(yaml.safe_dump(spec, sort_keys=False))
-    one.pool = rows.with_text_ids() if suffix == "csv" else rows
-    return one
+from tests.reference import (
+    assert_same,
+    assert_same_evaluation,
+    reference,
+)
 
 
 @pytest.mark.parametrize("suffix", FORMATS)

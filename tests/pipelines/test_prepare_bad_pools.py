@@ -1,11 +1,5 @@
 """Bad pools: one clear error each, and nothing left half-written."""
 
-import importlib
-import os
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -14,81 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evalsampling import InputError
-from evalsampling.workspace.workspace import Workspace
-from tests.jobs import Job, Pool, files_below, make_pool, make_rich_pool
-
-
-def replaced(column: str, row: int, value: Any, type: pa.DataType | None = None) -> Pool:
-    """A pool with one value replaced."""
-    pool = make_pool()
-    values = pool.table[column].to_pylist()
-    values[row] = value
-    index = pool.table.schema.get_field_index(column)
-    return Pool(pool.table.set_column(index, column, pa.array(values, type)), pool.truth)
-
-
-def without(column: str) -> Pool:
-    pool = make_pool()
-    return Pool(pool.table.drop_columns([column]), pool.truth)
-
-
-def retyped(column: str, values: Any) -> Pool:
-    pool = make_pool()
-    index = pool.table.schema.get_field_index(column)
-    return Pool(pool.table.set_column(index, column, pa.array(values)), pool.truth)
-
-
-BAD: dict[str, tuple[Callable[[], Pool], list[str]]] = {
-    "missing column": (lambda: without("prediction"), ["part-0.parquet", "'prediction'", "score"]),
-    "missing payload": (lambda: without("name"), ["part-0.parquet", "'name'", "missing"]),
-    "null id": (lambda: replaced("id", 1777, None), ["part-1.parquet", "'id'", "row 777", "null"]),
-    "null score": (lambda: replaced("score", 3, None), ["part-0.parquet", "'score'", "row 3"]),
-    "duplicate id": (
-        lambda: replaced("id", 1900, make_pool().table["id"][4].as_py()),
-        ["part-1.parquet", "'id'", "row 900", "duplicate", "row 4 of", "part-0.parquet"],
-    ),
-    "nan score": (
-        lambda: replaced("score", 1234, float("nan")),
-        ["part-1.parquet", "'score'", "row 234", "nan"],
-    ),
-    "infinite score": (
-        lambda: replaced("score", 5, float("inf")),
-        ["part-0.parquet", "'score'", "row 5", "inf"],
-    ),
-    "prediction outside the classes": (
-        lambda: replaced("prediction", 1500, 2, pa.int8()),
-        ["part-1.parquet", "'prediction'", "row 500", "2"],
-    ),
-    "prediction of another type": (
-        lambda: retyped("prediction", ["no"] * 2000),
-        ["'prediction'", "string", "part-"],
-    ),
-    "score of a wrong type": (
-        lambda: retyped("score", ["high"] * 2000),
-        ["'score'", "string", "part-"],
-    ),
-    "id of a wrong type": (
-        lambda: retyped("id", np.arange(2000) / 2),
-        ["'id'", "double", "part-"],
-    ),
-    "empty pool": (
-        lambda: Pool(make_pool().table.slice(0, 0), {}),
-        ["*.parquet", "empty"],
-    ),
-}
-
-
-def assert_clean_failure(job: Job, words: list[str], *options: str) -> None:
-    result = job.prepare(*options)
-    assert result.status == 1
-    assert result.out == ""
-    lines = [line for line in result.err.splitlines() if line]
-    assert len(lines) == 1, result.err
-    for word in ("evalsampling prepare:", *words):
-        assert word in lines[0]
-    assert "while running" not in lines[0]
-    assert not job.workspace.exists()
+from tests.bad_pools import BAD, assert_clean_failure
+from tests.jobs import Job, Pool, make_pool, make_rich_pool
 
 
 @pytest.mark.parametrize("name", list(BAD))
@@ -171,6 +92,8 @@ SYSTEMS = {
     "old": {"score": "s0.score", "prediction": "s0.prediction"},
     "new": {"score": "s1.chance", "prediction": "s1.prediction", "probability": "s1.p1"},
 }
+
+
 RICH: dict[str, tuple[str, Any, dict[str, Any], list[str]]] = {
     "null score of a system": ("s0.score", None, {}, ["part-1.parquet", "'s0.score'", "row 249"]),
     "nan score of a system": (
@@ -256,147 +179,12 @@ def test_scorer_errors(job: Any) -> None:
     assert_clean_failure(two, ["part-", "999 rows for 1000"])
 
 
-def test_another_spec_does_not_touch_a_prepared_workspace(job: Any) -> None:
-    one = job()
-    first = one.prepare()
-    assert one.prepare().json == first.json
-    one.spec.write_text(one.spec.read_text().replace("budget: 200", "budget: 300"))
-    again = one.prepare()
-    assert again.status == 1
-    assert "another budget" in again.err
-
-
-def start_slow_prepare(one: Job) -> subprocess.Popen[bytes]:
-    """Start `prepare` with a scorer that takes 0.2 s for each of the 40 row groups."""
-    (one.directory / "slow_scorer.py").write_text(
-        "import os, time\n"
-        "def score(batch):\n"
-        "    time.sleep(float(os.environ.get('NAP', '0')))\n"
-        "    return batch\n"
-    )
-    command = [sys.executable, "-m", "evalsampling", "prepare", str(one.spec)]
-    return subprocess.Popen(command, env={**os.environ, "NAP": "0.2"}, stderr=subprocess.PIPE)
-
-
-def test_killed_prepare_starts_over(job: Any) -> None:
-    """Killed when scored rows were already written; the next run finishes as if alone."""
-    one = job(files=4, group_rows=50, pool={"scorer": "slow_scorer:score"})
-    process = start_slow_prepare(one)
-    scored = one.workspace / "scored"
-    deadline = time.monotonic() + 60
-    while not (scored.exists() and len(list(scored.glob("*.parquet"))) > 2):
-        assert time.monotonic() < deadline
-        assert process.poll() is None, process.communicate()[1]
-        time.sleep(0.05)
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
-    assert not (one.workspace / "evaluation.json").exists()
-    unprepared = one.sample()
-    assert unprepared.status == 1
-    assert "not a prepared workspace" in unprepared.err
-    assert one.prepare().status == 0
-    other = job(files=1)
-    other.prepare()
-    for name in ("cells.parquet",):
-        assert pq.read_table(one.workspace / name) == pq.read_table(other.workspace / name)
-    assert one.sample().status == other.sample().status == 0
-    assert one.batch(1) == other.batch(1)
-
-
-@pytest.mark.parametrize("name", ["rounds/0001", "scored/mine", "notes.txt"])
-def test_a_directory_of_somebody_else_is_not_touched(job: Any, name: str) -> None:
-    one = job()
-    theirs = one.workspace / name
-    theirs.parent.mkdir(parents=True)
-    theirs.write_text("precious")
-    result = one.prepare()
-    assert result.status == 1
-    assert "not empty and not a workspace" in result.err
-    assert theirs.read_text() == "precious"
-
-
-def test_a_failed_prepare_leaves_an_empty_directory_of_mine(job: Any) -> None:
-    one = job(replaced("score", 3, None))
-    one.workspace.mkdir()
-    assert one.prepare().status == 1
-    assert not one.workspace.exists() or not list(one.workspace.iterdir())
-
-
-def test_two_prepares_at_once(job: Any) -> None:
-    """One finishes, the other is told; nothing of the first is lost."""
-    importlib.import_module("pipelines.prepare")  # so that the second starts at once
-    one = job(files=4, group_rows=50, pool={"scorer": "slow_scorer:score"})
-    process = start_slow_prepare(one)
-    while not (one.workspace / "scored").exists():
-        assert process.poll() is None, process.communicate()[1]
-        time.sleep(0.05)
-    second = one.prepare()
-    assert second.status == 1
-    assert "another prepare is at work" in second.err
-    assert process.wait() == 0
-    process.communicate()
-    assert one.prepare().status == 0
-    assert one.sample().status == 0
-
-
 def test_column_that_is_there_twice(job: Any) -> None:
     one = job()
     path = one.directory / "pool" / "part-0.parquet"
     table = pq.read_table(path)
     pq.write_table(table.append_column("score", table["score"]), path)
     assert_clean_failure(one, ["part-0.parquet", "'score' is there twice"])
-
-
-def test_workspace_that_cannot_be_made(job: Any) -> None:
-    one = job()
-    one.workspace.write_text("a file")
-    result = one.prepare()
-    assert result.status == 1
-    assert len(result.err.splitlines()) == 1
-    assert one.workspace.read_text() == "a file"
-
-
-def test_remote_paths_are_refused(job: Any) -> None:
-    one = job()
-    one.spec.write_text(one.spec.read_text().replace("workspace: workspace", "workspace: s3://b/w"))
-    result = one.prepare()
-    assert result.status == 1
-    assert "workspace: must be a path of this machine or of gs://, got 's3://b/w'" in result.err
-
-
-def test_a_prepare_that_comes_late_clears_nothing(job: Any) -> None:
-    """It looked before another one had finished, and got the lock after that."""
-    one = job()
-    one.prepare()
-    before = files_below(one.workspace)
-    (one.workspace / ".preparing").touch()
-    with (
-        pytest.raises(InputError, match="has finished there meanwhile"),
-        Workspace(one.workspace).preparing(),
-    ):
-        pytest.fail("a prepared workspace was given out to be prepared")
-    assert files_below(one.workspace) == before
-
-
-def test_interrupted_after_the_marker_is_prepared(job: Any) -> None:
-    one = job()
-    one.prepare()
-    written = files_below(one.workspace)
-    for name in ("evaluation.json", "cells.parquet"):
-        (one.workspace / name).unlink()
-    (one.workspace / ".preparing").touch()
-
-    def write_and_stop() -> None:
-        with Workspace(one.workspace).preparing():
-            for name, content in written.items():
-                (one.workspace / name).parent.mkdir(exist_ok=True)
-                (one.workspace / name).write_bytes(content)
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        write_and_stop()
-    assert files_below(one.workspace) == written
-    assert one.sample().status == 0
 
 
 def test_a_scorer_that_changes_a_type_is_named(

@@ -1,0 +1,80 @@
+"""Rounds drawn from files are those drawn in memory, however the pool was cut."""
+
+import json
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from tests.cases import SCORED
+from tests.jobs import make_pool, make_rich_pool
+from tests.reference import assert_same_evaluation
+
+SAMPLERS: dict[str, Any] = {
+    "passive": "passive",
+    "stratified": "stratified",
+    "importance": {"name": "importance", "delta": 0.1},
+    "oasis": {"name": "oasis", "epsilon": 0.05, "draws": 25},
+    "ais": {"name": "ais", "model": "scores", "delta": 0.2},
+    "given": {"name": "given", "weights": "own_weights:by_leaf"},
+}
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_samplers_through_the_workspace_equal_memory(job: Any, sampler: str) -> None:
+    """Three rounds, each started from the files alone, the second growing."""
+    one = job(
+        make_rich_pool(),
+        files=2,
+        pool={**SCORED, "slices": ["city"]},
+        measure=["f1", "precision", "recall"],
+        sampler=SAMPLERS[sampler],
+    )
+    (one.directory / "own_weights.py").write_text(
+        "def by_leaf(table, history):\n    return 1.0 + table.leaf + len(history.rounds)\n"
+    )
+    assert one.prepare().status == 0
+    estimates = assert_same_evaluation(one, rounds=3)
+    design = json.loads((one.round_directory(3) / "design.json").read_text())
+    assert design["sampler"]["name"] == sampler
+    assert {told["slice"] for told in estimates} >= {None, "city=Zürich", "city=null"}
+
+
+def test_same_seed_same_batch_whatever_the_sharding(job: Any) -> None:
+    pool = make_pool(seed=3)
+    batches = []
+    for files, group_rows in [(1, 1 << 20), (4, 100), (7, 33)]:
+        one = job(pool, files, group_rows)
+        assert one.prepare().status == 0
+        for number in (1, 2):
+            assert one.sample().json["round"] == number
+            assert one.estimate("--labels", one.deliver(one.answers(number))).status == 0
+        draws = [pq.read_table(one.round_directory(n) / "draws.parquet") for n in (1, 2)]
+        batches.append((one.batch(1), one.batch(2), *(table.to_pydict() for table in draws)))
+    assert batches[0] == batches[1] == batches[2]
+
+
+def test_another_seed_another_batch(job: Any) -> None:
+    chosen = []
+    for seed in (1, 2):
+        one = job(seed=seed)
+        one.prepare()
+        one.sample()
+        chosen.append(set(one.batch(1)["id"]))
+    assert chosen[0] != chosen[1]
+
+
+def test_sample_and_estimate_as_pipelines_give_the_same(job: Any) -> None:
+    results = []
+    for runner in ([], ["--runner=FnApiRunner"]):
+        one = job(measure=["f1", "recall", "accuracy"])
+        one.prepare()
+        seen = []
+        for number in (1, 2, 3):
+            sampled = one.sample(*runner).json
+            delivery = one.deliver(one.answers(number)[: 20 - number], f"{number}.csv")
+            estimated = one.estimate("--labels", delivery, "--close", *runner)
+            draws = pq.read_table(one.round_directory(number) / "draws.parquet").to_pydict()
+            seen.append((sampled["rows"], sampled["reason"], draws, estimated.json))
+        results.append(seen)
+    assert results[0] == results[1]
