@@ -4,7 +4,8 @@ from collections import Counter
 from typing import Any
 
 from evalsampling.workspace.workspace import Workspace
-from tests.cases import CASES
+from tests.bad_pools import assert_clean_failure
+from tests.cases import CASES, SCORED
 from tests.jobs import make_rich_pool
 
 
@@ -19,3 +20,14 @@ def test_slices_counted_by_hand(job: Any) -> None:
         texts = ["null" if v is None else str(v).replace("False", "false").replace("True", "true")
                  for v in column]  # fmt: skip
         assert dict(zip(values, counts.sum(axis=1).tolist(), strict=True)) == Counter(texts)
+
+
+def test_slice_column_of_too_many_values(job: Any) -> None:
+    """Too many in one batch, and too many in all of the pool but in no batch."""
+    pool = make_rich_pool(rows=1500)
+    words = ["pool.slices: column 'name' has", "at most 1000 are possible"]
+    keys = {"pool": {**SCORED, "slices": ["new", "name"]}}
+    assert_clean_failure(job(pool, **keys), words)
+    assert_clean_failure(job(pool, files=3, group_rows=100, **keys), words)
+    fewer = job(make_rich_pool(rows=1000), files=3, **keys)
+    assert fewer.prepare().status == 0
