@@ -13,6 +13,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"(?P<prose>.*?)^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.M | re.S)
 SAVE = re.compile(r"save\s+(?:it\s+)?as\s+`([^`]+)`", re.I)
@@ -32,6 +34,7 @@ JSON = {
 OF_THE_MACHINE = {"workspace", "seconds", "versions", "peak_mebibytes"}
 
 
+@pytest.mark.slow
 def test_pages_print_what_they_show(tmp_path: Path) -> None:
     folder = tmp_path / "build" / "walk"
     folder.mkdir(parents=True)

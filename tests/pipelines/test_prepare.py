@@ -47,7 +47,9 @@ def test_merging_is_forced_and_changes_nothing(job: Any, merged: list[int]) -> N
     assert_same(one.workspace, reference(one), budget=30)
 
 
-@pytest.mark.parametrize(("files", "group_rows"), [(1, 1 << 20), (2, 333), (7, 50)])
+@pytest.mark.parametrize(
+    ("files", "group_rows"), [(1, 1 << 20), pytest.param(2, 333, marks=pytest.mark.slow), (7, 50)]
+)
 @pytest.mark.parametrize("case", CASES)
 def test_whole_evaluations_equal_memory(
     job: Any, merged: list[int], case: str, files: int, group_rows: int

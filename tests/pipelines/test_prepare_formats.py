@@ -17,22 +17,23 @@ from tests.reference import (
 
 
 @pytest.mark.parametrize("suffix", FORMATS)
-def test_a_million_rows(job: Callable[..., Job], suffix: str) -> None:
+@pytest.mark.parametrize("rows", [50_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
+def test_many_rows(job: Callable[..., Job], suffix: str, rows: int) -> None:
     """Names with all that a format has to escape among them."""
-    pool = make_pool(1_000_000)
+    pool = make_pool(rows)
     names = pool.table["name"].to_pylist()
     for row, name in enumerate(['"', "a,b", "two\nlines", "Zürich", "  ", '{"a": "b"}', "\\"]):
         names[row] = name
     index = pool.table.schema.get_field_index("name")
     whole = Pool(pool.table.set_column(index, "name", pa.array(names)), pool.truth)
     one = formatted(job, suffix, whole, files=3, budget=30)
-    assert one.prepare().json["rows"] == 1_000_000
+    assert one.prepare().json["rows"] == rows
     assert_same(one.workspace, reference(one), budget=30)
 
 
 @pytest.mark.parametrize("suffix", FORMATS[1:])
 @pytest.mark.parametrize("case", ["slices", "systems", "kd beside a score", "classes", "curve"])
-@pytest.mark.parametrize("files", [1, 2, 7])
+@pytest.mark.parametrize("files", [1, pytest.param(2, marks=pytest.mark.slow), 7])
 def test_whole_evaluations(
     job: Callable[..., Job], suffix: str, case: str, files: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
