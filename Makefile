@@ -4,23 +4,28 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-runners check-airflow check format reference-points study clean
+# Every test is in one suite: `slow`, `stores` and `runners` are markers of pytest, `test` the rest.
+
+.PHONY: demo test test-slow test-stores test-runners check-airflow check format reference-points study clean
 
 demo: $(VENV)/.examples ## score and evaluate 25 million record pairs
 	$(BIN)/python examples/febrl/demo.py
 
-test: $(VENV)/.examples $(VENV)/.test ## lint, types, all tests; without Go those on gs:// are skipped
-	$(MAKE) check
-	-$(MAKE) $(BIN)/fake-gcs-server
-	-PATH="$(abspath $(BIN)):$$PATH" deployment/prism/prism
-	-PATH="$(abspath $(BIN)):$$PATH" deployment/spark/job-server
-	$(BIN)/python -m pytest -n auto -rs -m "not runners or prism or (spark and not kills)"
+test: $(VENV)/.examples $(VENV)/.test check ## lint, types, and all tests that need no server and take seconds
+	$(BIN)/python -m pytest -n auto -m "not slow and not stores and not runners"
 
-test-runners: $(VENV)/.test $(VENV)/.spark ## Prism, Flink, Spark and PySpark; what cannot be had is skipped
+test-slow: $(VENV)/.examples $(VENV)/.test ## larger pools, longer simulations, the whole demonstration
+	$(BIN)/python -m pytest -m "slow and not stores and not runners" tests
+
+test-stores: $(VENV)/.test ## on an emulator of Google Cloud Storage; all skipped if Go cannot build it
+	-$(MAKE) $(BIN)/fake-gcs-server
+	$(BIN)/python -m pytest -n auto -rs -m "stores and not runners" tests
+
+test-runners: $(VENV)/.test $(VENV)/.spark ## on Prism, Flink and Spark, and by PySpark; what cannot be had is skipped
 	-PATH="$(abspath $(BIN)):$$PATH" deployment/prism/prism
 	-PATH="$(abspath $(BIN)):$$PATH" deployment/flink/job-server
 	-PATH="$(abspath $(BIN)):$$PATH" deployment/spark/job-server
-	$(BIN)/python -m pytest -m runners -rs tests
+	$(BIN)/python -m pytest -rs -m runners tests
 
 check-airflow: $(VENV)/.test ## the DAG under a real Airflow, in an environment of its own
 	deployment/airflow/check.sh $(abspath $(BIN))/evalsampling

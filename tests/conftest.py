@@ -13,6 +13,13 @@ from tests.emulator import emulator
 from tests.jobs import Job, Pool, make_pool
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that need the emulator: they ask for it, or for a bucket of it."""
+    for item in items:
+        if {"cloud", "bucket"} & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.stores)
+
+
 @pytest.fixture(scope="module")
 def cloud() -> Iterator[storage.Client]:
     """An emulator of Google Cloud Storage."""

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from evalsampling import Evaluation, InputError, measures, workspace
+from tests.evaluation.user_measures import ErrorOdds
 from tests.jobs import make_pool, make_rich_pool
 
 
@@ -338,19 +339,6 @@ def test_diagnose() -> None:
     assert all(leaf.posterior is None for leaf in passive.diagnose())
 
 
-class ErrorOdds(measures.Measure):
-    """Errors for each correct row: a measure of the user's own, with nothing but the least."""
-
-    name = "error_odds"
-    bounds = (0.0, float("inf"))
-
-    def loss(self, outputs: Any, label: Any) -> Any:
-        return (outputs.prediction[:, [self.system]] != label[:, None]).astype(float)
-
-    def value(self, risk: Any) -> Any:
-        return risk / (1 - risk)
-
-
 def test_measure_of_the_users_own() -> None:
     pool = make_pool()
     evaluation = answered(Evaluation.from_arrays(**arrays(sampler="passive")), pool.truth)
@@ -364,7 +352,7 @@ def test_measure_of_the_users_own() -> None:
 
 def test_measure_of_the_users_own_drives_the_sampling(tmp_path: Path, monkeypatch: Any) -> None:
     (tmp_path / "own_driver.py").write_text(
-        "from tests.evaluation.test_evaluation import ErrorOdds as Base\n"
+        "from tests.evaluation.user_measures import ErrorOdds as Base\n"
         "class Odds(Base):\n"
         "    name = 'odds'\n"
     )

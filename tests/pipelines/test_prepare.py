@@ -1,89 +1,84 @@
-"""The pipeline that prepares: jobs that nobody waits for, and its graph."""
+"""Beam gives what the in-memory path gives, however the pool is cut and merged."""
 
-import base64
-import bz2
-import zlib
-from collections.abc import Callable
-from pathlib import Path
+from typing import Any
 
 import apache_beam as beam
 import pytest
-from apache_beam.portability import common_urns
-from apache_beam.portability.api import beam_runner_api_pb2
 
-from evalsampling.commands.prepare import Preparation
 from evalsampling.spec import EvaluationSpec
-from evalsampling.workspace.manifest import HERE
-from evalsampling.workspace.prepared import PreparedPool
-from evalsampling.workspace.workspace import Workspace
-from pipelines import prepare, running
-from tests.jobs import Job, call, files_below
-from tests.test_equivalence import assert_same, reference
+from evalsampling.workspace.manifest import ExecutionContext
+from pipelines import prepare as prepare_pipeline
+from pipelines.running import parse_options
+from tests.cases import CASES
+from tests.jobs import call, make_pool, make_rich_pool
+from tests.reference import (
+    assert_same,
+    assert_same_evaluation,
+    reference,
+)
 
-ROOT = Path(__file__).resolve().parents[2]
-
-
-def test_prepare_detached(job: Callable[..., Job], capsys: pytest.CaptureFixture[str]) -> None:
-    """What one that died has left is not mixed with the next one's, and goes in the end."""
-    one = job(files=2, budget=30, pool={"scorer": "tests.jobs:same"})
-    expected = reference(one)
-    died = Preparation.of(EvaluationSpec.load(one.spec), HERE, detached=True)
-    died.workspace.store.make()
-    died.write_reserve(0, expected.reserve)
-    prepare.main([f"--spec={one.spec}", "--no-wait"])
-    assert capsys.readouterr().out == ""
-    assert_same(one.workspace, expected, budget=30)
-    attempt = PreparedPool.read(Workspace(one.workspace)).marker["attempt"]
-    assert len(attempt) == 32
-    assert attempt != died.attempt
-    assert all(attempt in path.name for path in (one.workspace / "reserve").iterdir())
-    assert all(attempt in str(path) for path in (one.workspace / "scored").rglob("*.parquet"))
-    told = call("status", one.workspace, "--json").json["jobs"]["prepare"]
-    assert (told["counts"]["rows"], told["steps"]) == (2000, {})
-    assert one.sample().json["rows"] == 20
-    assert one.prepare("--top-up", 60).status == 0
+SHARDINGS = [
+    pytest.param(1, 1 << 20, 1, id="one-group"),
+    pytest.param(1, 100, 2, id="one-file-20-groups"),
+    pytest.param(2, 333, 2, id="two-files"),
+    pytest.param(7, 50, 4, id="seven-files-four-threads"),
+]
 
 
-def test_prepare_detached_refuses_what_is_not_a_workspace(job: Callable[..., Job]) -> None:
-    one = job()
-    one.workspace.mkdir()
-    (one.workspace / "thesis.tex").write_text("important")
-    with pytest.raises(ValueError, match="not a workspace, it holds thesis"):
-        prepare.main([f"--spec={one.spec}", "--no-wait"])
-    assert list(files_below(one.workspace)) == ["thesis.tex"]
+THREADS = "--direct_running_mode=multi_threading"
 
 
-def test_template_of_what_is_prepared_has_a_job(
-    job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("text_ids", [False, True], ids=["integers", "text"])
+@pytest.mark.parametrize(("files", "group_rows", "workers"), SHARDINGS)
+def test_prepare_equals_memory(
+    job: Any, files: int, group_rows: int, workers: int, text_ids: bool
 ) -> None:
-    """The launcher of a Flex Template fails without one."""
+    one = job(make_pool(text_ids=text_ids), files, group_rows, budget=30)
+    assert one.prepare("--runner=FnApiRunner", f"--direct_num_workers={workers}").status == 0
+    assert_same(one.workspace, reference(one), budget=30)
+
+
+def test_merging_is_forced_and_changes_nothing(job: Any, merged: list[int]) -> None:
+    one = job(files=5, group_rows=40, budget=30)
+    spec = EvaluationSpec.load(one.spec)
+    options = parse_options(["--runner=FnApiRunner", "--direct_num_workers=4", THREADS])
+    prepare_pipeline.prepare(spec, options)
+    assert max(merged) > 1, "no accumulators met: the test would prove nothing"
+    assert_same(one.workspace, reference(one), budget=30)
+
+
+@pytest.mark.parametrize(
+    ("files", "group_rows"), [(1, 1 << 20), pytest.param(2, 333, marks=pytest.mark.slow), (7, 50)]
+)
+@pytest.mark.parametrize("case", CASES)
+def test_whole_evaluations_equal_memory(
+    job: Any, merged: list[int], case: str, files: int, group_rows: int
+) -> None:
+    """Cells, reserve, two rounds and their estimates, for every kind of spec."""
+    shape, keys = CASES[case]
+    one = job(make_rich_pool(**shape), files, group_rows, budget=300, **keys)
+    several = files > 2
+    options = ["--direct_num_workers=4", THREADS] if several else ["--direct_num_workers=2"]
+    assert one.prepare("--runner=FnApiRunner", *options).status == 0
+    assert not several or max(merged) > 1, "no accumulators met: the test would prove nothing"
+    assert_same_evaluation(one)
+
+
+def test_labels_of_transforms_are_verbs_in_camel_case(job: Any) -> None:
+    from evalsampling.commands.prepare import Preparation
+
+    names: set[str] = set()
     one = job()
-    one.prepare()
-    before, launched = files_below(one.workspace), []
-    monkeypatch.setattr(prepare, "run", lambda pipeline, wait: launched.append((pipeline, wait)))
-    prepare.main([f"--spec={one.spec}"])
-    assert launched == []
-    prepare.main([f"--spec={one.spec}", "--template_location=gs://bucket/template"])
-    ((pipeline, wait),) = launched
-    assert not wait
-    pipeline.run().wait_until_finish()
-    assert files_below(one.workspace) == before
+    root = beam.Pipeline(options=parse_options([]))
+    spec = EvaluationSpec.load(one.spec)
+    prepare_pipeline.build(root, Preparation.of(spec, ExecutionContext("none"), check_ids=True))
 
+    class Visitor(beam.pipeline.PipelineVisitor):
+        def enter_composite_transform(self, node: Any) -> None:
+            names.add(node.full_label)
 
-def test_functions_are_pickled_by_name(job: Callable[..., Job]) -> None:
-    """A function that is pickled by value tells where its file was, and has to fit there."""
-    preparation = Preparation.of(EvaluationSpec.load(job().spec), HERE, check_ids=True)
-    root = beam.Pipeline(options=running.parse_options([]))
-    prepare.build(root, preparation)
-    steps = root.to_runner_api().components.transforms.values()
-    functions = [
-        beam_runner_api_pb2.ParDoPayload.FromString(step.spec.payload).do_fn.payload
-        for step in steps
-        if step.spec.urn == common_urns.primitives.PAR_DO.urn
-    ]
-    assert len(functions) > 20
-    for function in functions:
-        packed = base64.b64decode(function)
-        content = zlib.decompress(packed) if packed[:1] == b"\x78" else bz2.decompress(packed)
-        for folder in ("evalsampling", "pipelines"):
-            assert str(ROOT / folder).encode() not in content
+    root.visit(Visitor())
+    ours = {part for name in names for part in name.split("/")[:2] if part}
+    assert {"SummarizePool", "FetchCells", "DrawReserve", "CheckIds"} <= ours
+    assert all(part[0].isupper() and " " not in part for part in ours)
+    assert call("prepare", one.spec).status == 0

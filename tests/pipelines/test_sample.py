@@ -1,44 +1,80 @@
-"""The pipeline that draws a round: however often a bundle is tried, it is one request."""
+"""Rounds drawn from files are those drawn in memory, however the pool was cut."""
 
-from collections.abc import Callable, Sequence
-from pathlib import Path
+import json
+from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
-from evalsampling.commands import sample as commands
-from evalsampling.workspace.snapshot import RoundFiles, Snapshot
-from pipelines import sample
-from tests.jobs import Job, call
-from tests.test_retries import RETRYING, failing_now_and_then
+from tests.cases import SCORED
+from tests.jobs import make_pool, make_rich_pool
+from tests.reference import assert_same_evaluation
+
+SAMPLERS: dict[str, Any] = {
+    "passive": "passive",
+    "stratified": "stratified",
+    "importance": {"name": "importance", "delta": 0.1},
+    "oasis": {"name": "oasis", "epsilon": 0.05, "draws": 25},
+    "ais": {"name": "ais", "model": "scores", "delta": 0.2},
+    "given": {"name": "given", "weights": "own_weights:by_leaf"},
+}
 
 
-def rounds_of(one: Job) -> Sequence[RoundFiles]:
-    return Snapshot.at(one.workspace).rounds
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_samplers_through_the_workspace_equal_memory(job: Any, sampler: str) -> None:
+    """Three rounds, each started from the files alone, the second growing."""
+    one = job(
+        make_rich_pool(),
+        files=2,
+        pool={**SCORED, "slices": ["city"]},
+        measure=["f1", "precision", "recall"],
+        sampler=SAMPLERS[sampler],
+    )
+    (one.directory / "own_weights.py").write_text(
+        "def by_leaf(table, history):\n    return 1.0 + table.leaf + len(history.rounds)\n"
+    )
+    assert one.prepare().status == 0
+    estimates = assert_same_evaluation(one, rounds=3)
+    design = json.loads((one.round_directory(3) / "design.json").read_text())
+    assert design["sampler"]["name"] == sampler
+    assert {told["slice"] for told in estimates} >= {None, "city=Zürich", "city=null"}
 
 
-def test_a_round_is_drawn_once_however_often_it_is_tried(
-    job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    one = job()
-    one.prepare()
-    log = tmp_path / "calls"
-    failing = failing_now_and_then(commands.sample, log)
-    with monkeypatch.context() as patch:
-        patch.setattr(sample, "sample", failing)
-        assert one.sample("--next", RETRYING).json["round"] == 1
-        assert one.sample("--next", RETRYING).json["round"] == 2
-    assert len(log.read_text()) == 4, "the third call did its work and failed"
-    assert len(rounds_of(one)) == 2
-    assert call("status", one.workspace, "--json").json["open"] == 20
-    assert one.sample("--next").json["round"] == 3
+def test_same_seed_same_batch_whatever_the_sharding(job: Any) -> None:
+    pool = make_pool(seed=3)
+    batches = []
+    for files, group_rows in [(1, 1 << 20), (4, 100), (7, 33)]:
+        one = job(pool, files, group_rows)
+        assert one.prepare().status == 0
+        for number in (1, 2):
+            assert one.sample().json["round"] == number
+            assert one.estimate("--labels", one.deliver(one.answers(number))).status == 0
+        draws = [pq.read_table(one.round_directory(n) / "draws.parquet") for n in (1, 2)]
+        batches.append((one.batch(1), one.batch(2), *(table.to_pydict() for table in draws)))
+    assert batches[0] == batches[1] == batches[2]
 
 
-def test_every_launch_is_a_request_of_its_own(job: Callable[..., Job]) -> None:
-    one = job()
-    one.prepare()
-    for _ in range(2):
-        sample.main([f"--workspace={one.workspace}", "--next"])
-    one.sample("--next")
-    requests = [files.design["request"] for files in rounds_of(one)]
-    assert len({*requests}) == 3
-    assert requests[2] is None
+def test_another_seed_another_batch(job: Any) -> None:
+    chosen = []
+    for seed in (1, 2):
+        one = job(seed=seed)
+        one.prepare()
+        one.sample()
+        chosen.append(set(one.batch(1)["id"]))
+    assert chosen[0] != chosen[1]
+
+
+def test_sample_and_estimate_as_pipelines_give_the_same(job: Any) -> None:
+    results = []
+    for runner in ([], ["--runner=FnApiRunner"]):
+        one = job(measure=["f1", "recall", "accuracy"])
+        one.prepare()
+        seen = []
+        for number in (1, 2, 3):
+            sampled = one.sample(*runner).json
+            delivery = one.deliver(one.answers(number)[: 20 - number], f"{number}.csv")
+            estimated = one.estimate("--labels", delivery, "--close", *runner)
+            draws = pq.read_table(one.round_directory(number) / "draws.parquet").to_pydict()
+            seen.append((sampled["rows"], sampled["reason"], draws, estimated.json))
+        results.append(seen)
+    assert results[0] == results[1]

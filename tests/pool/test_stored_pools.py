@@ -12,10 +12,10 @@ from evalsampling import InputError
 from evalsampling.pool.catalog import Catalog
 from evalsampling.pool.files import find_files
 from evalsampling.storage.filesystems import open_file
+from tests.formats import FORMATS, formatted
 from tests.jobs import Job, files_below, make_pool
+from tests.reference import assert_same, reference
 from tests.stores import move, objects, prepare, remote, upload
-from tests.test_equivalence import assert_same, reference
-from tests.test_formats import FORMATS, formatted
 
 
 def test_listing(bucket: storage.Bucket, tmp_path: Path) -> None:

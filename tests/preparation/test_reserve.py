@@ -14,12 +14,8 @@ from evalsampling.pool.stored_columns import (
     HASH,
     ID,
     ROW,
-    output_columns,
-    output_names,
-    outputs_of_columns,
 )
 from evalsampling.preparation.reserve import Reserve, check_complete, hash_limits
-from evalsampling.stats.outputs import Outputs
 from tests.contracts import assert_mergeable
 
 
@@ -110,34 +106,6 @@ def test_reserve_holds_the_least_hashes_of_each_cell(capacity: int) -> None:
 def test_reserves_of_different_capacity_do_not_add_up() -> None:
     with pytest.raises(ValueError, match="do not add up"):
         Reserve.zero(2) + Reserve.zero(3)
-
-
-@pytest.mark.parametrize(("systems", "classes"), [(1, 2), (3, 2), (2, 4)])
-def test_outputs_of_rows_come_back_as_they_went_in(systems: int, classes: int) -> None:
-    """Through a reserve, in its order, with nothing rounded."""
-    rng = np.random.default_rng(0)
-    outputs = Outputs(
-        rng.integers(0, classes, (50, systems)),
-        rng.normal(size=(50, systems)),
-        rng.random((50, systems, classes)),
-    )
-    columns = {
-        CELL: pa.array(rng.integers(0, 4, 50)),
-        HASH: pa.array(rng.integers(0, 2**63, 50, dtype=np.uint64)),
-        ID: pa.array(np.arange(50)),
-        FILE: pa.array(["a"] * 50).dictionary_encode(),
-        ROW: pa.array(np.arange(50)),
-        **output_columns(outputs),
-    }
-    reserve = Reserve.from_bytes(Reserve.of(5, [pa.table(columns)]).to_bytes())
-    assert reserve.rows is not None
-    assert set(output_names(systems, classes)) <= set(reserve.rows.column_names)
-    found = outputs_of_columns(reserve.rows, systems, classes)
-    expected = outputs.take(reserve.rows[ROW].to_numpy())
-    assert len(found) > 15
-    np.testing.assert_array_equal(found.prediction, expected.prediction)
-    np.testing.assert_array_equal(found.score, expected.score)
-    np.testing.assert_array_equal(found.probability, expected.probability)
 
 
 @pytest.mark.parametrize("capacity", [1, 50, 2000, 10**6])

@@ -25,8 +25,9 @@ from evalsampling.preparation.shards import Piece
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.spec import EvaluationSpec
 from evalsampling.workspace.manifest import ExecutionContext
+from tests.cases import CASES
 from tests.jobs import Job, Pool, make_pool, make_rich_pool
-from tests.test_equivalence import CASES, assert_same, reference
+from tests.reference import assert_same, reference
 
 
 def prepare(spec_path: Path, most: int, check_ids: bool = False) -> int:

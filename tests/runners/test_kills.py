@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from tests.jobs import Job
+from tests.reference import assert_same_evaluation
 from tests.runners.portable import Runner, serving, until, workers
-from tests.test_equivalence import assert_same_evaluation
 
 pytestmark = [
     pytest.mark.runners,

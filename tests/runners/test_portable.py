@@ -7,10 +7,10 @@ import pytest
 
 from evalsampling.workspace.manifest import read_jobs
 from evalsampling.workspace.workspace import Workspace
+from tests.bad_pools import replaced
 from tests.jobs import Job
+from tests.reference import assert_same, reference
 from tests.runners.portable import Server
-from tests.test_bad_pools import replaced
-from tests.test_equivalence import assert_same, reference
 
 pytestmark = [
     pytest.mark.runners,

@@ -5,10 +5,11 @@ import functools
 from typing import Any
 
 import numpy as np
+import pytest
 
 from evalsampling import samplers
 from evalsampling.inference.domains import Domain
-from evalsampling.measures import FBeta, Joint, Measure
+from evalsampling.measures import Accuracy, FBeta, Joint, Measure, Precision, Recall
 from evalsampling.samplers import Sampler
 from evalsampling.simulation.truth import KnownPool
 from evalsampling.stats.cells import CellGrid, CellSums, CellTable
@@ -367,3 +368,23 @@ class Lopsided(Measure):
 
     def jacobian(self, risk: np.ndarray) -> np.ndarray:
         return np.array([[1.0, 1e-12]])
+
+
+THREE_CLASSES = [
+    pytest.param(measure, id=f"{measure.name}, {getattr(measure, 'positive', '')}")
+    for measure in (
+        FBeta(),
+        Precision(),
+        Accuracy(),
+        Joint((Recall(), Accuracy())),
+        FBeta(positive=2),
+    )
+]
+"""Measures for pools of three classes."""
+
+
+def pooled_pool() -> Pool:
+    """A pool of two systems in two cells, the second of them with all rare signatures."""
+    prediction = np.repeat([[1, 1], [0, 1], [0, 0], [0, 0]], [50, 30, 3, 2], axis=0)
+    p = np.full((85, 2), 0.5)
+    return Pool(np.zeros(85, int), prediction, p, np.zeros(85, int), slots=2)

@@ -1,6 +1,7 @@
 """Pools read with their truth, against the rows themselves."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +13,7 @@ from evalsampling.preparation.local import read_table, stratify_pool
 from evalsampling.simulation.truth import KnownPool
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.outputs import Outputs
+from tests.reference import assert_same_tables, reference
 
 ROWS = 3000
 
@@ -113,3 +115,17 @@ def test_kinds_do_not_depend_on_files_or_order(
     np.testing.assert_array_equal(other.outputs.prediction, pool.outputs.prediction)
     np.testing.assert_allclose(other.outputs.score, pool.outputs.score, rtol=1e-12)
     np.testing.assert_allclose(other.outputs.probability, pool.outputs.probability, rtol=1e-12)
+
+
+def test_simulation_sees_the_same_cells(job: Any) -> None:
+    one = job(files=3, group_rows=90)
+    truth = one.directory / "truth.parquet"
+    labels = {"id": list(one.pool.truth), "label": list(one.pool.truth.values())}
+    pq.write_table(pa.table(labels), truth)
+    spec = EvaluationSpec.load(one.spec)
+    known = KnownPool.read(spec, stratify_pool(spec), truth)
+    expected = reference(one)
+    assert_same_tables(known.table, expected.table)
+    for index, count in enumerate(known.labels):
+        ids = expected.ids(np.full(count.sum(), index), np.arange(count.sum()))
+        assert count[1] == sum(one.pool.truth[id] for id in ids.tolist())

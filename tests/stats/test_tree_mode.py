@@ -7,7 +7,7 @@ from scipy import optimize, special
 from evalsampling.stats.oracle import fit_dirichlet_tree, log_posterior
 from evalsampling.stats.tree import LeafTree
 from evalsampling.stats.tree_mode import TreeMode
-from tests.stats.test_oracle import POOLS, make_rows
+from tests.stats.pools import POOLS, make_rows
 
 
 def make_counts(

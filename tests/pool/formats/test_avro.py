@@ -15,7 +15,7 @@ from evalsampling.pool.files import StoredFile
 from evalsampling.pool.formats import avro
 from evalsampling.pool.formats.avro import Avro
 from evalsampling.pool.formats.parquet import Parquet
-from tests.pool.formats.test_text import read_rows, work_items
+from tests.pool.formats.reading import read_rows, work_items
 
 TABLE = pa.table(
     {

@@ -13,9 +13,7 @@ from evalsampling.pool.formats import csv as csv_module
 from evalsampling.pool.formats import text as lines
 from evalsampling.pool.formats.csv import Csv
 from evalsampling.pool.formats.parquet import Parquet
-from tests.pool.formats.test_text import read_rows, sizes, work_items
-
-__all__ = ["sizes"]
+from tests.pool.formats.reading import read_rows, work_items
 
 COMMA = Csv(",")
 TABLE = pa.table(

@@ -14,9 +14,7 @@ from evalsampling.pool.formats import jsonl
 from evalsampling.pool.formats import text as lines
 from evalsampling.pool.formats.jsonl import JsonLines
 from evalsampling.pool.formats.parquet import Parquet
-from tests.pool.formats.test_text import COMPRESS, read_rows, sizes, work_items
-
-__all__ = ["sizes"]
+from tests.pool.formats.reading import COMPRESS, read_rows, work_items
 
 TABLE = pa.table(
     {

@@ -1,63 +1,17 @@
-import bz2
+"""Text cut at the ends of records, whatever the size of the parts."""
+
 import gzip
 import itertools
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
-import zstandard
 
 from evalsampling.errors import InputError
-from evalsampling.pool.files import StoredFile
 from evalsampling.pool.formats import text as lines
 from evalsampling.pool.formats.csv import Csv
 from evalsampling.pool.formats.jsonl import JsonLines
-from evalsampling.pool.splits import WorkItem
-
-COMPRESS = {".gz": gzip.compress, ".bz2": bz2.compress, ".zst": zstandard.compress}
-
-
-def work_items(kind: Any, path: Path | str, schema: pa.Schema | None = None) -> Iterator[WorkItem]:
-    """Give the splits of a file, with other types than it has itself if told so."""
-    contents = kind.inspect(StoredFile(str(path), Path(path).stat().st_size))
-    first_row = 0
-    for split in contents.splits:
-        yield WorkItem(
-            path=str(path),
-            begin=split.begin,
-            end=split.end,
-            rows=split.rows,
-            schema=schema or contents.schema,
-            untyped=kind.untyped,
-            file=0,
-            origin=str(path),
-            first_row=first_row,
-        )
-        first_row += split.rows
-
-
-def read_rows(
-    kind: Any, path: Path | str, columns: list[str] | None = None, schema: pa.Schema | None = None
-) -> list[dict[str, Any]]:
-    """Read a file as the package does, split by split, and check the counts of rows."""
-    rows: list[dict[str, Any]] = []
-    for item in work_items(kind, path, schema):
-        batches = list(kind.read(item, columns))
-        assert sum(map(len, batches)) == item.rows
-        rows += pa.Table.from_batches(batches).to_pylist()
-    return rows
-
-
-@pytest.fixture(params=[3, 50, 1 << 22])
-def sizes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
-    """Let blocks and splits be so small."""
-    size: int = request.param
-    monkeypatch.setattr(lines, "BLOCK_BYTES", size)
-    monkeypatch.setattr(lines, "SPLIT_BYTES", 2 * size)
-    return size
+from tests.pool.formats.reading import COMPRESS, read_rows, work_items
 
 
 @pytest.mark.parametrize("suffix", COMPRESS)

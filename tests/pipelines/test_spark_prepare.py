@@ -18,11 +18,11 @@ import pytest
 from evalsampling import InputError
 from evalsampling.preparation import shards as shares
 from evalsampling.spec import EvaluationSpec
+from tests.bad_pools import BAD
+from tests.cases import CASES
 from tests.jobs import Job, Pool, make_pool, make_rich_pool
-from tests.test_bad_pools import BAD
-from tests.test_equivalence import CASES
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 MASTER = "local[2,4]"
 """Two workers, four tries of a task."""
 

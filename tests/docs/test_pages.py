@@ -13,7 +13,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"(?P<prose>.*?)^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.M | re.S)
 SAVE = re.compile(r"save\s+(?:it\s+)?as\s+`([^`]+)`", re.I)
 GUARD = 'if __name__ == "__main__":'
@@ -32,6 +34,7 @@ JSON = {
 OF_THE_MACHINE = {"workspace", "seconds", "versions", "peak_mebibytes"}
 
 
+@pytest.mark.slow
 def test_pages_print_what_they_show(tmp_path: Path) -> None:
     folder = tmp_path / "build" / "walk"
     folder.mkdir(parents=True)

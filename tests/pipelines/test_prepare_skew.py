@@ -14,7 +14,7 @@ from evalsampling.stats.signatures import MOST_COUNTED
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.workspace import Workspace
 from tests.jobs import Job, Pool, make_pool
-from tests.test_equivalence import assert_same, reference
+from tests.reference import assert_same, reference
 
 SHARDS = [1, 2, 7]
 

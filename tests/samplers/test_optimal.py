@@ -1,16 +1,19 @@
-"""What proposals are made of, by hand and row by row."""
-
-import dataclasses
+"""Norms of losses, the weights of variance-minimising proposals: by hand and row by row."""
 
 import numpy as np
 import pytest
 
 from evalsampling.errors import InputError
-from evalsampling.measures import Accuracy, Brier, FBeta, Joint, PRCurve, Precision, Recall
-from evalsampling.measures.on_cells import adds_to, cells_adding_to, model_risk
+from evalsampling.measures import Accuracy, Brier, FBeta, Joint, Measure, Precision, Recall
 from evalsampling.samplers.optimal import cell_norms, loss_norms
 from evalsampling.stats.outputs import Outputs
-from tests.samplers.pools import Pool, make_pool, sizes_of_rows, with_second_system
+from tests.samplers.pools import (
+    THREE_CLASSES,
+    make_pool,
+    pooled_pool,
+    sizes_of_rows,
+    with_second_system,
+)
 
 LABELS = (np.array([0, 0]), np.array([1, 1]))
 
@@ -58,31 +61,16 @@ def test_measure_without_a_gradient_is_an_input_error() -> None:
     assert np.any(cell_norms(both, pool.table, np.array([0, 0, 0.1]), 1e-9) > 0)
 
 
-MEASURES = [FBeta(), Precision(), Accuracy(), Joint((Recall(), Accuracy())), FBeta(positive=2)]
-
-
-def names(measures: list) -> list[str]:
-    return [f"{m.name}, {getattr(m, 'positive', '')}" for m in measures]
-
-
-@pytest.mark.parametrize("measure", MEASURES, ids=names(MEASURES))
-def test_cells_equal_their_rows(measure: object) -> None:
-    """Norms and risk from cells and from rows, for a posterior of each leaf."""
+@pytest.mark.parametrize("measure", THREE_CLASSES)
+def test_norms_of_cells_equal_those_of_their_rows(measure: Measure) -> None:
+    """For a posterior of each leaf."""
     pool = make_pool(200, 5, seed=1, classes=3, positive=0.4)
     pi = np.random.default_rng(2).dirichlet(np.ones(3), 5)
     of_rows = pi[pool.leaf]
-    mass = pool.table.count[:, None] * pi[pool.table.leaf]
-    risk = model_risk(measure, pool.table, mass) / 200
-    expected = sum(of_rows[:, y] @ measure.loss(pool.outputs, np.full(200, y)) for y in range(3))
-    np.testing.assert_allclose(risk, expected / 200, rtol=1e-12)
+    risk = sum(of_rows[:, y] @ measure.loss(pool.outputs, np.full(200, y)) for y in range(3)) / 200
     norms = cell_norms(measure, pool.table, risk, 1e-9)
     sizes = np.array(sizes_of_rows(pool, measure, 1e-9, of_rows.tolist()))
     np.testing.assert_allclose(norms[pool.cell], sizes, rtol=1e-9)
-    adds = np.stack(
-        [np.any(measure.loss(pool.outputs, np.full(200, y)) != 0, axis=1) for y in range(3)], 1
-    )
-    np.testing.assert_array_equal(adds_to(measure, pool.table)[pool.cell], adds)
-    np.testing.assert_array_equal(cells_adding_to(measure, pool.table)[pool.cell], adds.any(1))
 
 
 def test_pooled_cells_have_the_mean_of_their_rows() -> None:
@@ -94,9 +82,7 @@ def test_pooled_cells_have_the_mean_of_their_rows() -> None:
     assert len(pool.table.kind_cell) > 5
     pi = np.array([[0.5, 0.3, 0.2]])
     of_rows = np.repeat(pi, 300, axis=0)
-    risk = model_risk(both, pool.table, pool.table.count[:, None] * pi) / 300
-    expected = sum(of_rows[:, y] @ both.loss(pool.outputs, np.full(300, y)) for y in range(3))
-    np.testing.assert_allclose(risk, expected / 300, rtol=1e-12)
+    risk = sum(of_rows[:, y] @ both.loss(pool.outputs, np.full(300, y)) for y in range(3)) / 300
     norms = cell_norms(both, pool.table, risk, 1e-9)
     sizes = np.array(sizes_of_rows(pool, both, 1e-9, of_rows.tolist()))
     for c in range(3):
@@ -104,32 +90,12 @@ def test_pooled_cells_have_the_mean_of_their_rows() -> None:
         np.testing.assert_allclose(norms[c], np.maximum(mean, 1e-9) if c == 2 else mean, rtol=1e-9)
 
 
-def test_pooled_cells_may_always_add() -> None:
+def test_pooled_cells_keep_the_floor() -> None:
     """What its rows say is known of the commonest alone, so none is written off."""
-    prediction = np.repeat([[1, 1], [0, 1], [0, 0], [0, 0]], [50, 30, 3, 2], axis=0)
-    p = np.full((85, 2), 0.5)
-    pool = Pool(np.zeros(85, int), prediction, p, np.zeros(85, int), slots=2)
-    assert len(pool.table) == 2
-    measure = Precision()
-    assert adds_to(measure, pool.table).tolist() == [[True, True], [True, True]]
-    assert adds_to(measure, dataclasses.replace(pool, slots=4).table).tolist() == [
-        [False, False],
-        [False, False],
-        [True, True],
-    ]
-    norms = cell_norms(measure, pool.table, np.array([0.3, 0.5]), 1e-4)
+    pool = pooled_pool()
+    norms = cell_norms(Precision(), pool.table, np.array([0.3, 0.5]), 1e-4)
     pooled = int(np.flatnonzero(np.bincount(pool.table.kind_cell) > 1)[0])
     assert np.all(norms[pooled] >= 1e-4)
-
-
-def test_scores_that_cells_do_not_know_may_always_add() -> None:
-    """A curve of the second system, whose scores are infinite in the table."""
-    pool = with_second_system(make_pool(50, 4, seed=4), seed=4)
-    curve = PRCurve(thresholds=(1.0, 2.0), system=1)
-    assert np.all(adds_to(curve, pool.table))
-    first = adds_to(PRCurve(thresholds=(1.0, 2.0)), pool.table)
-    expected = np.stack([pool.table.leaf >= 1, np.ones(len(pool.table), bool)], axis=1)
-    np.testing.assert_array_equal(first, expected)
 
 
 def test_probabilities_are_those_of_the_cell() -> None:

@@ -4,16 +4,9 @@ from collections.abc import Callable
 
 import apache_beam as beam
 import pytest
-from apache_beam import coders
 
-from evalsampling.evaluation.in_memory import MemoryPool
-from evalsampling.pool.batch import PoolBatch
-from evalsampling.preparation.assignment import CellBatch, assign_cells
-from evalsampling.telemetry.progress import Progress
-from evalsampling.transforms import BatchCoder
 from evalsampling.transforms.metering import MeteredMap, read_meters, resident_mebibytes
 from tests.jobs import Job, call
-from tests.test_equivalence import reference
 
 STEPS = {
     "FetchScores/ReadBatches", "SummarizePool/Summarize", "FetchCells/ReadCells",
@@ -63,37 +56,3 @@ def test_time_between_batches_is_not_metered() -> None:
     assert (step["rows"], step["batches"]) == (12, 2)
     assert step["seconds"] < 1
     assert abs(step["peak_mebibytes"] - resident_mebibytes()) < 500
-
-
-def test_batches_are_not_encoded_to_tell_their_size(
-    job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_: object) -> bytes:
-        raise AssertionError("a batch was encoded")
-
-    monkeypatch.setattr(BatchCoder, "encode", refuse)
-    assert job(files=3, group_rows=50).prepare().status == 0
-
-
-def test_the_coder_keeps_batches_and_tells_their_size(job: Callable[..., Job]) -> None:
-    pool: MemoryPool = reference(job())
-    one = job()
-    rows = one.pool.table.combine_chunks().to_batches()[0]
-    batch = PoolBatch(rows, "a", 3)
-    cells = assign_cells(batch, pool.spec, pool.stratification)
-    for kind, value in ((PoolBatch, batch), (CellBatch, cells)):
-        coder = coders.registry.get_coder(kind)
-        assert isinstance(coder, BatchCoder)
-        again = coder.decode(coder.encode(value))
-        assert (again.nbytes, len(again)) == (value.nbytes, 2000)
-        assert 0.5 < coder.estimate_size(value) / len(coder.encode(value)) < 2
-    assert coder.decode(coder.encode(cells)).batch.rows.equals(rows)
-
-
-def test_progress_tells_share_rate_and_time_left() -> None:
-    progress = Progress("prepare", "rows")
-    assert "looking" in progress.line()
-    progress.expect(400)
-    progress.advance(100)
-    for words in ("prepare:", "25%", "100 rows", "/s", "s left"):
-        assert words in progress.line()

@@ -1,8 +1,6 @@
 """What a store promises, of a directory and of a bucket."""
 
-import itertools
 import json
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +11,10 @@ import pytest
 
 from evalsampling import InputError
 from evalsampling.storage import Store, open_store
+from tests.storage.drafts import fill
 
 
-@pytest.fixture(params=["directory", "bucket"])
+@pytest.fixture(params=["directory", pytest.param("bucket", marks=pytest.mark.stores)])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
     if request.param == "directory":
         return open_store(tmp_path)
@@ -25,15 +24,6 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
 def everything(store: Store) -> dict[str, bytes]:
     """Names and contents of all files, drafts included, but for the lock."""
     return {name: store.read(name) for name in store.below("") if name != ".in-use"}
-
-
-def fill(store: Store, marker: str, content: str, commit: bool = True) -> None:
-    """Bring in a marker and two files."""
-    with store.draft() as draft:
-        for name in ("a/one.txt", "a/deep/two.txt"):
-            draft.path(name).write_text(f"{name} {content}")
-        if commit:
-            draft.commit(marker, {"content": content})
 
 
 def test_a_file_that_is_there_stays(store: Store) -> None:
@@ -185,40 +175,3 @@ def test_readers_find_what_is_not_in_place_yet(
             draft.commit("marker.json", {})
     assert not store.exists("t.parquet")
     assert store.read_table("t.parquet")["x"].to_pylist() == [1]
-
-
-def test_a_root_is_never_made_anew(tmp_path: Path) -> None:
-    """A worker that has not heard that its job failed, and its directory was removed."""
-    store = open_store(tmp_path / "gone")
-    for write in (lambda: store.write_text("a/x", ""), lambda: fill(store, "m.json", "")):
-        with pytest.raises(FileNotFoundError):
-            write()
-    assert not (tmp_path / "gone").exists()
-
-
-@pytest.mark.parametrize("_", range(20))
-def test_a_worker_that_goes_on_leaves_nothing(tmp_path: Path, _: int) -> None:
-    """Its job has failed, and it has not heard of it: the directory goes all the same."""
-    store, wrote = open_store(tmp_path / "run"), threading.Event()
-    ends: list[type[Exception]] = []
-
-    def go_on() -> None:
-        try:
-            for file in itertools.count():
-                store.write_text(f"scored/{file}", "")
-                wrote.set()
-        except OSError as error:
-            ends.append(type(error))
-
-    def fail() -> None:
-        with store.preparing("marker", "", ["scored"]):
-            worker.start()
-            wrote.wait()
-            raise ZeroDivisionError
-
-    worker = threading.Thread(target=go_on)
-    with pytest.raises(ZeroDivisionError):
-        fail()
-    worker.join(10)
-    assert len(ends) == 1
-    assert list(tmp_path.iterdir()) == []

@@ -17,30 +17,11 @@ from evalsampling.spec import EvaluationSpec
 from evalsampling.workspace.manifest import ExecutionContext
 from evalsampling.workspace.workspace import Workspace
 from tests.jobs import Job
-from tests.test_equivalence import assert_same, reference
-
-RETRYING = "--runner=BundleBasedDirectRunner"
-"""The runner on this machine that tries bundles again; the default one does not."""
-
-
-def failing_now_and_then(function: Callable[..., Any], log: Path) -> Callable[..., Any]:
-    """A function whose first and third calls fail, the third after it has done its work.
-
-    Calls are counted in a file: runners copy functions, and what these hold.
-    """
-    log.write_text("")
-
-    def call(*arguments: Any, **named: Any) -> Any:
-        number = len(log.read_text())
-        log.write_text("x" * (number + 1))
-        if number == 0:
-            raise RuntimeError("a worker was lost")
-        result = function(*arguments, **named)
-        if number == 2:
-            raise RuntimeError("a worker was lost after its work")
-        return result
-
-    return call
+from tests.reference import (
+    assert_same,
+    reference,
+)
+from tests.retries import RETRYING, failing_now_and_then
 
 
 def test_reading_breaks_off(job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,9 +14,9 @@ import yaml
 from evalsampling.pool.files import find_files
 from evalsampling.storage import filesystems
 from tests.emulator import await_port, free_port
+from tests.formats import FORMATS, formatted
 from tests.jobs import Job, call, make_pool
-from tests.test_equivalence import assert_same, reference
-from tests.test_formats import FORMATS, formatted
+from tests.reference import assert_same, reference
 
 
 @pytest.fixture(scope="module")

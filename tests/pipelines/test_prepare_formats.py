@@ -1,48 +1,39 @@
 """Pools of every format give what the in-memory path gives, to the row and the last digit."""
 
 from collections.abc import Callable
-from typing import Any
 
 import pyarrow as pa
 import pytest
 import yaml
 
+from tests.cases import CASES
+from tests.formats import FORMATS, formatted
 from tests.jobs import Job, Pool, make_pool, make_rich_pool
-from tests.test_equivalence import CASES, assert_same, assert_same_evaluation, reference
-
-FORMATS = ["parquet", "csv", "jsonl", "avro"]
-
-
-def formatted(job: Callable[..., Job], suffix: str, rows: Pool, files: int, **keys: Any) -> Job:
-    """A job on a pool of some format."""
-    one = job(rows, files, group_rows=100_000, **keys)
-    if suffix == "parquet":
-        return one
-    pattern = rows.write_as(suffix, one.directory / suffix, files)
-    spec = yaml.safe_load(one.spec.read_text())
-    spec["pool"]["path"] = str(pattern)
-    one.spec.write_text(yaml.safe_dump(spec, sort_keys=False))
-    one.pool = rows.with_text_ids() if suffix == "csv" else rows
-    return one
+from tests.reference import (
+    assert_same,
+    assert_same_evaluation,
+    reference,
+)
 
 
 @pytest.mark.parametrize("suffix", FORMATS)
-def test_a_million_rows(job: Callable[..., Job], suffix: str) -> None:
+@pytest.mark.parametrize("rows", [50_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
+def test_many_rows(job: Callable[..., Job], suffix: str, rows: int) -> None:
     """Names with all that a format has to escape among them."""
-    pool = make_pool(1_000_000)
+    pool = make_pool(rows)
     names = pool.table["name"].to_pylist()
     for row, name in enumerate(['"', "a,b", "two\nlines", "Zürich", "  ", '{"a": "b"}', "\\"]):
         names[row] = name
     index = pool.table.schema.get_field_index("name")
     whole = Pool(pool.table.set_column(index, "name", pa.array(names)), pool.truth)
     one = formatted(job, suffix, whole, files=3, budget=30)
-    assert one.prepare().json["rows"] == 1_000_000
+    assert one.prepare().json["rows"] == rows
     assert_same(one.workspace, reference(one), budget=30)
 
 
 @pytest.mark.parametrize("suffix", FORMATS[1:])
 @pytest.mark.parametrize("case", ["slices", "systems", "kd beside a score", "classes", "curve"])
-@pytest.mark.parametrize("files", [1, 2, 7])
+@pytest.mark.parametrize("files", [1, pytest.param(2, marks=pytest.mark.slow), 7])
 def test_whole_evaluations(
     job: Callable[..., Job], suffix: str, case: str, files: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,14 @@
+"""What the tests of text formats share."""
+
+import pytest
+
+from evalsampling.pool.formats import text as lines
+
+
+@pytest.fixture(params=[3, 50, 1 << 22])
+def sizes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Let blocks and splits be so small."""
+    size: int = request.param
+    monkeypatch.setattr(lines, "BLOCK_BYTES", size)
+    monkeypatch.setattr(lines, "SPLIT_BYTES", 2 * size)
+    return size

@@ -1,0 +1,120 @@
+"""Columns of a pool: what they may hold, and what is made of them."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from evalsampling.workspace.prepared import PreparedPool
+from evalsampling.workspace.workspace import Workspace
+from tests.bad_pools import assert_clean_failure
+from tests.jobs import Pool, make_pool, make_rich_pool
+from tests.reference import (
+    assert_same,
+    reference,
+)
+
+
+@pytest.mark.parametrize("probability", ["column", "by class", "score"])
+def test_probabilities(job: Any, probability: str) -> None:
+    pool = make_pool()
+    p = 1 / (1 + np.exp(-pool.table["score"].to_numpy()))
+    table = pool.table.append_column("p", pa.array(p)).append_column("n", pa.array(1 - p))
+    if probability == "score":
+        table = table.set_column(1, "score", pa.array(p))
+    given = {"column": {"probability": "p"}, "by class": {"probability": {0: "n", 1: "p"}}}
+    one = job(Pool(table, pool.truth), files=3, pool=given.get(probability, {}), budget=30)
+    assert one.prepare().status == 0
+    assert_same(one.workspace, reference(one), budget=30)
+    kept = PreparedPool.read(Workspace(one.workspace)).table
+    assert kept.prior[:, 1] @ kept.count == pytest.approx(p.sum(), rel=1e-6)
+    assert PreparedPool.read(Workspace(one.workspace)).stratification.prior == (
+        "score" if probability == "score" else "column"
+    )
+
+
+def test_probability_outside_the_unit_interval(job: Any) -> None:
+    pool = make_pool()
+    p = np.full(2000, 0.5)
+    p[1999] = 1.5
+    table = pool.table.append_column("p", pa.array(p))
+    one = job(Pool(table, pool.truth), files=2, pool={"probability": "p"})
+    assert_clean_failure(one, ["part-1.parquet", "'p'", "row 999", "1.5"])
+
+
+SYSTEMS = {
+    "old": {"score": "s0.score", "prediction": "s0.prediction"},
+    "new": {"score": "s1.chance", "prediction": "s1.prediction", "probability": "s1.p1"},
+}
+
+
+RICH: dict[str, tuple[str, Any, dict[str, Any], list[str]]] = {
+    "null score of a system": ("s0.score", None, {}, ["part-1.parquet", "'s0.score'", "row 249"]),
+    "nan score of a system": (
+        "s1.chance", float("nan"), {}, ["part-1.parquet", "'s1.chance'", "row 249", "nan"]
+    ),
+    "prediction of a system": (
+        "s1.prediction", 7, {}, ["part-1.parquet", "'s1.prediction'", "row 249", "7 is none of"]
+    ),
+    "probability of a system": (
+        "s1.p1", 1.25, {}, ["part-1.parquet", "'s1.p1'", "row 249", "[0, 1]", "1.25"]
+    ),
+    "null feature": (
+        "x", None, {"strata": {"method": "kd", "leaves": 4}}, ["part-1.parquet", "'x'", "row 249"]
+    ),
+    "infinite feature": (
+        "x", float("inf"), {"strata": {"method": "kd"}}, ["part-1.parquet", "'x'", "inf"]
+    ),
+    "score that is not positive": (
+        "s0.score", -3.0, {"strata": {"method": "geometric"}},
+        ["strata.method: geometric", "positive scores", "the least is -"],
+    ),
+}  # fmt: skip
+
+
+def rich_with(column: str, value: Any) -> Pool:
+    """A pool of every kind of column, with the last value of one replaced."""
+    pool = make_rich_pool(rows=500)
+    field = pool.table.schema.field(column)
+    values = pool.table[column].to_pylist()
+    values[-1] = value
+    place = pool.table.schema.get_field_index(column)
+    changed = pool.table.set_column(place, column, pa.array(values, field.type))
+    return Pool(changed, pool.truth)
+
+
+@pytest.mark.parametrize("name", RICH)
+def test_bad_columns_of_systems_and_features(job: Any, name: str) -> None:
+    column, value, keys, words = RICH[name]
+    pool = {"systems": SYSTEMS, "features": ["x", "y"]}
+    assert_clean_failure(job(rich_with(column, value), files=2, pool=pool, **keys), words)
+
+
+@pytest.mark.parametrize(
+    ("pool", "words"),
+    [
+        ({"slices": ["ctiy"]}, ["part-0.parquet", "'ctiy'", "missing", "city"]),
+        ({"slices": ["x"]}, ["part-", "'x'", "whole numbers, booleans or text", "double"]),
+        ({"features": ["z"]}, ["part-0.parquet", "'z'", "missing"]),
+        ({"features": ["name"]}, ["'name'", "must be a number", "string"]),
+        ({"systems": {"a": {"score": "s9.score", "prediction": "s0.prediction"}}},
+         ["part-0.parquet", "'s9.score'", "missing"]),
+        ({"systems": {"a": {"score": "s0.score", "prediction": "name"}}},
+         ["'name'", "string", "holds none of the classes"]),
+    ],
+)  # fmt: skip
+def test_wrong_columns(job: Any, pool: dict[str, Any], words: list[str]) -> None:
+    strata = {"method": "kd"} if "features" in pool else {}
+    given = {"systems": SYSTEMS, **pool}
+    one = job(make_rich_pool(rows=500), files=2, pool=given, strata=strata)
+    assert_clean_failure(one, words)
+
+
+def test_column_that_is_there_twice(job: Any) -> None:
+    one = job()
+    path = one.directory / "pool" / "part-0.parquet"
+    table = pq.read_table(path)
+    pq.write_table(table.append_column("score", table["score"]), path)
+    assert_clean_failure(one, ["part-0.parquet", "'score' is there twice"])

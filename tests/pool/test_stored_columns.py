@@ -1,0 +1,46 @@
+"""Outputs of rows as columns of a file."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from evalsampling.pool.stored_columns import (
+    CELL,
+    FILE,
+    HASH,
+    ID,
+    ROW,
+    output_columns,
+    output_names,
+    outputs_of_columns,
+)
+from evalsampling.preparation.reserve import Reserve
+from evalsampling.stats.outputs import Outputs
+
+
+@pytest.mark.parametrize(("systems", "classes"), [(1, 2), (3, 2), (2, 4)])
+def test_outputs_of_rows_come_back_as_they_went_in(systems: int, classes: int) -> None:
+    """Through a reserve, in its order, with nothing rounded."""
+    rng = np.random.default_rng(0)
+    outputs = Outputs(
+        rng.integers(0, classes, (50, systems)),
+        rng.normal(size=(50, systems)),
+        rng.random((50, systems, classes)),
+    )
+    columns = {
+        CELL: pa.array(rng.integers(0, 4, 50)),
+        HASH: pa.array(rng.integers(0, 2**63, 50, dtype=np.uint64)),
+        ID: pa.array(np.arange(50)),
+        FILE: pa.array(["a"] * 50).dictionary_encode(),
+        ROW: pa.array(np.arange(50)),
+        **output_columns(outputs),
+    }
+    reserve = Reserve.from_bytes(Reserve.of(5, [pa.table(columns)]).to_bytes())
+    assert reserve.rows is not None
+    assert set(output_names(systems, classes)) <= set(reserve.rows.column_names)
+    found = outputs_of_columns(reserve.rows, systems, classes)
+    expected = outputs.take(reserve.rows[ROW].to_numpy())
+    assert len(found) > 15
+    np.testing.assert_array_equal(found.prediction, expected.prediction)
+    np.testing.assert_array_equal(found.score, expected.score)
+    np.testing.assert_array_equal(found.probability, expected.probability)

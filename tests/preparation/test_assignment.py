@@ -1,0 +1,38 @@
+"""Cells of rows, against a loop over the rows."""
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+from evalsampling.pool.batch import PoolBatch
+from evalsampling.preparation.assignment import assign_cells
+from evalsampling.preparation.stratification import Stratification
+from evalsampling.spec import EvaluationSpec
+from tests.jobs import make_pool
+
+EDGES = [-3.0, -1.5, 0.0, 2.0, 900.0]
+
+
+def test_cells_of_rows_by_hand(job: Any) -> None:
+    """A cell is a leaf with a prediction; its sums are those of its rows."""
+    one = job(make_pool(), strata={"edges": EDGES}, pool={"probability": "score_probability"})
+    score = one.pool.table["score"].to_numpy()
+    p = 1 / (1 + np.exp(-score))
+    table = one.pool.table.append_column("score_probability", [p])
+    spec = EvaluationSpec.load(one.spec)
+    stratification = Stratification.given(spec)
+    assert stratification is not None
+    cells = assign_cells(PoolBatch(table.combine_chunks().to_batches()[0]), spec, stratification)
+    by_hand = [(sum(edge <= s for edge in EDGES), s > 1) for s in score.tolist()]
+    assert len(set(by_hand)) == len(set(zip(by_hand, cells.cell.tolist(), strict=True)))
+    count = cells.sums().count
+    assert sorted(count[count > 0].tolist()) == sorted(Counter(by_hand).values())
+    np.testing.assert_allclose(cells.prior, np.stack([1 - p, p], axis=1))
+    for code in np.unique(cells.cell):
+        here = cells.cell == code
+        assert count[code] == here.sum()
+        assert np.unique(cells.outputs.prediction[here]).size == 1
+    assert cells.ids.to_pylist() == table["id"].to_pylist()
+    assert count.sum() == pytest.approx(len(table))

@@ -1,0 +1,69 @@
+"""How a pool is cut, for every kind of spec."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from evalsampling.pool.batch import PoolBatch
+from evalsampling.preparation.assignment import assign_cells
+from evalsampling.preparation.stratification import Stratification
+from evalsampling.preparation.summary import summarize
+from evalsampling.spec import EvaluationSpec
+from tests.cases import CASES
+from tests.jobs import make_rich_pool
+from tests.reference import reference
+
+
+def test_the_cases_are_what_they_are_called(job: Any) -> None:
+    """So that the comparisons above are about something."""
+    pools = {
+        case: reference(job(make_rich_pool(**shape), budget=300, **keys))
+        for case, (shape, keys) in CASES.items()
+    }
+    stratifications = {case: pool.stratification for case, pool in pools.items()}
+    assert stratifications["kd"].tree is not None
+    assert (stratifications["kd"].prior, stratifications["kd"].rules) == ("even", ("none",))
+    assert np.all(pools["kd"].table.prior == 0.5)
+    assert stratifications["kd beside a score"].prior == "expit(score)"
+    assert stratifications["systems"].rules == ("expit(score)", "column", "none")
+    assert stratifications["systems and a score of their own"].prior == "column"
+    assert not stratifications["systems and a score of their own"].binned_by_score
+    assert len(stratifications["curve"].bin_edges) > 40 > len(stratifications["curve"].edges)
+    assert stratifications["equal width"].prior == "score"
+    pooled = pools["pooled signatures"]
+    assert pooled.spec.needs_signature_counts
+    assert len(stratifications["pooled signatures"].signatures.pooled) > 1
+    assert len(pooled.table.kind_cell) > len(pooled.table)
+    assert pooled.stratification.grid.cells <= 4096
+    assert pools["slices"].slices.values == (
+        ("Bern", "Genève", "Zürich", "null"),
+        ("2019", "2020", "2021", "null"),
+        ("false", "null", "true"),
+    )
+    for counts in pools["slices"].slices.counts:
+        np.testing.assert_array_equal(counts.sum(axis=0), pools["slices"].table.count)
+    assert pools["classes of systems"].table.outputs.probability.shape[1:] == (2, 3)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_rows_known_from_the_first_pass_are_in_their_cells(job: Any, case: str) -> None:
+    """What it says of the rows of a cell is never too much, and all if edges are cut from it.
+
+    Of k-d trees and of more than eight signatures it says nothing.
+    """
+    shape, keys = CASES[case]
+    rows = make_rich_pool(**shape)
+    spec = EvaluationSpec.load(job(rows, budget=300, **keys).spec)
+    if Stratification.given(spec) is not None:
+        return
+    batch = PoolBatch(rows.table.combine_chunks().to_batches()[0])
+    summary = summarize(batch, spec)
+    stratification = Stratification.from_summary(summary, spec)
+    count = assign_cells(batch, spec, stratification).sums().count.astype(np.int64)
+    least = stratification.known_rows(summary)
+    assert (least <= count).all()
+    if case in ("csf", "equal count", "slices", "classes"):
+        np.testing.assert_array_equal(least, count)
+    unknown = ("kd", "kd beside a score", "pooled signatures", "classes of systems")
+    assert least.sum() == 0 if case in unknown else least.sum() > 0.8 * count.sum()

@@ -1,0 +1,47 @@
+"""The first pass: summaries of parts of a pool merge."""
+
+import itertools
+from typing import Any
+
+import pytest
+
+from evalsampling.pool.batch import PoolBatch
+from evalsampling.preparation.stratification import Stratification
+from evalsampling.preparation.summary import PoolSummary, Wanted, summarize
+from evalsampling.spec import EvaluationSpec
+from tests.cases import CASES
+from tests.contracts import assert_mergeable
+from tests.jobs import make_rich_pool
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_summaries_merge(job: Any, case: str) -> None:
+    """Whatever the first pass looks for, its parts add up in any order and grouping."""
+    shape, keys = CASES[case]
+    rows = make_rich_pool(**shape)
+    spec = EvaluationSpec.load(job(rows, budget=300, **keys).spec)
+    if not Wanted.of(spec).anything:
+        assert case == "edges"
+        assert Stratification.given(spec) is not None
+        return
+    batch = rows.table.combine_chunks().to_batches()[0]
+    cuts = [0, 1, 1, 500, 503, 1200, 1500]
+    parts = [
+        summarize(PoolBatch(batch.slice(begin, end - begin)), spec)
+        for begin, end in itertools.pairwise(cuts)
+    ]
+    zero = summarize(PoolBatch(batch.slice(0, 0)), spec)
+
+    def same(one: PoolSummary, other: PoolSummary) -> bool:
+        return one.to_bytes() == other.to_bytes()
+
+    assert_mergeable(parts, zero, same)
+    whole = summarize(PoolBatch(batch), spec)
+    assert same(sum(parts, start=zero), whole)
+    assert whole.rows == 1500
+    for kind, wanted in [
+        (whole.histogram, Wanted.of(spec).histogram_bins > 0),
+        (whole.signatures, Wanted.of(spec).signatures),
+        (whole.features, Wanted.of(spec).features),
+    ]:
+        assert (kind is not None) == wanted

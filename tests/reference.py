@@ -1,0 +1,111 @@
+"""What the in-memory path gives, and checks that a workspace holds exactly that."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from evalsampling.evaluation.evaluation import Evaluation
+from evalsampling.evaluation.in_memory import MemoryPool
+from evalsampling.inference.results import as_json
+from evalsampling.pool.batch import PoolBatch
+from evalsampling.spec import EvaluationSpec
+from evalsampling.stats.cells import CellTable
+from evalsampling.workspace.prepared import PreparedPool
+from evalsampling.workspace.workspace import Workspace
+from tests.jobs import Job
+
+
+def reference(job: Job) -> MemoryPool:
+    spec = EvaluationSpec.load(job.spec)
+    return MemoryPool.prepare(spec, PoolBatch(job.pool.table.combine_chunks().to_batches()[0]))
+
+
+def reserve_of(workspace: Path) -> dict[int, list[Any]]:
+    """Ids of the reserve by cell, in order."""
+    table = pq.read_table(workspace / "reserve").sort_by(
+        [("cell", "ascending"), ("rank", "ascending")]
+    )
+    by_cell: dict[int, list[Any]] = {}
+    for cell, rank, id in zip(*(table[c].to_pylist() for c in ("cell", "rank", "id")), strict=True):
+        held = by_cell.setdefault(cell, [])
+        assert rank == len(held)
+        held.append(id)
+    return by_cell
+
+
+def assert_same_tables(here: CellTable, there: CellTable) -> None:
+    for name in ("code", "leaf", "count", "prior", "kind_cell", "kind_share"):
+        np.testing.assert_array_equal(getattr(here, name), getattr(there, name), err_msg=name)
+    for name in ("prediction", "score", "probability"):
+        np.testing.assert_array_equal(
+            getattr(here.outputs, name), getattr(there.outputs, name), err_msg=name
+        )
+    assert here.leaves == there.leaves
+
+
+def assert_same(workspace: Path, expected: MemoryPool, budget: int) -> None:
+    """Check stratification, cell table, slices and reserve, all exactly."""
+    found = PreparedPool.read(Workspace(workspace))
+    table = found.table
+    assert_same_tables(table, expected.table)
+    assert found.stratification.to_mapping() == expected.stratification.to_mapping()
+    assert (found.slices.names, found.slices.values) == (
+        expected.slices.names,
+        expected.slices.values,
+    )
+    for here, there in zip(found.slices.counts, expected.slices.counts, strict=True):
+        np.testing.assert_array_equal(here, there)
+    held = reserve_of(workspace)
+    assert set(held) == set(table.code.tolist())
+    for index, code in enumerate(table.code.tolist()):
+        size = min(int(table.count[index]), budget)
+        ids = expected.ids(np.full(size, index), np.arange(size)).tolist()
+        assert held[code] == ids
+    assert_same_rows(workspace, expected)
+
+
+def assert_same_rows(workspace: Path, expected: MemoryPool) -> None:
+    """Check outputs, slices and payload of the rows of the reserve."""
+    assert expected.reserve.rows is not None
+    told = [n for n in expected.reserve.rows.column_names if n not in ("cell", "file", "row")]
+    held = pq.read_table(workspace / "reserve", columns=told)
+    rows = expected.reserve.rows.select(told)
+    rows = rows.filter(pc.is_in(rows["id"], value_set=held["id"].combine_chunks()))
+    there = {row["id"]: repr(row) for row in rows.to_pylist()}  # NaN equals itself as text
+    assert len(there) == len(held)
+    for row in held.to_pylist():
+        assert repr({name: row[name] for name in told}) == there[row["id"]]
+
+
+def assert_same_evaluation(job: Job, rounds: int = 2, size: int = 20) -> list[Any]:
+    """Check that rounds drawn from the workspace are those drawn in memory; return estimates."""
+    pool = reference(job)
+    assert_same(job.workspace, pool, pool.spec.budget)
+    evaluation = Evaluation.from_spec(pool.spec, pool.table, pool.stratification, pool.slices)
+    evaluation.pool = pool
+    rng = np.random.default_rng(1)
+    for number in range(1, rounds + 1):
+        sampled = job.sample().json
+        ids = evaluation.sample(size)
+        asked = job.asked(number)
+        assert sampled["rows"] == len(ids)
+        assert [id for _, id in asked] == ids.tolist()
+        draws = pq.read_table(job.round_directory(number) / "draws.parquet")
+        drawn = evaluation.history.rounds[-1]
+        np.testing.assert_array_equal(draws["q"].to_numpy(), drawn.probability)
+        np.testing.assert_array_equal(draws["question"].to_numpy() - 1, drawn.question)
+        labels = np.array([job.pool.truth[id] for id in ids.tolist()])
+        if pool.spec.labels.oracle == "stochastic":
+            labels = np.where(rng.random(len(labels)) < 0.2, 1 - labels, labels)
+        evaluation.label(ids, labels)
+        rows = [(task, str(label)) for (task, _), label in zip(asked, labels, strict=True)]
+        path = job.deliver(rows, f"labels-{number}.csv")
+        told = job.estimate("--labels", path).json
+        assert (told["labels"], told["rejects"]) == (len(evaluation.history), 0)
+        expected = [as_json(estimate) for estimate in evaluation.estimate()]
+        assert told["measures"] == json.loads(json.dumps(expected))
+    return expected

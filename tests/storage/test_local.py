@@ -1,0 +1,47 @@
+"""Directories: what only they can lose."""
+
+import itertools
+import threading
+from pathlib import Path
+
+import pytest
+
+from evalsampling.storage import open_store
+from tests.storage.drafts import fill
+
+
+def test_a_root_is_never_made_anew(tmp_path: Path) -> None:
+    """A worker that has not heard that its job failed, and its directory was removed."""
+    store = open_store(tmp_path / "gone")
+    for write in (lambda: store.write_text("a/x", ""), lambda: fill(store, "m.json", "")):
+        with pytest.raises(FileNotFoundError):
+            write()
+    assert not (tmp_path / "gone").exists()
+
+
+@pytest.mark.parametrize("_", range(20))
+def test_a_worker_that_goes_on_leaves_nothing(tmp_path: Path, _: int) -> None:
+    """Its job has failed, and it has not heard of it: the directory goes all the same."""
+    store, wrote = open_store(tmp_path / "run"), threading.Event()
+    ends: list[type[Exception]] = []
+
+    def go_on() -> None:
+        try:
+            for file in itertools.count():
+                store.write_text(f"scored/{file}", "")
+                wrote.set()
+        except OSError as error:
+            ends.append(type(error))
+
+    def fail() -> None:
+        with store.preparing("marker", "", ["scored"]):
+            worker.start()
+            wrote.wait()
+            raise ZeroDivisionError
+
+    worker = threading.Thread(target=go_on)
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    worker.join(10)
+    assert len(ends) == 1
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,88 @@
+"""Where tests are: the tests of a module are found by its path."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE, TESTS = ROOT / "evalsampling", ROOT / "tests"
+
+ELSEWHERE = {
+    # module: the file that tests it.
+    "commands/ledger.py": "test_rounds.py",
+    "commands/prepare.py": "pipelines/test_prepare.py",
+    "commands/top_up.py": "test_rounds.py",
+    "errors.py": "pipelines/test_prepare_bad_pools.py",
+    "evaluation/in_memory.py": "evaluation/test_evaluation.py",
+    "inference/domains.py": "inference/test_estimates.py",
+    "labels/formats.py": "test_rounds.py",
+    "labels/tasks.py": "test_rounds.py",
+    "labels/votes.py": "test_rounds.py",
+    "measures/base.py": "measures/test_all.py",
+    "measures/calibrated.py": "measures/test_stacked.py",
+    "measures/joint.py": "measures/test_stacked.py",
+    "measures/mean_and_ratio.py": "measures/test_binary.py",
+    "pool/batch.py": "pool/test_scorer.py",
+    "pool/formats/registry.py": "pipelines/test_prepare_formats.py",
+    "pool/splits.py": "pool/formats/test_text.py",
+    "preparation/local.py": "simulation/test_truth.py",
+    "spec/measures.py": "spec/test_evaluation.py",
+    "spec/pool.py": "spec/test_evaluation.py",
+    "spec/references.py": "spec/test_evaluation.py",
+    "spec/sections.py": "spec/test_evaluation.py",
+    "stats/outputs.py": "stats/test_history.py",
+    "telemetry/logs.py": "test_observability.py",
+    "telemetry/redaction.py": "test_security.py",
+    "transforms/cells.py": "pipelines/test_prepare.py",
+    "transforms/sums.py": "pipelines/test_prepare.py",
+    "workspace/manifest.py": "test_observability.py",
+    "workspace/reserve.py": "test_rounds.py",
+    "workspace/workspace.py": "test_rounds.py",
+}
+
+FILES = sorted(TESTS.rglob("*.py"))
+
+
+def with_code() -> set[str]:
+    """Modules that define functions or classes; `__init__` and old names apart."""
+    return {
+        str(path.relative_to(PACKAGE))
+        for path in PACKAGE.rglob("*.py")
+        if not path.stem.startswith("__") and "_moved" not in path.parts
+        for tree in [ast.parse(path.read_text())]
+        if any(isinstance(node, ast.FunctionDef | ast.ClassDef) for node in tree.body)
+    }
+
+
+def mirrored(module: str) -> Path:
+    """The file of tests that has the module's path."""
+    path = Path(module)
+    return TESTS / path.parent / f"test_{path.name}"
+
+
+def test_every_module_has_its_tests() -> None:
+    without = {module for module in with_code() if not mirrored(module).exists()}
+    assert without == set(ELSEWHERE), "either a test is missing, or the list says too much"
+    assert not {told for told in ELSEWHERE.values() if not (TESTS / told).exists()}
+
+
+def name(path: Path) -> str:
+    return str(path.relative_to(TESTS))
+
+
+@pytest.mark.parametrize("path", FILES, ids=name)
+def test_files_are_small(path: Path) -> None:
+    count = len(path.read_text().splitlines())
+    assert count <= 600
+
+
+@pytest.mark.parametrize("path", FILES, ids=name)
+def test_no_file_imports_from_tests_of_another(path: Path) -> None:
+    """What several of them need is in a module of its own, or a `conftest.py`."""
+    modules = {
+        node.module or ""
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ImportFrom)
+    }
+    assert not {module for module in modules if module.split(".")[-1].startswith("test_")}
