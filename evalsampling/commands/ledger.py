@@ -22,7 +22,7 @@ from evalsampling.labels.formats import TASK_FILES, Vote, read_votes, write_task
 from evalsampling.labels.tasks import ID, TASK, blind, make_batch, task_name
 from evalsampling.labels.votes import Register, Reject, check_votes, vote_table
 from evalsampling.measures import Joint
-from evalsampling.measures.base import Measure
+from evalsampling.measures.calibrated import Requested, measure_of
 from evalsampling.pool.stored_columns import CELL, PAYLOAD_PREFIX, RANK
 from evalsampling.spec import MeasureSpec
 from evalsampling.spec.measures import Range
@@ -326,7 +326,7 @@ class Ledger:
     def _estimate(
         self,
         given: Sequence[_Given],
-        chosen: Sequence[Measure] | None,
+        chosen: Sequence[Requested] | None,
         options: Options,
         started: float,
     ) -> tuple[dict[str, Any], list[str]]:
@@ -339,11 +339,11 @@ class Ledger:
         self._keep(result, given, options, started)
         return result, messages
 
-    def _measures(self, names: Sequence[str]) -> list[Measure] | None:
+    def _measures(self, names: Sequence[str]) -> list[Requested] | None:
         """Return the measures of some names: the spec's, or any other with its defaults."""
         spec, ranges = self.workspace.spec, self._ranges
         listed = spec.build_measures(ranges)
-        chosen: list[Measure] = []
+        chosen: list[Requested] = []
         for name in names:
             found = [measure for measure in listed if measure.name == name]
             chosen += found or MeasureSpec.parse(name).build(spec.setting(ranges))
@@ -423,7 +423,7 @@ class Ledger:
             "warnings": warnings,
             "done": labels >= spec.budget or exhausted,
             "measures": [as_json(estimate) for estimate in estimates],
-            "regions": [self._region(joint) for joint in spec.build_joints(self._ranges)],
+            "regions": [self._region(parts) for parts in spec.build_joints(self._ranges)],
             "half_width": widest_half(estimates),
         }
 
@@ -431,18 +431,20 @@ class Ledger:
     def _ranges(self) -> Sequence[Range | None]:
         return self.workspace.stratification.ranges
 
-    def _region(self, joint: Joint) -> dict[str, Any]:
+    def _region(self, parts: Sequence[Requested]) -> dict[str, Any]:
         """Return the joint region of measures listed together, or why there is none."""
         systems = self.workspace.spec.pool.systems
         told: dict[str, Any] = {
             "measures": [
                 {"measure": component.name, "system": systems[component.system].name}
-                for component in joint.components
+                for part in parts
+                for component in part.components
             ],
             "confidence": self.workspace.spec.confidence,
         }
         found = dict.fromkeys(("centre", "covariance", "radius"))
         try:
+            joint = Joint(tuple(measure_of(part) for part in parts))
             region = self.workspace.evaluation.region(joint)
         except InputError as error:
             return {**told, **found, "reason": str(error)}

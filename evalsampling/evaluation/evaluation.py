@@ -17,6 +17,7 @@ from evalsampling.inference.estimates import estimate_region
 from evalsampling.inference.regions import Ellipsoid
 from evalsampling.inference.results import Estimate
 from evalsampling.measures.base import Measure
+from evalsampling.measures.calibrated import Requested
 from evalsampling.preparation.slices import NO_SLICES, Slices
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.samplers.base import Sampler
@@ -33,7 +34,7 @@ class Evaluation:
     Attributes:
         table: the cells of the pool.
         sampler: how rows are chosen and estimates made.
-        measures: what is reported.
+        measures: what is reported, with design weights or calibrated ones.
         seed: of the draws; a round's generator is seeded by it and by the round's number.
         confidence: level of the intervals, in (0, 1).
         history: rounds, draws and labels so far; replaced, never changed, as they come in.
@@ -43,7 +44,7 @@ class Evaluation:
 
     table: CellTable
     sampler: Sampler
-    measures: Sequence[Measure]
+    measures: Sequence[Requested]
     seed: int
     confidence: float
     history: History
@@ -76,8 +77,8 @@ class Evaluation:
         """Whether every question that can be asked has been."""
         return self.sampler.exhausted(self.table, self.history)
 
-    def estimate(self, measures: Sequence[Measure] | None = None) -> list[Estimate]:
-        """Estimate measures, the evaluation's own if none are given, from the labels so far.
+    def estimate(self, measures: Sequence[Requested] | None = None) -> list[Estimate]:
+        """Return estimates of measures, by default the evaluation's own, from the labels so far.
 
         One estimate for every component of every measure, on the pool and on every slice.
         """

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from evalsampling.errors import InputError
 from evalsampling.measures.base import FloatArray, IntArray, Measure
+from evalsampling.measures.calibrated import measure_of
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.preparation.local import SecondPass
 from evalsampling.preparation.stratification import Stratification
@@ -169,7 +170,7 @@ def _distinctions(
     systems = range(len(spec.pool.systems))
     cuts: list[list[FloatArray]] = [[np.zeros(0)] for _ in systems]
     fine = [False for _ in systems]
-    for measure in spec.build_measures(stratification.ranges):
+    for measure in map(measure_of, spec.build_measures(stratification.ranges)):
         for part in thresholded_parts(measure):
             cuts[part.system].append(np.array(part.thresholds))
         if "probability" in measure.looks_at:

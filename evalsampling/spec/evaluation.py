@@ -13,8 +13,8 @@ import yaml
 
 from evalsampling import samplers
 from evalsampling.errors import InputError
-from evalsampling.measures import Joint
 from evalsampling.measures.base import Measure
+from evalsampling.measures.calibrated import Requested, measure_of
 from evalsampling.samplers.base import Sampler
 from evalsampling.spec.measures import MeasureSpec, Range, Setting, driver, thresholded_parts
 from evalsampling.spec.pool import (
@@ -199,7 +199,7 @@ class EvaluationSpec:
                 f"{MAX_CELLS // 2} are possible"
             )
         reported = self.build_measures(self._assumed_ranges)
-        told = [(measure.name, measure.system) for measure in reported]
+        told = [(requested.name, measure_of(requested).system) for requested in reported]
         for name, system in told:
             if told.count((name, system)) > 1:
                 raise InputError(f"measure: {name} is listed twice")
@@ -286,7 +286,7 @@ class EvaluationSpec:
             directory=self.pool.directory,
         )
 
-    def build_measures(self, ranges: Sequence[Range | None]) -> list[Measure]:
+    def build_measures(self, ranges: Sequence[Range | None]) -> list[Requested]:
         """Return the measures to report, each for every system it is about.
 
         Raises:
@@ -295,10 +295,10 @@ class EvaluationSpec:
         setting = self.setting(ranges)
         return [measure for spec in self.measures for measure in spec.build(setting)]
 
-    def build_joints(self, ranges: Sequence[Range | None]) -> list[Joint]:
-        """Return the joint measures listed, whose regions are reported too."""
+    def build_joints(self, ranges: Sequence[Range | None]) -> list[tuple[Requested, ...]]:
+        """Return the measures listed together as joint ones, whose regions are reported too."""
         setting = self.setting(ranges)
-        return [Joint(tuple(spec.build(setting))) for spec in self.measures if spec.parts]
+        return [tuple(spec.build(setting)) for spec in self.measures if spec.parts]
 
     def _driver(self, ranges: Sequence[Range | None]) -> Measure:
         return driver(self.measures[0].build(self.setting(ranges)))

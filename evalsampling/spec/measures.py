@@ -10,6 +10,7 @@ import numpy as np
 from evalsampling import measures
 from evalsampling.errors import InputError
 from evalsampling.measures.base import Measure
+from evalsampling.measures.calibrated import Calibrated, Requested, measure_of
 from evalsampling.measures.curves import Thresholded
 from evalsampling.measures.risks import Brier, LogLoss
 from evalsampling.spec.references import load
@@ -98,7 +99,7 @@ class MeasureSpec:
             told["system"] = self.system
         return told | ({"calibrate": True} if self.calibrate else {})
 
-    def build(self, setting: Setting) -> list[Measure]:
+    def build(self, setting: Setting) -> list[Requested]:
         """Return the measures it stands for: one for each system it is about.
 
         Raises:
@@ -115,10 +116,8 @@ class MeasureSpec:
             if self.system is None or name == self.system
         ]
         built = [self._build(number, setting) for number in chosen]
-        if not self.calibrate:
-            return built
         try:
-            return [measures.Calibrated(measure) for measure in built]
+            return [Calibrated(measure) if self.calibrate else measure for measure in built]
         except ValueError as error:
             raise InputError(f"measure.calibrate: {error}") from error
 
@@ -211,15 +210,14 @@ class MeasureSpec:
         return tuple(setting.classes.index(str(value)) for value in over)
 
 
-def driver(built: Sequence[Measure]) -> Measure:
+def driver(built: Sequence[Requested]) -> Measure:
     """Return the measure whose variance is to be small: one, or several as one."""
-    return built[0] if len(built) == 1 else measures.Joint(tuple(built))
+    parts = [measure_of(requested) for requested in built]
+    return parts[0] if len(parts) == 1 else measures.Joint(tuple(parts))
 
 
 def thresholded_parts(measure: Measure) -> list[Thresholded]:
     """Return the parts of a measure that look at scores over thresholds."""
     if isinstance(measure, measures.Joint):
         return [t for part in measure.parts for t in thresholded_parts(part)]
-    if isinstance(measure, measures.Calibrated):
-        return thresholded_parts(measure.measure)
     return [measure] if isinstance(measure, Thresholded) else []

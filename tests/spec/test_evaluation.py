@@ -9,6 +9,7 @@ import yaml
 
 from evalsampling import EvaluationSpec, InputError
 from evalsampling.spec import MeasureSpec, RoundSize, SystemSpec
+from evalsampling.spec.measures import driver
 
 MINIMAL: dict[str, Any] = {"pool": {"path": "pairs/*.parquet"}}
 
@@ -110,8 +111,8 @@ def test_systems() -> None:
     somewhere = [(0.0, 1.0), None]
     built = spec.build_measures(somewhere)
     assert [(measure.name, measure.system) for measure in built] == [("f1", 0), ("f1", 1)]
-    driver = spec.build_sampler(somewhere).measure
-    assert driver.name == "joint(f1, f1)", "one sample serves both systems"
+    measure = spec.build_sampler(somewhere).measure
+    assert measure.name == "joint(f1, f1)", "one sample serves both systems"
     own = parse(pool=systems(score="mean", probability="prior"))
     assert (own.pool.score, own.pool.probability) == ("mean", "prior")
 
@@ -119,8 +120,8 @@ def test_systems() -> None:
 def test_a_measure_of_one_system_drives_alone() -> None:
     spec = parse(pool=systems(), measure=[{"name": "recall", "system": "new"}, "precision"])
     somewhere = [(0.0, 1.0), None]
-    driver = spec.build_sampler(somewhere).measure
-    assert (driver.name, driver.system) == ("recall", 1)
+    measure = spec.build_sampler(somewhere).measure
+    assert (measure.name, measure.system) == ("recall", 1)
     built = spec.build_measures(somewhere)
     told = [(measure.name, measure.system) for measure in built]
     assert told == [("recall", 1), ("precision", 0), ("precision", 1)]
@@ -132,7 +133,7 @@ def test_joint_measures_drive_together_and_are_told_apart() -> None:
     names = [measure.name for measure in spec.build_measures([None])]
     assert names == ["precision", "recall", "accuracy"]
     (joint,) = spec.build_joints([None])
-    assert joint.name == "joint(precision, recall)"
+    assert driver(joint).name == "joint(precision, recall)"
 
 
 def test_thresholds() -> None:
