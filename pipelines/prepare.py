@@ -25,6 +25,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 
 from evalsampling.commands.prepare import JOB, Preparation
 from evalsampling.commands.top_up import TopUp
+from evalsampling.evaluation.specs import load_spec
 from evalsampling.pool.catalog import Catalog
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.preparation.summary import summary_columns
@@ -223,7 +224,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--spec", required=True, help="path of evaluation.yaml")
     add_flag(parser, "--check-ids", "--check_ids", help="check all ids of the pool")
     with job(JOB, parser, argv) as (known, options):
-        spec = EvaluationSpec.load(known.spec)
+        spec = load_spec(known.spec)
         done = prepare(spec, options, known.check_ids == "true", known.wait)
         if done is not None:
             logs.tell(rows=done["rows"], cells=done["cells"])

@@ -29,6 +29,7 @@ import pyspark
 from pyspark.sql import DataFrame, SparkSession
 
 from evalsampling.commands.prepare import JOB, Preparation
+from evalsampling.evaluation.specs import load_spec
 from evalsampling.pool.files import find_files
 from evalsampling.preparation import shards as shares
 from evalsampling.preparation.reserve import PARTS
@@ -207,7 +208,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def _prepare_here(known: argparse.Namespace) -> dict[str, Any]:
     """Prepare in the session that is there, or in one for this alone."""
-    spec = EvaluationSpec.load(known.spec)
+    spec = load_spec(known.spec)
     if "PYSPARK_GATEWAY_PORT" not in os.environ:  # not by spark-submit: workers are here
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     mine = SparkSession.getActiveSession() is None

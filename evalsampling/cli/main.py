@@ -11,8 +11,8 @@ from typing import Any, NoReturn
 from evalsampling import samplers
 from evalsampling.commands.ledger import Ledger, Options
 from evalsampling.errors import UsageError
+from evalsampling.evaluation.specs import load_spec
 from evalsampling.inference.results import finite
-from evalsampling.spec import EvaluationSpec
 from evalsampling.storage import is_url
 from evalsampling.telemetry import logs
 from evalsampling.version import __version__
@@ -201,7 +201,7 @@ def _prepare(arguments: argparse.Namespace) -> Any:
     from pipelines.prepare import prepare, top_up
     from pipelines.running import parse_options
 
-    spec = EvaluationSpec.load(arguments.spec)
+    spec = load_spec(arguments.spec)
     options = parse_options(arguments.beam)
     if arguments.top_up is not None:
         return top_up(spec, arguments.top_up or None, options)
@@ -388,7 +388,7 @@ def _plan(arguments: argparse.Namespace) -> Any:
 
     if arguments.half_width is not None and not arguments.half_width > 0:
         raise UsageError(f"--half-width must be above 0, got {arguments.half_width:g}")
-    spec = EvaluationSpec.load(arguments.spec)
+    spec = load_spec(arguments.spec)
     stratification = stratify_pool(spec)
     table = read_table(spec, stratification)
     names = arguments.sampler or usable_samplers(spec, stratification.ranges)
@@ -424,12 +424,14 @@ def _plan_text(result: list[dict[str, Any]]) -> str:
 
 
 def _simulate(arguments: argparse.Namespace) -> Any:
+    from evalsampling.measures.build import build_measures
     from evalsampling.preparation.local import stratify_pool
+    from evalsampling.samplers.build import build_sampler
     from evalsampling.simulation.simulate import Plan, simulate
     from evalsampling.simulation.truth import KnownPool
     from evalsampling.telemetry import progress
 
-    spec = EvaluationSpec.load(arguments.spec)
+    spec = load_spec(arguments.spec)
     plan = Plan(
         budgets=arguments.budgets or (spec.budget,),
         round_size=spec.round_size,
@@ -442,10 +444,10 @@ def _simulate(arguments: argparse.Namespace) -> Any:
         KnownPool.read(spec, stratification, Path(arguments.truth)),
         stratification.ranges,
     )
-    tried = [spec.build_sampler(ranges, name) for name in arguments.sampler or [spec.sampler.name]]
+    tried = [build_sampler(spec, ranges, name) for name in arguments.sampler or [spec.sampler.name]]
     steps = len(tried) * plan.repeats
     with progress.watch("simulate", "repeats", steps, logs.stream()):
-        measures = spec.build_measures(ranges)
+        measures = build_measures(spec, ranges)
         return simulate(known, tried, measures, plan, report=progress.advance)
 
 

@@ -22,10 +22,10 @@ from evalsampling.labels.formats import TASK_FILES, Vote, read_votes, write_task
 from evalsampling.labels.tasks import ID, TASK, blind, make_batch, task_name
 from evalsampling.labels.votes import Register, Reject, check_votes, vote_table
 from evalsampling.measures import Joint
+from evalsampling.measures.build import Range, build_entry, build_joints, build_measures
 from evalsampling.measures.calibrated import Requested, measure_of
 from evalsampling.pool.stored_columns import CELL, PAYLOAD_PREFIX, RANK
 from evalsampling.spec import MeasureSpec
-from evalsampling.spec.measures import Range
 from evalsampling.stats.history import History
 from evalsampling.storage import read_file
 from evalsampling.telemetry.logs import LOG
@@ -342,11 +342,11 @@ class Ledger:
     def _measures(self, names: Sequence[str]) -> list[Requested] | None:
         """Return the measures of some names: the spec's, or any other with its defaults."""
         spec, ranges = self.workspace.spec, self._ranges
-        listed = spec.build_measures(ranges)
+        listed = build_measures(spec, ranges)
         chosen: list[Requested] = []
         for name in names:
             found = [measure for measure in listed if measure.name == name]
-            chosen += found or MeasureSpec.parse(name).build(spec.setting(ranges))
+            chosen += found or build_entry(MeasureSpec.parse(name), spec, ranges)
         return chosen or None
 
     def _take(self, given: Sequence[_Given], strict: bool) -> list[str]:
@@ -423,7 +423,7 @@ class Ledger:
             "warnings": warnings,
             "done": labels >= spec.budget or exhausted,
             "measures": [as_json(estimate) for estimate in estimates],
-            "regions": [self._region(parts) for parts in spec.build_joints(self._ranges)],
+            "regions": [self._region(parts) for parts in build_joints(spec, self._ranges)],
             "half_width": widest_half(estimates),
         }
 

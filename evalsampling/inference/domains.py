@@ -1,4 +1,4 @@
-"""TODO-DOC."""
+"""Domains: the pool, or the parts of it, that measures are reported for."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""TODO-DOC."""
+"""What the cells of a pool tell of a measure: which rows add to it, its risk under a model."""
 
 import numpy as np
 

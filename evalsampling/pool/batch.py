@@ -1,4 +1,4 @@
-"""TODO-DOC."""
+"""Some rows of a pool as read, and the errors that name their place."""
 
 import bisect
 import dataclasses

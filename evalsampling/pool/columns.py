@@ -1,4 +1,4 @@
-"""The rows of a pool: checked columns of an Arrow batch, their permanent order."""
+"""Columns of a batch of rows as a spec names them, checked, and the hashes of its ids."""
 
 import reprlib
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""TODO-DOC."""
+"""Names and types of the columns that rows of a pool are stored in."""
 
 import numpy as np
 import pyarrow as pa

@@ -16,12 +16,13 @@ from scipy import special
 
 from evalsampling import samplers
 from evalsampling.errors import InputError
+from evalsampling.measures.build import Range, build_measures
 from evalsampling.measures.calibrated import Requested, measure_of
 from evalsampling.measures.on_cells import known_exactly
+from evalsampling.samplers.build import build_sampler
 from evalsampling.simulation.simulate import Plan, Point, repeat_all, run_repeat, title
 from evalsampling.simulation.truth import KnownPool
 from evalsampling.spec import EvaluationSpec
-from evalsampling.spec.measures import Range
 from evalsampling.stats.cells import CellTable
 
 MOST_ATTEMPTS = 100
@@ -36,7 +37,7 @@ def usable_samplers(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> lis
     usable = []
     for name in samplers.BY_NAME:
         try:
-            spec.build_sampler(ranges, name)
+            build_sampler(spec, ranges, name)
         except InputError:
             continue
         usable.append(name)
@@ -76,8 +77,8 @@ def plan(
         InputError: if a measure is not to be told from the cells, or undefined if the scores are
             right.
     """
-    built = [spec.build_sampler(ranges, name) for name in names]
-    measures = spec.build_measures(ranges)
+    built = [build_sampler(spec, ranges, name) for name in names]
+    measures = build_measures(spec, ranges)
     for requested in measures:
         measure = measure_of(requested)
         if measure.looks_at == frozenset({"score"}) and not known_exactly(measure, table):
