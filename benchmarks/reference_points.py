@@ -19,7 +19,9 @@ from typing import Any
 import pools
 
 from evalsampling import EvaluationSpec
+from evalsampling.measures.build import build_measures
 from evalsampling.preparation.local import stratify_pool
+from evalsampling.samplers.build import build_sampler
 from evalsampling.simulation.simulate import Plan, simulate
 from evalsampling.simulation.truth import KnownPool
 
@@ -132,9 +134,9 @@ def _run(directory: Path, name: str, repeats: int) -> PoolRun:
     stratification = stratify_pool(spec)
     known = KnownPool.read(spec, stratification, directory / f"{name}-truth.parquet")
     plan = Plan(BUDGETS, spec.round_size, repeats, spec.seed, spec.confidence)
-    tried = [spec.build_sampler(stratification.ranges, sampler) for sampler in SAMPLERS]
+    tried = [build_sampler(spec, stratification.ranges, sampler) for sampler in SAMPLERS]
     started = time.perf_counter()
-    simulated = simulate(known, tried, spec.build_measures(stratification.ranges), plan)
+    simulated = simulate(known, tried, build_measures(spec, stratification.ranges), plan)
     seconds = time.perf_counter() - started
     table = known.table
     return PoolRun(

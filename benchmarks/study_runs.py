@@ -17,10 +17,12 @@ from pools import find
 
 from evalsampling import EvaluationSpec
 from evalsampling.measures.base import Measure
+from evalsampling.measures.build import build_driver
 from evalsampling.measures.curves import Thresholded
 from evalsampling.preparation.local import stratify_pool
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.samplers import Sampler
+from evalsampling.samplers.build import build_sampler
 from evalsampling.simulation.simulate import Plan, Point, run_repeat
 from evalsampling.simulation.truth import KnownPool
 from evalsampling.spec import RoundSize
@@ -223,7 +225,7 @@ class _Ground:
         }
         spec = EvaluationSpec.from_mapping(content, pools.resolve())
         stratification = stratify_pool(spec)
-        built = spec.build_measures(stratification.ranges)[0]
+        built = build_driver(spec, stratification.ranges)
         if isinstance(built, Thresholded):
             # [MR] section 5.3: a leaf is a group of adjacent bins of the grid of thresholds.
             step = len(built.thresholds) // settings.leaves
@@ -238,7 +240,7 @@ class _Ground:
         if method.flat:
             strata = dataclasses.replace(strata, branching=max(self.known.table.leaves, 2))
         spec = dataclasses.replace(self.spec, strata=strata)
-        return spec.build_sampler(self.stratification.ranges, method.sampler)
+        return build_sampler(spec, self.stratification.ranges, method.sampler)
 
     def write_truth(self, directory: Path) -> None:
         directory.mkdir(parents=True, exist_ok=True)

@@ -25,10 +25,10 @@ from apache_beam.options.pipeline_options import PipelineOptions
 
 from evalsampling.commands.prepare import JOB, Preparation, PrepareOptions, PrepareResult
 from evalsampling.commands.top_up import TopUp, TopUpOptions
+from evalsampling.evaluation.specs import load_spec
 from evalsampling.pool.catalog import Catalog
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.preparation.summary import summary_columns
-from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellSums
 from evalsampling.stats.slices import SliceCounts
 from evalsampling.telemetry import logs, progress
@@ -137,7 +137,7 @@ def prepare(
     Raises:
         InputError: for anything wrong with the spec or the pool; the workspace is as it was.
     """
-    spec, context = EvaluationSpec.load(options.spec), recorded(beam_options)
+    spec, context = load_spec(options.spec), recorded(beam_options)
     preparation = Preparation.of(spec, context, options.check_ids, detached=not wait)
     workspace, pipeline = preparation.workspace, beam.Pipeline(options=beam_options)
     logs.tell(workspace=workspace.path)
@@ -177,7 +177,7 @@ def top_up(options: TopUpOptions, beam_options: PipelineOptions) -> PrepareResul
     Raises:
         InputError: if the workspace is not prepared or the pool has changed since.
     """
-    started, spec, context = time.time(), EvaluationSpec.load(options.spec), recorded(beam_options)
+    started, spec, context = time.time(), load_spec(options.spec), recorded(beam_options)
     preparation = Preparation.of(spec, context)
     preparation.check_same_spec()
     workspace = preparation.workspace

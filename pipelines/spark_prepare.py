@@ -30,6 +30,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from evalsampling.commands.options import add_to_job, read_options
 from evalsampling.commands.prepare import JOB, Preparation, PrepareOptions, PrepareResult
+from evalsampling.evaluation.specs import load_spec
 from evalsampling.pool.files import find_files
 from evalsampling.preparation import shards as shares
 from evalsampling.preparation.reserve import PARTS
@@ -205,7 +206,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def _prepare_here(options: PrepareOptions, partitions: int | None) -> PrepareResult:
     """Prepare in the session that is there, or in one for this alone."""
-    spec = EvaluationSpec.load(options.spec)
+    spec = load_spec(options.spec)
     if "PYSPARK_GATEWAY_PORT" not in os.environ:  # not by spark-submit: workers are here
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     mine = SparkSession.getActiveSession() is None

@@ -16,7 +16,8 @@ from evalsampling.errors import InputError
 from evalsampling.evaluation.evaluation import Evaluation
 from evalsampling.inference.results import as_json, brief, widest_half
 from evalsampling.measures import Joint
-from evalsampling.measures.base import Measure
+from evalsampling.measures.build import build_entry, build_joints, build_measures
+from evalsampling.measures.calibrated import Requested, measure_of
 from evalsampling.spec import EvaluationSpec, MeasureSpec
 from evalsampling.telemetry.logs import LOG
 from evalsampling.version import __version__
@@ -197,22 +198,22 @@ def _take_and_close(
     return snapshot, messages
 
 
-def _chosen_measures(pool: PreparedPool, names: Sequence[str]) -> list[Measure] | None:
+def _chosen_measures(pool: PreparedPool, names: Sequence[str]) -> list[Requested] | None:
     """Return the measures of some names: the spec's, or any other with its defaults.
 
     Raises:
         InputError: if there is no such measure.
     """
     spec, ranges = pool.spec, pool.stratification.ranges
-    listed = spec.build_measures(ranges)
-    chosen: list[Measure] = []
+    listed = build_measures(spec, ranges)
+    chosen: list[Requested] = []
     for name in names:
         of_name = [measure for measure in listed if measure.name == name]
-        chosen += of_name or MeasureSpec.parse(name).build(spec.setting(ranges))
+        chosen += of_name or build_entry(MeasureSpec.parse(name), spec, ranges)
     return chosen or None
 
 
-def _result(snapshot: Snapshot, measures: Sequence[Measure] | None) -> EstimateResult:
+def _result(snapshot: Snapshot, measures: Sequence[Requested] | None) -> EstimateResult:
     spec, history, evaluation = snapshot.pool.spec, snapshot.history, snapshot.evaluation()
     estimates = evaluation.estimate(measures)
     labels = len(history.labelled)
@@ -225,7 +226,7 @@ def _result(snapshot: Snapshot, measures: Sequence[Measure] | None) -> EstimateR
             + ("; others of their round stand for them, as if missing at random" * bool(labels))
         )
     exhausted = evaluation.exhausted and not still_open
-    joints = spec.build_joints(snapshot.pool.stratification.ranges)
+    joints = build_joints(spec, snapshot.pool.stratification.ranges)
     return EstimateResult(
         round=len(history.rounds),
         labels=labels,
@@ -234,23 +235,26 @@ def _result(snapshot: Snapshot, measures: Sequence[Measure] | None) -> EstimateR
         warnings=tuple(warnings),
         done=labels >= spec.budget or exhausted,
         measures=tuple(ReportedEstimate.from_json(as_json(one)) for one in estimates),
-        regions=tuple(_region(joint, spec, evaluation) for joint in joints),
+        regions=tuple(_region(parts, spec, evaluation) for parts in joints),
         half_width=widest_half(estimates),
     )
 
 
-def _region(joint: Joint, spec: EvaluationSpec, evaluation: Evaluation) -> ReportedRegion:
+def _region(
+    parts: Sequence[Requested], spec: EvaluationSpec, evaluation: Evaluation
+) -> ReportedRegion:
     """Return the joint region of measures listed together, or why there is none."""
     systems = spec.pool.systems
     nothing = ReportedRegion(
         measures=tuple(
             RegionComponent(component.name, systems[component.system].name)
-            for component in joint.components
+            for part in parts
+            for component in part.components
         ),
         confidence=spec.confidence,
     )
     try:
-        region = evaluation.region(joint)
+        region = evaluation.region(Joint(tuple(map(measure_of, parts))))
     except InputError as error:
         return dataclasses.replace(nothing, reason=str(error))
     if not np.isfinite(region.radius):

@@ -7,10 +7,10 @@ from evalsampling import samplers
 from evalsampling.commands.options import SpecOptions, budgets, many, option, positive
 from evalsampling.commands.result import Result
 from evalsampling.errors import UsageError
+from evalsampling.evaluation.specs import load_spec
 from evalsampling.preparation.local import read_table, stratify_pool
 from evalsampling.simulation.plan import plan as predict_errors
 from evalsampling.simulation.plan import usable_samplers
-from evalsampling.spec import EvaluationSpec
 from evalsampling.telemetry import logs, progress
 
 
@@ -72,7 +72,7 @@ def plan(options: PlanOptions) -> PlanResult:
     """
     if options.half_width is not None and not options.half_width > 0:
         raise UsageError(f"--half-width must be above 0, got {options.half_width:g}")
-    spec = EvaluationSpec.load(options.spec)
+    spec = load_spec(options.spec)
     stratification = stratify_pool(spec)
     table = read_table(spec, stratification)
     names = options.sampler or usable_samplers(spec, stratification.ranges)

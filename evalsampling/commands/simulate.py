@@ -8,11 +8,13 @@ from typing import Any
 from evalsampling import samplers
 from evalsampling.commands.options import SpecOptions, budgets, many, option, positive
 from evalsampling.commands.result import Result
+from evalsampling.evaluation.specs import load_spec
+from evalsampling.measures.build import build_measures
 from evalsampling.preparation.local import stratify_pool
+from evalsampling.samplers.build import build_sampler
 from evalsampling.simulation.simulate import Plan
 from evalsampling.simulation.simulate import simulate as repeat_evaluations
 from evalsampling.simulation.truth import KnownPool
-from evalsampling.spec import EvaluationSpec
 from evalsampling.telemetry import logs, progress
 
 
@@ -108,7 +110,7 @@ def simulate(options: SimulateOptions) -> SimulateResult:
     Raises:
         InputError: for anything wrong with the spec, the pool or the file of true labels.
     """
-    spec = EvaluationSpec.load(options.spec)
+    spec = load_spec(options.spec)
     plan = Plan(
         budgets=options.budgets or (spec.budget,),
         round_size=spec.round_size,
@@ -119,8 +121,8 @@ def simulate(options: SimulateOptions) -> SimulateResult:
     stratification = stratify_pool(spec)
     ranges = stratification.ranges
     known = KnownPool.read(spec, stratification, Path(options.truth))
-    tried = [spec.build_sampler(ranges, name) for name in options.sampler or [spec.sampler.name]]
-    measures = spec.build_measures(ranges)
+    tried = [build_sampler(spec, ranges, name) for name in options.sampler or [spec.sampler.name]]
+    measures = build_measures(spec, ranges)
     with progress.watch("simulate", "repeats", len(tried) * plan.repeats, logs.stream()):
         content = repeat_evaluations(known, tried, measures, plan, report=progress.advance)
     results = tuple(SimulatedError.from_summary(summary) for summary in content["results"])

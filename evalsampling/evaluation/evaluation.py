@@ -12,14 +12,17 @@ import numpy.typing as npt
 
 from evalsampling.errors import InputError
 from evalsampling.evaluation.in_memory import MemoryPool
-from evalsampling.inference.domains import WHOLE_POOL, ReportedDomains
+from evalsampling.inference.domains import WHOLE_POOL, Domain, ReportedDomains
 from evalsampling.inference.estimates import estimate_region
 from evalsampling.inference.regions import Ellipsoid
 from evalsampling.inference.results import Estimate
 from evalsampling.measures.base import Measure
+from evalsampling.measures.build import build_measures
+from evalsampling.measures.calibrated import Requested
 from evalsampling.preparation.slices import NO_SLICES, Slices
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.samplers.base import Sampler
+from evalsampling.samplers.build import build_sampler
 from evalsampling.samplers.diagnosis import LeafDiagnosis, diagnose
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellTable
@@ -33,7 +36,7 @@ class Evaluation:
     Attributes:
         table: the cells of the pool.
         sampler: how rows are chosen and estimates made.
-        measures: what is reported.
+        measures: what is reported, with design weights or calibrated ones.
         seed: of the draws; a round's generator is seeded by it and by the round's number.
         confidence: level of the intervals, in (0, 1).
         history: rounds, draws and labels so far; replaced, never changed, as they come in.
@@ -43,7 +46,7 @@ class Evaluation:
 
     table: CellTable
     sampler: Sampler
-    measures: Sequence[Measure]
+    measures: Sequence[Requested]
     seed: int
     confidence: float
     history: History
@@ -76,7 +79,7 @@ class Evaluation:
         """Whether every question that can be asked has been."""
         return self.sampler.exhausted(self.table, self.history)
 
-    def estimate(self, measures: Sequence[Measure] | None = None) -> list[Estimate]:
+    def estimate(self, measures: Sequence[Requested] | None = None) -> list[Estimate]:
         """Return estimates of measures, by default the evaluation's own, from the labels so far.
 
         One estimate for every component of every measure, on the pool and on every slice.
@@ -127,13 +130,13 @@ class Evaluation:
         """
         return cls(
             table=table,
-            sampler=spec.build_sampler(stratification.ranges, sampler),
-            measures=spec.build_measures(stratification.ranges),
+            sampler=build_sampler(spec, stratification.ranges, sampler),
+            measures=build_measures(spec, stratification.ranges),
             seed=spec.seed,
             confidence=spec.confidence,
             history=History.start(len(spec.pool.systems), table.classes, len(spec.pool.slices)),
             scope=ReportedDomains(
-                domains=slices.domains,
+                domains=_domains(slices),
                 systems=tuple(system.name for system in spec.pool.systems),
                 bands_seed=spec.seed,
             ),
@@ -237,3 +240,15 @@ class Evaluation:
         if self.pool is None:
             raise InputError("the rows of this evaluation are not in memory: use its workspace")
         return self.pool
+
+
+def _domains(slices: Slices) -> tuple[Domain, ...]:
+    """Return the whole pool, then each value of each slice column."""
+    return (
+        Domain(),
+        *(
+            Domain(f"{name}={value}", column, code, slices.counts[column][code])
+            for column, name in enumerate(slices.names)
+            for code, value in enumerate(slices.values[column])
+        ),
+    )

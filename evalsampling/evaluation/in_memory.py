@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from evalsampling.errors import InputError
+from evalsampling.evaluation.specs import check_buildable
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.stored_columns import CELL, ID, SLICE_PREFIX, outputs_of_columns
 from evalsampling.preparation.local import SecondPass, stratify
@@ -76,6 +77,7 @@ class MemoryPool:
         checked = EvaluationSpec.from_mapping(
             {"budget": max(rows, 1), **spec, "pool": pool}, Path()
         )
+        check_buildable(checked)
         return cls.prepare(checked, PoolBatch(pa.record_batch(there)))
 
     @classmethod

@@ -6,7 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from evalsampling.inference.results import Target
-from evalsampling.measures.base import IntArray, Measure
+from evalsampling.measures.base import IntArray
+from evalsampling.measures.calibrated import Requested
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
 
@@ -52,13 +53,13 @@ class ReportedDomains:
     systems: tuple[str | None, ...] = (None,)
     bands_seed: int | None = None
 
-    def of(self, measure: Measure) -> tuple[Domain, ...]:
+    def of(self, requested: Requested) -> tuple[Domain, ...]:
         """Return the domains that a measure is reported for."""
-        if len(measure.components) <= MOST_IN_SLICES:
+        if len(requested.components) <= MOST_IN_SLICES:
             return self.domains
         return tuple(domain for domain in self.domains if domain.count is None)
 
-    def targets(self, measure: Measure, domain: Domain) -> list[Target]:
+    def targets(self, requested: Requested, domain: Domain) -> list[Target]:
         """Return what a measure's components are on a domain."""
         return [
             Target(
@@ -68,7 +69,7 @@ class ReportedDomains:
                 threshold=component.threshold,
                 slice=domain.title,
             )
-            for component in measure.components
+            for component in requested.components
         ]
 
 

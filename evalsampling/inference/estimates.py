@@ -19,7 +19,7 @@ from evalsampling.inference.regions import (
 from evalsampling.inference.results import Estimate, Evidence, census, estimate, undefined
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures.base import FloatArray, IntArray, Measure
-from evalsampling.measures.calibrated import Calibrated
+from evalsampling.measures.calibrated import Calibrated, Requested, measure_of
 from evalsampling.measures.on_cells import known_exactly, model_risk
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
@@ -67,28 +67,29 @@ class EstimationInput:
 
 
 def estimate_measure(
-    measure: Measure, inputs: EstimationInput, scope: ReportedDomains
+    requested: Requested, inputs: EstimationInput, scope: ReportedDomains
 ) -> list[Estimate]:
-    """Estimate one measure on every domain of a scope.
+    """Return the estimates of one measure on every domain of a scope.
 
     Args:
-        measure: what to estimate, no joint one.
+        requested: what to estimate, no joint measure.
         inputs: from what.
         scope: what to report.
     """
     table, confidence = inputs.table, inputs.confidence
-    if isinstance(measure, Calibrated) and not known_exactly(measure, table):
-        reason = f"{measure.name}: its known totals cannot be told from the cells"
-        return _undefined(measure, scope, confidence, "unknown totals", reason)
+    measure, calibrate = measure_of(requested), isinstance(requested, Calibrated)
+    if calibrate and not known_exactly(measure, table):
+        reason = f"{requested.name}: its known totals cannot be told from the cells"
+        return _undefined(requested, scope, confidence, "unknown totals", reason)
     estimates: list[Estimate] = []
-    for domain in scope.of(measure):
-        targets = scope.targets(measure, domain)
+    for domain in scope.of(requested):
+        targets = scope.targets(requested, domain)
         inside = domain.holds(inputs.history, inputs.sample.question)
         if domain.count is not None and not inside.any():
             reason = f"no labelled row where {domain.title}"
             estimates += [undefined(t, confidence, "no labels", reason) for t in targets]
             continue
-        value, influence = _linearise(measure, inputs, domain, inside)
+        value, influence = _linearise(measure, inputs, domain, inside, calibrate)
         groups = measure.evidence_groups(inputs.outputs, inputs.label) & inside[:, None]
         rows = min((inputs.distinct(group) for group in groups.T), default=0)
         evidence = Evidence(rows, measure.evidence_name)
@@ -102,12 +103,12 @@ def estimate_measure(
 
 
 def take_census(
-    measure: Measure, inputs: EstimationInput, scope: ReportedDomains
+    requested: Requested, inputs: EstimationInput, scope: ReportedDomains
 ) -> list[Estimate]:
     """Return the values of a measure all of whose rows have labels, on every domain."""
-    table, history = inputs.table, inputs.history
+    table, history, measure = inputs.table, inputs.history, measure_of(requested)
     estimates: list[Estimate] = []
-    for domain in scope.of(measure):
+    for domain in scope.of(requested):
         known = history.labelled
         known = known[domain.holds(history, known)]
         outputs, label = history.outputs.take(known), history.label[known]
@@ -115,29 +116,29 @@ def take_census(
         value = measure.value(measure.mean_loss(outputs, label, weight))
         estimates += [
             census(target, float(v), inputs.confidence, measure.evidence_name)
-            for target, v in zip(scope.targets(measure, domain), value, strict=True)
+            for target, v in zip(scope.targets(requested, domain), value, strict=True)
         ]
     return estimates
 
 
 def refuse(
-    measure: Measure, sampled_for: Measure, scope: ReportedDomains, confidence: float
+    requested: Requested, sampled_for: Measure, scope: ReportedDomains, confidence: float
 ) -> list[Estimate]:
     """Return the missing estimates of a measure that the draws say nothing about."""
     reason = (
-        f"{measure.name} cannot be estimated from rows drawn for {sampled_for.name}: "
+        f"{requested.name} cannot be estimated from rows drawn for {sampled_for.name}: "
         "rows that add to it had no chance of being drawn"
     )
-    return _undefined(measure, scope, confidence, "no support", reason)
+    return _undefined(requested, scope, confidence, "no support", reason)
 
 
 def _undefined(
-    measure: Measure, scope: ReportedDomains, confidence: float, method: str, reason: str
+    requested: Requested, scope: ReportedDomains, confidence: float, method: str, reason: str
 ) -> list[Estimate]:
     return [
         undefined(target, confidence, method, reason, warn=True)
-        for domain in scope.of(measure)
-        for target in scope.targets(measure, domain)
+        for domain in scope.of(requested)
+        for target in scope.targets(requested, domain)
     ]
 
 
@@ -188,18 +189,23 @@ def estimate_region(measure: Measure, inputs: EstimationInput, method: str = "f"
 
 
 def _linearise(
-    measure: Measure, inputs: EstimationInput, domain: Domain, inside: npt.NDArray[np.bool_]
+    measure: Measure,
+    inputs: EstimationInput,
+    domain: Domain,
+    inside: npt.NDArray[np.bool_],
+    calibrate: bool = False,
 ) -> tuple[FloatArray, FloatArray]:
     """Return g(R^), shape (m,), and what each row adds to it, shape (n, m), 0 outside the domain.
 
     R^ of a domain is that of its rows over its known share of the pool; where every row had a
-    chance, over the estimate of this share, which errs along with the numerator.
+    chance, over the estimate of this share, which errs along with the numerator. With
+    ``calibrate``, weights are moved to reproduce the known means of the losses.
     """
     outputs, label, weight = inputs.outputs, inputs.label, inputs.sample.weight
     table = inputs.table
     factor = inside * (table.rows / max(int(domain.rows(table).sum()), 1))
-    if isinstance(measure, Calibrated) and len(label):
-        calibrated = _calibrated(measure, inputs, domain, inside)
+    if calibrate and len(label):
+        calibrated = _calibrate_weights(measure, inputs, domain, inside)
         risk = measure.mean_loss(outputs, label, calibrated.weight * factor)
         influence = measure.influence(outputs, label, risk) * factor[:, None]
         return measure.value(risk), calibrated.residuals(influence)
@@ -212,8 +218,8 @@ def _linearise(
     return measure.value(risk), (influence - (weight * factor) @ influence) * factor[:, None]
 
 
-def _calibrated(
-    measure: Calibrated, inputs: EstimationInput, domain: Domain, inside: npt.NDArray[np.bool_]
+def _calibrate_weights(
+    measure: Measure, inputs: EstimationInput, domain: Domain, inside: npt.NDArray[np.bool_]
 ) -> CalibratedWeights:
     """Calibrate to the label-free losses: 0 outside the domain, their means are known."""
     table, known = inputs.table, list(measure.known)

@@ -21,6 +21,8 @@ from evalsampling.measures.binary import Prevalence as Prevalence
 from evalsampling.measures.binary import Recall as Recall
 from evalsampling.measures.binary import Specificity as Specificity
 from evalsampling.measures.calibrated import Calibrated as Calibrated
+from evalsampling.measures.calibrated import Requested as Requested
+from evalsampling.measures.calibrated import measure_of as measure_of
 from evalsampling.measures.curves import AveragePrecision as AveragePrecision
 from evalsampling.measures.curves import PRCurve as PRCurve
 from evalsampling.measures.curves import ROCArea as ROCArea

@@ -15,7 +15,7 @@ from evalsampling.pool.columns import required_columns
 from evalsampling.pool.formats.registry import read_batches
 from evalsampling.pool.splits import WorkItem
 from evalsampling.spec import EvaluationSpec
-from evalsampling.spec.references import load
+from evalsampling.spec.references import load_object
 from evalsampling.storage import open_store
 
 _ALL_GROUPS = 1 << 31
@@ -41,7 +41,7 @@ class Scorer:
         Raises:
             InputError: if there is no such module or function.
         """
-        function = load("pool.scorer", self.reference, self.directory)
+        function = load_object("pool.scorer", self.reference, self.directory)
         if not callable(function):
             raise InputError(f"pool.scorer: {self.reference} is not a function")
         return function

@@ -10,11 +10,7 @@ import pyarrow.compute as pc
 
 from evalsampling.errors import InputError
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.pool.columns import (
-    read_outputs,
-    read_probabilities,
-    read_slices,
-)
+from evalsampling.pool.columns import read_outputs, read_probabilities, read_slices
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellSums

@@ -7,7 +7,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evalsampling.inference.domains import Domain
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.slices import SliceCounts
 
@@ -38,18 +37,6 @@ class Slices:
             tuple(
                 np.stack([column[v][table.code] for v in known]).reshape(len(known), len(table))
                 for known, column in zip(values, counts.columns, strict=True)
-            ),
-        )
-
-    @property
-    def domains(self) -> tuple[Domain, ...]:
-        """The whole pool, then each value of each column."""
-        return (
-            Domain(),
-            *(
-                Domain(f"{name}={value}", column, code, self.counts[column][code])
-                for column, name in enumerate(self.names)
-                for code, value in enumerate(self.values[column])
             ),
         )
 

@@ -9,11 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from evalsampling.errors import InputError
+from evalsampling.measures.build import driving_thresholds
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.pool.columns import (
-    NO_PROBABILITY,
-    read_features,
-)
+from evalsampling.pool.columns import NO_PROBABILITY, read_features
 from evalsampling.preparation.summary import PoolSummary, Wanted, check_not_empty
 from evalsampling.spec import MAX_CELLS, EvaluationSpec
 from evalsampling.stats.cells import CellGrid, CellSums, CellTable
@@ -93,7 +91,7 @@ class Stratification:
                 edges = cut_edges(spec.strata.method, summary.histogram, spec.strata.leaves)
             except ValueError as error:
                 raise InputError(f"strata.method: {spec.strata.method}: {error}") from error
-        thresholds = spec.driving_thresholds(ranges)
+        thresholds = driving_thresholds(spec, ranges)
         bin_edges = np.union1d(edges, thresholds) if len(thresholds) else edges
         bins = tree.leaves if tree is not None else len(bin_edges) + 1
         slots = MAX_CELLS // bins

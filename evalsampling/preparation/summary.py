@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evalsampling.errors import InputError
+from evalsampling.measures.build import most_bins, needs_ranges, needs_signature_counts
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import hash_ids, read_features, read_predictions
 from evalsampling.spec import EvaluationSpec
@@ -169,12 +170,12 @@ class Wanted:
         by_signature = by_score and math.prod(spec.signature_shape) <= FEW_SIGNATURES
         bins = histogram_bins(strata.method, strata.leaves) if by_score else 0
         if by_signature:
-            bins = max(bins, min(_COUNTED_PER_BIN * spec.most_bins, _MOST_COUNTED))
+            bins = max(bins, min(_COUNTED_PER_BIN * most_bins(spec), _MOST_COUNTED))
         return cls(
             histogram_bins=bins,
-            ranges=spec.needs_ranges,
+            ranges=needs_ranges(spec),
             by_signature=by_signature,
-            signatures=spec.needs_signature_counts,
+            signatures=needs_signature_counts(spec),
             features=strata.by_features,
         )
 

@@ -13,7 +13,7 @@ from evalsampling.inference.nonresponse import adjust_for_nonresponse
 from evalsampling.inference.results import Estimate
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures.base import IntArray, Measure
-from evalsampling.measures.calibrated import Calibrated
+from evalsampling.measures.calibrated import Calibrated, Requested, measure_of
 from evalsampling.measures.joint import Joint
 from evalsampling.measures.on_cells import adds_to, always_adds_to, cells_adding_to
 from evalsampling.stats.cells import CellTable
@@ -102,11 +102,11 @@ class Sampler(abc.ABC):
         self,
         table: CellTable,
         history: History,
-        measures: Sequence[Measure],
+        measures: Sequence[Requested],
         confidence: float,
         scope: ReportedDomains = WHOLE_POOL,
     ) -> list[Estimate]:
-        """Estimate measures on the pool, or on parts of it, from all rounds so far."""
+        """Return estimates of measures on the pool, or on parts of it, from all rounds so far."""
         inputs = self.inputs(table, history, confidence)
         # With all labels known that matter to the sampler there is no next proposal.
         finished = not self.stochastic and _is_census(table, history, self.measure)
@@ -116,13 +116,14 @@ class Sampler(abc.ABC):
                 sample = inputs.sample.with_latest(latest)
                 inputs = dataclasses.replace(inputs, sample=sample)
         estimates: list[Estimate] = []
-        for measure in (part for one in measures for part in _parts(one)):
+        for requested in (part for one in measures for part in _requested_parts(one)):
+            measure = measure_of(requested)
             if not self.stochastic and _is_census(table, history, measure):
-                estimates += take_census(measure, inputs, scope)
+                estimates += take_census(requested, inputs, scope)
             elif self.can_estimate(table, measure):
-                estimates += estimate_measure(measure, inputs, scope)
+                estimates += estimate_measure(requested, inputs, scope)
             else:
-                estimates += refuse(measure, self.measure, scope, confidence)
+                estimates += refuse(requested, self.measure, scope, confidence)
         return estimates
 
     def inputs(self, table: CellTable, history: History, confidence: float) -> EstimationInput:
@@ -233,10 +234,8 @@ class ReplacementSampler(Sampler):
 
 
 def _is_part_of(measure: Measure, whole: Measure) -> bool:
-    """Tell whether a measure is another, or a part of it, calibrated or not."""
-    plain = measure.measure if isinstance(measure, Calibrated) else measure
-    parts = [p.measure if isinstance(p, Calibrated) else p for p in _parts(whole)]
-    return any(_is_same(plain, part) for part in parts)
+    """Tell whether a measure is another, or a part of it."""
+    return any(_is_same(measure, part) for part in _parts(whole))
 
 
 def _is_same(one: Measure, other: Measure) -> bool:
@@ -251,6 +250,11 @@ def _parts(measure: Measure) -> tuple[Measure, ...]:
     if isinstance(measure, Joint):
         return tuple(part for one in measure.parts for part in _parts(one))
     return (measure,)
+
+
+def _requested_parts(requested: Requested) -> tuple[Requested, ...]:
+    """Return what is estimated by itself: a calibrated measure is, a joint one is not."""
+    return (requested,) if isinstance(requested, Calibrated) else _parts(requested)
 
 
 def _is_census(table: CellTable, history: History, measure: Measure) -> bool:

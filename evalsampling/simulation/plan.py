@@ -16,12 +16,13 @@ from scipy import special
 
 from evalsampling import samplers
 from evalsampling.errors import InputError
-from evalsampling.measures.base import Measure
+from evalsampling.measures.build import Range, build_measures
+from evalsampling.measures.calibrated import Requested, measure_of
 from evalsampling.measures.on_cells import known_exactly
+from evalsampling.samplers.build import build_sampler
 from evalsampling.simulation.simulate import Plan, Point, repeat_all, run_repeat, title
 from evalsampling.simulation.truth import KnownPool
 from evalsampling.spec import EvaluationSpec
-from evalsampling.spec.measures import Range
 from evalsampling.stats.cells import CellTable
 
 MOST_ATTEMPTS = 100
@@ -36,7 +37,7 @@ def usable_samplers(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> lis
     usable = []
     for name in samplers.BY_NAME:
         try:
-            spec.build_sampler(ranges, name)
+            build_sampler(spec, ranges, name)
         except InputError:
             continue
         usable.append(name)
@@ -76,13 +77,14 @@ def plan(
         InputError: if a measure is not to be told from the cells, or undefined if the scores are
             right.
     """
-    built = [spec.build_sampler(ranges, name) for name in names]
-    measures = spec.build_measures(ranges)
-    for measure in measures:
+    built = [build_sampler(spec, ranges, name) for name in names]
+    measures = build_measures(spec, ranges)
+    for requested in measures:
+        measure = measure_of(requested)
         if measure.looks_at == frozenset({"score"}) and not known_exactly(measure, table):
             raise InputError(
-                f"measure: {measure.name} cannot be planned for: the cells do not tell which rows "
-                "reach its thresholds; list it first, or leave it out"
+                f"measure: {requested.name} cannot be planned for: the cells do not tell which "
+                "rows reach its thresholds; list it first, or leave it out"
             )
     plan = Plan(
         budgets=budgets or _doubling(spec.budget),
@@ -97,13 +99,13 @@ def plan(
     all_runs = repeat_all(each, built, repeats, workers, report)
     told: list[dict[str, Any]] = []
     for sampler, runs in zip(built, all_runs, strict=True):
-        for m, measure in enumerate(measures):
-            low, high = measure.components[0].bounds
+        for m, requested in enumerate(measures):
+            low, high = requested.components[0].bounds
             widest = (high - low) / 2
             rows = [
                 {
                     "sampler": sampler.name,
-                    "measure": title(measure, systems),
+                    "measure": title(requested, systems),
                     "budget": budget,
                     **_spread([run[b][m] for run in runs], spec.confidence, widest),
                 }
@@ -158,7 +160,7 @@ def _repeat(
     table: CellTable,
     systems: tuple[str | None, ...],
     sampler: samplers.Sampler,
-    measures: Sequence[Measure],
+    measures: Sequence[Requested],
     plan: Plan,
     repeat: int,
 ) -> list[list[tuple[float, float | None]]]:
@@ -171,7 +173,7 @@ def _repeat(
 def _imagine_defined(
     table: CellTable,
     systems: tuple[str | None, ...],
-    measures: Sequence[Measure],
+    measures: Sequence[Requested],
     seed: Sequence[int],
 ) -> tuple[KnownPool, list[npt.NDArray[np.float64]]]:
     """Imagine a pool on which the measures have a value: they are asked for, so it is likely.
@@ -181,7 +183,7 @@ def _imagine_defined(
     """
     for attempt in range(MOST_ATTEMPTS):
         known = imagine(table, systems, (*seed, attempt))
-        truth = [known.value(measure) for measure in measures]
+        truth = [known.value(measure_of(requested)) for requested in measures]
         if all(np.isfinite(value).any() for value in truth):
             return known, truth
     names = [m.name for m, v in zip(measures, truth, strict=True) if not np.isfinite(v).any()]

@@ -22,7 +22,7 @@ from evalsampling.inference.domains import ReportedDomains
 from evalsampling.inference.estimates import point_estimate
 from evalsampling.inference.intervals import Interval, interval_score
 from evalsampling.inference.results import Estimate
-from evalsampling.measures.base import Measure
+from evalsampling.measures.calibrated import Requested, measure_of
 from evalsampling.samplers.base import Sampler
 from evalsampling.samplers.diagnosis import divergence
 from evalsampling.simulation.truth import KnownPool
@@ -66,7 +66,7 @@ class Plan:
 def simulate(
     known: KnownPool,
     samplers: Sequence[Sampler],
-    measures: Sequence[Measure],
+    measures: Sequence[Requested],
     plan: Plan,
     workers: int | None = None,
     report: Callable[[int], None] = lambda repeats: None,
@@ -90,7 +90,7 @@ def simulate(
     """
     if any(sampler.stochastic for sampler in samplers):
         raise InputError("labels.oracle: only a deterministic oracle can be simulated from labels")
-    truth = [known.value(measure) for measure in measures]
+    truth = [known.value(measure_of(requested)) for requested in measures]
     for measure, value in zip(measures, truth, strict=True):
         if not np.any(np.isfinite(value)):
             raise InputError(
@@ -141,9 +141,11 @@ def repeat_all(
     return [[job.result() for job in of_sampler] for of_sampler in jobs]
 
 
-def title(measure: Measure, systems: Sequence[str | None]) -> str:
-    """Return the name of a measure, with its system's if there are several."""
-    return measure.name if len(systems) == 1 else f"{measure.name} of {systems[measure.system]}"
+def title(requested: Requested, systems: Sequence[str | None]) -> str:
+    """Return the name of a measure in results, with its system's if there are several."""
+    if len(systems) == 1:
+        return requested.name
+    return f"{requested.name} of {systems[measure_of(requested).system]}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -166,7 +168,7 @@ class Point:
 
 
 def run_repeat(
-    known: KnownPool, sampler: Sampler, measures: Sequence[Measure], plan: Plan, repeat: int
+    known: KnownPool, sampler: Sampler, measures: Sequence[Requested], plan: Plan, repeat: int
 ) -> list[list[Point]]:
     """Return the points of one simulated evaluation: for each budget, one for each measure."""
     seeds = np.random.SeedSequence([plan.seed, repeat]).generate_state(2, np.uint64)
@@ -214,9 +216,9 @@ def _points(evaluation: Evaluation, known: KnownPool, seconds: float, diverge: b
     return points
 
 
-def _value(evaluation: Evaluation, measure: Measure) -> FloatArray:
+def _value(evaluation: Evaluation, requested: Requested) -> FloatArray:
     """Return the value of a measure of many components, NaN if the draws do not support it."""
-    table, sampler = evaluation.table, evaluation.sampler
+    table, sampler, measure = evaluation.table, evaluation.sampler, measure_of(requested)
     if not sampler.can_estimate(table, measure):
         return np.full(len(measure.components), np.nan)
     inputs = sampler.inputs(table, evaluation.history, evaluation.confidence)

@@ -13,11 +13,12 @@ import pyarrow.parquet as pq
 
 from evalsampling.errors import InputError
 from evalsampling.measures.base import FloatArray, IntArray, Measure
+from evalsampling.measures.build import build_measures, thresholded_parts
+from evalsampling.measures.calibrated import measure_of
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.preparation.local import SecondPass
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.spec import EvaluationSpec
-from evalsampling.spec.measures import thresholded_parts
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.outputs import Outputs
 from evalsampling.storage.filesystems import unreadable
@@ -169,7 +170,7 @@ def _distinctions(
     systems = range(len(spec.pool.systems))
     cuts: list[list[FloatArray]] = [[np.zeros(0)] for _ in systems]
     fine = [False for _ in systems]
-    for measure in spec.build_measures(stratification.ranges):
+    for measure in map(measure_of, build_measures(spec, stratification.ranges)):
         for part in thresholded_parts(measure):
             cuts[part.system].append(np.array(part.thresholds))
         if "probability" in measure.looks_at:

@@ -1,11 +1,11 @@
-"""The spec of an evaluation: what ``evaluation.yaml`` says, checked."""
+"""The spec of an evaluation: what ``evaluation.yaml`` says, as plain checked data."""
 
 from evalsampling.spec.evaluation import MAX_CELLS as MAX_CELLS
 from evalsampling.spec.evaluation import EvaluationSpec as EvaluationSpec
 from evalsampling.spec.evaluation import RoundSize as RoundSize
+from evalsampling.spec.evaluation import SamplerSpec as SamplerSpec
 from evalsampling.spec.evaluation import StrataSpec as StrataSpec
 from evalsampling.spec.measures import MeasureSpec as MeasureSpec
-from evalsampling.spec.measures import Setting as Setting
 from evalsampling.spec.pool import LabelsSpec as LabelsSpec
 from evalsampling.spec.pool import PoolSpec as PoolSpec
 from evalsampling.spec.pool import SystemSpec as SystemSpec

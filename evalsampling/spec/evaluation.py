@@ -3,31 +3,17 @@
 import dataclasses
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import yaml
 
-from evalsampling import samplers
 from evalsampling.errors import InputError
-from evalsampling.measures import Joint
-from evalsampling.measures.base import Measure
-from evalsampling.samplers.base import Sampler
-from evalsampling.spec.measures import MeasureSpec, Range, Setting, driver, thresholded_parts
-from evalsampling.spec.pool import (
-    LabelsSpec,
-    PoolSpec,
-    SystemSpec,
-    pool_mapping,
-    read_labels,
-    read_pool,
-)
-from evalsampling.spec.references import load
-from evalsampling.spec.sections import Section, absolute, build, named, number
-from evalsampling.stats.strata import METHODS
+from evalsampling.spec.measures import MeasureSpec
+from evalsampling.spec.parameters import name_and_parameters
+from evalsampling.spec.pool import LabelsSpec, PoolSpec, pool_mapping, read_labels, read_pool
+from evalsampling.spec.sections import Section, absolute, number
 from evalsampling.storage import folder_of, read_file
 
 MAX_CELLS = 4096
@@ -35,6 +21,9 @@ MAX_CELLS = 4096
 
 LARGEST_ROUND = 10**9
 """Where a growing round stops growing."""
+
+SCORE_METHODS = ("csf", "geometric", "equal_width", "equal_count")
+"""Ways to cut strata from scores: the names of `stats.strata.METHODS`."""
 
 KD = "kd"
 """Strata that a k-d tree cuts from features."""
@@ -50,7 +39,7 @@ class StrataSpec:
     """How the score is cut into leaves and the leaves into a tree.
 
     Attributes:
-        method: a name of `stats.strata.METHODS`, or ``kd`` for a k-d tree over the features.
+        method: one of `SCORE_METHODS`, or ``kd`` for a k-d tree over the features.
         leaves: most leaves wanted.
         branching: children of a node of the tree.
         edges: explicit interior edges, strictly increasing, or None to compute them.
@@ -86,7 +75,12 @@ class RoundSize:
 
 @dataclasses.dataclass(frozen=True)
 class SamplerSpec:
-    """A name of `samplers.BY_NAME` and its parameters."""
+    """The spec's ``sampler``; `samplers.build` makes a sampler of it.
+
+    Attributes:
+        name: of `samplers.BY_NAME`.
+        parameters: given with it.
+    """
 
     name: str
     parameters: Mapping[str, Any] = dataclasses.field(default_factory=dict)
@@ -124,7 +118,10 @@ class EvaluationSpec:
 
     @classmethod
     def load(cls, path: str | Path) -> "EvaluationSpec":
-        """Read a YAML file; relative paths in it resolve against its directory.
+        """Return what a YAML file says; relative paths in it resolve against its directory.
+
+        Names of measures and samplers, and their parameters, are checked where these are built:
+        `evaluation.specs.load_spec` checks them too.
 
         Args:
             path: of the file, or its URL in a store.
@@ -145,7 +142,7 @@ class EvaluationSpec:
 
     @classmethod
     def from_mapping(cls, content: Any, directory: str | Path) -> "EvaluationSpec":
-        """Check what a spec file contains.
+        """Return what the content of a spec file says, checked as far as `load` does.
 
         Args:
             content: the parsed file.
@@ -172,7 +169,7 @@ class EvaluationSpec:
             labels=labels,
             measures=tuple(MeasureSpec.parse(item) for item in listed),
             strata=strata,
-            sampler=SamplerSpec(*named("sampler", top.get("sampler", "ais"), samplers.BY_NAME)),
+            sampler=SamplerSpec(*name_and_parameters("sampler", top.get("sampler", "ais"))),
             budget=top.integer("budget", 1000, least=1),
             round_size=_round_size(top),
             confidence=top.number("confidence", 0.95),
@@ -193,23 +190,6 @@ class EvaluationSpec:
             raise InputError(f"seed: must be below 2^64, got {self.seed}")
         if math.prod(self.signature_shape) >= 1 << 62:
             raise InputError(f"pool.systems: {len(self.pool.systems)} systems are too many")
-        if self.most_bins > MAX_CELLS // 2:
-            raise InputError(
-                f"strata.leaves: {self.most_bins} leaves and thresholds, at most "
-                f"{MAX_CELLS // 2} are possible"
-            )
-        reported = self.build_measures(self._assumed_ranges)
-        told = [(measure.name, measure.system) for measure in reported]
-        for name, system in told:
-            if told.count((name, system)) > 1:
-                raise InputError(f"measure: {name} is listed twice")
-        self.build_sampler(self._assumed_ranges)
-        for part in thresholded_parts(self._driver(self._assumed_ranges)):
-            if part.system or self.pool.score != self.pool.systems[0].score:
-                raise InputError(
-                    f"measure: {part.name} cannot come first: it needs the score that drives the "
-                    "strata to be its own system's"
-                )
 
     def to_mapping(self) -> dict[str, Any]:
         """Return the spec with every default filled in, as `from_mapping` takes it."""
@@ -243,103 +223,10 @@ class EvaluationSpec:
         """Number of classes of each system."""
         return (len(self.labels.classes),) * len(self.pool.systems)
 
-    @property
-    def most_bins(self) -> int:
-        """Most bins the score, or the features, can be cut into."""
-        edges = self.strata.edges
-        leaves = self.strata.leaves if edges is None else len(edges) + 1
-        return leaves + len(self.driving_thresholds(self._assumed_ranges))
-
-    @property
-    def _assumed_ranges(self) -> tuple[Range, ...]:
-        """Where scores are taken to lie until the pool is known."""
-        return ((0.0, 1.0),) * len(self.pool.systems)
-
-    @property
-    def needs_ranges(self) -> bool:
-        """Whether the least and greatest scores must be known before rows are put into cells."""
-        scored: list[PoolSpec | SystemSpec] = [self.pool, *self.pool.systems]
-        unknown = any(one.probability is None and one.score is not None for one in scored)
-        return unknown or any(measure.counts_thresholds for measure in self.measures)
-
-    @property
-    def needs_signature_counts(self) -> bool:
-        """Whether there may be more signatures than there is room for cells."""
-        return self.most_bins * math.prod(self.signature_shape) > MAX_CELLS
-
-    def setting(self, ranges: Sequence[Range | None]) -> Setting:
-        """Return what measures must know.
-
-        Args:
-            ranges: least and greatest score of each system, None where it is not known.
-        """
-        systems = self.pool.systems
-        return Setting(
-            classes=tuple(self.labels.codes),
-            positive=self.labels.positive,
-            systems=tuple(system.name for system in systems),
-            scored=tuple(system.score is not None for system in systems),
-            probable=tuple(
-                system.probability is not None or system.score is not None for system in systems
-            ),
-            ranges=tuple(ranges),
-            directory=self.pool.directory,
-        )
-
-    def build_measures(self, ranges: Sequence[Range | None]) -> list[Measure]:
-        """Return the measures to report, each for every system it is about.
-
-        Raises:
-            InputError: naming a parameter that is wrong.
-        """
-        setting = self.setting(ranges)
-        return [measure for spec in self.measures for measure in spec.build(setting)]
-
-    def build_joints(self, ranges: Sequence[Range | None]) -> list[Joint]:
-        """Return the joint measures listed, whose regions are reported too."""
-        setting = self.setting(ranges)
-        return [Joint(tuple(spec.build(setting))) for spec in self.measures if spec.parts]
-
-    def _driver(self, ranges: Sequence[Range | None]) -> Measure:
-        return driver(self.measures[0].build(self.setting(ranges)))
-
-    def driving_thresholds(self, ranges: Sequence[Range | None]) -> npt.NDArray[np.float64]:
-        """Return the thresholds that bins must not cross: those of the measure that drives."""
-        parts = thresholded_parts(self._driver(ranges))
-        return np.unique(np.concatenate([np.zeros(0), *(part.thresholds for part in parts)]))
-
-    def build_sampler(self, ranges: Sequence[Range | None], name: str | None = None) -> Sampler:
-        """Return the sampler named, driven by the first measure, jointly for all its systems.
-
-        Args:
-            ranges: see `setting`.
-            name: of another sampler, with its default parameters and the spec's ``draws``.
-
-        Raises:
-            InputError: naming the sampler or parameter that is wrong.
-        """
-        chosen = self.sampler
-        if name is not None and name != chosen.name:
-            chosen = SamplerSpec(*named("sampler", name, samplers.BY_NAME))
-        maker = samplers.BY_NAME[chosen.name]
-        fields = {field.name for field in dataclasses.fields(maker)}
-        parameters = dict(chosen.parameters)
-        if chosen.name != self.sampler.name and "draws" in fields:
-            parameters |= {k: v for k, v in self.sampler.parameters.items() if k == "draws"}
-        if isinstance(parameters.get("weights"), str):
-            reference = parameters["weights"]
-            parameters["weights"] = load("sampler.weights", reference, self.pool.directory)
-        given = {
-            "measure": self._driver(ranges),
-            "oracle": self.labels.oracle,
-            "branching": self.strata.branching,
-        }
-        return build("sampler", maker, chosen.name, parameters, given)
-
 
 def _strata(section: Section) -> StrataSpec:
     section.check_keys("method", "leaves", "branching", "edges")
-    method, known = section.get("method", "csf"), [*METHODS, KD]
+    method, known = section.get("method", "csf"), [*SCORE_METHODS, KD]
     if method not in known:
         raise InputError(f"strata.method: must be one of {', '.join(known)}, got {method!r}")
     edges = section.get("edges")

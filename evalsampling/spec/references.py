@@ -8,8 +8,8 @@ from evalsampling.errors import InputError
 from evalsampling.storage import is_url
 
 
-def load(key: str, reference: str, directory: str | None) -> Any:
-    """Import the object.
+def load_object(key: str, reference: str, directory: str | None) -> Any:
+    """Return the object that a reference names, importing its module.
 
     Args:
         key: of the spec, for messages.

@@ -1,6 +1,5 @@
 """Sections of a spec file: mappings with typed and checked access to their keys."""
 
-import dataclasses
 import difflib
 import math
 import posixpath
@@ -113,45 +112,3 @@ def absolute(key: str, path: str | None, directory: str, stores: Sequence[str]) 
         return f"{scheme}://{rest.rstrip('/')}"
     also = " or ".join(f"{store}://" for store in stores)
     raise InputError(f"{key}: must be a path of this machine or of {also}, got {path!r}")
-
-
-def named(kind: str, item: Any, known: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Return the name and the parameters of a measure or sampler: text, or a mapping.
-
-    Raises:
-        InputError: if there is none of that name.
-    """
-    content = item if isinstance(item, Mapping) else {"name": item}
-    name = content.get("name")
-    if not isinstance(name, str) or name not in known:
-        hint = nearest(str(name), list(known)).replace("valid keys", "known")
-        raise InputError(f"{kind}: unknown {kind} {name!r}{hint}")
-    return name, {str(k): v for k, v in content.items() if k != "name"}
-
-
-def build(
-    kind: str, maker: Any, name: str, parameters: Mapping[str, Any], given: Mapping[str, Any]
-) -> Any:
-    """Build a measure or sampler, a frozen dataclass.
-
-    Args:
-        kind: "measure" or "sampler", for messages.
-        maker: the class.
-        name: in the spec.
-        parameters: given there.
-        given: values of the fields that a spec does not give; of these, what the class has.
-
-    Raises:
-        InputError: naming a parameter that is unknown or wrong.
-    """
-    fields = {field.name for field in dataclasses.fields(maker)}
-    free = sorted(fields - set(given))
-    for key in parameters:
-        if key not in free:
-            hint = nearest(key, free) if free else "; it has no parameters"
-            raise InputError(f"unknown key {kind}.{key} of {name}{hint}")
-    fixed = {key: value for key, value in given.items() if key in fields}
-    try:
-        return maker(**parameters, **fixed)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{kind}: {name}: {error}") from error

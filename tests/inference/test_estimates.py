@@ -19,6 +19,8 @@ from evalsampling.measures import (
     PRCurve,
     Precision,
     Recall,
+    Requested,
+    measure_of,
 )
 from evalsampling.samplers import AdaptiveImportance, Importance, Passive, Sampler, Stratified
 from evalsampling.stats.history import History
@@ -41,7 +43,7 @@ SCOPE = ReportedDomains(domains=PARTS)
 
 
 def estimate(
-    sampler: Sampler, history: History, measure: Measure, scope: ReportedDomains = SCOPE
+    sampler: Sampler, history: History, measure: Requested, scope: ReportedDomains = SCOPE
 ) -> list[Estimate]:
     return sampler.estimate(POOL.table, history, [measure], 0.95, scope)
 
@@ -143,7 +145,7 @@ def test_part_without_labels_is_undefined(kind: type[Sampler]) -> None:
     scope = ReportedDomains(domains=(pool.domain(1, 0), pool.domain(1, 1)))
     assert pool.domain(1, 0).rows(pool.table).sum() > 5
     for measure in (Accuracy(), FBeta(), Calibrated(Precision())):
-        if not sampler.can_estimate(POOL.table, measure):
+        if not sampler.can_estimate(POOL.table, measure_of(measure)):
             continue
         nothing, other = estimate(sampler, history, measure, scope)
         assert nothing.value is None
@@ -379,8 +381,9 @@ def test_thresholds_that_bins_keep_apart_are_known() -> None:
     assert [f.measure for f in found] == [f"{f.measure}, calibrated" for f in plain]
     other = Calibrated(PRCurve(thresholds=(1.0, 3.0), system=1))
     pool = with_second_system(POOL, seed=1)
-    history, _ = pool.run(Passive(other), 1, 150, seed=4)
-    unknown = Passive(other).estimate(
+    sampler = Passive(other.measure)
+    history, _ = pool.run(sampler, 1, 150, seed=4)
+    unknown = sampler.estimate(
         pool.table, history, [other], 0.95, ReportedDomains(systems=("a", "b"))
     )
     assert all("cannot be told from the cells" in str(one.reason) for one in unknown)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evalsampling.measures import BY_NAME, Calibrated, Joint, Measure
+from evalsampling.measures import BY_NAME, Joint, Measure
 from evalsampling.stats.outputs import Outputs
 
 CLASSES = 3
@@ -53,9 +53,7 @@ NAMED = {
 }
 STACKED = {
     "joint": Joint((build("f1"), build("pr_curve", system=1), build("mcc", system=1))),
-    "calibrated": Calibrated(build("precision")),
-    "calibrated curve": Calibrated(build("roc_curve")),
-    "joint of joints": Joint((Joint((build("recall"),)), Calibrated(build("average_precision")))),
+    "joint of joints": Joint((Joint((build("recall"),)), build("average_precision"))),
 }
 ALL = {**NAMED, **STACKED}
 SCALAR = {key: measure for key, measure in NAMED.items() if len(measure.components) == 1}

@@ -1,9 +1,9 @@
-"""Joint and calibrated measures."""
+"""Joint measures."""
 
 import numpy as np
 import pytest
 
-from evalsampling.measures import Accuracy, Calibrated, FBeta, Joint, PRCurve, Precision, Recall
+from evalsampling.measures import Accuracy, FBeta, Joint, PRCurve, Precision, Recall
 from tests.measures.pools import make_pool, risk_of, value_of
 
 
@@ -56,27 +56,3 @@ def test_a_joint_measure_is_made_of_measures() -> None:
         Joint(())
     with pytest.raises(TypeError, match="made of measures, got 'f1'"):
         Joint((FBeta(), "f1"))
-
-
-def test_a_calibrated_measure_differs_in_its_names() -> None:
-    outputs, label = make_pool(3)
-    measure = Precision(positive=2, system=1)
-    calibrated = Calibrated(measure)
-    assert calibrated.measure == measure
-    assert calibrated.name == "precision, calibrated"
-    assert [component.name for component in calibrated.components] == ["precision, calibrated"]
-    assert (calibrated.system, calibrated.bounds, calibrated.known) == (1, (0, 1), (1,))
-    assert calibrated.evidence_name == "predicted positives"
-    np.testing.assert_array_equal(
-        value_of(calibrated, outputs, label), value_of(measure, outputs, label)
-    )
-    np.testing.assert_array_equal(
-        calibrated.evidence(outputs, label), measure.evidence(outputs, label)
-    )
-
-
-def test_what_has_no_known_totals_cannot_be_calibrated() -> None:
-    with pytest.raises(ValueError, match="f1 cannot be calibrated"):
-        Calibrated(FBeta())
-    with pytest.raises(TypeError, match="only a measure"):
-        Calibrated("precision")

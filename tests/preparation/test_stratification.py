@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from evalsampling.measures.build import needs_signature_counts
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.preparation.assignment import assign_cells
 from evalsampling.preparation.stratification import Stratification
@@ -32,7 +33,7 @@ def test_the_cases_are_what_they_are_called(job: Any) -> None:
     assert len(stratifications["curve"].bin_edges) > 40 > len(stratifications["curve"].edges)
     assert stratifications["equal width"].prior == "score"
     pooled = pools["pooled signatures"]
-    assert pooled.spec.needs_signature_counts
+    assert needs_signature_counts(pooled.spec)
     assert len(stratifications["pooled signatures"].signatures.pooled) > 1
     assert len(pooled.table.kind_cell) > len(pooled.table)
     assert pooled.stratification.grid.cells <= 4096

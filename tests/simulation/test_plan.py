@@ -13,6 +13,7 @@ from evalsampling import EvaluationSpec
 from evalsampling.cli.main import main
 from evalsampling.errors import InputError
 from evalsampling.preparation.local import read_table, stratify_pool
+from evalsampling.samplers.build import build_sampler
 from evalsampling.simulation.plan import imagine, plan, usable_samplers
 from evalsampling.stats.cells import CellTable
 
@@ -85,7 +86,7 @@ def test_importance_error_is_the_asymptotic_one(pool: tuple[Path, np.ndarray]) -
     """V = sum p^2 E||Dg l||^2 / q - ||Dg R||^2 over n draws, computed from the cells."""
     spec, table, ranges = read(pool[0], measure="accuracy", budget=400,
                                sampler={"name": "importance", "draws": 300})  # fmt: skip
-    sampler = spec.build_sampler(ranges)
+    sampler = build_sampler(spec, ranges)
     from evalsampling.stats.history import History
 
     q = sampler.proposal(table, History.start()).cell_probability

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
+from evalsampling.measures.build import build_measures
 from evalsampling.preparation.local import read_table, stratify_pool
 from evalsampling.simulation.truth import KnownPool
 from evalsampling.spec import EvaluationSpec
@@ -80,7 +81,7 @@ def test_true_values_are_those_of_the_rows(known: tuple[KnownPool, EvaluationSpe
     then right to the square of that."""
     pool, spec = known
     _, outputs, label = make_rows()
-    measures = spec.build_measures(stratify_pool(spec).ranges)
+    measures = build_measures(spec, stratify_pool(spec).ranges)
     assert len(measures) == 10
     for measure in measures:
         truth = measure.value(measure.loss(outputs, label).mean(axis=0))

@@ -13,9 +13,15 @@ import pyarrow as pa
 import pyarrow.json
 
 from evalsampling.errors import InputError
-from evalsampling.pool.columns import IntArray
 from evalsampling.pool.files import StoredFile
-from evalsampling.pool.formats.text import BATCH_ROWS, Block, first_block, index, read_blocks
+from evalsampling.pool.formats.text import (
+    BATCH_ROWS,
+    Block,
+    IntArray,
+    first_block,
+    index,
+    read_blocks,
+)
 from evalsampling.pool.splits import Contents, WorkItem
 
 SEEN_BYTES = 1 << 20

@@ -10,9 +10,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from evalsampling.errors import InputError
-from evalsampling.pool.columns import IntArray
 from evalsampling.pool.splits import Split, WorkItem
 from evalsampling.storage.filesystems import open_file, unreadable
+
+IntArray = npt.NDArray[np.int64]
 
 BATCH_ROWS = 1 << 18
 """Most rows of a batch that is made of a block."""

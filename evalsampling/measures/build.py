@@ -1,0 +1,270 @@
+"""The measures that a spec asks for, and what follows from them for the cells of the pool."""
+
+import copy
+import dataclasses
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from evalsampling.errors import InputError
+from evalsampling.measures import BY_NAME, Joint
+from evalsampling.measures.base import FloatArray, Measure
+from evalsampling.measures.calibrated import Calibrated, Requested, measure_of
+from evalsampling.measures.curves import Thresholded
+from evalsampling.spec import MAX_CELLS, EvaluationSpec, MeasureSpec, PoolSpec, SystemSpec
+from evalsampling.spec.parameters import check_name, construct
+from evalsampling.spec.references import load_object
+
+DEFAULT_THRESHOLDS = 1024
+"""L of [MR] section 6.3."""
+
+Range = tuple[float, float]
+"""Least and greatest score of a system."""
+
+
+def build_measures(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> list[Requested]:
+    """Return the measures to report, each for every system it is about.
+
+    Args:
+        spec: names them.
+        ranges: least and greatest score of each system, None where it is not known.
+
+    Raises:
+        InputError: naming a measure or parameter that is wrong, or what the pool lacks.
+    """
+    return [requested for entry in spec.measures for requested in build_entry(entry, spec, ranges)]
+
+
+def build_joints(
+    spec: EvaluationSpec, ranges: Sequence[Range | None]
+) -> list[tuple[Requested, ...]]:
+    """Return the measures of each entry ``joint``, whose regions are reported too.
+
+    Args:
+        spec: names them.
+        ranges: see `build_measures`.
+    """
+    return [tuple(build_entry(entry, spec, ranges)) for entry in spec.measures if entry.parts]
+
+
+def build_driver(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> Measure:
+    """Return the measure whose variance is to be small: the first listed, of all its systems.
+
+    Args:
+        spec: names it.
+        ranges: see `build_measures`.
+    """
+    return as_one(build_entry(spec.measures[0], spec, ranges))
+
+
+def as_one(requested: Sequence[Requested]) -> Measure:
+    """Return a measure by itself, several as a joint one."""
+    parts = tuple(measure_of(one) for one in requested)
+    return parts[0] if len(parts) == 1 else Joint(parts)
+
+
+def build_entry(
+    entry: MeasureSpec, spec: EvaluationSpec, ranges: Sequence[Range | None]
+) -> list[Requested]:
+    """Return the measures that an entry stands for: one for each system it is about.
+
+    Args:
+        entry: of the spec's ``measure``, or like one.
+        spec: tells systems and classes.
+        ranges: see `build_measures`.
+
+    Raises:
+        InputError: naming a measure or parameter that is wrong, or what the pool lacks.
+    """
+    if entry.parts:
+        return [one for part in entry.parts for one in build_entry(part, spec, ranges)]
+    names = [system.name for system in spec.pool.systems]
+    if entry.system is not None and entry.system not in names:
+        known = ", ".join(name for name in names if name) or "the spec has no systems"
+        raise InputError(f"measure.system: unknown system {entry.system!r}; known: {known}")
+    built = [
+        _Builder(entry, spec, number, ranges[number]).build()
+        for number, name in enumerate(names)
+        if entry.system is None or name == entry.system
+    ]
+    try:
+        return [Calibrated(measure) if entry.calibrate else measure for measure in built]
+    except ValueError as error:
+        raise InputError(f"measure.calibrate: {error}") from error
+
+
+@dataclasses.dataclass(frozen=True)
+class _Builder:
+    """An entry of the spec and one system that it is about.
+
+    Attributes:
+        entry: names a measure, no joint one.
+        spec: the entry's.
+        system: number of the system.
+        bounds: its least and greatest score, None if they are not known.
+    """
+
+    entry: MeasureSpec
+    spec: EvaluationSpec
+    system: int
+    bounds: Range | None
+
+    def build(self) -> Measure:
+        """Return the measure."""
+        name = self.entry.name
+        if ":" in name:
+            measure = self._own(load_object("measure", name, self.spec.pool.directory))
+        else:
+            check_name("measure", name, BY_NAME)
+            measure = self._made(BY_NAME[name])
+        self._check_outputs(measure)
+        return measure
+
+    def _own(self, found: Any) -> Measure:
+        """Return a measure of the user's own: an instance, or one of a class."""
+        name, parameters = self.entry.name, self.entry.parameters
+        is_class = isinstance(found, type) and issubclass(found, Measure)
+        if is_class and dataclasses.is_dataclass(found):
+            return self._made(found)
+        if not (is_class or isinstance(found, Measure)):
+            raise InputError(f"measure: {name} is not a measure")
+        if parameters:
+            raise InputError(f"measure: {name} has no parameters, got {', '.join(parameters)}")
+        measure: Measure = found() if is_class else copy.copy(found)
+        object.__setattr__(measure, "system", self.system)
+        return measure
+
+    def _made(self, maker: Any) -> Measure:
+        """Return a measure of a class that is a dataclass."""
+        parameters = dict(self.entry.parameters)
+        given: dict[str, Any] = {
+            "positive": self.spec.labels.positive,
+            "classes": len(self.spec.labels.classes),
+            "system": self.system,
+        }
+        if "thresholds" in {field.name for field in dataclasses.fields(maker)}:
+            given["thresholds"] = self._thresholds(parameters.pop("thresholds", DEFAULT_THRESHOLDS))
+        if parameters.get("over") is not None:
+            parameters["over"] = self._codes(parameters["over"])
+        if self.entry.name == "f1":
+            given["beta"] = 1.0
+        measure: Measure = construct("measure", maker, self.entry.name, parameters, given)
+        return measure
+
+    def _check_outputs(self, measure: Measure) -> None:
+        """Check that the system has an output that the measure looks at."""
+        system = self.spec.pool.systems[self.system]
+        available = {"prediction"} | ({"score"} if system.score is not None else set())
+        if system.probability is not None or system.score is not None:
+            available.add("probability")
+        if not measure.looks_at & available:
+            of = "" if system.name is None else f" of system {system.name}"
+            needed = " or a ".join(sorted(measure.looks_at))
+            raise InputError(f"measure: {self.entry.name}{of} needs a {needed}")
+
+    def _thresholds(self, wanted: Any) -> tuple[float, ...]:
+        """Return the thresholds: as given, or so many from the least score to the greatest."""
+        if isinstance(wanted, list):
+            numbers = [x for x in wanted if isinstance(x, int | float) and not isinstance(x, bool)]
+            if len(numbers) < len(wanted):
+                raise InputError(f"measure.thresholds: must be numbers, got {wanted!r}")
+            return tuple(float(x) for x in numbers)
+        if isinstance(wanted, bool) or not isinstance(wanted, int) or not 1 <= wanted <= 4096:
+            raise InputError(
+                "measure.thresholds: must be a list of numbers, or how many there are to be, "
+                f"from 1 to 4096; got {wanted!r}"
+            )
+        if self.bounds is None:
+            raise InputError(
+                f"measure: {self.entry.name}: the range of the scores is not known here, "
+                "list the thresholds"
+            )
+        return tuple(np.unique(np.linspace(*self.bounds, wanted)).tolist())
+
+    def _codes(self, over: Any) -> tuple[int, ...]:
+        """Return the codes of classes listed by name."""
+        codes = self.spec.labels.codes
+        if not isinstance(over, list) or not over:
+            raise InputError(f"measure.over: must be a list of classes, got {over!r}")
+        for value in over:
+            if str(value) not in codes:
+                raise InputError(f"measure.over: {value!r} is none of {list(codes)}")
+        return tuple(codes[str(value)] for value in over)
+
+
+def thresholded_parts(measure: Measure) -> list[Thresholded]:
+    """Return the parts of a measure that look at scores over thresholds."""
+    if isinstance(measure, Joint):
+        return [t for part in measure.parts for t in thresholded_parts(part)]
+    return [measure] if isinstance(measure, Thresholded) else []
+
+
+# --- what the measures ask of the cells
+
+
+def driving_thresholds(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> FloatArray:
+    """Return the thresholds that bins must not cross, ascending: those of the driving measure.
+
+    Args:
+        spec: names the measure.
+        ranges: see `build_measures`.
+    """
+    parts = thresholded_parts(build_driver(spec, ranges))
+    return np.unique(np.concatenate([np.zeros(0), *(part.thresholds for part in parts)]))
+
+
+def most_bins(spec: EvaluationSpec) -> int:
+    """Return how many bins the score, or the features, can be cut into at most."""
+    edges = spec.strata.edges
+    leaves = spec.strata.leaves if edges is None else len(edges) + 1
+    return leaves + len(driving_thresholds(spec, _assumed_ranges(spec)))
+
+
+def needs_ranges(spec: EvaluationSpec) -> bool:
+    """Tell whether least and greatest scores must be known before rows are put into cells."""
+    scored: list[PoolSpec | SystemSpec] = [spec.pool, *spec.pool.systems]
+    unknown = any(one.probability is None and one.score is not None for one in scored)
+    return unknown or any(_counts_thresholds(entry) for entry in spec.measures)
+
+
+def needs_signature_counts(spec: EvaluationSpec) -> bool:
+    """Tell whether there may be more signatures than there is room for cells."""
+    return most_bins(spec) * math.prod(spec.signature_shape) > MAX_CELLS
+
+
+def _counts_thresholds(entry: MeasureSpec) -> bool:
+    """Tell whether an entry's thresholds depend on the range of the scores."""
+    maker = BY_NAME.get(entry.name)
+    by_number = not isinstance(entry.parameters.get("thresholds"), list)
+    is_thresholded = isinstance(maker, type) and issubclass(maker, Thresholded)
+    return (is_thresholded and by_number) or any(map(_counts_thresholds, entry.parts))
+
+
+def _assumed_ranges(spec: EvaluationSpec) -> list[Range | None]:
+    """Return where scores are taken to lie until the pool is known."""
+    return [(0.0, 1.0) for _ in spec.pool.systems]
+
+
+def check_measures(spec: EvaluationSpec) -> None:
+    """Check that the measures of a spec can be built, go together and fit the strata.
+
+    Raises:
+        InputError: naming the key that is wrong.
+    """
+    ranges, bins = _assumed_ranges(spec), most_bins(spec)
+    if bins > MAX_CELLS // 2:
+        raise InputError(
+            f"strata.leaves: {bins} leaves and thresholds, at most {MAX_CELLS // 2} are possible"
+        )
+    names = [(one.name, measure_of(one).system) for one in build_measures(spec, ranges)]
+    for name, system in names:
+        if names.count((name, system)) > 1:
+            raise InputError(f"measure: {name} is listed twice")
+    for part in thresholded_parts(build_driver(spec, ranges)):
+        if part.system or spec.pool.score != spec.pool.systems[0].score:
+            raise InputError(
+                f"measure: {part.name} cannot come first: it needs the score that drives the "
+                "strata to be its own system's"
+            )

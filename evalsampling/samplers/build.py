@@ -1,0 +1,42 @@
+"""The sampler that a spec asks for."""
+
+import dataclasses
+from collections.abc import Sequence
+
+from evalsampling.measures.build import Range, build_driver
+from evalsampling.samplers import BY_NAME
+from evalsampling.samplers.base import Sampler
+from evalsampling.spec import EvaluationSpec, SamplerSpec
+from evalsampling.spec.parameters import check_name, construct
+from evalsampling.spec.references import load_object
+
+
+def build_sampler(
+    spec: EvaluationSpec, ranges: Sequence[Range | None], name: str | None = None
+) -> Sampler:
+    """Return the sampler named, driven by the first measure, jointly for all its systems.
+
+    Args:
+        spec: names sampler and measure.
+        ranges: least and greatest score of each system, None where it is not known.
+        name: of another sampler, with its default parameters and the spec's ``draws``.
+
+    Raises:
+        InputError: naming the sampler or parameter that is wrong.
+    """
+    chosen = spec.sampler if name in (None, spec.sampler.name) else SamplerSpec(str(name))
+    check_name("sampler", chosen.name, BY_NAME)
+    maker = BY_NAME[chosen.name]
+    parameters = dict(chosen.parameters)
+    if chosen is not spec.sampler and "draws" in {one.name for one in dataclasses.fields(maker)}:
+        parameters |= {k: v for k, v in spec.sampler.parameters.items() if k == "draws"}
+    if isinstance(parameters.get("weights"), str):
+        reference = parameters["weights"]
+        parameters["weights"] = load_object("sampler.weights", reference, spec.pool.directory)
+    given = {
+        "measure": build_driver(spec, ranges),
+        "oracle": spec.labels.oracle,
+        "branching": spec.strata.branching,
+    }
+    sampler: Sampler = construct("sampler", maker, chosen.name, parameters, given)
+    return sampler

@@ -1,0 +1,64 @@
+"""Measures and samplers as a spec names them: a name and parameters of a class."""
+
+import dataclasses
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from evalsampling.errors import InputError
+from evalsampling.spec.sections import nearest
+
+
+def name_and_parameters(kind: str, item: Any) -> tuple[str, dict[str, Any]]:
+    """Return the name and the parameters of an entry: text, or a mapping with ``name``.
+
+    Args:
+        kind: "measure" or "sampler", for messages.
+        item: the entry.
+
+    Raises:
+        InputError: if its name is no text.
+    """
+    content = item if isinstance(item, Mapping) else {"name": item}
+    name = content.get("name")
+    if not isinstance(name, str):
+        raise InputError(f"{kind}: unknown {kind} {name!r}; it must be the name of one")
+    return name, {str(k): v for k, v in content.items() if k != "name"}
+
+
+def check_name(kind: str, name: str, known: Collection[str]) -> None:
+    """Check that there is a measure or sampler of a name.
+
+    Raises:
+        InputError: naming the nearest there is, if there is none.
+    """
+    if name not in known:
+        hint = nearest(name, list(known)).replace("valid keys", "known")
+        raise InputError(f"{kind}: unknown {kind} {name!r}{hint}")
+
+
+def construct(
+    kind: str, maker: Any, name: str, parameters: Mapping[str, Any], given: Mapping[str, Any]
+) -> Any:
+    """Return an instance of a frozen dataclass, made with the parameters of a spec.
+
+    Args:
+        kind: "measure" or "sampler", for messages.
+        maker: the class.
+        name: in the spec.
+        parameters: given there.
+        given: values of the fields that a spec does not give; of these, what the class has.
+
+    Raises:
+        InputError: naming a parameter that is unknown or wrong.
+    """
+    fields = {field.name for field in dataclasses.fields(maker)}
+    free = sorted(fields - set(given))
+    for key in parameters:
+        if key not in free:
+            hint = nearest(key, free) if free else "; it has no parameters"
+            raise InputError(f"unknown key {kind}.{key} of {name}{hint}")
+    fixed = {key: value for key, value in given.items() if key in fields}
+    try:
+        return maker(**parameters, **fixed)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{kind}: {name}: {error}") from error

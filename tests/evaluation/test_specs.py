@@ -1,0 +1,118 @@
+"""Specs together with the measures and samplers that they name."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalsampling import InputError
+from evalsampling.evaluation.specs import check_buildable, load_spec
+from tests.spec.specs import parse, systems
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"measure": "f11"}, "measure: unknown measure 'f11'; did you mean f1?"),
+        ({"measure": ["f1", {"name": "f_beta", "beta": 1}]}, "measure: f1 is listed twice"),
+        ({"measure": {"name": "f_beta", "beta": -1}},
+         "beta must be between 0.001 and 1000, got -1"),
+        ({"measure": {"name": "f_beta", "alpha": 1}}, "unknown key measure.alpha of f_beta"),
+        ({"sampler": "aiss"}, "sampler: unknown sampler 'aiss'; did you mean ais?"),
+        ({"sampler": {"name": "ais", "draw": 3}}, "did you mean draws?"),
+        ({"sampler": {"name": "ais", "draws": 0}}, "draws must be at least 1, got 0"),
+        ({"sampler": {"name": "ais", "draws": 1.5}}, "draws must be a whole number, got 1.5"),
+        ({"strata": {"leaves": 3000}},
+         "strata.leaves: 3000 leaves and thresholds, at most 2048 are possible"),
+        ({"pool": systems(), "measure": {"name": "f1", "system": "newer"}},
+         "measure.system: unknown system 'newer'; known: old, new"),
+        ({"measure": {"name": "f1", "system": "old"}}, "measure.system: unknown system 'old'"),
+        ({"pool": systems(), "measure": ["f1", {"name": "f1", "system": "new"}]},
+         "measure: f1 is listed twice"),
+        ({"measure": {"name": "pr_curve", "system": "new"}, "pool": systems()},
+         "measure: pr_curve of system new needs a score"),
+        ({"measure": ["f1", "roc_auc"], "pool": systems()},
+         "measure: roc_auc of system new needs a score"),
+        ({"measure": ["f1", "brier"], "pool": systems()},
+         "measure: brier of system new needs a probability"),
+        ({"measure": {"name": "pr_curve", "system": "old"}, "pool": systems(score="mean")},
+         "measure: pr_curve cannot come first: it needs the score that drives the strata"),
+        ({"measure": {"name": "roc_auc", "system": "b"},
+          "pool": systems(systems={n: {"score": n, "prediction": "p"} for n in "ab"})},
+         "measure: roc_auc cannot come first"),
+        ({"measure": {"joint": ["recall", "average_precision"]},
+          "pool": systems(systems={n: {"score": n, "prediction": "p"} for n in "ab"})},
+         "measure: average_precision cannot come first"),
+        ({"pool": {"path": "x", "features": ["f"]}, "strata": {"method": "kd"},
+          "measure": ["f1", "log_loss"]}, "measure: log_loss needs a probability"),
+        ({"pool": {"path": "x", "features": ["f"]}, "strata": {"method": "kd"},
+          "measure": "pr_curve"}, "measure: pr_curve needs a score"),
+        ({"measure": "pr_curve", "strata": {"leaves": 1025}},
+         "strata.leaves: 2049 leaves and thresholds, at most 2048 are possible"),
+        ({"measure": {"name": "pr_curve", "thresholds": 0}},
+         "measure.thresholds: must be a list of numbers, or how many there are to be"),
+        ({"measure": {"name": "pr_curve", "thresholds": 4097}}, "measure.thresholds: must be"),
+        ({"measure": {"name": "pr_curve", "thresholds": True}}, "measure.thresholds: must be"),
+        ({"measure": {"name": "pr_curve", "thresholds": [0.1, "x"]}},
+         "measure.thresholds: must be numbers, got [0.1, 'x']"),
+        ({"measure": {"name": "pr_curve", "thresholds": []}},
+         "measure: pr_curve: pr_curve needs at least one threshold"),
+        ({"measure": {"name": "pr_curve", "thresholds": [0.5, 0.1]}},
+         "thresholds of pr_curve must be finite and strictly increasing"),
+        ({"measure": {"name": "f1", "thresholds": 5}}, "unknown key measure.thresholds of f1"),
+        ({"measure": {"name": "log_loss", "clip": 0.5}}, "clip must be above 0 and below 0.5"),
+        ({"measure": {"name": "macro_f1", "over": 1}},
+         "measure.over: must be a list of classes, got 1"),
+        ({"measure": {"name": "macro_f1", "over": [2]}}, "measure.over: 2 is none of ['0', '1']"),
+        ({"measure": {"name": "macro_f1", "over": [1, 1]}},
+         "measure: macro_f1: over must hold distinct class codes"),
+        ({"measure": {"name": "f1", "beta": 2}}, "unknown key measure.beta of f1"),
+        ({"measure": {"name": "f1", "calibrate": True}},
+         "measure.calibrate: f1 cannot be calibrated: all of its loss involves the label"),
+        ({"measure": {"name": "pr_curve", "calibrate": True}},
+         "measure.calibrate: pr_curve cannot be calibrated: 1024 known totals are too many"),
+        ({"measure": [{"joint": ["f1", "recall"]}, "recall"]},
+         "measure: recall is listed twice"),
+        ({"measure": {"joint": ["f1", "recal"]}}, "unknown measure 'recal'; did you mean recall?"),
+        ({"sampler": {"name": "ais", "delta": 1.5}}, "sampler: ais: delta must be between 0 and 1"),
+        ({"sampler": {"name": "ais", "delta": "x"}}, "delta must be a number, got 'x'"),
+        ({"sampler": {"name": "ais", "model": "forest"}},
+         "sampler: ais: model must be one of tree, scores, got 'forest'"),
+        ({"sampler": {"name": "passive", "model": "tree"}},
+         "unknown key sampler.model of passive"),
+        ({"sampler": {"name": "ais", "branching": 3}}, "unknown key sampler.branching of ais"),
+        ({"sampler": {"name": "stratified", "draws": 10}},
+         "unknown key sampler.draws of stratified; it has no parameters"),
+        ({"sampler": "stratified", "labels": {"oracle": "stochastic"}},
+         "sampler: stratified: stratified draws each row once"),
+        ({"sampler": "oasis", "measure": "accuracy"},
+         "sampler: oasis: it is made for F-measures, precision and recall, not for accuracy"),
+        ({"sampler": "oasis", "pool": systems()}, "not for joint(f1, f1)"),
+        ({"sampler": {"name": "oasis", "epsilon": 0}},
+         "sampler: oasis: epsilon must be above 0 and at most 1, got 0"),
+        ({"sampler": {"name": "oasis", "strength": 0}}, "strength must be above 0"),
+        ({"sampler": "given"},
+         "sampler: given: weights must be a function of the cell table, got none"),
+    ],
+)  # fmt: skip
+def test_mistakes(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        check_buildable(parse(**changes))
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_errors_name_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "evaluation.yaml"
+    for text, message in [
+        ("pool: {path: x}\nbudgets: 3", "unknown key budgets"),
+        ("pool: {path: x}\nmeasure: f11", "measure: unknown measure 'f11'; did you mean f1?"),
+        ("pool: {path: x}\nsampler: {name: ais, draw: 3}", "unknown key sampler.draw of ais"),
+    ]:
+        path.write_text(text)
+        with pytest.raises(InputError) as caught:
+            load_spec(path)
+        assert str(caught.value).startswith(f"{path}: {message}")
+        assert "\n" not in str(caught.value)
+    with pytest.raises(InputError, match="cannot be read"):
+        load_spec(tmp_path / "absent.yaml")

@@ -1,0 +1,156 @@
+"""Measures built from a spec, and what they ask of the cells."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalsampling import EvaluationSpec, InputError
+from evalsampling.measures.build import (
+    as_one,
+    build_driver,
+    build_entry,
+    build_joints,
+    build_measures,
+    driving_thresholds,
+    needs_ranges,
+)
+from evalsampling.spec import MeasureSpec
+from tests.spec.specs import MINIMAL, parse, systems
+
+
+def test_one_measure_for_each_system() -> None:
+    spec = parse(pool=systems())
+    somewhere = [(0.0, 1.0), None]
+    built = build_measures(spec, somewhere)
+    assert [(measure.name, measure.system) for measure in built] == [("f1", 0), ("f1", 1)]
+    measure = build_driver(spec, somewhere)
+    assert measure.name == "joint(f1, f1)", "one sample serves both systems"
+
+
+def test_a_measure_of_one_system_drives_alone() -> None:
+    spec = parse(pool=systems(), measure=[{"name": "recall", "system": "new"}, "precision"])
+    somewhere = [(0.0, 1.0), None]
+    measure = build_driver(spec, somewhere)
+    assert (measure.name, measure.system) == ("recall", 1)
+    built = build_measures(spec, somewhere)
+    told = [(measure.name, measure.system) for measure in built]
+    assert told == [("recall", 1), ("precision", 0), ("precision", 1)]
+
+
+def test_joint_measures_drive_together_and_are_told_apart() -> None:
+    spec = parse(measure=[{"joint": ["precision", "recall"]}, "accuracy"])
+    assert build_driver(spec, [None]).name == "joint(precision, recall)"
+    names = [measure.name for measure in build_measures(spec, [None])]
+    assert names == ["precision", "recall", "accuracy"]
+    (joint,) = build_joints(spec, [None])
+    assert as_one(joint).name == "joint(precision, recall)"
+
+
+def test_thresholds() -> None:
+    """As listed, or so many from the least score to the greatest; 1,024 unless told."""
+    (listed,) = build_measures(parse(measure={"name": "pr_curve", "thresholds": [1, 2.5]}), [None])
+    assert listed.thresholds == (1.0, 2.5)
+    counted = build_measures(parse(measure={"name": "roc_auc", "thresholds": 3}), [(-2.0, 4.0)])
+    assert counted[0].thresholds == (-2.0, 1.0, 4.0)
+    (default,) = build_measures(parse(measure="average_precision"), [(0.0, 1.0)])
+    assert len(default.thresholds) == 1024
+    (one_score,) = build_measures(parse(measure="pr_curve"), [(0.5, 0.5)])
+    assert one_score.thresholds == (0.5,)
+    spec = parse(measure=[{"name": "pr_curve", "thresholds": [1, 2]}, "roc_curve"])
+    assert driving_thresholds(spec, [(0.0, 1.0)]).tolist() == [1, 2]
+
+
+def test_classes_are_averaged_over_by_name() -> None:
+    labels = {"classes": ["no", "yes", "unsure"], "positive": "yes"}
+    pool = {"path": "x", "probability": {"no": "a", "yes": "b", "unsure": "c"}}
+    changes = {"labels": labels, "pool": pool, "measure": {"name": "macro_f1", "over": ["unsure"]}}
+    (measure,) = build_measures(parse(**changes), [None])
+    assert (measure.classes, measure.over) == (3, (2,))
+
+
+OWN_MODULE = """
+import dataclasses
+import numpy as np
+from evalsampling.measures import Measure
+
+
+class Errors(Measure):
+    name = "errors"
+
+    def loss(self, outputs, label):
+        return (outputs.prediction[:, [self.system]] != label[:, None]).astype(float)
+
+    def value(self, risk):
+        return risk
+
+
+@dataclasses.dataclass(frozen=True)
+class Scaled(Errors):
+    by: float = 1.0
+    system: int = 0
+    positive: int = 1
+
+    @property
+    def name(self):
+        return f"errors by {self.by:g}"
+
+    def value(self, risk):
+        return risk * self.by
+
+
+ready = Scaled(by=3.0)
+
+
+def by_count(table, history):
+    return np.ones(len(table)) / table.count
+"""
+
+
+@pytest.fixture
+def own_module(tmp_path: Path) -> str:
+    """A module of the user's beside the spec; another name each time, modules are cached."""
+    name = f"own_{tmp_path.name.replace('-', '_')}"
+    (tmp_path / f"{name}.py").write_text(OWN_MODULE)
+    return name
+
+
+def test_measure_of_the_users_own(tmp_path: Path, own_module: str) -> None:
+    def build(measure: Any, **changes: Any) -> list[Any]:
+        content = {**MINIMAL, "measure": measure, **changes}
+        spec = EvaluationSpec.from_mapping(content, tmp_path)
+        assert EvaluationSpec.from_mapping(spec.to_mapping(), tmp_path) == spec
+        return build_measures(spec, [None] * len(spec.pool.systems))
+
+    assert [m.name for m in build([f"{own_module}:Errors", "f1"])] == ["errors", "f1"]
+    (scaled,) = build({"name": f"{own_module}:Scaled", "by": 2})
+    assert (scaled.by, scaled.positive) == (2, 1)
+    (ready,) = build(f"{own_module}:ready")
+    assert ready.by == 3
+    both = build(f"{own_module}:Scaled", pool=systems())
+    assert [m.system for m in both] == [0, 1]
+    for measure, message in [
+        ({"name": f"{own_module}:Scaled", "bye": 2}, "unknown key measure.bye"),
+        ({"name": f"{own_module}:Errors", "by": 2}, "measure: .*Errors has no parameters, got by"),
+        ({"name": f"{own_module}:ready", "by": 2}, "measure: .*ready has no parameters, got by"),
+        (f"{own_module}:by_count", "measure: .*by_count is not a measure"),
+        (f"{own_module}:Absent", "measure: .*Absent"),
+        ("no_such_module_at_all:x", "measure: no_such_module_at_all:x: No module"),
+        ("a:b:c", "measure: must be module:object, got 'a:b:c'"),
+        (f"{own_module}:", "measure: must be module:object"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            build(measure)
+
+
+def test_range_that_is_not_known() -> None:
+    """Unless it is needed, the least and the greatest score are not looked for."""
+    spec = parse(pool={"path": "x", "probability": "p"}, measure=["f1"])
+    assert not needs_ranges(spec)
+    measure = MeasureSpec.parse("pr_curve")
+    with pytest.raises(InputError, match="the range of the scores is not known here, list the"):
+        build_entry(measure, spec, [None])
+    assert needs_ranges(parse(measure=["f1", "pr_curve"]))
+    assert needs_ranges(parse(measure=["f1", {"joint": ["recall", "roc_auc"]}]))
+    listed = {"name": "pr_curve", "thresholds": [1]}
+    assert not needs_ranges(parse(pool={"path": "x", "probability": "p"}, measure=["f1", listed]))

@@ -1,0 +1,81 @@
+"""Samplers built from a spec."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalsampling import EvaluationSpec, InputError
+from evalsampling.samplers.build import build_sampler
+from tests.spec.specs import MINIMAL, parse, systems
+
+
+def test_sampler_parameters() -> None:
+    sampler = build_sampler(parse(sampler={"name": "ais", "delta": 0.5, "model": "scores"}), [None])
+    assert (sampler.delta, sampler.model, sampler.draws) == (0.5, "scores", None)
+    stochastic = build_sampler(parse(labels={"oracle": "stochastic"}), [None])
+    assert stochastic.stochastic
+    flat = build_sampler(parse(strata={"branching": 300}), [None])
+    assert flat.branching == 300
+
+
+def test_another_sampler_takes_the_draws_and_nothing_else() -> None:
+    spec = parse(sampler={"name": "ais", "draws": 50, "delta": 0.5})
+    other = build_sampler(spec, [None], "passive")
+    assert (other.name, other.draws, other.delta) == ("passive", 50, 0.0)
+    assert build_sampler(spec, [None], "stratified").name == "stratified"
+    same = build_sampler(spec, [None], "ais")
+    assert (same.draws, same.delta) == (50, 0.5)
+    with pytest.raises(InputError, match="given: weights must be a function"):
+        build_sampler(spec, [None], "given")
+
+
+def test_the_first_measure_of_all_its_systems_drives() -> None:
+    spec = parse(pool=systems(), measure=["recall", "f1"])
+    sampler = build_sampler(spec, [(0.0, 1.0), None])
+    assert sampler.measure.name == "joint(recall, recall)", "one sample serves both systems"
+    calibrated = parse(measure={"name": "precision", "calibrate": True})
+    assert build_sampler(calibrated, [None]).measure.name == "precision"
+
+
+OWN_MODULE = """
+import numpy as np
+
+
+def by_count(table, history):
+    return np.ones(len(table)) / table.count
+
+
+class Uncallable:
+    pass
+
+
+nothing = Uncallable()
+"""
+
+
+@pytest.fixture
+def own_module(tmp_path: Path) -> str:
+    """A module of the user's beside the spec; another name each time, modules are cached."""
+    name = f"own_{tmp_path.name.replace('-', '_')}"
+    (tmp_path / f"{name}.py").write_text(OWN_MODULE)
+    return name
+
+
+def test_given_weights_of_the_users_own(tmp_path: Path, own_module: str) -> None:
+    def build(weights: Any) -> Any:
+        content = {**MINIMAL, "sampler": {"name": "given", "weights": weights}}
+        spec = EvaluationSpec.from_mapping(content, tmp_path)
+        assert EvaluationSpec.from_mapping(spec.to_mapping(), tmp_path) == spec
+        return build_sampler(spec, [None])
+
+    assert build(f"{own_module}:by_count").weights.__name__ == "by_count"
+    for weights, message in [
+        (f"{own_module}:absent", "sampler.weights: .*absent"),
+        (f"{own_module}:nothing", "sampler: given: weights must be a function"),
+        ("by_count", "sampler.weights: must be module:object, got 'by_count'"),
+        ("no_such_module_at_all:x", "sampler.weights: no_such_module_at_all:x: No module"),
+        (3, "sampler: given: weights must be a function of the cell table, got 3"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            build(weights)
