@@ -30,8 +30,8 @@ def take_and_estimate(
 def main(argv: Sequence[str] | None = None) -> None:
     """Parse, build, run."""
     description = "Take labels and estimate."
-    with job("estimate", description, EstimateOptions, argv, with_output=True) as known:
-        options, settings, beam_options = known
+    with job("estimate", description, EstimateOptions, argv, with_output=True) as parsed:
+        options, settings, beam_options = parsed
         pipeline = beam.Pipeline(options=beam_options)
         _ = (
             pipeline

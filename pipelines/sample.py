@@ -31,8 +31,8 @@ def draw(
 def main(argv: Sequence[str] | None = None) -> None:
     """Parse, build, run."""
     description = "Draw the next round."
-    with job("sample", description, SampleOptions, argv, with_output=True) as known:
-        options, settings, beam_options = known
+    with job("sample", description, SampleOptions, argv, with_output=True) as parsed:
+        options, settings, beam_options = parsed
         # A bundle that is tried again is the same request: it draws no other round.
         request = uuid.uuid4().hex
         pipeline = beam.Pipeline(options=beam_options)

@@ -46,7 +46,7 @@ class Ledger:
         options: Options = Options(),
     ) -> tuple[dict[str, Any], list[str]]:
         """Return what `commands.estimate.estimate` returns, and its messages."""
-        asked = EstimateOptions(
+        chosen = EstimateOptions(
             self.workspace.path,
             labels=tuple(map(str, labels)),
             replace=tuple(map(str, replace)),
@@ -54,7 +54,7 @@ class Ledger:
             close=options.close,
             strict=options.strict,
         )
-        result = estimate(asked, self.run)
+        result = estimate(chosen, self.run)
         return result.to_json(), list(result.messages)
 
     def status(self) -> dict[str, Any]:

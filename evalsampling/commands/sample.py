@@ -80,10 +80,10 @@ def sample(
         InputError: if the workspace is not prepared, or a reserve too short; nothing is written
             then.
     """
-    asked = _Request(options, request, context, time.time())
+    call = _Request(options, request, context, time.time())
     workspace = Workspace(options.workspace)
     with workspace.in_use():
-        result = _sample(asked, Snapshot.read(PreparedPool.read(workspace)))
+        result = _sample(call, Snapshot.read(PreparedPool.read(workspace)))
     LOG.info("sampled", extra={key: getattr(result, key) for key in ("round", "rows", "reason")})
     return result
 

@@ -76,8 +76,8 @@ class ReserveFiles:
         wanted = pc.field(CELL).isin(pa.array(np.unique(cell)))
         wanted &= (pc.field(RANK) >= int(rank.min(initial=0))) & (pc.field(RANK) < stride)
         wanted &= key.isin(pa.array(np.unique(keys)))
-        found = self._read([CELL, RANK, *columns], wanted)
-        there = found[CELL].to_numpy() * stride + found[RANK].to_numpy()
+        held = self._read([CELL, RANK, *columns], wanted)
+        there = held[CELL].to_numpy() * stride + held[RANK].to_numpy()
         missing = ~np.isin(keys, there)
         if missing.any():
             raise InputError(
@@ -87,7 +87,7 @@ class ReserveFiles:
             )
         order = np.argsort(there)
         rows = order[np.searchsorted(there, keys, sorter=order)]
-        return found.select(columns).take(pa.array(rows, type=pa.int64())).combine_chunks()
+        return held.select(columns).take(pa.array(rows, type=pa.int64())).combine_chunks()
 
     def places(self) -> pa.Table:
         """Return cell, rank, hash and id of all rows."""

@@ -281,8 +281,8 @@ def _read_deliveries(workspace: Workspace) -> list[Delivery]:
     files = [name for name in store.names("labels") if name.endswith(".parquet")]
     taken = read_together(read_taken, store.names("taken"))
     names = sorted({*files, *(f"{name}.parquet" for names in taken for name in names)})
-    found = read_together(functools.partial(Delivery.read, workspace), names)
-    return sorted(found, key=lambda delivery: (delivery.order, delivery.name))
+    deliveries = read_together(functools.partial(Delivery.read, workspace), names)
+    return sorted(deliveries, key=lambda delivery: (delivery.order, delivery.name))
 
 
 def _read_rounds(workspace: Workspace) -> list[RoundFiles]:
