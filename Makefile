@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-runners check-airflow check format reference-points study clean
+.PHONY: demo test test-runners check-airflow check format reference-points study coverage clean
 
 demo: $(VENV)/.examples ## score and evaluate 25 million record pairs
 	$(BIN)/python examples/febrl/demo.py
@@ -36,6 +36,10 @@ format: $(VENV)/.test ## format the code
 
 reference-points: $(VENV)/.test ## errors and coverage on the pools beside the project
 	$(BIN)/python benchmarks/reference_points.py
+
+coverage: $(VENV)/.test ## how often intervals hold the truth, on pools made to mislead
+	$(BIN)/python benchmarks/coverage.py run
+	$(BIN)/python benchmarks/coverage.py report --check
 
 study: $(VENV)/.studies ## compare the sampling methods on the pools beside the project
 	$(BIN)/python benchmarks/study.py
