@@ -231,8 +231,8 @@ those of [benchmarks/README.md](../benchmarks/README.md). Rounds of 50 rows at f
   which the interval misses), of all runs. Of a band both are means over its points.
 
 A setting is a pool, sampler, measure and number of labels; settings without any claim are left
-out. **The rule**: where coverage is below {least} by more than two standard errors, most claims come
-with a warning; where it is {reliable} or more, no more than a fifth do.
+out. **The rule**: where coverage is below {least} by more than two standard errors, most claims
+come with a warning; where it is {reliable} or more, no more than a fifth do.
 
 {settings:,} settings have claims. {below} of them cover less than {least}, and in {misleading} of
 these most claims come without a warning. {trusted:,} cover {reliable} or more; in {alarms} of these
