@@ -135,7 +135,7 @@ MADE = make_pool(6000, 40, seed=3, positive=0.03, strength=2)
 
 
 def estimates(answered: list[str], repeats: int) -> np.ndarray:
-    """F1 and prevalence after four rounds of 75 rows, of which "all", "none" or "one" is answered."""
+    """F1 and prevalence after rounds of 75 rows, of which "all", "none" or "one" is answered."""
     known, sampler, found = MADE.known, Importance(FBeta()), []
     for repeat in range(repeats):
         evaluation = Evaluation(
