@@ -167,7 +167,7 @@ class Preparation:
                 **told,
                 "partition": stratification.to_mapping(),
                 "pool": catalog.fingerprint,
-                "warnings": catalog.warnings,
+                "warnings": [*catalog.warnings, *stratification.warnings(self.spec, table)],
                 "seconds": round(time.time() - started, 3),
                 "runner": self.run.runner,
                 "versions": versions(),

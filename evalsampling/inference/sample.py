@@ -77,8 +77,9 @@ class WeightedSample:
         """Weigh simple random samples without replacement of strata.
 
         R^ = sum_k (M_k / M) mean_k, over the strata that have a labelled row, renormalised: whoever
-        calls joins strata, so that all have one. A stratum with one labelled row of several has no variance of its own; the rows of all such
-        strata are taken as one stratum, which errs on the large side.
+        calls joins strata until all have one. A stratum with one labelled row of several has no
+        variance of its own; the rows of all such strata are taken as one stratum, which errs on
+        the large side.
 
         Args:
             question: shape (n,): labelled questions, each about another row.

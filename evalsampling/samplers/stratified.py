@@ -17,7 +17,6 @@ from evalsampling.samplers.base import Sampler
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import NO_LABEL, History, Round
 
-
 LABELS_PER_STRATUM = 10
 """Labels that a stratum of the estimate should have: leaves are joined until they are expected."""
 

@@ -98,7 +98,7 @@ def test_rows_are_distinct_and_ranks_dense(seed: int) -> None:
 
 
 def test_leaves_are_drawn_in_proportion_to_their_rows() -> None:
-    """Chi-square (too small for equal shares) over the leaves of many rounds of a pool that is not used up."""
+    """Chi-square over the leaves of many rounds of a pool that is not used up."""
     pool = make_pool(5000, 6, seed=2)
     pool = Pool(pool.leaf**2 // 5, pool.prediction, pool.probability, pool.label)
     found = np.zeros(pool.table.leaves)
