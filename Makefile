@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 
 # Every test is in one suite: `slow`, `stores` and `runners` are markers of pytest, `test` the rest.
 
-.PHONY: demo test test-slow test-stores test-runners check-airflow check format reference-points study clean
+.PHONY: demo test test-slow test-stores test-runners check-airflow check format reference-points study coverage clean
 
 demo: $(VENV)/.examples ## score and evaluate 25 million record pairs
 	$(BIN)/python examples/febrl/demo.py
@@ -41,6 +41,10 @@ format: $(VENV)/.test ## format the code
 
 reference-points: $(VENV)/.test ## errors and coverage on the pools beside the project
 	$(BIN)/python benchmarks/reference_points.py
+
+coverage: $(VENV)/.test ## how often intervals hold the truth, on pools made to mislead
+	$(BIN)/python benchmarks/coverage.py run
+	$(BIN)/python benchmarks/coverage.py report --check
 
 study: $(VENV)/.studies ## compare the sampling methods on the pools beside the project
 	$(BIN)/python benchmarks/study.py

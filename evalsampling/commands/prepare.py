@@ -202,7 +202,7 @@ class Preparation:
             "reserve_rows": reserve_rows,
         }
         self.workspace.commit(
-            self._marker(catalog, started, stratification, sizes),
+            self._marker(catalog, started, stratification, table, sizes),
             cells_to_store(table, mean, stratification),
             self._slices_to_store(counts, table),
             self.context.manifest(
@@ -246,6 +246,7 @@ class Preparation:
         catalog: Catalog,
         started: float,
         stratification: Stratification,
+        table: CellTable,
         sizes: Mapping[str, int],
     ) -> dict[str, Any]:
         """Return the contents of evaluation.json."""
@@ -256,7 +257,7 @@ class Preparation:
             **sizes,
             "partition": stratification.to_mapping(),
             "pool": catalog.fingerprint,
-            "warnings": catalog.warnings,
+            "warnings": [*catalog.warnings, *stratification.warnings(self.spec, table)],
             "seconds": round(time.time() - started, 3),
             "runner": self.context.runner,
             "versions": versions(),

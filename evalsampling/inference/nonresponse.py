@@ -5,9 +5,19 @@ import dataclasses
 import numpy as np
 import numpy.typing as npt
 
+from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import NO_LABEL, History
 
 FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+
+WELL_ANSWERED = 0.5
+"""Share of a round that must have labels for these to stand for the others in later rounds."""
+
+_ANSWERS_PER_CLASS = 20
+_FEWEST_ANSWERS = 10
+"""Response classes of a round: as many as have so many answers on average, and at least."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -16,49 +26,109 @@ class Response:
 
     Attributes:
         draw: shape (n,): places, among all draws of the history, of those that count.
-        factor: shape (n,): what to multiply their weights by: 0 for a row without a label, above
-            1 for a row that stands for such rows, 1 everywhere if all rows have labels.
+        factor: shape (n,): what to multiply their weights by, so that the mean over all n is an
+            estimate: 0 for a row without a label, 1 everywhere if all rows have labels.
     """
 
-    draw: npt.NDArray[np.int64]
+    draw: IntArray
     factor: FloatArray
 
 
-def adjust_for_nonresponse(
-    history: History, count: npt.NDArray[np.int64], ask_again: bool = False
-) -> Response:
+def adjust_for_nonresponse(history: History, table: CellTable, ask_again: bool = False) -> Response:
     """Weight the rows that have a label for those that have none.
 
-    Labels are taken to be missing at random among the rows that a round met first: of these, a
-    share rho has a label, and each that has one counts 1 / rho (the weighting-class adjustment
-    of surveys, classes being rounds). A round all of whose new rows lack a label, a silent one,
-    does not count: its other draws, all of them of rows labelled before, would stand for the
-    whole pool. Nor do later draws of its rows; in later rounds the U rows of a cell that nobody
-    had seen stand for the S silent ones of the cell too, by a factor of (U + S) / U.
+    Labels are taken to be missing at random among the rows of a *response class*: those that a
+    round met first, in leaves beside each other. Of these a share rho has a label, and each that
+    has one counts 1 / rho (the weighting-class adjustment of surveys). Rounds count in proportion
+    to their draws and to the share of their new rows that has a label: of a round just opened,
+    few labels stand for many, and it counts little; one without any label does not count.
+
+    A draw of a row that an earlier round met counts likewise, if `WELL_ANSWERED` of that round
+    have labels. If not, its labelled rows count once, its others are represented by rows that
+    nobody had seen: with U of these and S of those in a cell, each new row counts (U + S) / U.
+    Draws of the S rows themselves have the weight 0. Where S exceeds U, cells of the same
+    predictions beside it share.
 
     Args:
         history: rounds and labels.
-        count: shape (cells,): rows of each cell.
-        ask_again: whether every draw is a question, so that no row is lost with a silent round.
+        table: the cells.
+        ask_again: whether every draw is a question, so that no row is met twice.
+
+    References:
+        W. G. Cochran, *Sampling Techniques*, 3rd edition, 1977, section 13.2; R. J. A. Little,
+        *Survey nonresponse adjustments for estimates of means*, International Statistical
+        Review 54, 1986.
     """
     rounds = len(history.rounds)
     met = np.repeat(np.arange(rounds), [int(r.new.sum()) for r in history.rounds])
-    asked = np.bincount(met, minlength=rounds)
-    answered = np.bincount(met, history.label != NO_LABEL, minlength=rounds)
-    silent = (asked > 0) & (answered == 0)
     drawn = np.repeat(np.arange(rounds), [len(r.question) for r in history.rounds])
-    question = history.question
-    draw = np.flatnonzero(~silent[drawn] & ~silent[met[question]])
-    question = question[draw]
-    share = answered / np.maximum(asked, 1)
-    has_label = history.label[question] != NO_LABEL
-    factor = np.zeros(len(question))
-    factor[has_label] = 1 / share[met[question[has_label]]]
-    for number in range(1, rounds) if silent.any() and not ask_again else ():
+    has_label = history.label != NO_LABEL
+    asked = np.bincount(met, minlength=rounds)
+    answered = np.bincount(met, has_label, minlength=rounds)
+    share = np.where(asked > 0, answered / np.maximum(asked, 1), 1.0)
+    draw = np.flatnonzero(share[drawn] > 0)
+    question, drawn = history.question[draw], drawn[draw]
+    stands_for = np.zeros(len(history))
+    stands_for[has_label] = 1 / _class_share(met, table.leaf[history.cell], has_label)[has_label]
+    is_new = drawn == met[question]
+    thin = share < WELL_ANSWERED
+    factor = np.where(
+        is_new | ~thin[met[question]], stands_for[question], has_label[question]
+    ) * share[drawn]  # fmt: skip
+    for number in np.flatnonzero(share > 0) if thin.any() and not ask_again else ():
         before = met < number
-        unseen = count - np.bincount(history.cell[before], minlength=len(count))
-        lost = np.bincount(history.cell[before & silent[met]], minlength=len(count))
-        new = (drawn[draw] == number) & (met[question] == number)
-        cell = history.cell[question[new]]
-        factor[new] *= (unseen[cell] + lost[cell]) / unseen[cell]
-    return Response(draw, factor)
+        lost = history.cell[before & thin[met] & ~has_label]
+        if len(lost):
+            unseen = table.count - np.bincount(history.cell[before], minlength=len(table))
+            scale = _shared_by_unseen(table, unseen, np.bincount(lost, minlength=len(table)))
+            new = is_new & (drawn == number)
+            factor[new] *= scale[history.cell[question[new]]]
+    return Response(draw, factor * len(draw) / max(share[drawn].sum(), 1e-300))
+
+
+def _class_share(met: IntArray, leaf: IntArray, has_label: BoolArray) -> FloatArray:
+    """Return the share of each row's response class that has a label, shape (questions,).
+
+    A round's rows are cut by leaf into classes of equal size, then those with few answers are
+    joined with the next.
+    """
+    share = np.ones(len(met))
+    for number in np.unique(met[~has_label]):
+        rows = np.flatnonzero(met == number)
+        answers = has_label[rows]
+        most = max(int(answers.sum()) // _ANSWERS_PER_CLASS, 1)
+        below = np.searchsorted(np.sort(leaf[rows]), leaf[rows])  # the same for rows of a leaf
+        part = below * most // len(rows)
+        joined, found = np.zeros(most, dtype=np.int64), 0
+        for place, count in enumerate(np.bincount(part, answers, minlength=most)):
+            joined[place:] = joined[place] + (found >= _FEWEST_ANSWERS)
+            found = count if found >= _FEWEST_ANSWERS else found + count
+        if found < _FEWEST_ANSWERS:
+            joined[joined == joined[-1]] = max(joined[-1] - 1, 0)
+        of_class = joined[part]
+        size = np.bincount(of_class)
+        share[rows] = (np.bincount(of_class, answers) / np.maximum(size, 1))[of_class]
+    return share
+
+
+def _shared_by_unseen(table: CellTable, unseen: IntArray, lost: IntArray) -> FloatArray:
+    """Return how many rows an unseen row of each cell stands for, shape (cells,).
+
+    From the top leaf down, cells of the same predictions are joined until they hold as many
+    unseen rows as lost ones.
+    """
+    predictions = table.outputs.prediction[table.first_kind]
+    signature = np.unique(predictions, axis=0, return_inverse=True)[1].ravel()
+    order = np.lexsort([-table.leaf, signature])
+    group = np.zeros(len(table), dtype=np.int64)
+    for one in np.unique(signature):
+        cells = order[signature[order] == one]
+        missing = np.cumsum(lost[cells] - unseen[cells])
+        # A group ends with the cell that makes up for what was lost since the last end.
+        least = np.minimum.accumulate(np.append(0, missing))
+        ends = missing <= least[:-1]
+        number: IntArray = np.cumsum(ends) - ends
+        number = np.minimum(number, max(int(ends.sum()) - 1, 0))  # the rest joins the last
+        group[cells] = group.max() + 1 + number
+    total = np.bincount(group, unseen)
+    return (1 + np.bincount(group, lost) / np.maximum(total, 1))[group]

@@ -76,9 +76,10 @@ class WeightedSample:
     def stratified(cls, question: IntArray, stratum: IntArray, rows: IntArray) -> "WeightedSample":
         """Weigh simple random samples without replacement of strata.
 
-        R^ = sum_k (M_k / M) mean_k, over the strata that have a labelled row, renormalised. A
-        stratum with one labelled row of several has no variance of its own; the rows of all such
-        strata are taken as one stratum, which errs on the large side.
+        R^ = sum_k (M_k / M) mean_k, over the strata that have a labelled row, renormalised: whoever
+        calls joins strata until all have one. A stratum with one labelled row of several has no
+        variance of its own; the rows of all such strata are taken as one stratum, which errs on
+        the large side.
 
         Args:
             question: shape (n,): labelled questions, each about another row.

@@ -23,6 +23,9 @@ from evalsampling.stats.strata import LeafTable, cut_edges
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
+FEW_LEAVES = 4
+"""Share of the leaves asked for, one in so many, below which a warning says so."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Stratification:
@@ -139,6 +142,19 @@ class Stratification:
         leaves = self.tree.leaves if self.tree is not None else len(self.edges) + 1
         return CellGrid(leaf, low, leaves, self.signatures, high)
 
+    def warnings(self, spec: EvaluationSpec, table: CellTable) -> list[str]:
+        """Say so if there are far fewer leaves than were asked for."""
+        strata = spec.strata
+        if strata.edges is not None or table.leaves * FEW_LEAVES >= min(strata.leaves, table.rows):
+            return []
+        largest = table.leaf_count.max() / table.rows
+        what = "the score takes" if self.tree is None else "the features take"
+        return [
+            f"strata.leaves: {table.leaves} of {strata.leaves} leaves came out, the largest with "
+            f"{100 * largest:.0f} % of the rows: {what} few values, or most "
+            "rows lie in a small part of the range"
+        ]
+
     def table(self, sums: CellSums) -> CellTable:
         """Return the cells of rows that were summed up."""
         return self.grid.table(*sums.means(), classes=self.signatures.shape[0])
@@ -176,11 +192,12 @@ class Stratification:
             for code, histogram in enumerate(summary.histograms):
                 if histogram.rows:
                     prediction = np.stack(np.unravel_index([code], self.signatures.shape), axis=1)
-                    low, high = histogram.lower_ends, histogram.upper_ends
+                    bins = histogram.bins()
+                    low, high = bins.lower_ends, bins.upper_ends
                     first = np.searchsorted(self.bin_edges, low, side="right")
                     whole = first == np.searchsorted(self.bin_edges, high, side="left")
                     slot = int(self.signatures.slot(prediction)[0])
-                    np.add.at(least[:, slot], first[whole], histogram.counts[whole])
+                    np.add.at(least[:, slot], first[whole], bins.counts[whole])
         return least.ravel()
 
     def to_mapping(self) -> dict[str, Any]:

@@ -15,8 +15,8 @@ from evalsampling.measures.build import most_bins, needs_ranges, needs_signature
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import hash_ids, read_features, read_predictions
 from evalsampling.spec import EvaluationSpec
-from evalsampling.stats.histogram import ScoreHistogram
 from evalsampling.stats.kdtree import FeatureSample
+from evalsampling.stats.score_counts import ScoreCounts
 from evalsampling.stats.signatures import SignatureCounts, signature_codes
 from evalsampling.stats.strata import histogram_bins
 
@@ -46,7 +46,7 @@ class PoolSummary:
     """
 
     rows: int
-    histograms: tuple[ScoreHistogram, ...]
+    histograms: tuple[ScoreCounts, ...]
     ranges: tuple[tuple[float, float], ...]
     signatures: SignatureCounts | None
     features: FeatureSample | None
@@ -84,7 +84,7 @@ class PoolSummary:
         head, rest = json.loads(data[:end]), data[end + 1 :]
         found: list[Any] = []
         kinds: list[Any] = [SignatureCounts, FeatureSample]
-        kinds += [ScoreHistogram] * (len(head["sizes"]) - len(kinds))
+        kinds += [ScoreCounts] * (len(head["sizes"]) - len(kinds))
         for kind, size in zip(kinds, head["sizes"], strict=True):
             found.append(None if size is None else kind.from_bytes(rest[:size]))
             rest = rest[size or 0 :]
@@ -93,7 +93,7 @@ class PoolSummary:
         return cls(head["rows"], tuple(histograms), ranges, signatures, features)
 
     @functools.cached_property
-    def histogram(self) -> ScoreHistogram | None:
+    def histogram(self) -> ScoreCounts | None:
         """Histogram of the score of all rows, if there is one."""
         return functools.reduce(operator.add, self.histograms) if self.histograms else None
 
@@ -109,7 +109,7 @@ def summarize(batch: PoolBatch, spec: EvaluationSpec) -> PoolSummary:
         InputError: naming file, column and row of the first bad value.
     """
     wants = Wanted.of(spec)
-    histograms: tuple[ScoreHistogram, ...] = ()
+    histograms: tuple[ScoreCounts, ...] = ()
     signatures = features = codes = keys = None
     scored = [*(system.score for system in spec.pool.systems), spec.pool.score]
     wanted = scored if wants.ranges else [spec.pool.score] if wants.histogram_bins else []
@@ -122,7 +122,7 @@ def summarize(batch: PoolBatch, spec: EvaluationSpec) -> PoolSummary:
         groups = [score]
         if wants.by_signature:
             groups = [score[codes == code] for code in range(math.prod(spec.signature_shape))]
-        histograms = tuple(ScoreHistogram.from_scores(s, wants.histogram_bins) for s in groups)
+        histograms = tuple(ScoreCounts.from_scores(s, wants.histogram_bins) for s in groups)
     if wants.hashes:
         keys = hash_ids(batch.ids(spec.pool.id), spec.seed)
     if wants.signatures:

@@ -212,9 +212,9 @@ class ReplacementSampler(Sampler):
     def weigh(self, table: CellTable, history: History) -> WeightedSample:
         """Weigh each draw by w = 1 / (M q); all draws so far count ([MR] eq. 1).
 
-        Rows with a label stand for those of their round that have none (`stats.nonresponse`).
+        Rows with a label stand for those of their round that have none (`inference.nonresponse`).
         """
-        response = adjust_for_nonresponse(history, table.count, self.stochastic)
+        response = adjust_for_nonresponse(history, table, self.stochastic)
         weights = response.factor / (table.rows * history.probability[response.draw])
         question = history.question[response.draw]
         return WeightedSample.with_replacement(question, weights, len(history))

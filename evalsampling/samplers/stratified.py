@@ -1,8 +1,10 @@
 """Proportional stratified sampling without replacement.
 
 References:
-    Druck and McCallum, *Toward interactive training and evaluation*, CIKM 2011; [MR] Marchant
-    and Rubinstein, KDD 2021, section 6.1 (a baseline there).
+    W. G. Cochran, *Sampling Techniques*, 3rd edition, 1977, sections 5A.9 (post-stratification),
+    5A.12 (collapsed strata) and 8.1 (systematic sampling); Druck and McCallum, *Toward interactive
+    training and evaluation*, CIKM 2011; [MR] Marchant and Rubinstein, KDD 2021, section 6.1 (a
+    baseline there).
 """
 
 import dataclasses
@@ -10,18 +12,26 @@ import dataclasses
 import numpy as np
 
 from evalsampling.inference.sample import WeightedSample
-from evalsampling.measures.base import Measure
+from evalsampling.measures.base import IntArray, Measure
 from evalsampling.samplers.base import Sampler
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import NO_LABEL, History, Round
 
+LABELS_PER_STRATUM = 10
+"""Labels that a stratum of the estimate should have: leaves are joined until they are expected."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Stratified(Sampler):
-    """Rows one at a time: a leaf with chance M_k / M, then one of its rows not drawn before.
+    """A systematic sample of the rows in order of their leaves, each round of those not drawn yet.
 
-    Leaves that are used up drop out. The estimator is sum_k (M_k / M) mean_k over leaves with a
-    label, renormalised as the authors of [MR] do.
+    Each of the U rows left has the same chance n / U to be among the n of a round, and a leaf gets
+    its share of them, rounded up or down. So all rows have the same chance to be drawn so far.
+
+    The estimator is sum_h (M_h / M) mean_h over strata of adjacent leaves, joined until
+    `LABELS_PER_STRATUM` labels are expected in each. Strata of single leaves would not do: where
+    these outnumber the labels most have none, and [MR], who draw leaf by leaf at random, leave them
+    out, which biases the estimate.
     """
 
     name = "stratified"
@@ -42,37 +52,52 @@ class Stratified(Sampler):
         """Draw one round: see `Sampler.design`."""
         wanted = new_rows if budget is None else min(new_rows, budget)
         rank = history.drawn_by_cell(len(table))
-        left = table.count - rank
-        leaf_left = table.sum_by_leaf(left[:, None])[:, 0]
-        cells, ranks, chances = [], [], []
-        for uniform, second in rng.random((min(wanted, int(left.sum())), 2)):
-            weight = np.where(leaf_left > 0, table.leaf_count, 0)
-            cumulated = np.cumsum(weight)
-            leaf = int(np.searchsorted(cumulated, uniform * cumulated[-1], side="right"))
-            members = np.flatnonzero(table.leaf == leaf)
-            within = np.cumsum(left[members])
-            cell = int(members[np.searchsorted(within, second * within[-1], side="right")])
-            cells.append(cell)
-            ranks.append(int(rank[cell]))
-            chances.append(float(weight[leaf] / cumulated[-1] / leaf_left[leaf]))
-            rank[cell] += 1
-            left[cell] -= 1
-            leaf_left[leaf] -= 1
-        new = np.array(cells, dtype=np.int64)
+        unseen = np.cumsum(table.count - rank)  # cells are in the order of their leaves
+        rows = int(unseen[-1])
+        size = min(wanted, rows)
+        places = (rng.random() + np.arange(size)) * (rows / max(size, 1))
+        cells = np.searchsorted(unseen, np.minimum(places, rows - 0.5), side="right")
+        cells = cells[np.argsort(rng.random(size))]  # the order of a round's tasks tells nothing
+        by_cell = np.argsort(cells, kind="stable")
+        ordered = cells[by_cell]
+        ranks = np.zeros(size, dtype=np.int64)
+        ranks[by_cell] = rank[ordered] + np.arange(size) - np.searchsorted(ordered, ordered)
         drawn = Round(
-            question=len(history) + np.arange(len(new)),
-            probability=np.array(chances, dtype=np.float64),
-            new=np.ones(len(new), dtype=np.bool_),
+            question=len(history) + np.arange(size),
+            probability=np.full(size, 1 / max(rows, 1)),
+            new=np.ones(size, dtype=np.bool_),
         )
-        outputs = table.outputs.take(table.first_kind[new])
-        return history.with_round(drawn, new, np.array(ranks, dtype=np.int64), outputs)
+        outputs = table.outputs.take(table.first_kind[cells])
+        return history.with_round(drawn, cells.astype(np.int64), ranks, outputs)
 
     def weigh(self, table: CellTable, history: History) -> WeightedSample:
-        """Weigh the rows of each leaf alike."""
+        """Weigh the labelled rows of each stratum alike; they stand for those without a label."""
         question = np.flatnonzero(history.label != NO_LABEL)
         leaf = table.leaf[history.cell[question]]
-        return WeightedSample.stratified(question, leaf, table.leaf_count)
+        stratum = _joined(table.leaf_count, np.bincount(leaf, minlength=table.leaves))
+        rows = np.bincount(stratum, table.leaf_count).astype(np.int64)
+        return WeightedSample.stratified(question, stratum[leaf], rows)
 
     def can_estimate(self, table: CellTable, measure: Measure) -> bool:
         """Stratified draws support every measure."""
         return True
+
+
+def _joined(rows: IntArray, labels: IntArray) -> IntArray:
+    """Return the stratum of each leaf, shape (leaves,), from the rows and labels of each.
+
+    Walking up the leaves, a stratum ends where its share of the labels is `LABELS_PER_STRATUM` and
+    it has two of them or all of its rows; what is left at the end joins the last one.
+    """
+    expected = labels.sum() / max(rows.sum(), 1)
+    stratum = np.zeros(len(rows), dtype=np.int64)
+    number, begin = 0, 0
+    for end in range(1, len(rows) + 1):
+        inside = slice(begin, end)
+        stratum[inside] = number
+        taken, there = labels[inside].sum(), rows[inside].sum()
+        if there * expected >= LABELS_PER_STRATUM and taken >= min(2, there):
+            number, begin = number + 1, end
+    if begin < len(rows):
+        stratum[begin:] = max(number - 1, 0)
+    return stratum

@@ -8,6 +8,7 @@ import concurrent.futures
 import dataclasses
 import functools
 import itertools
+import math
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -53,6 +54,8 @@ class Plan:
         seed: of the draws and labels.
         confidence: level of the intervals.
         divergence: whether proposals are compared with the best one.
+        bands: whether curves get intervals too, however many points they have, and their
+            simultaneous bands; that takes time.
     """
 
     budgets: tuple[int, ...]
@@ -61,6 +64,7 @@ class Plan:
     seed: int
     confidence: float
     divergence: bool = True
+    bands: bool = False
 
 
 def simulate(
@@ -181,7 +185,9 @@ def run_repeat(
         seed=int(seeds[0]),
         confidence=plan.confidence,
         history=history,
-        scope=ReportedDomains(systems=known.systems),
+        scope=ReportedDomains(
+            systems=known.systems, bands_seed=int(seeds[0]) if plan.bands else None
+        ),
     )
     oracle = _Urns(known, int(seeds[1]))
     started, stuck, points = time.process_time(), 0, []
@@ -194,18 +200,19 @@ def run_repeat(
             evaluation.history = oracle.answer(evaluation.history)
             stuck = 0 if len(rows) else stuck + len(evaluation.history.rounds[-1].question)
         seconds = time.process_time() - started
-        points.append(_points(evaluation, known, seconds, plan.divergence))
+        points.append(_points(evaluation, known, seconds, plan))
     assert NO_LABEL not in evaluation.history.label
     return points
 
 
-def _points(evaluation: Evaluation, known: KnownPool, seconds: float, diverge: bool) -> list[Point]:
+def _points(evaluation: Evaluation, known: KnownPool, seconds: float, plan: Plan) -> list[Point]:
     """Return the estimates of every measure at this moment."""
     history = evaluation.history
-    many = [len(measure.components) > MOST_INTERVALS for measure in evaluation.measures]
+    most = math.inf if plan.bands else MOST_INTERVALS
+    many = [len(measure.components) > most for measure in evaluation.measures]
     few = [m for m, is_many in zip(evaluation.measures, many, strict=True) if not is_many]
     estimates = iter(evaluation.estimate(few) if few else [])
-    divergence = _divergence(evaluation, known) if diverge else None
+    divergence = _divergence(evaluation, known) if plan.divergence else None
     points = []
     for measure, is_many in zip(evaluation.measures, many, strict=True):
         own = () if is_many else tuple(itertools.islice(estimates, len(measure.components)))
@@ -274,6 +281,7 @@ def _summary(points: Sequence[Point], truth: FloatArray, confidence: float) -> d
         "rmse": float(np.sqrt(np.mean(np.sum(errors**2, axis=1)))),
         "bias": float(np.mean(errors)),
         **_intervals(points, truth, confidence, None),
+        **_claims(points, truth),
         "undefined": int(np.sum(np.any(np.isnan(values), axis=1))),
         "draws": float(np.mean([point.draws for point in points])),
         "seconds": float(np.sum([point.seconds for point in points])),
@@ -303,23 +311,47 @@ def _intervals(
 
     Where the default claims nothing, no method does: it then counts with the default interval.
     """
-    if not all(point.estimates for point in points):
+    compared = _compared(points, truth)
+    if compared is None:
         return {"coverage": None, "median_width": None, "interval_score": None}
-    chosen = [
-        (_interval(estimate, method), true)
-        for point in points
-        for estimate, true in zip(point.estimates, truth.tolist(), strict=True)
-        if np.isfinite(true)
-    ]
-    covered = [
-        interval.low - _ROUNDING <= true <= interval.high + _ROUNDING for interval, true in chosen
-    ]
+    chosen = [(_interval(estimate, method), true) for estimate, true in compared]
+    covered = [covers(interval, true) for interval, true in chosen]
     scores = [interval_score(interval, true, confidence) for interval, true in chosen]
     return {
         "coverage": float(np.mean(covered)),
         "median_width": float(np.median([i.high - i.low for i, _ in chosen])),
         "interval_score": float(np.mean(scores)),
     }
+
+
+def _claims(points: Sequence[Point], truth: FloatArray) -> dict[str, Any]:
+    """Tell how many default intervals are not the whole range, and how many of these cover."""
+    compared = _compared(points, truth)
+    if compared is None:
+        return {"claims": None, "coverage_of_claims": None}
+    claims = [(estimate.intervals[0], true) for estimate, true in compared if estimate.claims]
+    covered = [covers(interval, true) for interval, true in claims]
+    return {
+        "claims": len(claims) / len(compared),
+        "coverage_of_claims": float(np.mean(covered)) if covered else None,
+    }
+
+
+def _compared(points: Sequence[Point], truth: FloatArray) -> list[tuple[Estimate, float]] | None:
+    """Return each estimate with the truth, where there is one; None without estimates."""
+    if not all(point.estimates for point in points):
+        return None
+    return [
+        (estimate, true)
+        for point in points
+        for estimate, true in zip(point.estimates, truth.tolist(), strict=True)
+        if np.isfinite(true)
+    ]
+
+
+def covers(interval: Interval, truth: float) -> bool:
+    """Tell whether an interval holds the truth, rounding aside."""
+    return interval.low - _ROUNDING <= truth <= interval.high + _ROUNDING
 
 
 def _interval(estimate: Estimate, method: str | None) -> Interval:

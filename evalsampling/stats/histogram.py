@@ -74,6 +74,21 @@ class ScoreHistogram:
             counts += np.bincount(bins, minlength=len(counts))
         return cls(limit, minimum, maximum, exponent, first, counts)
 
+    @classmethod
+    def from_counts(
+        cls, values: npt.NDArray[np.float64], rows: npt.NDArray[np.int64], limit: int
+    ) -> "ScoreHistogram":
+        """Count ascending scores, shape (n,), each of so many rows, at least 1."""
+        if not len(values):
+            return cls.zero(limit)
+        minimum, maximum = float(values[0]) + 0.0, float(values[-1]) + 0.0
+        exponent = dyadic_exponent(minimum, maximum, limit)
+        first = _bin(minimum, exponent)
+        bins = dyadic_bins(values, exponent) - first
+        counts = np.zeros(_bin(maximum, exponent) - first + 1, dtype=np.int64)
+        np.add.at(counts, bins, rows)
+        return cls(limit, minimum, maximum, exponent, first, counts)
+
     def __add__(self, other: "ScoreHistogram") -> "ScoreHistogram":
         """Return the histogram of both pools together."""
         if self.limit != other.limit:
@@ -89,6 +104,16 @@ class ScoreHistogram:
         if limit > self.limit:
             raise ValueError(f"a histogram of {self.limit} bins cannot be made one of {limit}")
         return _merged(limit, self) if self.rows else ScoreHistogram.zero(limit)
+
+    def widened(self, exponent: int) -> "ScoreHistogram":
+        """Return the histogram with bins of width 2^exponent, no narrower than its own."""
+        if not self.rows or exponent == self.exponent:
+            return self
+        shift = min(exponent - self.exponent, 63)
+        bins = (self.first + np.arange(len(self.counts))) >> shift
+        counts = np.zeros(int(bins[-1] - bins[0]) + 1, dtype=np.int64)
+        np.add.at(counts, bins - bins[0], self.counts)
+        return dataclasses.replace(self, exponent=exponent, first=int(bins[0]), counts=counts)
 
     @property
     def rows(self) -> int:
@@ -148,6 +173,19 @@ def dyadic_bins(scores: npt.NDArray[np.floating], exponent: int) -> npt.NDArray[
     if exponent > 0:
         bins[(bins == 0) & (scores < 0)] = -1  # so close to 0 that the quotient underflows
     return bins
+
+
+def dyadic_floor(scores: npt.NDArray[np.float64], exponent: int) -> npt.NDArray[np.float64]:
+    """Return the greatest multiple of 2^exponent at or below each score, shape (n,), exactly.
+
+    Scores whose neighbours are further apart than that are multiples of it themselves.
+    """
+    with np.errstate(over="ignore"):
+        quotients = np.ldexp(scores, -exponent)
+        is_small = np.abs(quotients) < 2.0**52
+        floors = np.floor(np.where(is_small, quotients, 0.0))
+        floors[(floors == 0) & (scores < 0)] = -1.0  # so close to 0 that the quotient underflows
+        return np.where(is_small, np.ldexp(floors, exponent), scores) + 0.0
 
 
 def dyadic_exponent(minimum: float, maximum: float, limit: int) -> int:

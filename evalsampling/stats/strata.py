@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.stats.histogram import ScoreHistogram, dyadic_bins, dyadic_exponent
+from evalsampling.stats.histogram import dyadic_bins, dyadic_exponent
+from evalsampling.stats.score_counts import ScoreBins, ScoreCounts
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -42,7 +43,7 @@ def csf_edges(lower_ends: FloatArray, counts: npt.NDArray[np.int64], leaves: int
     that holds rows can carry an edge, so that no leaf is empty.
 
     Args:
-        lower_ends: shape (bins,), ascending, equally wide bins.
+        lower_ends: shape (bins,), ascending, of bins equally wide but for outliers.
         counts: shape (bins,), rows in each bin.
         leaves: most leaves wanted, at least 1.
 
@@ -82,7 +83,7 @@ def equal_count_edges(
     leaves are as uneven as those bins (`histogram_bins` makes them finer than for the others).
 
     Args:
-        lower_ends: shape (bins,), ascending, equally wide bins.
+        lower_ends: shape (bins,), ascending, of bins equally wide but for outliers.
         counts: shape (bins,), rows in each bin, sum(counts) x leaves below 2^63.
         leaves: most leaves wanted, at least 1.
 
@@ -161,11 +162,11 @@ class CutMethod:
 
     Attributes:
         bins: from the leaves wanted to the limit of the histogram.
-        cut: from histogram and leaves wanted to the interior edges.
+        cut: from bins and leaves wanted to the interior edges.
     """
 
     bins: Callable[[int], int]
-    cut: Callable[[ScoreHistogram, int], FloatArray]
+    cut: Callable[[ScoreBins, int], FloatArray]
 
 
 def _fine_bins(leaves: int) -> int:
@@ -203,12 +204,12 @@ def histogram_bins(method: str, leaves: int) -> int:
     return METHODS[method].bins(leaves)
 
 
-def cut_edges(method: str, histogram: ScoreHistogram, leaves: int) -> FloatArray:
+def cut_edges(method: str, counts: ScoreCounts, leaves: int) -> FloatArray:
     """Cut leaves by the method of that name.
 
     Args:
         method: a key of METHODS.
-        histogram: scores of the pool, with the limit of `histogram_bins` or a greater one, which
+        counts: scores of the pool, with the limit of `histogram_bins` or a greater one, which
             changes nothing.
         leaves: most leaves wanted, at least 1.
 
@@ -219,9 +220,9 @@ def cut_edges(method: str, histogram: ScoreHistogram, leaves: int) -> FloatArray
     Raises:
         ValueError: if there are no scores, or the method is not defined for these.
     """
-    if not histogram.rows:
+    if not counts.rows:
         raise ValueError("no scores to cut leaves from")
-    return METHODS[method].cut(histogram.coarsened(histogram_bins(method, leaves)), leaves)
+    return METHODS[method].cut(counts.bins(histogram_bins(method, leaves)), leaves)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,7 +1,7 @@
-"""Stratified sampling against drawing rows one by one, and the survey formulas."""
+"""Stratified sampling by enumeration, and the survey formulas."""
 
-import collections
 import itertools
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from scipy import stats
 
 from evalsampling.measures import Accuracy, FBeta, Precision, Prevalence, Recall
 from evalsampling.samplers import Stratified
-from evalsampling.stats.history import NO_LABEL
+from evalsampling.stats.history import NO_LABEL, History
 from tests.samplers.pools import Pool, make_pool
 
 SMALL = Pool(
@@ -21,51 +21,66 @@ SMALL = Pool(
 """Leaves of three, two, no and one row; cells of two, one, one, one and one."""
 
 
-def chance_of(sequence: tuple[int, ...]) -> float:
-    """Rows one at a time: a leaf with chance M_k / M among those left, then one of its rows."""
-    chance, left = 1.0, [*range(6)]
-    for row in sequence:
-        leaves = {int(SMALL.leaf[r]) for r in left}
-        total = sum(int(np.sum(SMALL.leaf == k)) for k in leaves)
-        mates = [r for r in left if SMALL.leaf[r] == SMALL.leaf[row]]
-        chance *= int(np.sum(SMALL.leaf == SMALL.leaf[row])) / total / len(mates)
-        left.remove(row)
-    return chance
+class Uniforms:
+    """A generator whose first number is given."""
+
+    def __init__(self, first: float) -> None:
+        self._first = first
+
+    def random(self, size: int | None = None) -> float | np.ndarray:
+        return self._first if size is None else np.arange(size) / max(size, 1)
 
 
-def test_rows_are_drawn_one_by_one_leaf_first() -> None:
-    """All sequences of three rows of six: chi-square of 4,000 seeds, fails 1 time in 10,000."""
-    sequences = [*itertools.permutations(range(6), 3)]
-    chances = np.array([chance_of(sequence) for sequence in sequences])
-    assert chances.sum() == pytest.approx(1, abs=1e-12)
-    found: collections.Counter = collections.Counter()
-    for seed in range(4000):
-        history, order = SMALL.run(Stratified(FBeta()), 1, 3, seed)
-        rows = tuple(SMALL.rows(history, order).tolist())
-        found[rows] += 1
-        if seed < 200:
-            step = [chance_of(rows[: i + 1]) / chance_of(rows[:i]) for i in range(3)]
-            np.testing.assert_allclose(history.probability, step, rtol=1e-12)
-    observed = [found[sequence] for sequence in sequences]
-    assert stats.chisquare(observed, 4000 * chances).pvalue > 1e-4
+def samples_of(sizes: tuple[int, ...], starts: int = 12) -> Iterator[tuple[History, list]]:
+    """Histories of rounds of given sizes: all orders of SMALL's rows, equally spaced starts.
+
+    With 12 starts every sample of 6, 4 or 3 rows left comes up in proportion to its chance.
+    """
+    places = (np.arange(starts) + 0.5) / starts
+    for step in (1, -1):
+        order = [rows[::step] for rows in SMALL.order(0)]
+        for firsts in itertools.product(places, repeat=len(sizes)):
+            history = SMALL.start()
+            for size, first in zip(sizes, firsts, strict=True):
+                drawn = Stratified(FBeta()).design(SMALL.table, history, size, Uniforms(first))
+                history = SMALL.answer(drawn, order)
+            yield history, order
 
 
-def test_rounds_continue_each_other() -> None:
-    """Two rounds of two and one of one are as one of five: chi-square of the last row left."""
-    last = np.zeros(6, dtype=int)
-    for seed in range(3000):
-        history, order = SMALL.start(), SMALL.order(seed)
-        for number, size in enumerate((2, 2, 1)):
-            rng = np.random.default_rng([seed, number])
-            drawn = Stratified(FBeta()).design(SMALL.table, history, size, rng)
-            history = SMALL.answer(drawn, order)
-        (left,) = set(range(6)) - set(SMALL.rows(history, order).tolist())
-        last[left] += 1
-    expected = np.zeros(6)
-    for sequence in itertools.permutations(range(6), 5):
-        (left,) = set(range(6)) - set(sequence)
-        expected[left] += chance_of(sequence)
-    assert stats.chisquare(last, 3000 * expected).pvalue > 1e-4
+@pytest.mark.parametrize("sizes", [(1,), (2,), (3,), (5,), (2, 1), (3, 2)])
+def test_every_row_has_the_same_chance_and_estimates_are_unbiased(sizes: tuple[int, ...]) -> None:
+    """By enumeration: six rows, four leaves, one of them empty, most without a label."""
+    drawn, values = np.zeros(6), []
+    sampler = Stratified(Accuracy())
+    for history, order in samples_of(sizes):
+        np.add.at(drawn, SMALL.rows(history, order), 1)
+        (found,) = sampler.estimate(SMALL.table, history, [Accuracy()], 0.95)
+        values.append(found.value)
+    np.testing.assert_allclose(drawn / len(values), sum(sizes) / 6, rtol=1e-12)
+    assert np.mean(values) == pytest.approx(SMALL.value(Accuracy()), rel=1e-12)
+
+
+def test_leaves_get_their_share_rounded_up_or_down() -> None:
+    pool = make_pool(5000, 40, seed=2)
+    for seed in range(20):
+        history, _ = pool.run(Stratified(FBeta()), 1, 300, seed)
+        taken = np.bincount(pool.table.leaf[history.cell], minlength=pool.table.leaves)
+        assert np.all(np.abs(taken - 300 * pool.table.leaf_count / 5000) < 1 + 1e-9)
+
+
+@pytest.mark.parametrize("labels", [100, 300])
+def test_more_leaves_than_labels_do_not_bias(labels: int) -> None:
+    """256 leaves: leaving out those without a label made prevalence too small by half or more."""
+    pool = make_pool(6000, 256, seed=5, positive=0.03, strength=2)
+    sampler, values = Stratified(Prevalence()), []
+    truth = float(pool.value(Prevalence()))
+    for seed in range(80):
+        history, _ = pool.run(sampler, 2, labels // 2, seed)
+        sample = sampler.weigh(pool.table, history)
+        values.append(sample.weight @ (history.label[sample.question] == 1))
+    error = np.std(values) / np.sqrt(80)
+    assert error < 0.1 * truth
+    assert np.mean(values) == pytest.approx(truth, abs=3 * error)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -126,22 +141,24 @@ def test_estimate_is_the_weighted_mean_of_the_leaves() -> None:
     assert "wald-latest-proposal" not in [i.method for i in f1.intervals]
 
 
-def test_leaves_without_a_label_are_left_out() -> None:
-    """The estimate is that of the leaves there are, renormalised."""
+def test_leaves_without_a_label_are_joined_with_others() -> None:
+    """Of 60 drawn, the 36 of leaves 0 and 2 have labels: leaf 1 gets those of the leaf below."""
     pool = Pool(
-        np.repeat([0, 1, 2], [20, 50, 30]),
+        np.repeat([0, 1, 2], [30, 40, 30]),
         np.ones(100, int),
         np.full((100, 2), 0.5),
-        np.arange(100) % 2,
+        np.arange(100) % 3 % 2,
     )
     sampler = Stratified(Prevalence())
     history, order = pool.run(sampler, 1, 60, seed=1)
     rows = pool.rows(history, order)
-    silent = pool.leaf[rows] == 1
-    history = history.with_labels(np.where(silent, NO_LABEL, history.label))
-    first, third = (pool.label[rows[pool.leaf[rows] == k]].mean() for k in (0, 2))
+    leaf = pool.leaf[rows]
+    history = history.with_labels(np.where(leaf == 1, NO_LABEL, history.label))
+    sample = sampler.weigh(pool.table, history)
+    assert sample.weight.sum() == pytest.approx(1)
+    first, last = (pool.label[rows[leaf == k]].mean() for k in (0, 2))
     (found,) = sampler.estimate(pool.table, history, [Prevalence()], 0.95)
-    assert found.value == pytest.approx((20 * first + 30 * third) / 50)
+    assert found.value == pytest.approx(0.3 * first + 0.7 * last)
 
 
 def test_leaves_that_are_used_up_drop_out() -> None:

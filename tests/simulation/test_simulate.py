@@ -259,6 +259,7 @@ def test_unsupported_measure_is_undefined_in_every_repeat() -> None:
     results = simulate(POOL.known, tried, measures, plan, workers=1)["results"]
     assert [r["undefined"] for r in results] == [3, 3]
     assert results[1]["coverage"] is None
+    assert results[1]["claims"] is results[1]["coverage_of_claims"] is None
 
 
 def test_undefined_truth_is_an_input_error() -> None:
@@ -331,6 +332,8 @@ def test_summary_by_hand() -> None:
     assert found["bias"] == pytest.approx(np.mean(errors))
     assert found["rmse"] == pytest.approx(np.sqrt(np.mean(np.square(errors))))
     assert found["coverage"] == pytest.approx(undefined / 60)
+    assert found["claims"] == pytest.approx(defined / 60)  # the whole range always covers
+    assert found["coverage_of_claims"] == 0
     assert found["median_width"] == 1
     score = (undefined * 1 + defined * (0.2 + 20 * 0.15)) / 60
     assert found["interval_score"] == pytest.approx(score)

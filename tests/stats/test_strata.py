@@ -11,6 +11,7 @@ import pytest
 
 from evalsampling.stats import strata
 from evalsampling.stats.histogram import ScoreHistogram
+from evalsampling.stats.score_counts import ScoreCounts
 
 
 def slow_csf(lower_ends: np.ndarray, counts: np.ndarray, leaves: int) -> list[float]:
@@ -207,7 +208,7 @@ def test_every_method_cuts_leaves(
     if method == "geometric":
         pool = np.abs(pool) + 1e-300
     limit = strata.histogram_bins(method, leaves)
-    edges = strata.cut_edges(method, ScoreHistogram.from_scores(pool, limit), leaves)
+    edges = strata.cut_edges(method, ScoreCounts.from_scores(pool, limit), leaves)
     assert edges.dtype == np.float64
     assert len(edges) < leaves or not len(edges)
     assert np.all(np.diff(edges) > 0)
@@ -217,29 +218,29 @@ def test_every_method_cuts_leaves(
     assert rows[-1] > 0
     assert np.all(rows > 0) or method in ("equal_width", "geometric")
     shards = np.split(pool, sorted(min(cut, len(pool)) for cut in cuts))[::-1]
-    parts = (ScoreHistogram.from_scores(shard, limit) for shard in shards)
-    merged = sum(parts, start=ScoreHistogram.zero(limit))
+    parts = (ScoreCounts.from_scores(shard, limit) for shard in shards)
+    merged = sum(parts, start=ScoreCounts.zero(limit))
     assert strata.cut_edges(method, merged, leaves).tolist() == edges.tolist()
 
 
 @pytest.mark.parametrize("method", strata.METHODS)
 @pytest.mark.parametrize("pool", [[0.3], [0.3] * 9, [5e-324] * 2, [1e300] * 3])
 def test_one_value_is_one_leaf_by_every_method(method: str, pool: list[float]) -> None:
-    histogram = ScoreHistogram.from_scores(np.array(pool), strata.histogram_bins(method, 256))
+    histogram = ScoreCounts.from_scores(np.array(pool), strata.histogram_bins(method, 256))
     assert strata.cut_edges(method, histogram, 256).size == 0
 
 
 @pytest.mark.parametrize("method", ["equal_width", "geometric"])
 def test_methods_of_the_extremes_tell_adjacent_numbers_apart(method: str) -> None:
     pool = np.array([0.7, np.nextafter(0.7, 1)])
-    histogram = ScoreHistogram.from_scores(pool, strata.histogram_bins(method, 64))
+    histogram = ScoreCounts.from_scores(pool, strata.histogram_bins(method, 64))
     assert strata.cut_edges(method, histogram, 64).tolist() == [pool[1]]
 
 
 @pytest.mark.parametrize("method", strata.METHODS)
 def test_no_scores_cannot_be_cut(method: str) -> None:
     with pytest.raises(ValueError, match="no scores"):
-        strata.cut_edges(method, ScoreHistogram.zero(strata.histogram_bins(method, 4)), 4)
+        strata.cut_edges(method, ScoreCounts.zero(strata.histogram_bins(method, 4)), 4)
 
 
 def test_limits_of_the_histograms() -> None:
@@ -253,9 +254,9 @@ def test_limits_of_the_histograms() -> None:
 @pytest.mark.parametrize("leaves", [4, 64])
 def test_equal_count_cuts_normal_scores_evenly(leaves: int) -> None:
     scores = np.random.default_rng(3).normal(size=100_000)
-    histogram = ScoreHistogram.from_scores(scores, strata.histogram_bins("equal_count", leaves))
+    histogram = ScoreCounts.from_scores(scores, strata.histogram_bins("equal_count", leaves))
     rows = leaf_rows(strata.cut_edges("equal_count", histogram, leaves), scores)
-    largest_bin = histogram.counts.max()
+    largest_bin = histogram.bins().counts.max()
     assert np.abs(rows - len(scores) / leaves).max() <= largest_bin
 
 

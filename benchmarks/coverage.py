@@ -1,0 +1,64 @@
+"""Measures how often claimed intervals hold the truth, on pools made to mislead.
+
+    python benchmarks/coverage.py run --results=DIR       # continues where it stopped
+    python benchmarks/coverage.py report --results=DIR    # writes docs/coverage.md
+    python benchmarks/coverage.py report --results=DIR --check
+
+A setting is a pool, a sampler, a measure and a number of labels. With `--check` the exit status is
+1 if one of them breaks the rule that the page states.
+"""
+
+import argparse
+import signal
+import sys
+from pathlib import Path
+
+import pools
+from coverage_report import broken, document, settings_of
+from coverage_runs import run, write_settings
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Simulate or report; return the exit status."""
+    options = _parse(argv)
+    if options.action == "run":
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # whole files only are left
+        write_settings(options.results)
+        run(
+            options.pools,
+            options.results,
+            options.repeats,
+            options.block,
+            options.workers,
+            options.only,
+            lambda line: print(line, file=sys.stderr, flush=True),
+        )
+        return 0
+    settings = settings_of(options.results)
+    if not settings:
+        print(f"{options.results}: no results")
+        return 1
+    options.output.write_text("\n".join(document(settings)) + "\n", encoding="utf-8")
+    lines = broken(settings)
+    print("\n".join([f"{options.output}: {len(settings)} settings", *lines]))
+    return 1 if options.check and lines else 0
+
+
+def _parse(argv: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("action", choices=("run", "report"))
+    pools.add_option(parser)
+    build = pools.PROJECT / "build" / "coverage"
+    parser.add_argument("--results", type=Path, default=build, metavar="DIR")
+    parser.add_argument("--repeats", type=int, default=200, metavar="N", help="default: 200")
+    parser.add_argument("--block", type=int, default=20, metavar="N", help="repeats of a file")
+    parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes, default: 1")
+    parser.add_argument("--only", nargs="*", default=[], metavar="POOL", help="default: all pools")
+    page = pools.PROJECT / "docs" / "coverage.md"
+    parser.add_argument("--output", type=Path, default=page, metavar="FILE")
+    parser.add_argument("--check", action="store_true", help="exit with 1 if the rule is broken")
+    return parser.parse_args(argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

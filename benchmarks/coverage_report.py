@@ -1,0 +1,240 @@
+"""The page of the coverage study: settings, the rule they are held to, and tables."""
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+from coverage_runs import PLAN, read_results
+from scipy import stats
+
+LEAST = 0.85
+"""Coverage among claims below which words must come with most claims."""
+
+TRUSTED = 0.93
+"""Coverage among claims from which on words may come with few claims."""
+
+WARNED_TOO_LITTLE = 0.5
+WARNED_TOO_OFTEN = 0.2
+
+_BY_CHANCE = stats.norm.sf(2)
+"""Chance of two standard errors: what is rarer at a coverage of `LEAST` is below it."""
+
+WORST = 60
+"""Settings in the first table."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Setting:
+    """How one measure did with one sampler on one pool at one number of labels.
+
+    Attributes:
+        pool: its name.
+        method: how rows were sampled.
+        measure: its name.
+        budget: labels.
+        runs: repeats.
+        claims: runs whose interval is not the whole range.
+        covered: claims that hold the truth.
+        warned: claims with a warning in words.
+        width: mean of the claims' widths.
+        score: mean interval score of all runs.
+        error: root mean squared error of the defined estimates, NaN for a band.
+    """
+
+    pool: str
+    method: str
+    measure: str
+    budget: int
+    runs: int
+    claims: int
+    covered: int
+    warned: int
+    width: float
+    score: float
+    error: float
+
+    @property
+    def coverage(self) -> float:
+        """Share of the claims that hold the truth; 1 of no claims."""
+        return self.covered / self.claims if self.claims else 1.0
+
+    @property
+    def warned_share(self) -> float:
+        """Share of the claims that come with a warning."""
+        return self.warned / self.claims if self.claims else 0.0
+
+    @property
+    def is_below(self) -> bool:
+        """Whether coverage is below `LEAST` by more than two standard errors."""
+        return bool(stats.binom.cdf(self.covered, self.claims, LEAST) < _BY_CHANCE)
+
+    @property
+    def misleads(self) -> bool:
+        """Whether most claims of a setting that covers too little come without a warning."""
+        return self.is_below and self.warned_share <= WARNED_TOO_LITTLE
+
+    @property
+    def alarms(self) -> bool:
+        """Whether too many claims of a setting that covers come with a warning."""
+        return self.coverage >= TRUSTED and self.warned_share > WARNED_TOO_OFTEN
+
+
+def settings_of(results: Path) -> list[Setting]:
+    """Return all settings that have results and a claim, those that cover least first."""
+    settings = []
+    for pool, method, columns in read_results(results):
+        for measure in dict.fromkeys(columns["measure"]):
+            for budget in PLAN.budgets:
+                chosen = (columns["measure"] == measure) & (columns["budget"] == budget)
+                claims = chosen & columns["claims"].astype(bool)
+                if not claims.any():
+                    continue
+                error = columns["error"][chosen].astype(np.float64)
+                error = error[np.isfinite(error)]
+                settings.append(
+                    Setting(
+                        pool=pool,
+                        method=method,
+                        measure=measure,
+                        budget=budget,
+                        runs=int(chosen.sum()),
+                        claims=int(claims.sum()),
+                        covered=int(columns["covers"][claims].sum()),
+                        warned=int(columns["warned"][claims].sum()),
+                        width=float(columns["width"][claims].mean()),
+                        score=float(columns["score"][chosen].mean()),
+                        error=float(np.sqrt(np.mean(error**2))) if len(error) else np.nan,
+                    )
+                )
+    return sorted(settings, key=lambda one: (not one.is_below, one.coverage, -one.claims))
+
+
+def broken(settings: Sequence[Setting]) -> list[str]:
+    """Return a line for each setting that breaks the rule."""
+    lines = [f"misleads: {_words(one)}" for one in settings if one.misleads]
+    return lines + [f"false alarm: {_words(one)}" for one in settings if one.alarms]
+
+
+def _words(one: Setting) -> str:
+    return (
+        f"{one.pool}, {one.method}, {one.measure}, {one.budget} labels: {one.covered} of "
+        f"{one.claims} claims cover, {one.warned} are warned of"
+    )
+
+
+def document(settings: Sequence[Setting]) -> Iterator[str]:
+    """Yield the lines of the page."""
+    misleading = [one for one in settings if one.misleads]
+    alarms = [one for one in settings if one.alarms]
+    yield INTRODUCTION.format(
+        runs=max(one.runs for one in settings),
+        settings=len(settings),
+        below=sum(one.is_below for one in settings),
+        misleading=len(misleading),
+        trusted=sum(one.coverage >= TRUSTED for one in settings),
+        alarms=len(alarms),
+        least=LEAST,
+        reliable=TRUSTED,
+    )
+    yield "## Worst settings\n"
+    yield from _table(settings[:WORST])
+    if alarms:
+        yield "\n## Warned of and right\n"
+        yield from _table(sorted(alarms, key=lambda one: -one.warned_share)[:WORST])
+    yield "\n## Summed up\n"
+    yield from _summary(settings)
+    yield "\n## Every pool\n"
+    for pool in dict.fromkeys(one.pool for one in sorted(settings, key=lambda one: one.pool)):
+        yield f"### {pool}\n"
+        found = [one for one in settings if one.pool == pool]
+        yield from _matrix(found)
+        yield ""
+
+
+def _table(settings: Sequence[Setting]) -> Iterator[str]:
+    yield _row(
+        "pool", "sampler", "measure", "labels", "claims", "coverage", "warned", "width", "score",
+        "RMSE",
+    )  # fmt: skip
+    yield _row("---", "---", "---", *["---:"] * 7)
+    for one in settings:
+        yield _row(
+            one.pool,
+            one.method,
+            one.measure,
+            f"{one.budget:,}",
+            f"{one.claims / one.runs:.2f}",
+            f"{one.coverage:.2f}",
+            f"{one.warned_share:.2f}",
+            f"{one.width:.3f}",
+            f"{one.score:.3f}",
+            "-" if np.isnan(one.error) else f"{one.error:.4f}",
+        )
+
+
+def _summary(settings: Sequence[Setting]) -> Iterator[str]:
+    """Yield a table of measures and samplers: claims, coverage and warned share of all runs."""
+    methods = list(dict.fromkeys(one.method for one in sorted(settings, key=lambda s: s.method)))
+    yield _row("measure", *methods)
+    yield _row("---", *["---"] * len(methods))
+    for measure in sorted({one.measure for one in settings}):
+        cells = []
+        for method in methods:
+            found = [one for one in settings if (one.method, one.measure) == (method, measure)]
+            claims = sum(one.claims for one in found)
+            cells.append(
+                f"{claims / sum(one.runs for one in found):.2f} / "
+                f"{sum(one.covered for one in found) / claims:.2f} / "
+                f"{sum(one.warned for one in found) / claims:.2f}"
+                if claims
+                else "-"
+            )
+        yield _row(measure, *cells)
+
+
+def _matrix(settings: Sequence[Setting]) -> Iterator[str]:
+    """Yield claims, coverage and width of one pool, a column for each number of labels."""
+    yield _row("measure", "sampler", *(f"{budget:,}" for budget in PLAN.budgets))
+    yield _row("---", "---", *["---"] * len(PLAN.budgets))
+    by_key = {(one.measure, one.method, one.budget): one for one in settings}
+    for measure, method in sorted({(one.measure, one.method) for one in settings}):
+        cells = []
+        for budget in PLAN.budgets:
+            one = by_key.get((measure, method, budget))
+            cells.append(
+                "-"
+                if one is None
+                else f"{one.claims / one.runs:.2f} / {one.coverage:.2f} / {one.width:.3f}"
+            )
+        yield _row(measure, method, *cells)
+
+
+def _row(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+INTRODUCTION = """\
+# Coverage
+
+Made with `python benchmarks/coverage.py run` and `report`, which overwrites this page. How often do
+the 95 % intervals that evalsampling gives by default hold the truth? Up to {runs} repeats on each
+pool: synthetic ones, each made to mislead in one way (`benchmarks/coverage_situations.py`), and
+those of [benchmarks/README.md](../benchmarks/README.md). Rounds of 50 rows at first, growing by
+1.4.
+
+- *Claims*: share of the runs whose interval is not the whole range of the measure.
+- *Coverage*: share of the claims that hold the truth. A band has to hold all points of the curve.
+- *Warned*: share of the claims that come with a warning in words, of a band with one for any of
+  its points that claims something.
+- *Width*: mean, of the claims. *Score*: mean interval score (width plus 40 times the distance by
+  which the interval misses), of all runs. Of a band both are means over its points.
+
+A setting is a pool, sampler, measure and number of labels; settings without any claim are left
+out. **The rule**: where coverage is below {least} by more than two standard errors, most claims
+come with a warning; where it is {reliable} or more, no more than a fifth do.
+
+{settings:,} settings have claims. {below} of them cover less than {least}, and in {misleading} of
+these most claims come without a warning. {trusted:,} cover {reliable} or more; in {alarms} of these
+more than a fifth of the claims come with a warning.
+"""

@@ -1,0 +1,309 @@
+"""The runs of the coverage study: what is simulated, block by block, and where the results are."""
+
+import concurrent.futures
+import dataclasses
+import functools
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pools
+import pyarrow as pa
+import pyarrow.parquet as pq
+from coverage_situations import CLASSES, SITUATIONS, write_situations
+
+from evalsampling import EvaluationSpec
+from evalsampling.inference.intervals import Interval, interval_score
+from evalsampling.inference.results import Estimate
+from evalsampling.measures.base import Measure
+from evalsampling.preparation.local import stratify_pool
+from evalsampling.preparation.stratification import Stratification
+from evalsampling.samplers import Sampler
+from evalsampling.simulation.simulate import Plan, covers, run_repeat
+from evalsampling.simulation.truth import KnownPool
+from evalsampling.spec import RoundSize
+
+CURVE = "pr_curve"
+BAND = "PR band"
+THRESHOLDS = 64
+
+
+@dataclasses.dataclass(frozen=True)
+class Method:
+    """A way to sample.
+
+    Attributes:
+        name: in tables and paths.
+        sampler: as in a spec.
+        drives: the measure it samples for; that of several classes for `f1` is `macro_f1`.
+        bands: whether the curve is estimated from its draws.
+    """
+
+    name: str
+    sampler: dict[str, Any]
+    drives: str = "f1"
+    bands: bool = False
+
+
+METHODS = (
+    Method("passive", {"name": "passive"}, bands=True),
+    Method("stratified", {"name": "stratified"}, bands=True),
+    Method("importance", {"name": "importance"}),
+    Method("oasis", {"name": "oasis"}),
+    Method("ais", {"name": "ais"}),
+    Method("ais, delta .1", {"name": "ais", "delta": 0.1}),
+    Method("ais for the curve", {"name": "ais"}, drives=CURVE, bands=True),
+)
+
+BINARY = ("f1", "recall", "precision", "accuracy", "mcc", "brier")
+MULTICLASS = ("macro_f1", "recall", "precision", "accuracy", "micro_f1", "brier")
+
+PLAN = Plan(
+    budgets=(100, 300, 1000, 2000),
+    round_size=RoundSize(50, 1.4),
+    repeats=1,
+    seed=23,
+    confidence=0.95,
+    divergence=False,
+    bands=True,
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Block:
+    """Some repeats of one method on one pool."""
+
+    pool: str
+    method: Method
+    first: int
+    end: int
+
+    def path(self, results: Path) -> Path:
+        """Return the file of its results."""
+        folder = self.method.name.replace(" ", "-").replace(",", "").replace(".", "")
+        return results / "runs" / self.pool / folder / f"{self.first:05}-{self.end:05}.parquet"
+
+
+def run(
+    shared: Path,
+    results: Path,
+    repeats: int,
+    block: int,
+    workers: int,
+    only: Sequence[str],
+    report: Callable[[str], None],
+) -> None:
+    """Simulate whatever has no results yet.
+
+    Blocks are taken in turn from all pools and methods, so that results are even at any time. A
+    file of results is there whole or not at all.
+
+    Args:
+        shared: folder of pools of known truth, besides the situations.
+        results: folder of the results, and of the situations' pools.
+        repeats: of each method on each pool.
+        block: repeats of a file.
+        workers: processes.
+        only: names of the pools to run; all if empty.
+        report: called with a line of progress.
+    """
+    folder = dict.fromkeys(write_situations(results / "pools"), results / "pools")
+    folder |= dict.fromkeys(pools.find(shared), shared)
+    todo = [
+        Block(pool, method, first, min(first + block, repeats))
+        for first in range(0, repeats, block)
+        for pool in folder
+        for method in METHODS
+        if _possible(pool, method) and (not only or pool in only)
+    ]
+    todo = [one for one in todo if not one.path(results).exists()]
+    started = time.perf_counter()
+    work = functools.partial(_simulate, folder, results)
+    with concurrent.futures.ProcessPoolExecutor(workers) as executor:
+        jobs = {executor.submit(work, one): one for one in todo}
+        try:
+            for done, job in enumerate(concurrent.futures.as_completed(jobs), start=1):
+                one, minutes = jobs[job], (time.perf_counter() - started) / 60
+                left = minutes / done * (len(todo) - done)
+                report(
+                    f"{done}/{len(todo)} {one.pool}, {one.method.name}, {one.first}-{one.end}: "
+                    f"{job.result():.1f} s; about {left:.0f} min left"
+                )
+        except BaseException:
+            executor.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _possible(pool: str, method: Method) -> bool:
+    """Oasis is for two classes, as curves are in this study."""
+    return pool != "four-classes" or (method.name != "oasis" and method.drives != CURVE)
+
+
+@dataclasses.dataclass(frozen=True)
+class Ground:
+    """A pool cut for the measure that drives a method."""
+
+    spec: EvaluationSpec
+    stratification: Stratification
+    known: KnownPool
+
+    @classmethod
+    @functools.cache
+    def read(cls, folder: Path, pool: str, curve: bool) -> "Ground":
+        """Read a pool, with its strata cut for F1 or for the curve."""
+        measures: list[Any] = list(MULTICLASS if pool == "four-classes" else BINARY)
+        columns: dict[str, Any] = {"path": f"{pool}.parquet", "probability": "probability"}
+        labels: dict[str, Any] = {}
+        if pool == "four-classes":
+            columns["probability"] = {c: f"probability_{c}" for c in range(CLASSES)}
+            labels = {"classes": list(range(CLASSES)), "positive": 1}
+        else:
+            score = pq.read_table(folder / f"{pool}.parquet", columns=["score"])["score"]
+            low, high = np.quantile(score.to_numpy(), [0.005, 0.9999])
+            cuts = [float(low)] if low == high else np.linspace(low, high, THRESHOLDS).tolist()
+            measures.insert(0 if curve else len(measures), {"name": CURVE, "thresholds": cuts})
+        content = {
+            "pool": columns,
+            "labels": labels,
+            "measure": measures,
+            "budget": PLAN.budgets[-1],
+            "seed": PLAN.seed,
+        }
+        spec = EvaluationSpec.from_mapping(content, folder.resolve())
+        stratification = stratify_pool(spec)
+        known = KnownPool.read(spec, stratification, folder / f"{pool}-truth.parquet")
+        return cls(spec, stratification, known)
+
+    def measures(self, method: Method) -> list[Measure]:
+        """Return what is estimated from the draws of a method."""
+        built = self.spec.build_measures(self.stratification.ranges)
+        return [one for one in built if one.name != CURVE or method.bands]
+
+    def sampler(self, method: Method) -> Sampler:
+        """Return the sampler of a method."""
+        written = self.spec.to_mapping() | {"sampler": method.sampler}
+        spec = EvaluationSpec.from_mapping(written, "/")
+        return spec.build_sampler(self.stratification.ranges)
+
+
+SCHEMA = pa.schema(
+    {
+        "repeat": pa.int32(),
+        "budget": pa.int32(),
+        "measure": pa.string(),
+        "claims": pa.bool_(),
+        "covers": pa.bool_(),
+        "warned": pa.bool_(),
+        "error": pa.float64(),
+        "width": pa.float64(),
+        "score": pa.float64(),
+        "warning": pa.string(),
+        "seconds": pa.float64(),
+    }
+)
+"""A row for each repeat, budget and measure.
+
+`claims`: whether the default interval is not the whole range; of the band, whether it is not at
+some point. `covers`: of the band, at all points. `warned`: whether words come with a claim, of the
+band with the claim of any point; `warning` has the first words. `error` of an undefined estimate is
+null; of a band it is null too, and width and score are means over the points.
+"""
+
+
+def _simulate(folder: dict[str, Path], results: Path, block: Block) -> float:
+    """Simulate a block, write its file and return the seconds it took."""
+    started = time.perf_counter()
+    ground = Ground.read(folder[block.pool], block.pool, block.method.drives == CURVE)
+    sampler, measures = ground.sampler(block.method), ground.measures(block.method)
+    truths = [ground.known.value(measure) for measure in measures]
+    rows: list[dict[str, Any]] = []
+    for repeat in range(block.first, block.end):
+        points = run_repeat(ground.known, sampler, measures, PLAN, repeat)
+        for budget, of_budget in zip(PLAN.budgets, points, strict=True):
+            for measure, truth, point in zip(measures, truths, of_budget, strict=True):
+                for row in _rows(measure, truth, point.estimates):
+                    row |= {"repeat": repeat, "budget": budget, "seconds": point.seconds}
+                    rows.append(row)
+    path = block.path(results)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_suffix(".tmp")
+    pq.write_table(pa.Table.from_pylist(rows, SCHEMA), unfinished, compression="zstd")
+    os.replace(unfinished, path)
+    return time.perf_counter() - started
+
+
+def _rows(
+    measure: Measure, truth: npt.NDArray[np.float64], estimates: Sequence[Estimate]
+) -> Iterator[dict[str, Any]]:
+    """Compare estimates with the truth, where there is one."""
+    compared = [
+        (one, float(true)) for one, true in zip(estimates, truth, strict=True) if np.isfinite(true)
+    ]
+    if measure.name == CURVE:
+        points = [(one, _band(one), true) for one, true in compared]
+        yield _summed_up(BAND, points)
+    else:
+        for one, true in compared:
+            row = _summed_up(measure.name, [(one, one.intervals[0], true)])
+            yield row | {"error": None if one.value is None else one.value - true}
+
+
+def _band(one: Estimate) -> Interval:
+    """Return the interval that holds together with those of the other points."""
+    bands = [interval for interval in one.intervals if interval.kind == "simultaneous"]
+    return bands[0] if bands else Interval(*one.target.bounds, "simultaneous", "none")
+
+
+def _summed_up(name: str, points: list[tuple[Estimate, Interval, float]]) -> dict[str, Any]:
+    claims = [
+        (interval.low, interval.high) != estimate.target.bounds for estimate, interval, _ in points
+    ]
+    words = [
+        warning.removeprefix(f"{estimate.target.title}: ")
+        for (estimate, _, _), claim in zip(points, claims, strict=True)
+        for warning in estimate.warnings
+        if claim
+    ]
+    return {
+        "measure": name,
+        "claims": any(claims),
+        "covers": all(covers(interval, true) for _, interval, true in points),
+        "warned": bool(words),
+        "warning": words[0] if words else None,
+        "error": None,
+        "width": float(np.mean([i.high - i.low for _, i, _ in points])),
+        "score": float(np.mean([interval_score(i, t, PLAN.confidence) for _, i, t in points])),
+    }
+
+
+def read_results(results: Path) -> Iterator[tuple[str, str, dict[str, npt.NDArray[Any]]]]:
+    """Yield pool, method and the columns of all results of each pair."""
+    for pool in [*SITUATIONS, *sorted({p.name for p in results.glob("runs/*")} - {*SITUATIONS})]:
+        for method in METHODS:
+            folder = Block(pool, method, 0, 0).path(results).parent
+            files = sorted(folder.glob("*.parquet"))
+            if files:
+                table = pa.concat_tables([pq.read_table(file) for file in files])
+                columns = {
+                    name: table[name].to_numpy(zero_copy_only=False) for name in table.column_names
+                }
+                yield pool, method.name, columns
+
+
+def write_settings(results: Path) -> None:
+    """Keep results of other settings apart.
+
+    Raises:
+        ValueError: if the results that are there have other settings.
+    """
+    results.mkdir(parents=True, exist_ok=True)
+    path, told = results / "settings.json", json.dumps(dataclasses.asdict(PLAN), indent=1) + "\n"
+    if not path.exists():
+        path.write_text(told, encoding="utf-8")
+    elif path.read_text(encoding="utf-8") != told:
+        raise ValueError(f"{path}: the results there have other settings: choose --results")

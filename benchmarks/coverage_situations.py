@@ -1,0 +1,175 @@
+"""Pools on which an interval can go wrong, each a pair of files as `pools` describes them."""
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+from scipy import special
+
+FloatArray = npt.NDArray[np.float64]
+Columns = dict[str, npt.NDArray[np.generic]]
+
+ROWS = 15_000
+CLASSES = 4
+
+
+def write_situations(directory: Path) -> list[str]:
+    """Write the pools that are not there yet and return the names of all of them."""
+    directory.mkdir(parents=True, exist_ok=True)
+    for number, (name, make) in enumerate(SITUATIONS.items()):
+        if not (directory / f"{name}-truth.parquet").exists():
+            columns = make(np.random.default_rng([2024, number]))
+            columns["id"] = np.arange(len(columns["score"]))
+            truth = {"id": columns["id"], "label": columns.pop("label")}
+            _write(directory / f"{name}.parquet", columns)
+            _write(directory / f"{name}-truth.parquet", truth)
+    return list(SITUATIONS)
+
+
+def _write(path: Path, columns: Columns) -> None:
+    unfinished = path.with_suffix(".tmp")
+    pq.write_table(pa.table(columns), unfinished)
+    os.replace(unfinished, path)
+
+
+def _logits(rng: np.random.Generator, rows: int = ROWS, mean: float = -5.0) -> FloatArray:
+    """True log-odds: with the default mean 4 % of the rows are positive."""
+    return rng.normal(mean, 2.2, rows)
+
+
+def _pool(rng: np.random.Generator, logit: FloatArray, prior: FloatArray | None = None) -> Columns:
+    """Labels of the true log-odds, predictions at even odds; the prior is right by default."""
+    rate = special.expit(logit)
+    return {
+        "score": logit,
+        "prediction": (logit > 0).astype(np.int64),
+        "probability": rate if prior is None else prior,
+        "label": (rng.random(len(logit)) < rate).astype(np.int64),
+    }
+
+
+def _calibrated(rng: np.random.Generator) -> Columns:
+    return _pool(rng, _logits(rng))
+
+
+def _over_confident(rng: np.random.Generator) -> Columns:
+    logit = _logits(rng)
+    return _pool(rng, logit, special.expit(3 * logit))
+
+
+def _under_confident(rng: np.random.Generator) -> Columns:
+    logit = _logits(rng)
+    return _pool(rng, logit, special.expit(logit / 3))
+
+
+def _anti_calibrated(rng: np.random.Generator) -> Columns:
+    """The prior falls where the true rate rises."""
+    logit = _logits(rng)
+    return _pool(rng, logit, special.expit(-logit - 10))
+
+
+def _hidden(rng: np.random.Generator) -> Columns:
+    """One row of a hundred is positive whatever its score: a fifth of all positives."""
+    columns = _pool(rng, _logits(rng))
+    columns["label"] = np.where(rng.random(ROWS) < 0.01, 1, columns["label"])
+    return columns
+
+
+def _tied(rng: np.random.Generator) -> Columns:
+    """Scores are whole numbers; the true log-odds are not."""
+    logit = _logits(rng)
+    score = np.round(logit)
+    return _pool(rng, logit) | {"score": score, "probability": special.expit(score)}
+
+
+def _equal(rng: np.random.Generator) -> Columns:
+    """The score says nothing; the prediction does."""
+    columns = _pool(rng, _logits(rng, mean=-3.5))
+    share = np.full(ROWS, columns["label"].mean())
+    return columns | {"score": np.zeros(ROWS), "probability": share}
+
+
+def _rounded(rng: np.random.Generator) -> Columns:
+    """The score is the probability, to two digits."""
+    logit = _logits(rng)
+    score = np.round(special.expit(logit), 2)
+    return _pool(rng, logit, score) | {"score": score}
+
+
+def _outliers(rng: np.random.Generator) -> Columns:
+    """Three scores out of all range."""
+    columns = _pool(rng, _logits(rng))
+    columns["score"][:3] = -9999, -1e300, 1e300
+    return columns
+
+
+def _four_classes(rng: np.random.Generator) -> Columns:
+    """Four classes of unequal sizes; the score is that of class 1."""
+    logits = rng.normal(0, 1.6, (ROWS, CLASSES)) + np.array([3.0, 0.0, -0.5, -1.0])
+    rate = special.softmax(logits, axis=1)
+    label = (rate.cumsum(axis=1) < rng.random((ROWS, 1))).sum(axis=1)
+    probabilities = {f"probability_{c}": rate[:, c] for c in range(CLASSES)}
+    return {
+        "score": special.logit(rate[:, 1]),
+        "prediction": rate.argmax(axis=1),
+        "label": np.minimum(label, CLASSES - 1),
+        **probabilities,
+    }
+
+
+def _rare(rng: np.random.Generator) -> Columns:
+    """One row of 10,000 is positive."""
+    columns = _pool(rng, _logits(rng, 300_000, mean=-12.0))
+    label = np.zeros(300_000, dtype=np.int64)
+    label[rng.choice(300_000, 30, replace=False, p=_shares(columns["probability"]))] = 1
+    return columns | {"label": label}
+
+
+def _shares(weight: npt.NDArray[np.generic]) -> FloatArray:
+    numbers = weight.astype(np.float64)
+    return numbers / numbers.sum()
+
+
+def _separated(rng: np.random.Generator) -> Columns:
+    """80 positives of 60,000 rows, their scores well above the others'."""
+    label = np.zeros(60_000, dtype=np.int64)
+    label[:80] = 1
+    score = rng.normal(-4, 1.2, len(label)) + label * rng.normal(6, 1.2, len(label))
+    prediction = (score > 0.5).astype(np.int64)
+    prior = special.expit(score)
+    return {"score": score, "prediction": prediction, "probability": prior, "label": label}
+
+
+def _useless(rng: np.random.Generator) -> Columns:
+    """The score hardly tells the 4 % positives from the others."""
+    label = (rng.random(ROWS) < 0.04).astype(np.int64)
+    score = rng.normal(-3, 1, ROWS) + 0.3 * label
+    prediction = (score > -1.5).astype(np.int64)
+    prior = special.expit(score)
+    return {"score": score, "prediction": prediction, "probability": prior, "label": label}
+
+
+def _balanced(rng: np.random.Generator) -> Columns:
+    return _pool(rng, _logits(rng, mean=0.0))
+
+
+SITUATIONS: Mapping[str, Callable[[np.random.Generator], Columns]] = {
+    "calibrated": _calibrated,
+    "over-confident": _over_confident,
+    "under-confident": _under_confident,
+    "anti-calibrated": _anti_calibrated,
+    "hidden": _hidden,
+    "tied": _tied,
+    "equal": _equal,
+    "rounded": _rounded,
+    "outliers": _outliers,
+    "four-classes": _four_classes,
+    "rare": _rare,
+    "separated": _separated,
+    "useless": _useless,
+    "balanced": _balanced,
+}

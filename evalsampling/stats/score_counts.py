@@ -1,0 +1,163 @@
+"""Mergeable counts of scores in bins whose width outlying scores do not decide."""
+
+import dataclasses
+import json
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from evalsampling.stats.histogram import ScoreHistogram, dyadic_exponent, dyadic_floor
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+EXTREMES = 32
+"""Distinct scores kept by themselves at either end."""
+
+_STRETCH = 3
+"""Halvings of the bins' width that outliers may cost before they are binned by themselves."""
+
+
+@dataclasses.dataclass(frozen=True)
+class ScoreBins:
+    """Bins that hold rows, ascending: bin i has the scores in [lower_ends[i], upper_ends[i]).
+
+    Attributes:
+        lower_ends: shape (bins,).
+        upper_ends: shape (bins,), none above the next lower end.
+        counts: shape (bins,), rows, at least 1.
+        minimum: least score.
+        maximum: greatest score.
+    """
+
+    lower_ends: FloatArray
+    upper_ends: FloatArray
+    counts: IntArray
+    minimum: float
+    maximum: float
+
+
+@dataclasses.dataclass(frozen=True)
+class ScoreCounts:
+    """Scores of a pool: the least and the greatest distinct ones by themselves, others in bins.
+
+    What is among the `EXTREMES` least or greatest distinct scores of a pool is so in each part
+    that has it; and the other scores of a part are others of the pool too. So parts merge exactly,
+    and any sharding of a pool gives the same counts.
+
+    Attributes:
+        extreme: shape (values,), ascending, distinct: at most 2 x `EXTREMES`.
+        extreme_rows: shape (values,): rows of each.
+        bulk: all other scores; none unless there are 2 x `EXTREMES` extremes.
+    """
+
+    extreme: FloatArray
+    extreme_rows: IntArray
+    bulk: ScoreHistogram
+
+    @classmethod
+    def zero(cls, limit: int) -> "ScoreCounts":
+        """Return the counts of no scores, to be binned in at most ``limit`` bins."""
+        return cls(np.zeros(0), np.zeros(0, dtype=np.int64), ScoreHistogram.zero(limit))
+
+    @classmethod
+    def from_scores(cls, scores: npt.NDArray[np.floating], limit: int) -> "ScoreCounts":
+        """Count scores, shape (n,), finite; float32 ones at their float64 values."""
+        inner = _between_extremes(scores)
+        values, rows = np.unique(scores[~inner], return_counts=True)
+        counts = cls(
+            np.zeros(0), np.zeros(0, np.int64), ScoreHistogram.from_scores(scores[inner], limit)
+        )
+        return counts._with(values.astype(np.float64) + 0.0, rows.astype(np.int64))
+
+    def __add__(self, other: "ScoreCounts") -> "ScoreCounts":
+        """Return the counts of both pools together."""
+        both = dataclasses.replace(self, bulk=self.bulk + other.bulk)
+        return both._with(other.extreme, other.extreme_rows)
+
+    def _with(self, scores: FloatArray, rows: IntArray) -> "ScoreCounts":
+        """Add scores that may be extremes."""
+        every = np.concatenate([self.extreme, scores])
+        values, place = np.unique(every, return_inverse=True)
+        counts = np.zeros(len(values), dtype=np.int64)
+        np.add.at(counts, place.ravel(), np.concatenate([self.extreme_rows, rows]))
+        inner = slice(EXTREMES, max(len(values) - EXTREMES, EXTREMES))
+        outer = np.ones(len(values), dtype=bool)
+        outer[inner] = False
+        limit = self.bulk.limit
+        bulk = self.bulk + ScoreHistogram.from_counts(values[inner], counts[inner], limit)
+        return ScoreCounts(values[outer], counts[outer], bulk)
+
+    @property
+    def limit(self) -> int:
+        """Most bins."""
+        return self.bulk.limit
+
+    @property
+    def rows(self) -> int:
+        """Number of scores counted."""
+        return int(self.extreme_rows.sum()) + self.bulk.rows
+
+    def bins(self, limit: int | None = None) -> ScoreBins:
+        """Return dyadic bins of one width, at most ``limit`` of them over the range of scores.
+
+        Where extreme scores stretch that range to more than eight times that of the others, the
+        width is found from the others. Of few distinct scores that bins over the range would
+        throw together, each is a bin of its own.
+
+        Args:
+            limit: no greater than that of the counts, which is the default.
+        """
+        limit = self.limit if limit is None else limit
+        if not self.rows:
+            raise ValueError("no scores to bin")
+        minimum, maximum = float(self.extreme[0]), float(self.extreme[-1])
+        exponent = dyadic_exponent(minimum, maximum, limit)
+        bulk = self.bulk.coarsened(limit)
+        if bulk.rows and exponent - bulk.exponent > _STRETCH:
+            exponent = bulk.exponent
+        bulk = bulk.widened(exponent)
+        there = bulk.counts > 0
+        extreme = dyadic_floor(self.extreme, exponent)
+        upper = np.maximum(extreme + math.ldexp(1.0, exponent), np.nextafter(extreme, np.inf))
+        if not bulk.rows and len(np.unique(extreme)) < len(extreme):
+            extreme, upper = self.extreme, np.nextafter(self.extreme, np.inf)
+        lower, first, place = np.unique(
+            np.concatenate([extreme, bulk.lower_ends[there]]),
+            return_index=True,
+            return_inverse=True,
+        )
+        counts = np.zeros(len(lower), dtype=np.int64)
+        np.add.at(counts, place.ravel(), np.concatenate([self.extreme_rows, bulk.counts[there]]))
+        upper = np.concatenate([upper, bulk.upper_ends[there]])[first]
+        return ScoreBins(lower, upper, counts, minimum, maximum)
+
+    def to_bytes(self) -> bytes:
+        """Serialise without loss."""
+        head = {"extreme": self.extreme.tolist(), "extreme_rows": self.extreme_rows.tolist()}
+        return json.dumps(head).encode() + b"\n" + self.bulk.to_bytes()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> "ScoreCounts":
+        """Restore what `to_bytes` wrote."""
+        end = data.index(b"\n")
+        head: dict[str, Any] = json.loads(data[:end])
+        return cls(
+            np.array(head["extreme"], dtype=np.float64),
+            np.array(head["extreme_rows"], dtype=np.int64),
+            ScoreHistogram.from_bytes(data[end + 1 :]),
+        )
+
+
+def _between_extremes(scores: npt.NDArray[np.floating]) -> npt.NDArray[np.bool_]:
+    """Return which scores are no extremes for certain, shape (n,), without sorting all of them."""
+    few = 8 * EXTREMES
+    if len(scores) > 4 * few:
+        parts = np.partition(scores, (few, len(scores) - few))
+        low, high = np.unique(parts[:few]), np.unique(parts[-few:])
+        if min(len(low), len(high)) >= EXTREMES:
+            inner: npt.NDArray[np.bool_] = (scores > low[EXTREMES - 1]) & (scores < high[-EXTREMES])
+            return inner
+    return np.zeros(len(scores), dtype=np.bool_)
