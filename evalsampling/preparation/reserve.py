@@ -312,7 +312,7 @@ class ReserveBuilder:
             columns[SLICE_PREFIX + name] = values.take(pa.array(taken))
         for name in self._spec.pool.payload:
             if name in cells.batch.rows.schema.names:
-                columns[PAYLOAD_PREFIX + name] = cells.batch.take(name, taken)
+                columns[PAYLOAD_PREFIX + name] = cells.batch.payload(name, taken)
         self._pending.append(pa.table(columns))
         self._pending_rows += len(taken)
         item = cells.batch.item
