@@ -18,7 +18,8 @@ import pyarrow.parquet as pq
 from evalsampling.errors import InputError
 from evalsampling.evaluation.evaluation import Evaluation
 from evalsampling.inference.results import Estimate, as_json, brief, widest_half
-from evalsampling.labels.formats import TASK_FILES, Vote, read_votes, write_tasks
+from evalsampling.labels.delivery import Delivery
+from evalsampling.labels.formats import TASK_FILES, Vote, write_tasks
 from evalsampling.labels.tasks import ID, TASK, blind, make_batch, task_name
 from evalsampling.labels.votes import Register, Reject, check_votes, vote_table
 from evalsampling.measures import Joint
@@ -27,7 +28,6 @@ from evalsampling.pool.stored_columns import CELL, PAYLOAD_PREFIX, RANK
 from evalsampling.spec import MeasureSpec
 from evalsampling.spec.measures import Range
 from evalsampling.stats.history import History
-from evalsampling.storage import read_file
 from evalsampling.telemetry.logs import LOG
 from evalsampling.version import __version__
 from evalsampling.workspace.manifest import HERE, Run
@@ -54,26 +54,19 @@ class Options:
 
 @dataclasses.dataclass(frozen=True)
 class _Given:
-    """A delivery that was read."""
+    """A delivery that was read, and whether its labels replace earlier ones."""
 
-    path: str
+    delivery: Delivery
     replace: bool
-    bytes: int
-    sha256: str
-    votes: list[Vote]
 
     @classmethod
     def read(cls, path: str, replace: bool) -> "_Given":
-        if any("\ud800" <= letter <= "\udfff" for letter in path):
-            raise InputError(f"{path!a}: cannot be read: its name is not UTF-8")
-        content = read_file(path)
-        digest = hashlib.sha256(content).hexdigest()
-        return cls(path, replace, len(content), digest, read_votes(path, content))
+        return cls(Delivery.read(path), replace)
 
     @property
     def details(self) -> dict[str, Any]:
         """What is kept of where it came from."""
-        return {"file": self.path.rpartition("/")[2], "replace": self.replace}
+        return {"file": self.delivery.path.rpartition("/")[2], "replace": self.replace}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -315,10 +308,11 @@ class Ledger:
                 the call is taken then. Or if a measure is unknown.
         """
         started, chosen = time.time(), self._measures(options.measures)
+        # Before others are locked out: a file may be slow to come.
+        given = [_Given.read(str(path), replace=False) for path in labels]
+        given += [_Given.read(str(path), replace=True) for path in replace]
         with self.workspace.in_use():
             self._forget()
-            given = [_Given.read(str(path), replace=False) for path in labels]
-            given += [_Given.read(str(path), replace=True) for path in replace]
             result, messages = self._estimate(given, chosen, options, started)
         LOG.info("estimated", extra={key: result[key] for key in _COUNTS})
         return result, messages
@@ -356,9 +350,9 @@ class Ledger:
         checked: list[_Checked] = []
         messages = []
         for one in given:
-            digest, path = one.sha256, one.path
+            digest, path = one.delivery.sha256, one.delivery.path
             register = dataclasses.replace(self.register, labels=labels)
-            taken, rejects = check_votes(one.votes, register, one.replace)
+            taken, rejects = check_votes(one.delivery.votes, register, one.replace)
             changed = {row: v.label for row, v in taken if v.label not in (None, labels.get(row))}
             answers = {row for row, _ in taken} - answered
             if rejects and strict:
@@ -383,7 +377,7 @@ class Ledger:
 
     def _new_delivery(self, one: _Checked) -> NewDelivery:
         rejects = {
-            "file": [one.given.path] * len(one.rejects),
+            "file": [one.given.delivery.path] * len(one.rejects),
             "line": [reject.line for reject in one.rejects],
             "reason": [reject.reason for reject in one.rejects],
         }
@@ -395,7 +389,7 @@ class Ledger:
         counts = {"taken": len(one.taken), "rejected": len(one.rejects)}
         level = logging.WARNING if one.rejects else logging.INFO
         LOG.log(level, "delivery taken", extra={**one.given.details, **counts})
-        told = f"{one.given.path}: {len(one.taken)} taken, {len(one.rejects)} rejected"
+        told = f"{one.given.delivery.path}: {len(one.taken)} taken, {len(one.rejects)} rejected"
         if not one.rejects:
             return told
         first, listed = one.rejects[0], self.workspace.rejects_of(one.name)
@@ -471,7 +465,10 @@ class Ledger:
         name = hashlib.sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()
         if self.workspace.has_estimate(name):
             return
-        deliveries = [{**one.details, "bytes": one.bytes, "sha256": one.sha256} for one in given]
+        deliveries = [
+            {**one.details, "bytes": one.delivery.bytes, "sha256": one.delivery.sha256}
+            for one in given
+        ]
         manifest = self._manifest(
             f"estimate-{name}",
             started,
