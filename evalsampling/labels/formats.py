@@ -87,9 +87,11 @@ def read_votes(path: str, content: bytes) -> list[Vote]:
         raise InputError(f"{path}: labels come as {', '.join(_READERS)}")
     try:
         votes = list(itertools.islice(reader(path, content), MOST_ROWS + 1))
+    except InputError:
+        raise
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: cannot be read: not UTF-8, save it as UTF-8 text") from error
-    except (OSError, csv.Error, pa.ArrowException) as error:
+    except (OSError, ValueError, csv.Error, pa.ArrowException) as error:
         raise InputError(f"{path}: cannot be read: {' '.join(str(error).split())}") from error
     if len(votes) > MOST_ROWS:
         raise too_large(path, "more rows", f"{MOST_ROWS:,}")

@@ -14,16 +14,15 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from evalsampling.errors import InputError
+from evalsampling.labels.parquet_pages import look
 from evalsampling.pool.rendering import rendered
+from evalsampling.storage.filesystems import one_line
 
 MOST_ROWS = 1 << 21
 """Of a delivery."""
 
 MOST_BYTES = 1 << 28
 """Of the columns that are read: as they are stored, uncompressed, and as the text of all rows."""
-
-_ENCODINGS = frozenset({"PLAIN", "RLE", "BIT_PACKED", "PLAIN_DICTIONARY", "RLE_DICTIONARY"})
-"""Of values that are each stored once, as they are."""
 
 _BATCH_ROWS = 1 << 16
 
@@ -47,7 +46,8 @@ def read_columns(path: str, content: bytes, names: Sequence[str]) -> Iterator[di
     Raises:
         InputError: if the file is too large decoded, a column has a type that is no single value
             or holds whole numbers that floats cannot tell apart, or text is not UTF-8.
-        pa.ArrowException: if the file cannot be read.
+        ValueError: if the file is damaged.
+        OSError: likewise, as Arrow tells it.
     """
     source = pa.BufferReader(content)
     metadata = pq.read_metadata(source)
@@ -58,46 +58,46 @@ def read_columns(path: str, content: bytes, names: Sequence[str]) -> Iterator[di
     for name in known:
         if pa.types.is_nested(schema.field(name).type):
             raise _no_single_value(path, name, schema.field(name).type)
-    stored, expanding = _stored(metadata, known)
-    if stored > MOST_BYTES:
-        raise too_large(path, f"{stored:,} bytes uncompressed", f"{MOST_BYTES:,}")
+    pages = look(content, known)
+    if pages.bytes > MOST_BYTES:
+        raise too_large(path, f"{pages.bytes:,} bytes uncompressed", f"{MOST_BYTES:,}")
     # Values stored as what they add to the ones before may each be as long as the whole.
-    rows = max(1, _BATCH_BYTES // max(stored, 1)) if expanding else _BATCH_ROWS
-    encoded = [name for name in known if name not in expanding]
+    rows = max(1, _BATCH_BYTES // max(pages.bytes, 1)) if pages.expanding else _BATCH_ROWS
+    encoded = [name for name in known if name not in pages.expanding]
     file = pq.ParquetFile(
         source, metadata=metadata, read_dictionary=encoded, page_checksum_verification=True
     )
-    text = 0
+    text, rows_read = 0, 0
     for batch in file.iter_batches(rows, columns=known, use_threads=False):
         columns = {}
         for name in known:
             column = batch.column(name)
+            _check_whole(path, name, column, len(batch))
             text += _text_bytes(column)
             if text > MOST_BYTES:
                 raise too_large(path, "more text when it is decoded", f"{MOST_BYTES:,} bytes")
             columns[name] = _values(path, name, column)
         for place in range(len(batch)):
             yield {name: values[place] for name, values in columns.items()}
+        rows_read += len(batch)
+    if rows_read != metadata.num_rows:
+        raise InputError(f"{path}: damaged, {rows_read} of {metadata.num_rows} rows can be read")
+
+
+def _check_whole(path: str, name: str, column: pa.Array, rows: int) -> None:
+    """Check what was decoded: of a damaged file codes may point to nothing, and rows be missing."""
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid as error:
+        told = "text that is not UTF-8" if "UTF8" in str(error) else f"damaged, {one_line(error)}"
+        raise InputError(f"{path}: column {name!r}: {told}") from error
+    if len(column) != rows:
+        raise InputError(f"{path}: column {name!r}: damaged, it has {len(column)} of {rows} rows")
 
 
 def too_large(path: str, found: str, most: str) -> InputError:
     """Return the error of a delivery that has more of something than it may have."""
     return InputError(f"{path}: has {found}; a delivery has at most {most}: divide it")
-
-
-def _stored(metadata: pq.FileMetaData, names: Sequence[str]) -> tuple[int, set[str]]:
-    """Return bytes of columns before compression, and which are stored as differences."""
-    size, expanding = 0, set()
-    for number in range(metadata.num_row_groups):
-        group = metadata.row_group(number)
-        for place in range(group.num_columns):
-            chunk = group.column(place)
-            name = chunk.path_in_schema.partition(".")[0]
-            if name in names:
-                size += chunk.total_uncompressed_size
-                if not _ENCODINGS.issuperset(chunk.encodings):
-                    expanding.add(name)
-    return size, expanding
 
 
 def _text_bytes(column: pa.Array) -> int:

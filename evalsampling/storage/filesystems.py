@@ -95,7 +95,9 @@ def read_regular_file(path: str, most: int) -> bytes:
                     raise InputError(f"{path}: cannot be read: not a regular file")
                 content = file.read(most + 1)
                 size = max(len(content), os.fstat(file.fileno()).st_size)
-    except (OSError, ValueError, pa.ArrowException) as error:
+    except InputError:
+        raise
+    except (OSError, ValueError, pa.ArrowException) as error:  # a name with a NUL, say
         raise unreadable(path, error) from error
     if size > most:
         raise InputError(f"{path}: has {size:,} bytes, at most {most:,} are read: divide it")

@@ -196,7 +196,10 @@ def check(seed: int, format: str) -> bool:
     taken, _ = check_votes(delivered, REGISTER)
     if not taken:
         return False
-    rows = find(content)
+    try:
+        rows = find(content)
+    except (OSError, pa.ArrowException) as error:
+        raise AssertionError((seed, format, content)) from error
     for question, vote in taken:
         if vote.label is None:
             continue
