@@ -26,6 +26,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from evalsampling.commands.prepare import JOB, Preparation
 from evalsampling.commands.top_up import TopUp
 from evalsampling.pool.catalog import Catalog
+from evalsampling.preparation.reserve import Reserve
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.preparation.summary import summary_columns
 from evalsampling.spec import EvaluationSpec
@@ -33,6 +34,7 @@ from evalsampling.stats.cells import CellSums
 from evalsampling.stats.slices import SliceCounts
 from evalsampling.telemetry import logs, progress
 from evalsampling.transforms import (
+    CheckHeld,
     CheckIds,
     CountSlices,
     CutStrata,
@@ -111,12 +113,13 @@ def build_top_up(root: beam.Pipeline, top_up: TopUp) -> None:
     stratification = pvalue.AsSingleton(
         root | "Stratification" >> beam.Create([top_up.preparation.workspace.stratification])
     )
+    items = root | "ListItems" >> beam.Create(top_up.items())
+    cells = items | "FetchCells" >> FetchCells(spec, stratification)
+    same = cells | "CheckHeld" >> CheckHeld(spec, top_up.held)
     _ = (
-        root
-        | "ListItems" >> beam.Create(top_up.items())
-        | "FetchCells" >> FetchCells(spec, stratification)
+        cells
         | "DrawReserve" >> DrawReserve(spec, capacity=top_up.capacity, held=top_up.held)
-        | "WriteReserve" >> beam.MapTuple(top_up.write)
+        | "WriteReserve" >> beam.Map(_write, top_up, pvalue.AsSingleton(same))
     )
 
 
@@ -202,6 +205,10 @@ def _stamp(path: str) -> tuple[str, float]:
 
 def _items(catalog: Catalog) -> Any:
     return catalog.items
+
+
+def _write(part: tuple[int, Reserve], top_up: TopUp, _: Any) -> int:
+    return top_up.write(*part)
 
 
 def _commit(
