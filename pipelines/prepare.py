@@ -27,12 +27,14 @@ from evalsampling.commands.prepare import JOB, Preparation, PrepareOptions, Prep
 from evalsampling.commands.top_up import TopUp, TopUpOptions
 from evalsampling.evaluation.specs import load_spec
 from evalsampling.pool.catalog import Catalog
+from evalsampling.preparation.reserve import Reserve
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.preparation.summary import summary_columns
 from evalsampling.stats.cells import CellSums
 from evalsampling.stats.slices import SliceCounts
 from evalsampling.telemetry import logs, progress
 from evalsampling.transforms import (
+    CheckHeld,
     CheckIds,
     CountSlices,
     CutStrata,
@@ -112,12 +114,13 @@ def build_top_up(root: beam.Pipeline, top_up: TopUp) -> None:
     stratification = pvalue.AsSingleton(
         root | "Stratification" >> beam.Create([top_up.stratification])
     )
+    items = root | "ListItems" >> beam.Create(top_up.items())
+    cells = items | "FetchCells" >> FetchCells(spec, stratification)
+    same = cells | "CheckHeld" >> CheckHeld(spec, top_up.held)
     _ = (
-        root
-        | "ListItems" >> beam.Create(top_up.items())
-        | "FetchCells" >> FetchCells(spec, stratification)
+        cells
         | "DrawReserve" >> DrawReserve(spec, capacity=top_up.capacity, held=top_up.held)
-        | "WriteReserve" >> beam.MapTuple(top_up.write)
+        | "WriteReserve" >> beam.Map(_write, top_up, pvalue.AsSingleton(same))
     )
 
 
@@ -203,6 +206,10 @@ def _stamp(path: str) -> tuple[str, float]:
 
 def _items(catalog: Catalog) -> Any:
     return catalog.items
+
+
+def _write(part: tuple[int, Reserve], top_up: TopUp, _: Any) -> int:
+    return top_up.write(*part)
 
 
 def _commit(

@@ -1,57 +1,18 @@
 """Taking deliveries of labels: each file is read, checked against what is known, and stored."""
 
 import dataclasses
-import hashlib
 import logging
 from collections.abc import Sequence
-from typing import Any
 
 import pyarrow as pa
 
 from evalsampling.errors import InputError
-from evalsampling.labels.formats import Vote, read_votes
+from evalsampling.labels.delivery import LabelFile
+from evalsampling.labels.formats import Vote
 from evalsampling.labels.votes import Register, Reject, check_votes, vote_table
-from evalsampling.storage import read_file
 from evalsampling.telemetry.logs import LOG
 from evalsampling.workspace.snapshot import Snapshot
 from evalsampling.workspace.workspace import NewDelivery, Workspace
-
-
-@dataclasses.dataclass(frozen=True)
-class LabelFile:
-    """A file of labels, as it was read.
-
-    Attributes:
-        path: of the file.
-        replace: whether its labels replace earlier ones.
-        bytes: its length.
-        sha256: of its content.
-        votes: in it.
-    """
-
-    path: str
-    replace: bool
-    bytes: int
-    sha256: str
-    votes: Sequence[Vote]
-
-    @classmethod
-    def read(cls, path: str, replace: bool) -> "LabelFile":
-        """Read a file of this machine or of a store.
-
-        Raises:
-            InputError: if it cannot be read.
-        """
-        if any("\ud800" <= letter <= "\udfff" for letter in path):
-            raise InputError(f"{path!a}: cannot be read: its name is not UTF-8")
-        content = read_file(path)
-        digest = hashlib.sha256(content).hexdigest()
-        return cls(path, replace, len(content), digest, read_votes(path, content))
-
-    @property
-    def details(self) -> dict[str, Any]:
-        """What is stored of where its labels came from."""
-        return {"file": self.path.rpartition("/")[2], "replace": self.replace}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from evalsampling.commands.deliveries import LabelFile, take
+from evalsampling.commands.deliveries import take
 from evalsampling.commands.options import WorkspaceOptions, flag, many
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
 from evalsampling.evaluation.evaluation import Evaluation
 from evalsampling.inference.results import as_json, brief, widest_half
+from evalsampling.labels.delivery import LabelFile
 from evalsampling.measures import Joint
 from evalsampling.measures.build import build_entry, build_joints, build_measures
 from evalsampling.measures.calibrated import Requested, measure_of
@@ -175,9 +176,10 @@ def estimate(options: EstimateOptions, context: ExecutionContext = HERE) -> Esti
     workspace = Workspace(options.workspace)
     pool = PreparedPool.read(workspace)
     measures = _chosen_measures(pool, options.measure)
+    # Before others are locked out: a file may be slow to come.
+    files = [LabelFile.read(path) for path in options.labels]
+    files += [LabelFile.read(path, replace=True) for path in options.replace]
     with workspace.in_use():
-        files = [LabelFile.read(path, replace=False) for path in options.labels]
-        files += [LabelFile.read(path, replace=True) for path in options.replace]
         snapshot, messages = _take_and_close(files, Snapshot.read(pool), options)
         result = dataclasses.replace(_result(snapshot, measures), messages=tuple(messages))
         _keep(result, snapshot, files, options, context, started)

@@ -97,7 +97,7 @@ class TopUp:
             number=prepared.reserve.top_ups + 1,
             wanted=wanted,
             capacity=2 * wanted,
-            held=dataclasses.replace(held, short=short),
+            held=dataclasses.replace(held, short=short, count=count),
         )
 
     @property
@@ -154,4 +154,5 @@ def _ends(places: pa.Table, cells: int) -> HeldRows:
     rows[cell[last]] = ends[RANK].to_numpy() + 1
     last_hash[cell[last]] = ends[HASH].to_numpy()
     last_id[cell[last]] = ends[ID].to_pylist()
-    return HeldRows(np.zeros(cells, dtype=np.bool_), last_hash, last_id, rows)
+    none = np.zeros(cells, dtype=np.int64)
+    return HeldRows(none.astype(np.bool_), last_hash, last_id, rows, count=none)

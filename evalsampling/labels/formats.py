@@ -2,7 +2,9 @@
 
 import csv
 import dataclasses
+import decimal
 import io
+import itertools
 import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path, PurePath
@@ -12,9 +14,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from evalsampling.errors import InputError
+from evalsampling.labels.parquet_votes import EXACT, MOST_ROWS, inexact, read_columns, too_large
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Vote:
     """One answer as it was delivered; values are text, compared exactly.
 
@@ -76,26 +79,56 @@ def read_votes(path: str, content: bytes) -> list[Vote]:
         content: of the file.
 
     Raises:
-        InputError: if the file cannot be read or lacks a column.
+        InputError: if the file cannot be read, lacks a column, is too large decoded, or has whole
+            numbers as floats that stand for several of them.
     """
     reader = _READERS.get(PurePath(path).suffix.lower())
     if reader is None:
         raise InputError(f"{path}: labels come as {', '.join(_READERS)}")
     try:
-        return list(reader(path, content))
+        votes = list(itertools.islice(reader(path, content), MOST_ROWS + 1))
+    except InputError:
+        raise
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: cannot be read: not UTF-8, save it as UTF-8 text") from error
-    except (OSError, csv.Error, pa.ArrowException) as error:
+    except (OSError, ValueError, csv.Error, pa.ArrowException) as error:
         raise InputError(f"{path}: cannot be read: {' '.join(str(error).split())}") from error
+    if len(votes) > MOST_ROWS:
+        raise too_large(path, "more rows", f"{MOST_ROWS:,}")
+    return votes
+
+
+class _Lines:
+    """The lines of a text, of which no record may take too many.
+
+    Attributes:
+        taken: characters of the record that is being read.
+    """
+
+    def __init__(self, path: str, content: bytes, newline: str | None) -> None:
+        self._path = path
+        self._text = io.TextIOWrapper(io.BytesIO(content), "utf-8-sig", newline=newline)
+        self.taken = 0
+
+    def __iter__(self) -> Iterator[str]:
+        for line in self._text:
+            self.taken += len(line)
+            if self.taken > RECORD_CHARACTERS:
+                raise InputError(
+                    f"{self._path}: has a line of more than {RECORD_CHARACTERS:,} characters"
+                )
+            yield line
 
 
 def _read_csv(path: str, content: bytes) -> Iterator[Vote]:
-    rows = csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True)
+    lines = _Lines(path, content, newline="")
+    rows = csv.reader(iter(lines), strict=True)
     header = next(rows, None)
     if header is None:
         raise InputError(f"{path}: the file is empty")
     _check_columns(path, header)
     for row in rows:
+        lines.taken = 0
         if not any(row):
             continue
         if len(row) != len(header):
@@ -106,26 +139,72 @@ def _read_csv(path: str, content: bytes) -> Iterator[Vote]:
 
 
 def _read_jsonl(path: str, content: bytes) -> Iterator[Vote]:
-    for line, text in enumerate(io.StringIO(content.decode("utf-8-sig"), newline=None), start=1):
+    lines = _Lines(path, content, newline=None)
+    names: dict[str, None] = {}
+    unlabelled, labelled = 0, False
+    for line, text in enumerate(lines, start=1):
+        lines.taken = 0
         if not text.strip():
             continue
         try:
-            row = json.loads(text)
-        except (ValueError, RecursionError) as error:
+            row = json.loads(text, object_pairs_hook=_Object, parse_float=decimal.Decimal)
+        except (ValueError, RecursionError, decimal.DecimalException) as error:
             raise InputError(f"{path}: line {line}: not JSON: {error}") from error
-        if not isinstance(row, dict):
+        if not isinstance(row, _Object):
             raise InputError(f"{path}: line {line}: not a JSON object")
+        if row.twice is not None:
+            yield Vote(line, problem=f"{row.twice!r} is there twice")
+            continue
         if not ("task" in row or "id" in row):
             yield Vote(line, problem="neither task nor id is given")
             continue
-        yield _vote(line, row)
+        labelled |= "label" in row
+        if len(names) < _NAMES_TOLD:
+            names.update(dict.fromkeys(row))
+        vote = _vote(line, _of_json(path, row))
+        unlabelled = unlabelled or (0 if vote.skipped or vote.problem else line)
+        yield vote
+    if unlabelled and not labelled:
+        there = ", ".join(map(repr, [*names][:_NAMES_TOLD]))
+        raise InputError(f"{path}: no line has a 'label'; there are: {there}")
+
+
+class _Object(dict[str, Any]):
+    """A JSON object.
+
+    Attributes:
+        twice: a name of ours that is there more than once, None if there is none.
+    """
+
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        names = [name for name, _ in pairs if name in _COLUMNS] if len(pairs) > len(self) else []
+        self.twice = next((name for name in names if names.count(name) > 1), None)
+
+
+def _of_json(path: str, row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return our columns of an object, numbers with a fraction or an exponent as floats."""
+    found = {name: row[name] for name in _COLUMNS if name in row}
+    for name, value in found.items():
+        if not isinstance(value, decimal.Decimal):
+            continue
+        below = -_WHOLE_BELOW < value < _WHOLE_BELOW
+        if name in EXACT and not below:
+            raise inexact(path, name, f"{value:.17g}", _WHOLE_BELOW)
+        # What is not whole must not become so by rounding.
+        whole = below and value == value.to_integral_value()
+        found[name] = int(value) if whole else _fraction(value)
+    return found
+
+
+def _fraction(value: decimal.Decimal) -> float | str:
+    number = float(value)
+    return str(value) if number.is_integer() else number
 
 
 def _read_parquet(path: str, content: bytes) -> Iterator[Vote]:
-    table = pq.read_table(pa.BufferReader(content))
-    _check_columns(path, table.column_names)
-    known = [name for name in table.column_names if name in _COLUMNS]
-    for line, row in enumerate(table.select(known).to_pylist(), start=1):
+    _check_columns(path, pq.read_schema(pa.BufferReader(content)).names)
+    for line, row in enumerate(read_columns(path, content, _COLUMNS), start=1):
         yield _vote(line, row)
 
 
@@ -135,6 +214,16 @@ _READERS: Mapping[str, Callable[[str, bytes], Iterator[Vote]]] = {
     ".parquet": _read_parquet,
 }
 _COLUMNS = ("task", "id", "label", "annotator", "time", "skipped")
+
+_SKIPPED = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+
+RECORD_CHARACTERS = 1 << 24
+"""Most characters of a line of CSV or JSON, or of the lines of one quoted cell."""
+
+_WHOLE_BELOW = 1 << 53
+"""From here on a float stands for several whole numbers."""
+
+_NAMES_TOLD = 20
 
 
 def _check_columns(path: str, columns: list[str]) -> None:
@@ -153,16 +242,24 @@ def _check_columns(path: str, columns: list[str]) -> None:
 
 
 def _vote(line: int, row: Mapping[str, Any]) -> Vote:
-    skipped = _text(row.get("skipped"))
-    return Vote(
-        line=line,
-        task=_text(row.get("task")),
-        id=_text(row.get("id")),
-        label=_text(row.get("label")),
-        annotator=_text(row.get("annotator")),
-        time=_text(row.get("time")),
-        skipped=skipped is not None and skipped.lower() in ("true", "1", "yes"),
-    )
+    """Return the vote of a row, with a problem if a field is no single value or not known."""
+    fields = {name: row.get(name) for name in _COLUMNS}
+    for name, value in fields.items():
+        if isinstance(value, dict | list):
+            return Vote(line, problem=f"{name} is no text and no number")
+        if isinstance(value, str) and not value.isascii() and not _is_unicode(value):
+            return Vote(line, problem=f"{name} is no Unicode text: {value!a}")
+    told = {name: _text(value) for name, value in fields.items()}
+    skipped = told.pop("skipped") or "no"
+    if skipped.lower() not in _SKIPPED:
+        known = ", ".join(_SKIPPED)
+        return Vote(line, problem=f"skipped is {skipped!r}, which is none of: {known}")
+    return Vote(line, **told, skipped=_SKIPPED[skipped.lower()])
+
+
+def _is_unicode(text: str) -> bool:
+    """Tell whether text has no half of a pair of surrogates, which JSON can spell."""
+    return not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 def _text(value: Any) -> str | None:

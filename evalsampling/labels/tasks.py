@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from evalsampling.pool.rendering import rendered
 from evalsampling.spec import EvaluationSpec
 
 TASK, ID, KIND, LABEL = "task", "id", "kind", "label"
@@ -48,7 +49,8 @@ def make_batch(names: Sequence[str], rows: pa.Table) -> pa.Table:
         {TASK: pa.array(names, pa.string()), ID: rows[ID], KIND: [SAMPLE] * len(names)}
     )
     for name in payload_columns(rows):
-        table = table.append_column(pa.field(name, rows[name].type), rows[name])
+        # Reserves of earlier versions hold dates and nested values as they are.
+        table = table.append_column(name, rendered(rows[name].combine_chunks()))
     return table.take(pa.array(np.argsort(names)))
 
 

@@ -118,7 +118,13 @@ def check_votes(
 def _find(vote: Vote, register: Register, stripped: Mapping[str, str]) -> tuple[int | None, str]:
     """Return the row a vote is about, or why there is none."""
     if vote.task is not None:
-        return register.question_of_task.get(vote.task), f"unknown task {vote.task!r}"
+        question = register.question_of_task.get(vote.task)
+        if question is None:
+            return None, f"unknown task {vote.task!r}"
+        if vote.id not in (None, register.ids[question]):
+            of = register.ids[question]
+            return None, f"task {vote.task!r} is about id {of!r}, not {vote.id!r}"
+        return question, ""
     if vote.id is None:
         return None, "neither task nor id is given"
     questions = register.questions_of_id.get(vote.id, ())

@@ -10,7 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evalsampling.errors import InputError
+from evalsampling.pool.rendering import rendered
 from evalsampling.pool.splits import WorkItem
+from evalsampling.storage.filesystems import one_line
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,9 +54,18 @@ class PoolBatch:
         """Return a column as plain values, nulls included; a dictionary is decoded.
 
         Raises:
-            InputError: if it is missing.
+            InputError: if it is missing, or holds text that is not UTF-8.
         """
-        return _plain(self._stored(name))
+        column = _plain(self._stored(name))
+        if not _is_utf8(column):
+            raise self._not_utf8(name, column, np.arange(len(column)))
+        return column
+
+    def _not_utf8(self, name: str, column: pa.Array, rows: npt.NDArray[np.int64]) -> InputError:
+        """Return the error of the first value that is not UTF-8; values are of these rows."""
+        ends = range(1, len(column) + 1)
+        first = bisect.bisect_left(ends, True, key=lambda end: not _is_utf8(column.slice(0, end)))
+        return self.error(name, int(rows[first]), "text that is not UTF-8")
 
     def _stored(self, name: str) -> pa.Array:
         index = self.rows.schema.get_field_index(name)
@@ -67,13 +78,29 @@ class PoolBatch:
         views = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
         return column.cast(views.get(column.type, column.type))
 
-    def take(self, name: str, rows: npt.NDArray[np.int64]) -> pa.Array:
-        """Return the values of some rows of a column, nulls included.
+    def payload(self, name: str, rows: npt.NDArray[np.int64]) -> pa.Array:
+        """Return some values of a column as annotators are shown them: see `rendering.rendered`.
+
+        Only these values are decoded; nulls stay.
 
         Raises:
-            InputError: if the column is missing.
+            InputError: if the column is missing, or one of the values cannot be shown: text that
+                is not UTF-8.
         """
-        return _plain(self._stored(name).take(pa.array(rows)))
+        values = _plain(self._stored(name).take(pa.array(rows)))
+        if not _is_utf8(values):
+            raise self._not_utf8(name, values, rows)
+        try:
+            return rendered(values)
+        except pa.ArrowInvalid as error:
+            first = bisect.bisect_left(
+                range(len(values)),
+                True,
+                key=lambda row: not _can_be_shown(values.slice(0, row + 1)),
+            )
+            raise self.error(
+                name, int(rows[first]), f"cannot be shown: {one_line(error)}"
+            ) from error
 
     def column(self, name: str) -> pa.Array:
         """Return a column as plain values, checked to have no null.
@@ -135,6 +162,25 @@ class PoolBatch:
         if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
             return column
         raise self.error(name, 0, f"ids must be integers or strings, got type {column.type}")
+
+
+def _is_utf8(column: pa.Array) -> bool:
+    """Tell whether a column, if it is text, is UTF-8 throughout: Parquet does not make sure."""
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return True
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _can_be_shown(values: pa.Array) -> bool:
+    try:
+        rendered(values)
+    except pa.ArrowInvalid:
+        return False
+    return True
 
 
 def _plain(column: pa.Array) -> pa.Array:

@@ -68,7 +68,7 @@ def _take(item: WorkItem, columns: Sequence[str], wanted: npt.NDArray[np.int64])
         done += len(batch.rows)
         here = here[here < len(batch.rows)]
         if len(here):
-            parts.append(pa.table({name: batch.take(name, here) for name in columns}))
+            parts.append(pa.table({name: batch.payload(name, here) for name in columns}))
         if done > wanted[-1]:
             break
     return pa.concat_tables(parts)

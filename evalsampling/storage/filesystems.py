@@ -3,6 +3,7 @@
 import datetime
 import functools
 import os
+import stat
 import urllib.parse
 from pathlib import Path
 from typing import Any
@@ -69,6 +70,42 @@ def read_file(path: str) -> bytes:
     except (OSError, pa.ArrowException) as error:
         raise unreadable(path, error) from error
     return content
+
+
+def read_regular_file(path: str, most: int) -> bytes:
+    """Return the content of a file of somebody else's, which must be one, and not too large.
+
+    A pipe or a device of this machine is refused without waiting for it.
+
+    Args:
+        path: of the file, or its URL.
+        most: bytes that it may have.
+
+    Raises:
+        InputError: if it cannot be read, is no regular file, or has more bytes.
+    """
+    try:
+        if is_url(path):
+            with open_file(path) as remote:
+                size = remote.size()
+                content: bytes = remote.read() if size <= most else b""
+        else:
+            with open(path, "rb", opener=_without_waiting) as file:
+                if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                    raise InputError(f"{path}: cannot be read: not a regular file")
+                content = file.read(most + 1)
+                size = max(len(content), os.fstat(file.fileno()).st_size)
+    except InputError:
+        raise
+    except (OSError, ValueError, pa.ArrowException) as error:  # a name with a NUL, say
+        raise unreadable(path, error) from error
+    if size > most:
+        raise InputError(f"{path}: has {size:,} bytes, at most {most:,} are read: divide it")
+    return content
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def unreadable(path: str, error: Exception) -> InputError:

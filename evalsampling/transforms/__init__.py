@@ -16,5 +16,6 @@ from evalsampling.transforms.pool import FetchCells as FetchCells
 from evalsampling.transforms.pool import FetchPool as FetchPool
 from evalsampling.transforms.pool import InspectPool as InspectPool
 from evalsampling.transforms.pool import ScorePool as ScorePool
+from evalsampling.transforms.reserve import CheckHeld as CheckHeld
 from evalsampling.transforms.reserve import DrawReserve as DrawReserve
 from evalsampling.transforms.sums import SumFn as SumFn

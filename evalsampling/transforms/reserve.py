@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import apache_beam as beam
 import pyarrow as pa
@@ -19,6 +20,7 @@ from evalsampling.preparation.reserve import (
 )
 from evalsampling.spec import EvaluationSpec
 from evalsampling.transforms.metering import Meter, MeteredMap
+from evalsampling.transforms.sums import SumFn
 
 
 class DrawReserve(beam.PTransform):
@@ -53,6 +55,38 @@ class DrawReserve(beam.PTransform):
             | "GroupParts" >> beam.GroupByKey()
             | "MergeParts" >> beam.MapTuple(_merge)  # (part, Reserve)
         )
+
+
+class CheckHeld(beam.PTransform):
+    """PCollection[CellBatch] to one element: the pool is the one that an earlier reserve is of.
+
+    Fails with an `InputError` if a cell has another number of rows than it had, or others among
+    the first ones. Let whatever writes wait for it, as a side input.
+    """
+
+    def __init__(self, spec: EvaluationSpec, held: HeldRows) -> None:
+        """Choose the rows held and the pool they are of."""
+        super().__init__()
+        self._spec = spec
+        self._held = held
+
+    def expand(self, cells: beam.PCollection[CellBatch]) -> beam.PCollection[bool]:
+        """Wire the transform."""
+        return (
+            cells
+            | "Recount" >> beam.Map(_recount, self._held, self._spec.seed)
+            | "AddCounts" >> beam.CombineGlobally(SumFn()).without_defaults()
+            | "CompareCounts" >> beam.Map(_compare, self._held, self._spec.pool.path)
+        )
+
+
+def _recount(cells: CellBatch, held: HeldRows, seed: int) -> Any:
+    return held.recount(cells, seed)
+
+
+def _compare(found: Any, held: HeldRows, path: str) -> bool:
+    held.check_recount(found, path)
+    return True
 
 
 def _split(reserve: Reserve) -> Iterator[tuple[int, bytes]]:

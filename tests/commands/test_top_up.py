@@ -56,3 +56,32 @@ def test_top_up_refuses_a_changed_pool(job: Any) -> None:
     result = one.prepare("--top-up")
     assert result.status == 1
     assert "part-0.parquet: the pool has changed" in result.err
+
+
+@pytest.mark.parametrize("change", ["scores", "ids"])
+def test_top_up_refuses_a_pool_rewritten_at_the_same_size(job: Any, change: str) -> None:
+    """Rows that moved to other cells, or ids to other rows, in files as long as before."""
+    one = job(budget=20, round_size=5, strata={"leaves": 2})
+    one.prepare()
+    one.sample()
+    (path,) = (one.directory / "pool").iterdir()
+    table = pq.read_table(path)
+    order = np.random.default_rng(1).permutation(len(table))
+    column = {"scores": "score", "ids": "id"}[change]
+    index = table.schema.get_field_index(column)
+    mixed = table.set_column(index, column, table[column].take(pa.array(order)))
+    if change == "scores":
+        mixed = mixed.set_column(index, column, pa.array(table[column].to_numpy() * 1.5))
+    size = path.stat().st_size
+    pq.write_table(mixed, path)
+    content = path.read_bytes()
+    marker = one.workspace / "evaluation.json"
+    marker.write_text(marker.read_text().replace(f'"size": {size}', f'"size": {len(content)}'))
+    before = files_below(one.workspace)
+    result = one.prepare("--top-up", 1000)
+    assert result.status == 1
+    assert result.err.count("\n") == 1
+    words = {"scores": "rows and had", "ids": "other ids than it had"}[change]
+    assert "the pool has changed since it was prepared: cell " in result.err
+    assert words in result.err
+    assert files_below(one.workspace) == before

@@ -49,7 +49,7 @@ def test_text_that_comes_again_stays_encoded_until_rows_are_taken(tmp_path: Path
     (batch,) = read_batches(item, ["text"])
     assert pa.types.is_dictionary(batch.rows.schema.field("text").type)
     assert pa.total_allocated_bytes() - before < 10_000_000 < sum(map(len, texts))
-    taken = batch.take("text", np.array([3, 4999]))
+    taken = batch.payload("text", np.array([3, 4999]))
     assert taken.type == pa.string()
     assert taken.to_pylist() == [texts[3], texts[4999]]
 
@@ -94,4 +94,4 @@ def test_views_are_read_as_what_they_show(tmp_path: Path) -> None:
     catalog = catalog_of(view, tmp_path / "a.parquet", ["text"])
     (item,) = catalog.items
     (batch,) = read_batches(item, ["text"])
-    assert batch.take("text", np.array([2, 1])).to_pylist() == [table["text"][2].as_py(), None]
+    assert batch.payload("text", np.array([2, 1])).to_pylist() == [table["text"][2].as_py(), None]

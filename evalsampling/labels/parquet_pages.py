@@ -1,0 +1,199 @@
+"""What the pages of a Parquet file say they hold, read without decoding any.
+
+Footer and headers of pages are structs of Thrift's compact protocol. Arrow's own view of them ends
+the process where they are damaged, and does not show the headers of pages, by which memory is
+taken.
+"""
+
+import dataclasses
+from collections.abc import Collection
+from typing import Any
+
+MOST_FOOTER_BYTES = 1 << 22
+MOST_PAGES = 1 << 17
+
+_MAGIC = b"PAR1"
+_DEEPEST = 16
+
+_Struct = dict[int, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Pages:
+    """What the pages of some columns say.
+
+    Attributes:
+        bytes: of all of them together, before compression.
+        expanding: columns with values that are stored as differences to others, so that they may
+            be longer than what is stored.
+    """
+
+    bytes: int
+    expanding: frozenset[str]
+
+
+def look(content: bytes, columns: Collection[str]) -> Pages:
+    """Return what the pages of some columns of a file say they hold.
+
+    Raises:
+        ValueError: if the file is damaged, or has too many pages.
+    """
+    length = int.from_bytes(content[-8:-4], "little")
+    begin = len(content) - 8 - length
+    if content[-4:] != _MAGIC or begin < len(_MAGIC):
+        raise ValueError("no Parquet file")
+    if length > MOST_FOOTER_BYTES:
+        raise ValueError(f"a footer of {length:,} bytes, at most {MOST_FOOTER_BYTES:,} are read")
+    footer = _Thrift(content, begin).struct()
+    rows, found = 0, _Found()
+    for group in _structs(footer, 4):
+        rows += _field(group, 3, int)
+        for chunk in _structs(group, 1):
+            told = _field(chunk, 3, dict)
+            # A flat column's path is its name.
+            name = _field(told, 3, list)[0]
+            if isinstance(name, bytes) and name.decode() in columns:
+                values = found.add(content, begin, name.decode(), told)
+                # A column that lacks values would put those behind on other rows.
+                if not values == _field(told, 5, int) == _field(group, 3, int):
+                    raise ValueError(f"column {name.decode()!r} is damaged: {values} values")
+    if rows != _field(footer, 3, int):
+        raise ValueError(f"{rows} rows in its groups, {_field(footer, 3, int)} in all")
+    return Pages(found.bytes, frozenset(found.expanding))
+
+
+class _Found:
+    """What was found in pages so far."""
+
+    def __init__(self) -> None:
+        self.bytes = 0
+        self.pages = 0
+        self.expanding: set[str] = set()
+
+    def add(self, content: bytes, most: int, name: str, told: _Struct) -> int:
+        """Look at pages of a column, which end before a place; return how many values they hold."""
+        begin, length, values = _field(told, 9, int), _field(told, 7, int), 0
+        if 0 < told.get(11, 0) < begin:
+            begin = told[11]
+        if not 0 < begin <= begin + length <= most:
+            raise ValueError(f"column {name!r} lies outside of the file")
+        place = begin
+        while place < begin + length:
+            thrift = _Thrift(content, place)
+            page = thrift.struct()
+            self.pages += 1
+            if self.pages > MOST_PAGES:
+                raise ValueError(f"more than {MOST_PAGES:,} pages")
+            packed, plain = _field(page, 3, int), _field(page, 2, int)
+            if packed < 0 or plain < 0:
+                raise ValueError(f"column {name!r} has a page of no size")
+            self.bytes += plain
+            for kind, encoding in _ENCODING.items():
+                if kind in page and _field(page[kind], encoding, int) not in _AS_THEY_ARE:
+                    self.expanding.add(name)
+            values += sum(_field(page[kind], 1, int) for kind in _DATA if kind in page)
+            place = thrift.place + packed
+        return values
+
+
+_DATA = (5, 8)
+"""Fields of the header of a page that holds values, of the first and the second version."""
+
+_ENCODING = {5: 2, 7: 2, 8: 4}
+"""Where such headers, and that of a dictionary, name the encoding."""
+
+_AS_THEY_ARE = frozenset({0, 2, 3, 4, 8})
+"""Plain, by a dictionary, run lengths: each value is stored once, as it is."""
+
+
+def _structs(struct: _Struct, field: int) -> list[_Struct]:
+    found: list[_Struct] = _field(struct, field, list)
+    if not all(isinstance(one, dict) for one in found):
+        raise ValueError("damaged")
+    return found
+
+
+def _field(struct: Any, field: int, kind: type) -> Any:
+    value = struct.get(field) if isinstance(struct, dict) else None
+    if not isinstance(value, kind) or value == []:
+        raise ValueError("its footer or the header of a page is damaged")
+    return value
+
+
+class _Thrift:
+    """Reads values of Thrift's compact protocol.
+
+    Attributes:
+        place: of the next byte.
+    """
+
+    def __init__(self, content: bytes, place: int) -> None:
+        self._content = content
+        self.place = place
+
+    def _byte(self) -> int:
+        if self.place >= len(self._content):
+            raise ValueError("is cut short")
+        self.place += 1
+        return self._content[self.place - 1]
+
+    def _unsigned(self) -> int:
+        value = 0
+        for shift in range(0, 70, 7):
+            byte = self._byte()
+            value |= (byte & 127) << shift
+            if byte < 128:
+                return value
+        raise ValueError("has a number of too many bytes")
+
+    def _signed(self) -> int:
+        value = self._unsigned()
+        return value >> 1 ^ -(value & 1)
+
+    def _bytes(self, length: int) -> bytes:
+        if length > len(self._content) - self.place:
+            raise ValueError("is cut short")
+        self.place += length
+        return self._content[self.place - length : self.place]
+
+    def struct(self, depth: int = 0) -> _Struct:
+        """Read a struct: its values by the numbers of their fields."""
+        if depth > _DEEPEST:
+            raise ValueError("is nested too deeply")
+        fields: _Struct = {}
+        field = 0
+        while head := self._byte():
+            field = field + (head >> 4) if head >> 4 else self._signed()
+            kind = head & 15
+            fields[field] = kind == 1 if kind in (1, 2) else self._value(kind, depth)
+        return fields
+
+    def _value(self, kind: int, depth: int) -> Any:
+        match kind:
+            case 1 | 2 | 3:
+                return self._byte()
+            case 4 | 5 | 6:
+                return self._signed()
+            case 7:
+                return self._bytes(8)
+            case 8:
+                return self._bytes(self._unsigned())
+            case 9 | 10:
+                head = self._byte()
+                count = head >> 4 if head >> 4 < 15 else self._unsigned()
+                return [self._value(head & 15, depth + 1) for _ in self._counted(count)]
+            case 11:
+                count = self._unsigned()
+                kinds = self._byte() if count else 0
+                for _ in self._counted(count):
+                    self._value(kinds >> 4, depth + 1)
+                    self._value(kinds & 15, depth + 1)
+                return None
+            case 12:
+                return self.struct(depth + 1)
+        raise ValueError(f"has a value of unknown type {kind}")
+
+    def _counted(self, count: int) -> range:
+        if count > len(self._content) - self.place:
+            raise ValueError("is cut short")
+        return range(count)

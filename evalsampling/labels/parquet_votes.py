@@ -1,0 +1,171 @@
+"""Columns of votes in a Parquet file, decoded within bounds.
+
+A Parquet file of some kilobytes may stand for gigabytes: values that come again take no room in
+it. So its rows are counted before anything is decoded, text is decoded value by value, and what all
+rows together stand for is counted before rows are made of it.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from evalsampling.errors import InputError
+from evalsampling.labels.parquet_pages import look
+from evalsampling.pool.rendering import rendered
+from evalsampling.storage.filesystems import one_line
+
+MOST_ROWS = 1 << 21
+"""Of a delivery."""
+
+MOST_BYTES = 1 << 28
+"""Of the columns that are read: as they are stored, uncompressed, and as the text of all rows."""
+
+_BATCH_ROWS = 1 << 16
+
+_BATCH_BYTES = 1 << 24
+"""Text that a batch may have if each of its values is as long as all that is stored."""
+
+_WHOLE_BELOW = {pa.float16(): 1 << 11, pa.float32(): 1 << 24, pa.float64(): 1 << 53}
+"""Up to where each whole number has a float of its own."""
+
+
+def read_columns(path: str, content: bytes, names: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a file, of the columns that are among some names.
+
+    Text, numbers and truth values are as Python has them; dates and times are text.
+
+    Args:
+        path: of the file, for messages.
+        content: of the file.
+        names: of columns; others are not read.
+
+    Raises:
+        InputError: if the file is too large decoded, a column has a type that is no single value
+            or holds whole numbers that floats cannot tell apart, or text is not UTF-8.
+        ValueError: if the file is damaged.
+        OSError: likewise, as Arrow tells it.
+    """
+    source = pa.BufferReader(content)
+    metadata = pq.read_metadata(source)
+    if metadata.num_rows > MOST_ROWS:
+        raise too_large(path, f"{metadata.num_rows:,} rows", f"{MOST_ROWS:,}")
+    schema = metadata.schema.to_arrow_schema()
+    known = [name for name in schema.names if name in names]
+    for name in known:
+        if pa.types.is_nested(schema.field(name).type):
+            raise _no_single_value(path, name, schema.field(name).type)
+    pages = look(content, known)
+    if pages.bytes > MOST_BYTES:
+        raise too_large(path, f"{pages.bytes:,} bytes uncompressed", f"{MOST_BYTES:,}")
+    # Values stored as what they add to the ones before may each be as long as the whole.
+    rows = max(1, _BATCH_BYTES // max(pages.bytes, 1)) if pages.expanding else _BATCH_ROWS
+    encoded = [name for name in known if name not in pages.expanding]
+    file = pq.ParquetFile(
+        source, metadata=metadata, read_dictionary=encoded, page_checksum_verification=True
+    )
+    text, rows_read = 0, 0
+    for batch in file.iter_batches(rows, columns=known, use_threads=False):
+        columns = {}
+        for name in known:
+            column = batch.column(name)
+            _check_whole(path, name, column, len(batch))
+            text += _text_bytes(column)
+            if text > MOST_BYTES:
+                raise too_large(path, "more text when it is decoded", f"{MOST_BYTES:,} bytes")
+            columns[name] = _values(path, name, column)
+        for place in range(len(batch)):
+            yield {name: values[place] for name, values in columns.items()}
+        rows_read += len(batch)
+    if rows_read != metadata.num_rows:
+        raise InputError(f"{path}: damaged, {rows_read} of {metadata.num_rows} rows can be read")
+
+
+def _check_whole(path: str, name: str, column: pa.Array, rows: int) -> None:
+    """Check what was decoded: of a damaged file codes may point to nothing, and rows be missing."""
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid as error:
+        told = "text that is not UTF-8" if "UTF8" in str(error) else f"damaged, {one_line(error)}"
+        raise InputError(f"{path}: column {name!r}: {told}") from error
+    if len(column) != rows:
+        raise InputError(f"{path}: column {name!r}: damaged, it has {len(column)} of {rows} rows")
+
+
+def too_large(path: str, found: str, most: str) -> InputError:
+    """Return the error of a delivery that has more of something than it may have."""
+    return InputError(f"{path}: has {found}; a delivery has at most {most}: divide it")
+
+
+def _text_bytes(column: pa.Array) -> int:
+    """Return the bytes of text that the rows of a column have together."""
+    if not pa.types.is_dictionary(column.type):
+        kind = column.type
+        is_text = pa.types.is_string(kind) or pa.types.is_binary(kind)
+        return (pc.sum(pc.binary_length(column)).as_py() or 0) if is_text else 0
+    length = pc.binary_length(column.dictionary).fill_null(0).to_numpy().astype(np.int64)
+    codes = column.indices.drop_null().to_numpy()
+    return int(length[codes].sum())
+
+
+def _values(path: str, name: str, column: pa.Array) -> list[Any]:
+    """Return the values of a column."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        # Of the dictionary only what the rows name, which has been counted.
+        encoded = pc.dictionary_encode(column.indices)
+        known = _values(path, name, column.dictionary.take(encoded.dictionary))
+        return [None if code is None else known[code] for code in encoded.indices.to_pylist()]
+    if pa.types.is_floating(kind):
+        _check_floats(path, name, column)
+    elif not pa.types.is_boolean(kind) and not pa.types.is_integer(kind):
+        column = rendered(column)
+        try:
+            column = column.cast(
+                pa.large_binary() if _is_binary(column.type) else pa.large_string()
+            )
+            column = column.cast(pa.large_string())
+        except pa.ArrowInvalid as error:
+            raise InputError(f"{path}: column {name!r}: text that is not UTF-8") from error
+        except pa.ArrowNotImplementedError as error:
+            raise _no_single_value(path, name, kind) from error
+    try:
+        return list(column.to_pylist())
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: column {name!r}: text that is not UTF-8") from error
+
+
+def _no_single_value(path: str, name: str, kind: pa.DataType) -> InputError:
+    return InputError(f"{path}: column {name!r}: type {kind} is no text and no number")
+
+
+def _is_binary(kind: pa.DataType) -> bool:
+    return (
+        pa.types.is_binary(kind)
+        or pa.types.is_large_binary(kind)
+        or pa.types.is_fixed_size_binary(kind)
+    )
+
+
+def _check_floats(path: str, name: str, column: pa.Array) -> None:
+    """Check that no float of a column stands for several whole numbers."""
+    most = _WHOLE_BELOW[column.type]
+    values = column.cast(pa.float64()).drop_null().to_numpy()
+    large = np.isfinite(values) & (np.abs(values) >= most)
+    if name in EXACT and large.any():
+        raise inexact(path, name, f"{values[np.argmax(large)]:.0f}", most)
+
+
+EXACT = ("task", "id", "label")
+"""Columns by which a vote is told from others."""
+
+
+def inexact(path: str, name: str, value: str, most: int) -> InputError:
+    """Return the error of a column of whole numbers that were rounded."""
+    return InputError(
+        f"{path}: column {name!r} has whole numbers as floats, and {value} is {most:,} or more, "
+        "where a float stands for several of them: write them as whole numbers or as text"
+    )

@@ -1,0 +1,171 @@
+"""Dates, times and nested values as text: what annotators are shown of them.
+
+Python's own dates end with the year 9999, its times with microseconds, and its zones with those it
+knows. Arrow's do not, so the text is made of Arrow's columns. Where Python has a text, it is the
+same: ``2024-05-01 12:00:00.500000+02:00``.
+"""
+
+import itertools
+import json
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+_FIRST, _LAST = np.datetime64("0001-01-02"), np.datetime64("9999-12-30")
+"""Days between which Arrow's text is right in any zone."""
+
+_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+_DAY_SECONDS = 86400
+
+_TIDIED = (
+    (r"Z$", "+00:00"),
+    (r"([+-]\d\d)(\d\d)$", r"\1:\2"),
+    (r"(\.\d{6})000($|[+-])", r"\1\2"),
+    (r"(\.\d{3})($|[+-])", r"\1000\2"),
+    (r"\.000000($|[+-])", r"\1"),
+)
+"""What differs between the texts of Arrow and Python: RE2 patterns and replacements."""
+
+
+def rendered(values: pa.Array) -> pa.Array:
+    """Return dates, times, durations and nested values as text; any other column as it is.
+
+    Timestamps and times have all their digits: none of the second if it is whole, else six or
+    nine. A zone that is not known here, and any before the year 1 or after 9999, is shown in UTC.
+    Durations are days and ``hours:minutes:seconds``; lists, maps and structs are JSON. Nulls stay.
+
+    Args:
+        values: of any type, a dictionary decoded.
+
+    Raises:
+        pa.ArrowInvalid: if text within nested values is not UTF-8.
+    """
+    kind = values.type
+    if pa.types.is_nested(kind):
+        return pc.if_else(values.is_valid(), _json(values), pa.scalar(None, pa.string()))
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+        return _days_or_instants(values)
+    if pa.types.is_time(kind):
+        return _tidied(values.cast(pa.string()))
+    if pa.types.is_duration(kind):
+        per_second = _PER_SECOND[kind.unit]
+        ticks = values.cast(pa.int64()).to_pylist()
+        told = (None if tick is None else _duration(tick, per_second) for tick in ticks)
+        return pa.array(told, pa.string())
+    return values
+
+
+def _days_or_instants(values: pa.Array) -> pa.Array:
+    kind = values.type
+    unit, zone = ("D", None) if pa.types.is_date(kind) else (kind.unit, kind.tz)
+    stored = values.cast(pa.date32()) if pa.types.is_date(kind) else values
+    width = pa.int32() if pa.types.is_date(kind) else pa.int64()
+    ticks = stored.cast(width).cast(pa.int64()).fill_null(0).to_numpy()
+    instants = ticks.astype(f"datetime64[{unit}]")
+    # Compared by days: the limits themselves are out of the range of nanoseconds.
+    days = instants.astype("datetime64[D]")
+    usual = (days >= _FIRST) & (days <= _LAST)
+    if zone is not None and not _is_known(zone):
+        stored = stored.cast(pa.timestamp(unit, "UTC"))
+    # Arrow's own text wraps around where years have more than four digits.
+    safe = pc.if_else(pa.array(usual), stored, pa.scalar(0, width).cast(stored.type))
+    text = _tidied(safe.cast(pa.string()))
+    if not usual.all():
+        text = pc.if_else(pa.array(usual), text, _far(instants, usual, zone is not None))
+    return pc.if_else(values.is_valid(), text, pa.scalar(None, pa.string()))
+
+
+def _far(
+    instants: npt.NDArray[np.datetime64], usual: npt.NDArray[np.bool_], zoned: bool
+) -> pa.Array:
+    """Return the text of instants that are not usual, in UTC."""
+    told = np.datetime_as_string(instants[~usual])
+    text = np.full(len(instants), None, dtype=object)
+    text[~usual] = [_padded(day).replace("T", " ") + "Z" * zoned for day in told.tolist()]
+    return _tidied(pa.array(text, pa.string()))
+
+
+def _padded(date: str) -> str:
+    """Return a date whose year has four digits or more: numpy's -7 is -0007."""
+    if not date.startswith("-"):
+        return date
+    year, mark, rest = date[1:].partition("-")
+    return f"-{year:0>4}{mark}{rest}"
+
+
+def _is_known(zone: str) -> bool:
+    try:
+        pa.array([0]).cast(pa.timestamp("s", zone)).cast(pa.string())
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _tidied(text: pa.Array) -> pa.Array:
+    for pattern, replacement in _TIDIED:
+        text = pc.replace_substring_regex(text, pattern, replacement)
+    return text
+
+
+def _duration(ticks: int, per_second: int) -> str:
+    """Return a duration as Python writes it, with the digits it has."""
+    seconds, fraction = divmod(ticks, per_second)
+    days, seconds = divmod(seconds, _DAY_SECONDS)
+    text = f"{seconds // 3600}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
+    if fraction:
+        digits = f"{fraction * 10**9 // per_second:09d}"
+        text += "." + (digits[:6] if digits.endswith("000") else digits)
+    return f"{days} day{'s' * (abs(days) != 1)}, {text}" if days else text
+
+
+def _json(values: pa.Array) -> pa.Array:
+    """Return values as JSON, a null as ``null``; the text of equal values is equal."""
+    if pa.types.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    kind = values.type
+    if pa.types.is_map(kind):
+        values = values.cast(pa.list_(pa.struct([("k", kind.key_type), ("v", kind.item_type)])))
+        return _lists(values, _pairs)
+    if pa.types.is_struct(kind):
+        names = [json.dumps(field.name, ensure_ascii=False) for field in kind]
+        parts = [
+            pc.binary_join_element_wise(f"{name}: ", _json(field), "")
+            for name, field in zip(names, values.flatten(), strict=True)
+        ]
+        return _or_null(values, _enclosed("{", parts, "}", len(values)))
+    if pa.types.is_list_view(kind) or pa.types.is_large_list_view(kind):
+        values = values.cast(pa.large_list(kind.value_type))
+    if pa.types.is_nested(values.type):
+        return _lists(values, _json)
+    plain = rendered(values)
+    if not (pa.types.is_integer(plain.type) or pa.types.is_boolean(plain.type)):
+        plain.validate(full=True)
+    told = (json.dumps(value, ensure_ascii=False, default=str) for value in plain.to_pylist())
+    return pa.array(told, pa.string())
+
+
+def _pairs(items: pa.Array) -> pa.Array:
+    """Return keys and values of a map, each as a list of two."""
+    return _enclosed("[", [_json(part) for part in items.flatten()], "]", len(items))
+
+
+def _lists(values: pa.Array, element: Callable[[pa.Array], pa.Array]) -> pa.Array:
+    length = values.value_lengths().fill_null(0).cast(pa.int64()).to_numpy()
+    offsets = pa.array(np.append(0, np.cumsum(length)))
+    elements = pa.LargeListArray.from_arrays(offsets, element(values.flatten()))
+    joined = pc.binary_join(elements, ", ").cast(pa.string())
+    return _or_null(values, pc.binary_join_element_wise("[", joined, "]", ""))
+
+
+def _enclosed(begin: str, parts: list[pa.Array], end: str, rows: int) -> pa.Array:
+    if not parts:
+        return pa.array(itertools.repeat(begin + end, rows), pa.string())
+    joined = pc.binary_join_element_wise(*parts, ", ")
+    return pc.binary_join_element_wise(begin, joined, end, "")
+
+
+def _or_null(values: pa.Array, text: pa.Array) -> pa.Array:
+    return pc.if_else(values.is_valid(), text, "null")

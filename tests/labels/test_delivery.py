@@ -1,0 +1,263 @@
+"""Deliveries of labels: what is read, what is refused, and how much memory that takes."""
+
+import decimal
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from evalsampling import InputError
+from evalsampling.labels import delivery, formats, parquet_votes
+from evalsampling.labels.delivery import LabelFile
+from evalsampling.labels.formats import Vote, read_votes
+
+TWO_53 = 2**53
+
+
+def read(name: str, content: bytes | str) -> list[Vote]:
+    return read_votes(name, content.encode() if isinstance(content, str) else content)
+
+
+def parquet(**columns: Any) -> bytes:
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.table(columns), sink)
+    return sink.getvalue().to_pybytes()
+
+
+# --- whole numbers as floats
+
+
+@pytest.mark.parametrize("column", ["id", "label"])
+@pytest.mark.parametrize("value", [TWO_53, -TWO_53, TWO_53 + 2, 10**300])
+def test_floats_that_stand_for_several_numbers_are_refused(column: str, value: int) -> None:
+    other = "label" if column == "id" else "id"
+    values = pa.array([float(value), None, 5.0])
+    contents = {
+        "a.parquet": parquet(**{column: values, other: ["1", "1", "1"]}),
+        "a.jsonl": "".join(f'{{"{column}": {v}, "{other}": 1}}\n' for v in (5.0, float(value))),
+    }
+    for name, content in contents.items():
+        with pytest.raises(InputError, match=f"{name}: column '{column}' has whole numbers as fl"):
+            read(name, content)
+
+
+@pytest.mark.parametrize("kind", [pa.float64(), pa.float32(), pa.float16()], ids=str)
+def test_floats_that_stand_for_one_number_are_that_number(kind: pa.DataType) -> None:
+    most = {pa.float64(): TWO_53, pa.float32(): 2**24, pa.float16(): 2**11}[kind]
+    ids = np.array([0, 7, most - 1], dtype=kind.to_pandas_dtype())
+    votes = read("a.parquet", parquet(id=pa.array(ids, kind), label=pa.array([1.0, 0.0, 1.0])))
+    assert [vote.id for vote in votes] == ["0", "7", str(most - 1)]
+    assert [vote.label for vote in votes] == ["1", "0", "1"]
+    with pytest.raises(InputError, match="'id' has whole numbers as floats"):
+        read("a.parquet", parquet(id=pa.array([float(most)]).cast(kind), label=["1"]))
+
+
+def test_whole_numbers_of_any_size_are_exact() -> None:
+    ids = [TWO_53 + 1, -(TWO_53 + 1), 2**63 - 1]
+    lines = "".join(json.dumps({"id": id, "label": 1}) + "\n" for id in ids)
+    for votes in (read("a.jsonl", lines), read("a.parquet", parquet(id=ids, label=[1, 1, 1]))):
+        assert [vote.id for vote in votes] == [str(id) for id in ids]
+
+
+@pytest.mark.parametrize("text", ["4503599627370497.4", "0.99999999999999999999", "1e-400"])
+def test_fractions_do_not_become_whole_by_rounding(text: str) -> None:
+    (vote,) = read("a.jsonl", f'{{"id": {text}, "label": 1}}')
+    assert vote.id is not None
+    assert not vote.id.isdecimal()
+
+
+def test_times_as_floats_are_text() -> None:
+    (vote,) = read("a.jsonl", '{"id": 1, "label": 1, "time": 1.7e18}')
+    assert vote.time is not None
+    (vote,) = read("a.parquet", parquet(id=[1], label=[1], time=[1.7e18]))
+    assert vote.time is not None
+
+
+# --- lines that are rejected
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ('{"task": "t", "label": 1, "label": 0}', "'label' is there twice"),
+        ('{"task": "t", "id": 1, "task": "u", "label": 0}', "'task' is there twice"),
+        ('{"task": "t", "label": 1, "skipped": "maybe"}', "skipped is 'maybe', which is none of"),
+        ('{"task": "t", "label": 1, "skipped": 2}', "skipped is '2'"),
+        ('{"task": "t", "label": [1]}', "label is no text and no number"),
+        ('{"task": {"t": 1}, "label": 1}', "task is no text and no number"),
+        ('{"task": "t", "label": 1, "annotator": "\\ud800"}', "annotator is no Unicode text"),
+        ('{"task": "\\udfff", "label": 1}', "task is no Unicode text"),
+        ('{"label": 1}', "neither task nor id is given"),
+    ],
+)
+def test_lines_of_json_that_are_no_votes(line: str, problem: str) -> None:
+    before, vote, after = read(
+        "a.jsonl", f'{{"id": 1, "label": 1}}\n{line}\n{{"id": 2, "label": 0}}'
+    )
+    assert vote.line == 2
+    assert problem in str(vote.problem)
+    assert (before.label, after.label) == ("1", "0")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"id": 1, "label": 1, "note": 1, "note": 2}',
+        '{"id": 1, "label": 1, "note": "\\ud800"}',
+        '{"id": 1, "label": 1, "note": {"label": 0, "label": 2}}',
+        '{"id": 1, "label": 1, "note": 1e999999999}',
+    ],
+)
+def test_what_is_wrong_with_other_names_is_nobodys_concern(line: str) -> None:
+    assert read("a.jsonl", line) == [Vote(1, id="1", label="1")]
+
+
+@pytest.mark.parametrize(
+    ("text", "skipped"),
+    [("Yes", True), ("1", True), ("no", False), ("", False), ("FALSE", False), ("0", False)],
+)
+def test_values_of_skipped(text: str, skipped: bool) -> None:
+    (vote,) = read("a.csv", f"task,label,skipped\nt,1,{text}\n")
+    assert (vote.skipped, vote.problem) == (skipped, None)
+
+
+def test_json_without_any_label_is_refused() -> None:
+    with pytest.raises(InputError, match="no line has a 'label'; there are: 'task', 'answer'"):
+        read("a.jsonl", '{"task": "t", "answer": 1}\n{"task": "u", "answer": 0}\n')
+    assert len(read("a.jsonl", '{"task": "t"}\n{"task": "u", "label": 0}\n')) == 2
+    assert read("a.jsonl", '{"task": "t", "skipped": true}\n')[0].skipped
+    assert read("a.jsonl", "") == []
+
+
+# --- columns of Parquet
+
+
+def test_columns_that_nobody_uses_are_not_read() -> None:
+    broken = pa.Array.from_buffers(pa.string(), 1, pa.array([b"\xff"]).buffers())
+    odd = pa.array([1], pa.int64()).cast(pa.timestamp("ns", "Mars/Base"))
+    content = parquet(id=[1], label=[1], broken=broken, odd=odd, nested=[[1]])
+    assert read("a.parquet", content) == [Vote(1, id="1", label="1")]
+
+
+def test_odd_columns_of_ours_are_text_or_one_error() -> None:
+    at = pa.array([1, None], pa.int64()).cast(pa.timestamp("ns", "Mars/Base"))
+    votes = read("a.parquet", parquet(id=[1, 2], label=[1, 0], time=at))
+    assert [vote.time for vote in votes] == ["1970-01-01 00:00:00.000000001+00:00", None]
+    broken = pa.Array.from_buffers(pa.string(), 1, pa.array([b"\xff"]).buffers())
+    for annotator in (broken, broken.dictionary_encode(), pa.array([b"\xff"])):
+        with pytest.raises(InputError, match="column 'annotator': text that is not UTF-8"):
+            read("a.parquet", parquet(id=[1], label=[1], annotator=annotator))
+    with pytest.raises(InputError, match="column 'annotator': type list"):
+        read("a.parquet", parquet(id=[1], label=[1], annotator=[[1]]))
+
+
+def test_types_that_hold_the_same(tmp_path: Path) -> None:
+    tasks = ["t_a", "t_b", None, "t_a"]
+    kinds = [pa.string(), pa.large_string(), pa.binary(), pa.string_view()]
+    columns = [pa.array(tasks).cast(kind) for kind in kinds]
+    columns.append(pa.array(tasks).dictionary_encode())
+    for column in columns:
+        votes = read("a.parquet", parquet(task=column, label=[1, 0, 1, 0]))
+        assert [vote.task for vote in votes] == tasks
+    decimals = [decimal.Decimal(1), decimal.Decimal(0), None]
+    for values in ([1, 0, None], ["1", "0", ""], [1.0, 0.0, float("nan")], decimals):
+        votes = read("a.parquet", parquet(id=[1, 2, 3], label=values))
+        assert [vote.label for vote in votes] == ["1", "0", None]
+
+
+# --- bounds
+
+
+def bomb() -> bytes:
+    """A file that stands for 3,000 times its size: one long text, named by all rows."""
+    rows = 1_500_000
+    text = pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), ["x" * 4000])
+    ones = pa.array(np.ones(rows, np.int8))
+    sink = pa.BufferOutputStream()
+    table = pa.table({"id": ones, "label": ones, "annotator": text, "note": text})
+    pq.write_table(table, sink, compression="zstd")
+    return sink.getvalue().to_pybytes()
+
+
+def test_a_small_file_that_stands_for_gigabytes(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    path.write_bytes(bomb())
+    assert path.stat().st_size < 2_000_000
+    program = (
+        "import resource, sys\n"
+        "from evalsampling.labels.delivery import LabelFile\n"
+        "from evalsampling import InputError\n"
+        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "try: LabelFile.read(sys.argv[1])\n"
+        "except InputError as error: print(error)\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before >> 10)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True
+    )
+    message, mebibytes = done.stdout.splitlines()
+    assert "more text when it is decoded; a delivery has at most 268,435,456 bytes" in message
+    assert int(mebibytes) < 500
+
+
+def test_values_stored_as_differences_are_counted_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each row repeats the whole of the one before, in no room at all."""
+    monkeypatch.setattr(parquet_votes, "MOST_BYTES", 1 << 22)
+    sink = pa.BufferOutputStream()
+    table = pa.table({"id": range(5000), "label": ["x" * 10_000] * 5000})
+    encoding = {"column_encoding": {"label": "DELTA_BYTE_ARRAY"}, "use_dictionary": False}
+    pq.write_table(table, sink, compression="zstd", **encoding)
+    content = sink.getvalue().to_pybytes()
+    del table
+    assert len(content) < 100_000
+    with pytest.raises(InputError, match="more text when it is decoded"):
+        read("a.parquet", content)
+
+
+def test_rows_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("formats", "parquet_votes"):
+        monkeypatch.setattr(f"evalsampling.labels.{module}.MOST_ROWS", 3)
+    rows = parquet(id=[1, 2, 3, 4], label=[1, 1, 1, 1])
+    lines = {"a.csv": "id,label\n" + "1,1\n" * 4, "a.jsonl": '{"id":1,"label":1}\n' * 4}
+    for name, content in {**lines, "a.parquet": rows}.items():
+        with pytest.raises(InputError, match=r"has (more|4) rows; a delivery has at most 3"):
+            read(name, content)
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
+def test_endless_lines_are_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(formats, "RECORD_CHARACTERS", 1000)
+    endless = {"a.csv": "id,label\n1," + '"\n",' * 1000, "a.jsonl": "[" * 2000}[name]
+    with pytest.raises(InputError, match="a line of more than 1,000 characters"):
+        read(name, endless)
+    many = {"a.csv": "id,label\n" + "1,1\n" * 1000, "a.jsonl": '{"id":1,"label":1}\n' * 1000}
+    assert len(read(name, many[name])) == 1000
+
+
+def test_size_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("id,label\n1,1\n")
+    assert LabelFile.read(str(path)).votes == [Vote(2, id="1", label="1")]
+    monkeypatch.setattr(delivery, "MOST_BYTES", 5)
+    with pytest.raises(InputError, match=r"a\.csv: has 13 bytes, at most 5 are read"):
+        LabelFile.read(str(path))
+
+
+def test_pipes_devices_and_folders_are_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.csv")
+    (tmp_path / "folder.csv").mkdir()
+    (tmp_path / "zero.csv").symlink_to("/dev/zero")
+    started = time.monotonic()
+    for name in ("pipe.csv", "folder.csv", "zero.csv", "none.csv", "nul\0.csv"):
+        with pytest.raises(InputError, match="cannot be read") as caught:
+            LabelFile.read(str(tmp_path / name))
+        assert "\n" not in str(caught.value)
+    assert time.monotonic() - started < 5

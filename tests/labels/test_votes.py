@@ -1,0 +1,42 @@
+"""Which votes of a delivery count, and why the others do not."""
+
+import pytest
+
+from evalsampling.labels.formats import Vote
+from evalsampling.labels.votes import Register, check_votes
+
+REGISTER = Register(
+    question_of_task={"t_a": 0, "t_b": 1, "t_c": 2},
+    questions_of_id={"7": [0], "8": [1, 2]},
+    ids=["7", "8", "8"],
+    tasks=["t_a", "t_b", "t_c"],
+    labels={},
+    classes=["0", "1"],
+)
+
+
+@pytest.mark.parametrize(
+    ("task", "id", "row"),
+    [("t_a", "7", 0), ("t_a", None, 0), (None, "7", 0), ("t_c", "8", 2), ("t_b", "8", 1)],
+)
+def test_task_and_id_that_agree(task: str | None, id: str | None, row: int) -> None:
+    taken, rejects = check_votes([Vote(1, task=task, id=id, label="1")], REGISTER)
+    assert [found for found, _ in taken] == [row]
+    assert not rejects
+
+
+@pytest.mark.parametrize(
+    ("task", "id", "reason"),
+    [
+        ("t_a", "8", "task 't_a' is about id '7', not '8'"),
+        ("t_a", "07", "task 't_a' is about id '7', not '07'"),
+        ("t_b", "9", "task 't_b' is about id '8', not '9'"),
+        ("t_d", "7", "unknown task 't_d'"),
+    ],
+)
+@pytest.mark.parametrize("skipped", [False, True])
+def test_task_and_id_that_disagree(task: str, id: str, reason: str, skipped: bool) -> None:
+    vote = Vote(4, task=task, id=id, label=None if skipped else "1", skipped=skipped)
+    taken, (reject,) = check_votes([vote], REGISTER)
+    assert not taken
+    assert (reject.line, reject.reason) == (4, reason)
