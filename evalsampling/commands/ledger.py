@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from evalsampling.errors import InputError
 from evalsampling.evaluation.evaluation import Evaluation
@@ -27,7 +26,7 @@ from evalsampling.pool.stored_columns import CELL, PAYLOAD_PREFIX, RANK
 from evalsampling.spec import MeasureSpec
 from evalsampling.spec.measures import Range
 from evalsampling.stats.history import History
-from evalsampling.storage import read_file
+from evalsampling.storage import read_file, write_parquet
 from evalsampling.telemetry.logs import LOG
 from evalsampling.version import __version__
 from evalsampling.workspace.manifest import HERE, Run
@@ -242,7 +241,7 @@ class Ledger:
             draws = draws.append_column(name, known[name].take(pa.array(drawn.question)))
         told = spec.to_mapping()
         names = [
-            task_name(spec, number, id, question + 1)
+            task_name(spec, self.workspace.task_key, number, id, question + 1)
             for id, question in zip(found[ID].to_pylist(), rows.tolist(), strict=True)
         ]
         batch = make_batch(names, found)
@@ -267,8 +266,8 @@ class Ledger:
         with self.workspace.new_round(design, manifest) as directory:
             if len(rows):
                 write_tasks(blind(batch), directory, spec.sink)
-            pq.write_table(draws, directory / "draws.parquet")
-            pq.write_table(batch, directory / "batch.parquet")
+            write_parquet(draws, directory / "draws.parquet", "snappy")
+            write_parquet(batch, directory / "batch.parquet", "snappy")
         self._forget()
         return self.workspace.rounds[number - 1].exported
 

@@ -8,6 +8,7 @@ import contextlib
 import dataclasses
 import functools
 import json
+import secrets
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,11 +20,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
-import pyarrow.parquet as pq
 
 from evalsampling.errors import InputError
 from evalsampling.evaluation.evaluation import Evaluation
-from evalsampling.labels.tasks import task_name
+from evalsampling.labels.tasks import task_key, task_name
 from evalsampling.pool.stored_columns import (
     CELL,
     ID,
@@ -38,7 +38,8 @@ from evalsampling.preparation.stratification import Stratification
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import NO_LABEL, History, Round
-from evalsampling.storage import Draft, open_store
+from evalsampling.storage import Draft, checksums_of, open_store, write_parquet
+from evalsampling.storage.checksums import Checksums, sealed
 from evalsampling.workspace.reserve import ReserveFiles
 
 VERSION = 2
@@ -49,6 +50,8 @@ _MARKER_KEYS = (
 _MANIFEST_KEYS = ("started", "seconds", "runner", "counts")
 _PRODUCTS = ("cells.parquet", "reserve", "scored", "slices.parquet")
 """What `prepare` writes before the marker."""
+
+_KEY_BYTES = 16
 
 _READERS = 8
 """Files read at once: a request to a store takes its time."""
@@ -79,11 +82,16 @@ class RoundFiles:
         """The draws that asked a question."""
         return self.draws.filter(self.draws["new"])
 
-    def new_tasks(self, spec: EvaluationSpec) -> list[str]:
-        """Return the tasks of the questions it asked, in the order of their draws."""
+    def new_tasks(self, spec: EvaluationSpec, key: bytes) -> list[str]:
+        """Return the tasks of the questions it asked, in the order of their draws.
+
+        Args:
+            spec: of the evaluation.
+            key: of the workspace's task names.
+        """
         ids, questions = self.asked[ID].to_pylist(), self.asked["question"].to_pylist()
         return [
-            task_name(spec, self.number, id, question)
+            task_name(spec, key, self.number, id, question)
             for id, question in zip(ids, questions, strict=True)
         ]
 
@@ -144,6 +152,7 @@ class Workspace:
         Raises:
             InputError: if the workspace is not prepared, or by another version.
         """
+        self.store.settle_if_allowed()
         self.check_prepared()
         version = self.store.read_json(MARKER, ["version"])["version"]
         if version != VERSION:
@@ -157,6 +166,16 @@ class Workspace:
     def spec(self) -> EvaluationSpec:
         """The spec the workspace was prepared with."""
         return EvaluationSpec.from_mapping(self.marker["spec"], self.marker["directory"])
+
+    @property
+    def task_key(self) -> bytes:
+        """The key of the names of tasks, a secret of the workspace."""
+        return task_key(self.marker.get("key"), self.spec.seed)
+
+    @functools.cached_property
+    def checksums(self) -> Checksums:
+        """Of the files that `prepare` wrote; none in a workspace of before there were any."""
+        return checksums_of(self.marker)
 
     @functools.cached_property
     def stratification(self) -> Stratification:
@@ -199,12 +218,15 @@ class Workspace:
         """
         attempt = content["attempt"]
         with self.store.draft() as draft:
-            pq.write_table(_cells(table, mean, stratification), draft.path("cells.parquet"))
+            cells = _cells(table, mean, stratification)
+            write_parquet(cells, draft.path("cells.parquet"), "snappy")
             if slices.names:
-                pq.write_table(_slices(slices, table), draft.path("slices.parquet"))
+                write_parquet(_slices(slices, table), draft.path("slices.parquet"), "snappy")
             _write_manifest(draft, manifest)
             try:
-                draft.commit(MARKER, {"version": VERSION, **content})
+                # No option of a job and no part of its graph: who sees those sees no secret.
+                key = secrets.token_hex(_KEY_BYTES)
+                draft.commit(MARKER, {"version": VERSION, **content, "key": key})
             except FileExistsError as error:
                 if self.store.read_json(MARKER).get("attempt") != attempt:
                     raise InputError(
@@ -284,7 +306,7 @@ class Workspace:
     @functools.cached_property
     def table(self) -> CellTable:
         """The cell table."""
-        stored = self.store.read_table("cells.parquet")
+        stored = self.store.read_table("cells.parquet", self.checksums)
         names = [name for name in stored.column_names if name.startswith(("prior.", "system."))]
         return self.stratification.grid.table(
             code=stored[CELL].to_numpy(),
@@ -299,7 +321,7 @@ class Workspace:
         names = self.spec.pool.slices
         if not names:
             return Slices()
-        stored = self.store.read_table("slices.parquet")
+        stored = self.store.read_table("slices.parquet", self.checksums)
         values, counts = [], []
         for name in names:
             rows = stored.filter(pc.equal(stored["column"], name))
@@ -352,12 +374,12 @@ class Workspace:
     def _read_round(self, number: int) -> RoundFiles:
         folder = _round(number)
         design = self.store.read_json(f"{folder}/design.json", ["exported", "posterior"])
-        exported = design["exported"]
+        exported, checksums = design["exported"], checksums_of(design)
         return RoundFiles(
             number=number,
             design=design,
-            draws=self.store.read_table(f"{folder}/draws.parquet"),
-            batch=self.store.read_table(f"{folder}/batch.parquet"),
+            draws=self.store.read_table(f"{folder}/draws.parquet", checksums),
+            batch=self.store.read_table(f"{folder}/batch.parquet", checksums),
             exported=None if exported is None else self.store.url(f"{folder}/{exported}"),
             closed=self.store.exists(f"{folder}/closed.json"),
         )
@@ -407,16 +429,17 @@ class Workspace:
         # What is in place was named by a marker before; what a marker names may not be in place.
         files = [name for name in self.store.names("labels") if name.endswith(".parquet")]
         taken = self._read_together(self._read_taken, self.store.names("taken"))
-        names = sorted({*files, *(f"{name}.parquet" for names in taken for name in names)})
-        found = self._read_together(self._read_delivery, names)
+        checksums = {name: found for _, known in taken for name, found in known.items()}
+        names = sorted({*files, *(f"{name}.parquet" for names, _ in taken for name in names)})
+        found = self._read_together(lambda name: self._read_delivery(name, checksums), names)
         return sorted(found, key=lambda delivery: (delivery.order, delivery.name))
 
-    def _read_taken(self, name: str) -> list[str]:
-        names: list[str] = self.store.read_json(f"taken/{name}", ["deliveries"])["deliveries"]
-        return names
+    def _read_taken(self, name: str) -> tuple[list[str], Checksums]:
+        marker = self.store.read_json(f"taken/{name}", ["deliveries"])
+        return marker["deliveries"], checksums_of(marker)
 
-    def _read_delivery(self, name: str) -> Delivery:
-        votes = self.store.read_table(f"labels/{name}")
+    def _read_delivery(self, name: str, checksums: Checksums) -> Delivery:
+        votes = self.store.read_table(f"labels/{name}", checksums)
         try:
             details = json.loads(votes.schema.metadata[b"evalsampling"])
         except (KeyError, TypeError) as error:
@@ -437,7 +460,7 @@ class Workspace:
                 details = {**new.details, "rejects": len(new.rejects), "order": order}
                 stored = new.votes.replace_schema_metadata({"evalsampling": json.dumps(details)})
                 path = draft.path(f"labels/{new.name}.parquet")
-                pq.write_table(stored, path, compression="zstd")
+                write_parquet(stored, path)
                 if len(new.rejects):
                     pa.csv.write_csv(new.rejects, draft.path(_rejects(new.name)))
             try:
@@ -474,7 +497,7 @@ class Workspace:
     @functools.cached_property
     def tasks(self) -> list[str]:
         """Tasks of all questions, in the order of the history's."""
-        return [task for files in self.rounds for task in files.new_tasks(self.spec)]
+        return [task for files in self.rounds for task in files.new_tasks(self.spec, self.task_key)]
 
     @functools.cached_property
     def ids(self) -> list[str]:
@@ -552,7 +575,8 @@ def _manifest(job: str) -> str:
 
 def _write_manifest(draft: Draft, manifest: dict[str, Any]) -> None:
     path = draft.path(_manifest(manifest["job"]))
-    path.write_text(json.dumps(manifest, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    text = json.dumps(sealed(manifest), indent=1, allow_nan=False)
+    path.write_text(text + "\n", encoding="utf-8")
 
 
 def _cells(
