@@ -1,6 +1,7 @@
 """Preparing a pool: the plain functions that the pipeline `prepare` is wired from."""
 
 import dataclasses
+import json
 import time
 import uuid
 from collections.abc import Collection, Sequence
@@ -25,6 +26,7 @@ from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellSums
 from evalsampling.stats.slices import SliceCounts
 from evalsampling.storage import open_store
+from evalsampling.storage.checksums import FILES
 from evalsampling.telemetry import progress
 from evalsampling.workspace.manifest import Run, versions
 from evalsampling.workspace.reserve import ReserveFiles
@@ -106,10 +108,14 @@ class Preparation:
         return 1 if Stratification.given(self.spec) is not None and not self.spec.pool.scorer else 2
 
     def write_reserve(self, part: int, reserve: Reserve) -> pa.Table:
-        """Write one part of the reserve and return cells and hashes of its rows."""
-        self._reserve.write_part(part, reserve)
+        """Write one part of the reserve and return cells and hashes of its rows.
+
+        The metadata of the table has the file's checksum by its name.
+        """
+        name, checksum = self._reserve.write_part(part, reserve)
         assert reserve.rows is not None
-        return reserve.rows.select([CELL, HASH])
+        told = {name: json.dumps(dataclasses.asdict(checksum))}
+        return reserve.rows.select([CELL, HASH]).replace_schema_metadata(told)
 
     def commit(
         self,
@@ -162,6 +168,11 @@ class Preparation:
         self.workspace.commit(
             {
                 "attempt": self.attempt,
+                FILES: {
+                    name.decode(): json.loads(checksum)
+                    for table in located
+                    for name, checksum in (table.schema.metadata or {}).items()
+                },
                 "spec": self.spec.to_mapping(),
                 "directory": self.spec.pool.directory,
                 **told,

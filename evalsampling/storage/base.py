@@ -22,13 +22,14 @@ import pyarrow.parquet as pq
 from evalsampling.errors import InputError
 from evalsampling.storage.checksums import (
     FILES,
+    SHA256,
     Checksum,
     Checksums,
     sealed,
     unsealed,
     write_parquet,
 )
-from evalsampling.storage.filesystems import locate, one_line, unreadable
+from evalsampling.storage.filesystems import locate, one_line, open_file, unreadable
 
 DRAFTS = ".drafts"
 """Folder of what does not count yet."""
@@ -159,6 +160,10 @@ class Store(abc.ABC):
             raise InputError(f"{self.url(name)}: damaged, not a JSON object")
         return unsealed(content, self.url(name))
 
+    def is_sealed(self, name: str) -> bool:
+        """Tell whether a JSON file has a checksum of its own."""
+        return SHA256 in json.loads(self.read(name))
+
     def read_checked(self, name: str, checksum: Checksum | None) -> bytes:
         """Return the content of a file that is as it was written, wherever it is by now.
 
@@ -224,6 +229,29 @@ class Store(abc.ABC):
         paths = [locate(self.url(name))[1] for name in names]
         return pq.read_table(paths, filesystem=filesystem, partitioning=None, **options)
 
+    @abc.abstractmethod
+    def checksum(self, name: str) -> Checksum:
+        """Return size and SHA-256 of a file.
+
+        Raises:
+            FileNotFoundError: if it is not there.
+        """
+
+    def check_pages(self, name: str) -> None:
+        """Read all of a Parquet file, a row group at a time, for the checksums of its pages.
+
+        Raises:
+            InputError: naming the file, if it cannot be read.
+        """
+        url = self.url(name)
+        try:
+            with open_file(url) as source:
+                parquet = pq.ParquetFile(source, page_checksum_verification=True)
+                for number in range(parquet.num_row_groups):
+                    parquet.read_row_group(number)
+        except (OSError, pa.ArrowException) as error:
+            raise unreadable(url, error) from error
+
     def _whereabouts(self, names: Sequence[str]) -> list[str]:
         """Return where files are that were not in place.
 
@@ -271,10 +299,17 @@ class Store(abc.ABC):
         text = json.dumps(sealed(content), indent=1, ensure_ascii=False, allow_nan=False)
         self.write_text(name, text + "\n")
 
-    def write_table(self, name: str, table: pa.Table, row_group_size: int | None = None) -> None:
-        """Write a Parquet file; one that is there stays as it is."""
+    def write_table(
+        self, name: str, table: pa.Table, row_group_size: int | None = None
+    ) -> Checksum:
+        """Write a Parquet file; one that is there stays as it is.
+
+        Returns:
+            The checksum of the file that has the name now.
+        """
         with self.new_file(name) as path:
             write_parquet(table, path, row_group_size=row_group_size)
+        return self.checksum(name)
 
     # --- drafts
 

@@ -20,6 +20,7 @@ from google.cloud.storage.retry import DEFAULT_RETRY
 
 from evalsampling.errors import InputError
 from evalsampling.storage.base import DRAFTS, AccessError, Store
+from evalsampling.storage.checksums import Checksum
 from evalsampling.storage.filesystems import EMULATOR, one_line
 
 _FIELDS = "items(name,size,generation),nextPageToken"
@@ -98,6 +99,9 @@ class GcsStore(Store):
             except exceptions.NotFound as error:
                 raise FileNotFoundError(f"{self.url(name)}: no such object") from error
         return content
+
+    def checksum(self, name: str) -> Checksum:
+        return Checksum.of(self.read(name))
 
     # --- writing
 

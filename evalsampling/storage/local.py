@@ -12,6 +12,7 @@ from typing import Any
 
 from evalsampling.errors import InputError
 from evalsampling.storage.base import DRAFTS, MARKER, AccessError, Store
+from evalsampling.storage.checksums import Checksum
 from evalsampling.storage.durability import make_folders, sync_file, sync_parents, sync_tree
 
 _NOT_ALLOWED = (errno.EROFS, errno.EACCES, errno.EPERM)
@@ -51,6 +52,9 @@ class LocalStore(Store):
 
     def read(self, name: str) -> bytes:
         return (self.directory / name).read_bytes()
+
+    def checksum(self, name: str) -> Checksum:
+        return Checksum.of_file(self.directory / name)
 
     # --- writing
 
