@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-runners check-airflow check format reference-points study clean
+.PHONY: demo test test-slow test-runners check-airflow check format reference-points study clean
 
 demo: $(VENV)/.examples ## score and evaluate 25 million record pairs
 	$(BIN)/python examples/febrl/demo.py
@@ -14,7 +14,10 @@ test: $(VENV)/.examples $(VENV)/.test ## lint, types, all tests; without Go thos
 	-$(MAKE) $(BIN)/fake-gcs-server
 	-PATH="$(abspath $(BIN)):$$PATH" deployment/prism/prism
 	-PATH="$(abspath $(BIN)):$$PATH" deployment/spark/job-server
-	$(BIN)/python -m pytest -n auto -rs -m "not runners or prism or (spark and not kills)"
+	$(BIN)/python -m pytest -n auto -rs -m "not slow and (not runners or prism or (spark and not kills))"
+
+test-slow: $(VENV)/.test ## every fault there can be, a few minutes
+	$(BIN)/python -m pytest -n auto -rs -m slow tests
 
 test-runners: $(VENV)/.test $(VENV)/.spark ## Prism, Flink, Spark and PySpark; what cannot be had is skipped
 	-PATH="$(abspath $(BIN)):$$PATH" deployment/prism/prism

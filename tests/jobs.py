@@ -206,7 +206,7 @@ class Job:
         """Return task and id of every question of a round, in the order of the draws."""
         workspace = Workspace(self.workspace)
         files = workspace.rounds[number - 1]
-        tasks = files.new_tasks(workspace.spec)
+        tasks = files.new_tasks(workspace.spec, workspace.task_key)
         return list(zip(tasks, files.asked["id"].to_pylist(), strict=True))
 
     def answers(self, number: int) -> list[tuple[str, str]]:

@@ -477,6 +477,7 @@ def test_limits_from_the_first_pass_change_nothing(job: Any, monkeypatch: Any) -
     assert with_limits < 0.6 * 20_000
 
 
+@pytest.mark.usefixtures("one_key")
 def test_same_seed_same_batch_whatever_the_sharding(job: Any) -> None:
     pool = make_pool(seed=3)
     batches = []

@@ -159,6 +159,7 @@ def objects(bucket: storage.Bucket) -> dict[str, int]:
     return {blob.name: blob.generation for blob in bucket.list_blobs()}
 
 
+@pytest.mark.usefixtures("one_key")
 @pytest.mark.parametrize("scored", [False, True], ids=["columns", "scored"])
 def test_an_evaluation_in_the_store_is_what_it_is_here(
     job: Callable[..., Job], bucket: storage.Bucket, scored: bool, monkeypatch: pytest.MonkeyPatch

@@ -1,6 +1,7 @@
 """Verifying a workspace: whether all its files are there and as they were written."""
 
 import dataclasses
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -67,13 +68,15 @@ def verify(options: VerifyOptions) -> Verification:
     markers = {name: contents[name] for name in contents if _is_marker(name)}
     expected: dict[str, Checksum] = {}
     for name, content in markers.items():
-        looked.at(name, lambda content=content: expected.update(checksums_of(content)))
+        looked.at(name, functools.partial(_gather, content, expected))
     protected = FILES in contents.get(MARKER, {})
     for name in names:
-        if name in expected:
+        if name.startswith("rounds/") and name.endswith("/batch.parquet"):
+            looked.at(name, functools.partial(workspace.read_round, int(name.split("/")[1])))
+        elif name in expected:
             looked.at_content(name, expected[name])
         elif name.endswith(".parquet"):
-            looked.at(name, lambda name=name: store.check_pages(name))
+            looked.at(name, functools.partial(store.check_pages, name))
         elif name in contents and protected and not looked.sealed[name]:
             looked.bad.append(f"{store.url(name)}: damaged, its {SHA256!r} is missing")
     for name, reason in _missing(names, markers, expected):
@@ -113,6 +116,10 @@ class _Look:
 
     def at_content(self, name: str, checksum: Checksum) -> None:
         self.at(name, lambda: checksum.check(self.store.checksum(name), self.store.url(name)))
+
+
+def _gather(marker: dict[str, Any], into: dict[str, Checksum]) -> None:
+    into.update(checksums_of(marker))
 
 
 def _is_marker(name: str) -> bool:

@@ -205,7 +205,7 @@ class Store(abc.ABC):
         known = [(checksums or {}).get(name) for name in listed]
         if any(known):
             tables = [
-                self._parse_table(name, self.read_checked(name, checksum), options)
+                self.parse_table(name, self.read_checked(name, checksum), **options)
                 for name, checksum in zip(listed, known, strict=True)
             ]
             return pa.concat_tables(tables)
@@ -218,7 +218,13 @@ class Store(abc.ABC):
             common = self.url(listed[0] if len(listed) == 1 else listed[0].rpartition("/")[0])
             raise InputError(f"{common}: cannot be read: {one_line(error)}") from error
 
-    def _parse_table(self, name: str, content: bytes, options: dict[str, Any]) -> pa.Table:
+    def parse_table(self, name: str, content: bytes, **options: Any) -> pa.Table:
+        """Return the table of a Parquet file that was read.
+
+        Raises:
+            InputError: naming the file, if its content is damaged.
+        """
+        options = {"page_checksum_verification": True, **options}
         try:
             return pq.read_table(pa.BufferReader(content), **options)
         except (OSError, pa.ArrowException) as error:

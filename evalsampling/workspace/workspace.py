@@ -23,7 +23,7 @@ import pyarrow.csv
 
 from evalsampling.errors import InputError
 from evalsampling.evaluation.evaluation import Evaluation
-from evalsampling.labels.tasks import task_key, task_name
+from evalsampling.labels.tasks import KIND, TASK, task_key, task_name
 from evalsampling.pool.stored_columns import (
     CELL,
     ID,
@@ -39,7 +39,7 @@ from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import NO_LABEL, History, Round
 from evalsampling.storage import Draft, checksums_of, open_store, write_parquet
-from evalsampling.storage.checksums import Checksums, sealed
+from evalsampling.storage.checksums import Checksum, Checksums, sealed
 from evalsampling.workspace.reserve import ReserveFiles
 
 VERSION = 2
@@ -369,20 +369,45 @@ class Workspace:
         if numbers != list(range(1, len(numbers) + 1)):
             url = self.store.url("rounds")
             raise InputError(f"{url}: rounds are missing, there are {numbers}")
-        return self._read_together(self._read_round, numbers)
+        return self._read_together(self.read_round, numbers)
 
-    def _read_round(self, number: int) -> RoundFiles:
+    def read_round(self, number: int) -> RoundFiles:
+        """Return what a round left behind.
+
+        Raises:
+            InputError: naming the file that is missing or damaged.
+        """
         folder = _round(number)
         design = self.store.read_json(f"{folder}/design.json", ["exported", "posterior"])
         exported, checksums = design["exported"], checksums_of(design)
-        return RoundFiles(
+        name = f"{folder}/batch.parquet"
+        content = self.store.read_checked(name, None)
+        files = RoundFiles(
             number=number,
             design=design,
             draws=self.store.read_table(f"{folder}/draws.parquet", checksums),
-            batch=self.store.read_table(f"{folder}/batch.parquet", checksums),
+            batch=self.store.parse_table(name, content),
             exported=None if exported is None else self.store.url(f"{folder}/{exported}"),
             closed=self.store.exists(f"{folder}/closed.json"),
         )
+        if name in checksums and checksums[name] != Checksum.of(content):
+            self._check_batch(files, self.store.url(name))
+        return files
+
+    def _check_batch(self, files: RoundFiles, url: str) -> None:
+        """Check a batch that is not as it was written: the payload may have been removed.
+
+        Raises:
+            InputError: if anything else was done to it.
+        """
+        asked = zip(
+            files.new_tasks(self.spec, self.task_key), files.asked[ID].to_pylist(), strict=True
+        )
+        written = dict(asked)
+        batch = files.batch
+        names = [name for name in batch.column_names if name != KIND]
+        if names != [TASK, ID] or _pairs(batch, names) != written:
+            raise InputError(f"{url}: damaged, it is not as it was written")
 
     @staticmethod
     def _read_together(read: Callable[[Any], Any], names: Sequence[Any]) -> list[Any]:
@@ -563,6 +588,12 @@ class Workspace:
 
 def _round(number: int) -> str:
     return f"rounds/{number:04d}"
+
+
+def _pairs(table: pa.Table, names: Sequence[str]) -> dict[Any, Any]:
+    """Return two columns as a mapping."""
+    keys, values = (table[name].to_pylist() for name in names)
+    return dict(zip(keys, values, strict=True))
 
 
 def _rejects(name: str) -> str:
