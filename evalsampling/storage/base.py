@@ -227,7 +227,7 @@ class Store(abc.ABC):
         options = {"page_checksum_verification": True, **options}
         try:
             return pq.read_table(pa.BufferReader(content), **options)
-        except (OSError, pa.ArrowException) as error:
+        except (OSError, ValueError, pa.ArrowException) as error:
             raise unreadable(self.url(name), error) from error
 
     def _read_table(self, names: Sequence[str], options: dict[str, Any]) -> pa.Table:

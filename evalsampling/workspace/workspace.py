@@ -400,13 +400,14 @@ class Workspace:
         Raises:
             InputError: if anything else was done to it.
         """
-        asked = zip(
-            files.new_tasks(self.spec, self.task_key), files.asked[ID].to_pylist(), strict=True
-        )
-        written = dict(asked)
-        batch = files.batch
-        names = [name for name in batch.column_names if name != KIND]
-        if names != [TASK, ID] or _pairs(batch, names) != written:
+        ids = files.asked[ID].to_pylist()
+        asked = dict(zip(files.new_tasks(self.spec, self.task_key), ids, strict=True))
+        try:
+            names = [name for name in files.batch.column_names if name != KIND]
+            same = names == [TASK, ID] and _pairs(files.batch, names) == asked
+        except ValueError:  # Text of a damaged file is not UTF-8.
+            same = False
+        if not same:
             raise InputError(f"{url}: damaged, it is not as it was written")
 
     @staticmethod
