@@ -88,7 +88,8 @@ def _measure(
             pq.read_table(workspace / "cells.parquet"),
             rows.drop_columns(["file"]),
             rows["file"].cast("string"),
-            pq.read_table(workspace / "rounds" / "0001" / "batch.parquet"),
+            # Tasks are named by a key that each workspace has of its own.
+            pq.read_table(workspace / "rounds" / "0001" / "draws.parquet"),
             estimate["measures"],
         ]
     times = {

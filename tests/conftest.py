@@ -1,5 +1,6 @@
 """Fixtures that all tests share."""
 
+import secrets
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -31,6 +32,12 @@ def cloud() -> Iterator[storage.Client]:
 def bucket(cloud: storage.Client) -> storage.Bucket:
     """An empty bucket."""
     return cloud.create_bucket(f"bucket-{uuid.uuid4().hex}")
+
+
+@pytest.fixture
+def one_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give all workspaces of a test the same key, so that their tasks have the same names."""
+    monkeypatch.setattr(secrets, "token_hex", lambda size: "5a" * size)
 
 
 @pytest.fixture

@@ -31,6 +31,7 @@ class Command:
         run: does what parsed arguments ask for.
         text: says in words what came of it.
         beam: whether it runs on Beam.
+        failed: whether a result is bad news, which the exit code 1 tells.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Command:
     run: Callable[[argparse.Namespace], Result]
     text: Callable[[argparse.Namespace, Any], str]
     beam: Beam = Beam.NEVER
+    failed: Callable[[Any], bool] = lambda _: False
 
 
 @contextlib.contextmanager

@@ -7,14 +7,15 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from evalsampling.cli import diagnose, estimate, plan, prepare, sample, simulate, status
+from evalsampling.cli import diagnose, estimate, plan, prepare, sample, simulate, status, verify
 from evalsampling.cli.command import Beam, Command
 from evalsampling.errors import UsageError
 from evalsampling.telemetry import logs
 from evalsampling.version import __version__
 
 COMMANDS = tuple(
-    module.COMMAND for module in (prepare, sample, estimate, status, diagnose, plan, simulate)
+    module.COMMAND
+    for module in (prepare, sample, estimate, status, verify, diagnose, plan, simulate)
 )
 
 _LOGGED = ("rows", "cells", "round", "rounds", "reason", "labels", "open", "rejects", "done")
@@ -22,7 +23,7 @@ _LOGGED = ("rows", "cells", "round", "rounds", "reason", "labels", "open", "reje
 
 
 def main(argv: Sequence[str] | None = None) -> NoReturn:
-    """Run a command and exit: 0 done, 1 the work failed with one clear line, 2 wrong usage."""
+    """Run a command and exit: 0 done, 1 the work failed or found damage, 2 wrong usage."""
     arguments = _parse(argv)
     command: Command = arguments.chosen
     try:
@@ -43,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
         if not logs.as_json():
             print(f"evalsampling {command.name}: {logs.one_line(error)}", file=sys.stderr)
         sys.exit(2 if isinstance(error, UsageError) else 1)
-    sys.exit(0)
+    sys.exit(1 if command.failed(result) else 0)
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:

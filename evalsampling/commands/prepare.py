@@ -1,6 +1,7 @@
 """Preparing a pool: the plain functions that the pipeline `prepare` is wired from."""
 
 import dataclasses
+import json
 import time
 import uuid
 from collections.abc import Collection, Mapping, Sequence
@@ -27,6 +28,7 @@ from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellSums, CellTable
 from evalsampling.stats.slices import SliceCounts
 from evalsampling.storage import open_store
+from evalsampling.storage.checksums import FILES
 from evalsampling.telemetry import progress
 from evalsampling.workspace.manifest import ExecutionContext, versions
 from evalsampling.workspace.prepared import PreparedPool, cells_to_store, slices_to_store
@@ -162,10 +164,14 @@ class Preparation:
         return 1 if Stratification.given(self.spec) is not None and not self.spec.pool.scorer else 2
 
     def write_reserve(self, part: int, reserve: Reserve) -> pa.Table:
-        """Write one part of the reserve and return cells and hashes of its rows."""
-        self._reserve.write_part(part, reserve)
+        """Write one part of the reserve and return cells and hashes of its rows.
+
+        The metadata of the table has the file's checksum by its name.
+        """
+        name, checksum = self._reserve.write_part(part, reserve)
         assert reserve.rows is not None
-        return reserve.rows.select([CELL, HASH])
+        told = {name: json.dumps(dataclasses.asdict(checksum))}
+        return reserve.rows.select([CELL, HASH]).replace_schema_metadata(told)
 
     def commit(
         self,
@@ -202,7 +208,7 @@ class Preparation:
             "reserve_rows": reserve_rows,
         }
         self.workspace.commit(
-            self._marker(catalog, started, stratification, table, sizes),
+            self._marker(catalog, started, stratification, table, located, sizes),
             cells_to_store(table, mean, stratification),
             self._slices_to_store(counts, table),
             self.context.manifest(
@@ -247,11 +253,17 @@ class Preparation:
         started: float,
         stratification: Stratification,
         table: CellTable,
+        located: Sequence[pa.Table],
         sizes: Mapping[str, int],
     ) -> dict[str, Any]:
         """Return the contents of evaluation.json."""
         return {
             "attempt": self.attempt,
+            FILES: {
+                name.decode(): json.loads(checksum)
+                for part in located
+                for name, checksum in (part.schema.metadata or {}).items()
+            },
             "spec": self.spec.to_mapping(),
             "directory": self.spec.pool.directory,
             **sizes,

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from evalsampling.commands.options import WorkspaceOptions, flag, option, positive
 from evalsampling.commands.result import Result
@@ -17,6 +16,7 @@ from evalsampling.labels.formats import TASK_FILES, write_tasks
 from evalsampling.labels.tasks import ID, blind, make_batch, task_name
 from evalsampling.pool.stored_columns import CELL, PAYLOAD_PREFIX, RANK
 from evalsampling.stats.history import History
+from evalsampling.storage import write_parquet
 from evalsampling.telemetry.logs import LOG
 from evalsampling.workspace.manifest import HERE, ExecutionContext
 from evalsampling.workspace.prepared import PreparedPool
@@ -134,7 +134,7 @@ def _write_round(
     rows = pool.read_rows(code[new], history.rank[new])
     _check_ids(snapshot, rows, code, history)
     names = [
-        task_name(spec, number, id, question + 1)
+        task_name(spec, pool.task_key, number, id, question + 1)
         for id, question in zip(rows[ID].to_pylist(), new.tolist(), strict=True)
     ]
     batch, draws = make_batch(names, rows), _draws_to_store(snapshot, rows, code, history)
@@ -150,8 +150,8 @@ def _write_round(
     with pool.workspace.new_round(number, design, manifest) as directory:
         if len(new):
             write_tasks(blind(batch), directory, spec.sink)
-        pq.write_table(draws, directory / "draws.parquet")
-        pq.write_table(batch, directory / "batch.parquet")
+        write_parquet(draws, directory / "draws.parquet", "snappy")
+        write_parquet(batch, directory / "batch.parquet", "snappy")
     return pool.workspace.tasks_of(number, design["exported"])
 
 

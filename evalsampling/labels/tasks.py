@@ -16,22 +16,33 @@ SAMPLE = "sample"
 """The kind of a task whose row was drawn by the design."""
 
 
-def task_name(spec: EvaluationSpec, number: int, id: Any, question: int) -> str:
+def task_key(key: str | None, seed: int) -> bytes:
+    """Return the key of the names of tasks.
+
+    Args:
+        key: the workspace's own, in hexadecimal digits; None if it was prepared before there
+            were any. Then the seed is the key.
+        seed: of the spec. Small ones are soon found by trying.
+    """
+    return seed.to_bytes(8, "little") if key is None else bytes.fromhex(key)
+
+
+def task_name(spec: EvaluationSpec, key: bytes, number: int, id: Any, question: int) -> str:
     """Return the opaque name of a question: a keyed hash that tells nothing of the id.
 
     Names are text that no spreadsheet takes for a number, 18 characters, equal for equal
     arguments.
 
     Args:
-        spec: has the key, its seed.
+        spec: of the evaluation.
+        key: see `task_key`.
         number: of the round, from 1.
         id: of the row, an integer or a string.
         question: its number, from 1: a stochastic oracle is asked about a row more than once.
     """
     again = f":{question}" if spec.labels.oracle == "stochastic" else ""
-    digest = hashlib.blake2b(
-        f"{number}:{id}{again}".encode(), digest_size=10, key=spec.seed.to_bytes(8, "little")
-    ).digest()
+    text = f"{number}:{id}{again}".encode()
+    digest = hashlib.blake2b(text, digest_size=10, key=key).digest()
     return "t_" + base64.b32encode(digest).decode().lower()
 
 

@@ -101,7 +101,9 @@ def score_item(
                     )
             rows = result.rows.select(columns)
             if writer is None:
-                writer = pq.ParquetWriter(draft, rows.schema, compression="zstd")
+                writer = pq.ParquetWriter(
+                    draft, rows.schema, compression="zstd", write_page_checksum=True
+                )
                 open_files.enter_context(writer)
             for field, kept in zip(rows.schema, writer.schema, strict=True):
                 if field.type != kept.type:

@@ -9,6 +9,7 @@ told, on a file system and in an object store, which has neither directories to 
 
 import abc
 import contextlib
+import dataclasses
 import json
 import uuid
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -19,13 +20,26 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from evalsampling.errors import InputError
-from evalsampling.storage.filesystems import locate, one_line, unreadable
+from evalsampling.storage.checksums import (
+    FILES,
+    SHA256,
+    Checksum,
+    Checksums,
+    sealed,
+    unsealed,
+    write_parquet,
+)
+from evalsampling.storage.filesystems import locate, one_line, open_file, unreadable
 
 DRAFTS = ".drafts"
 """Folder of what does not count yet."""
 
 MARKER = ".marker"
 """Of a draft that is whole: tells the name of its marker."""
+
+
+class AccessError(InputError):
+    """A store that does not let us do this, if only because nobody may write to it."""
 
 
 class Draft:
@@ -58,15 +72,24 @@ class Draft:
             InputError: if the store fails. Whether the draft counts is seen by the marker then.
         """
         store, folder = self._store, f"{DRAFTS}/{self.name}"
+        files = {**content.get(FILES, {}), **self._checksums()}
         store.hold(self.directory, folder)
         store.write_json(f"{folder}/{MARKER}", {"marker": marker})
         self.whole = True
-        store.write_json(marker, {**content, "draft": self.name})
+        store.write_json(marker, {**content, FILES: files, "draft": self.name})
         # Who created it is told by its content: a request that came through may be sent again.
         won = store.read_json(marker).get("draft") == self.name
         store.settle_draft(self.name, won)
         if not won:
             raise FileExistsError(f"{store.url(marker)} exists")
+
+    def _checksums(self) -> dict[str, dict[str, Any]]:
+        """Return size and SHA-256 of the files so far, by name."""
+        return {
+            path.relative_to(self.directory).as_posix(): dataclasses.asdict(Checksum.of_file(path))
+            for path in sorted(self.directory.rglob("*"))
+            if path.is_file()
+        }
 
 
 class Store(abc.ABC):
@@ -110,43 +133,147 @@ class Store(abc.ABC):
         """Read a JSON object that has some keys.
 
         Raises:
-            InputError: if it cannot be read or lacks a key.
+            InputError: if it cannot be read, is not as it was written, or lacks a key.
         """
         try:
-            content: dict[str, Any] = json.loads(self.read(name))
-            missing = [key for key in keys if key not in content]
-        except (OSError, ValueError, TypeError) as error:
+            content = self._read_object(name)
+        except OSError as error:
             raise unreadable(self.url(name), error) from error
+        missing = [key for key in keys if key not in content]
         if missing:
             raise InputError(f"{self.url(name)}: damaged, {missing[0]!r} is missing")
         return content
 
-    def read_table(self, names: str | Sequence[str], **options: Any) -> pa.Table:
-        """Read Parquet files of one schema.
+    def _read_object(self, name: str) -> dict[str, Any]:
+        """Read a JSON object.
+
+        Raises:
+            FileNotFoundError: if it is not there.
+            InputError: if it is not as it was written.
+        """
+        text = self.read(name)
+        try:
+            content = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise unreadable(self.url(name), error) from error
+        if not isinstance(content, dict):
+            raise InputError(f"{self.url(name)}: damaged, not a JSON object")
+        return unsealed(content, self.url(name))
+
+    def is_sealed(self, name: str) -> bool:
+        """Tell whether a JSON file has a checksum of its own."""
+        return SHA256 in json.loads(self.read(name))
+
+    def read_checked(self, name: str, checksum: Checksum | None) -> bytes:
+        """Return the content of a file that is as it was written, wherever it is by now.
+
+        Args:
+            name: of the file; it may be on its way from a draft that counts.
+            checksum: what its marker tells of it, None if that is of before there were any.
+
+        Raises:
+            InputError: if it cannot be read, or is not as it was written.
+        """
+        try:
+            try:
+                content = self.read(name)
+            except FileNotFoundError:
+                # Its marker is there, so it is on its way, or would be had its writer lived.
+                content = self.read(self._whereabouts([name])[0])
+        except OSError as error:
+            raise unreadable(self.url(name), error) from error
+        if checksum is not None:
+            checksum.check(Checksum.of(content), self.url(name))
+        return content
+
+    def read_table(
+        self, names: str | Sequence[str], checksums: Checksums | None = None, **options: Any
+    ) -> pa.Table:
+        """Read Parquet files of one schema; checksums of their pages are compared.
 
         Args:
             names: of one or several.
+            checksums: what markers tell of files. Those that have one are read as a whole, and
+                compared, first.
             **options: columns and filters, as `pyarrow.parquet.read_table` takes them.
 
         Raises:
-            InputError: if one cannot be read.
+            InputError: if one cannot be read, or is not as it was written.
         """
         listed = [names] if isinstance(names, str) else list(names)
+        options = {"page_checksum_verification": True, **options}
+        known = [(checksums or {}).get(name) for name in listed]
+        if any(known):
+            tables = [
+                self.parse_table(name, self.read_checked(name, checksum), **options)
+                for name, checksum in zip(listed, known, strict=True)
+            ]
+            return pa.concat_tables(tables)
         try:
             try:
                 return self._read_table(listed, options)
             except FileNotFoundError:
-                # Its marker is there, so it is on its way, or would be had its writer lived.
-                self.settle()
-                return self._read_table(listed, options)
+                return self._read_table(self._whereabouts(listed), options)
         except (OSError, pa.ArrowException) as error:
             common = self.url(listed[0] if len(listed) == 1 else listed[0].rpartition("/")[0])
             raise InputError(f"{common}: cannot be read: {one_line(error)}") from error
+
+    def parse_table(self, name: str, content: bytes, **options: Any) -> pa.Table:
+        """Return the table of a Parquet file that was read.
+
+        Raises:
+            InputError: naming the file, if its content is damaged.
+        """
+        options = {"page_checksum_verification": True, **options}
+        try:
+            return pq.read_table(pa.BufferReader(content), **options)
+        except (OSError, ValueError, pa.ArrowException) as error:
+            raise unreadable(self.url(name), error) from error
 
     def _read_table(self, names: Sequence[str], options: dict[str, Any]) -> pa.Table:
         filesystem, _, _ = locate(self.root)
         paths = [locate(self.url(name))[1] for name in names]
         return pq.read_table(paths, filesystem=filesystem, partitioning=None, **options)
+
+    @abc.abstractmethod
+    def checksum(self, name: str) -> Checksum:
+        """Return size and SHA-256 of a file.
+
+        Raises:
+            FileNotFoundError: if it is not there.
+        """
+
+    def check_pages(self, name: str) -> None:
+        """Read all of a Parquet file, a row group at a time, for the checksums of its pages.
+
+        Raises:
+            InputError: naming the file, if it cannot be read.
+        """
+        url = self.url(name)
+        try:
+            with open_file(url) as source:
+                parquet = pq.ParquetFile(source, page_checksum_verification=True)
+                for number in range(parquet.num_row_groups):
+                    parquet.read_row_group(number)
+        except (OSError, pa.ArrowException) as error:
+            raise unreadable(url, error) from error
+
+    def _whereabouts(self, names: Sequence[str]) -> list[str]:
+        """Return where files are that were not in place.
+
+        They are put in place, unless we may not write: then they are read in their drafts.
+        """
+        try:
+            self.settle()
+        except AccessError:
+            held = {
+                file: f"{DRAFTS}/{draft}/{file}"
+                for draft in self.drafts()
+                if self._counts(draft)
+                for file in self.below(f"{DRAFTS}/{draft}")
+            }
+            return [name if self.exists(name) else held.get(name, name) for name in names]
+        return list(names)
 
     # --- writing
 
@@ -174,14 +301,21 @@ class Store(abc.ABC):
         """Remove files; one that is not there is removed already."""
 
     def write_json(self, name: str, content: dict[str, Any]) -> None:
-        """Create a JSON file; one that is there stays as it is."""
-        text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
+        """Create a JSON file with its checksum; one that is there stays as it is."""
+        text = json.dumps(sealed(content), indent=1, ensure_ascii=False, allow_nan=False)
         self.write_text(name, text + "\n")
 
-    def write_table(self, name: str, table: pa.Table, row_group_size: int | None = None) -> None:
-        """Write a Parquet file; one that is there stays as it is."""
+    def write_table(
+        self, name: str, table: pa.Table, row_group_size: int | None = None
+    ) -> Checksum:
+        """Write a Parquet file; one that is there stays as it is.
+
+        Returns:
+            The checksum of the file that has the name now.
+        """
         with self.new_file(name) as path:
-            pq.write_table(table, path, row_group_size=row_group_size, compression="zstd")
+            write_parquet(table, path, row_group_size=row_group_size)
+        return self.checksum(name)
 
     # --- drafts
 
@@ -198,14 +332,31 @@ class Store(abc.ABC):
                     self.settle_draft(name, won=False)
 
     def settle(self) -> None:
-        """Put in place the drafts that count, and remove those that are lost."""
+        """Put in place the drafts that count, and remove those that are lost.
+
+        Raises:
+            AccessError: if there is something to do and we may not write.
+            InputError: naming a marker that is damaged.
+        """
         for name in self.drafts():
-            try:
-                marker = json.loads(self.read(f"{DRAFTS}/{name}/{MARKER}"))["marker"]
-                content = json.loads(self.read(marker))
-            except FileNotFoundError:
-                continue  # It is being written, or was given up: nobody knows.
-            self.settle_draft(name, won=content.get("draft") == name)
+            won = self._counts(name)
+            if won is not None:
+                self.settle_draft(name, won)
+
+    def settle_if_allowed(self) -> None:
+        """Do what `settle` does, unless we may not write: who only reads need not."""
+        with contextlib.suppress(AccessError):
+            self.settle()
+
+    def _counts(self, draft: str) -> bool | None:
+        """Tell whether a draft counts; None if it is being written, or was given up."""
+        try:
+            marker = self._read_object(f"{DRAFTS}/{draft}/{MARKER}").get("marker")
+            if not isinstance(marker, str):
+                raise InputError(f"{self.url(f'{DRAFTS}/{draft}/{MARKER}')}: damaged")
+            return self._read_object(marker).get("draft") == draft
+        except FileNotFoundError:
+            return None
 
     def settle_draft(self, name: str, won: bool) -> None:
         """Put the files of a draft where they belong, or remove them; others may do the same."""
@@ -214,6 +365,7 @@ class Store(abc.ABC):
         files = [file for file in held if file != MARKER]
         for file in files if won else []:
             self.place(f"{folder}/{file}", file)
+        self.sync(files if won else [])
         # The marker goes last: until then whoever comes goes on with it.
         self.remove([f"{folder}/{file}" for file in files])
         self.remove([f"{folder}/{MARKER}"] if MARKER in held else [])
@@ -242,6 +394,10 @@ class Store(abc.ABC):
     @abc.abstractmethod
     def place(self, source: str, target: str) -> None:
         """Give a file another name too; if it has gone, or that is there, somebody else has."""
+
+    @abc.abstractmethod
+    def sync(self, names: Collection[str]) -> None:
+        """Wait until files that were placed will be there after a loss of power."""
 
     # --- keeping out of each other's way
 

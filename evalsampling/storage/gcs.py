@@ -19,7 +19,8 @@ from google.cloud import storage
 from google.cloud.storage.retry import DEFAULT_RETRY
 
 from evalsampling.errors import InputError
-from evalsampling.storage.base import DRAFTS, Store
+from evalsampling.storage.base import DRAFTS, AccessError, Store
+from evalsampling.storage.checksums import Checksum
 from evalsampling.storage.filesystems import EMULATOR, one_line
 
 _FIELDS = "items(name,size,generation),nextPageToken"
@@ -99,6 +100,9 @@ class GcsStore(Store):
                 raise FileNotFoundError(f"{self.url(name)}: no such object") from error
         return content
 
+    def checksum(self, name: str) -> Checksum:
+        return Checksum.of(self.read(name))
+
     # --- writing
 
     def make(self) -> None:
@@ -158,6 +162,9 @@ class GcsStore(Store):
                 if token is None:
                     break
 
+    def sync(self, names: Collection[str]) -> None:
+        """A request that was answered is kept."""
+
     # --- keeping out of each other's way
 
     @contextlib.contextmanager
@@ -190,7 +197,7 @@ class GcsStore(Store):
         except exceptions.NotFound as error:
             raise InputError(f"gs://{self.bucket}: no such bucket") from error
         except (exceptions.Forbidden, exceptions.Unauthorized) as error:
-            raise InputError(f"{url}: access denied: {one_line(error)}") from error
+            raise AccessError(f"{url}: access denied: {one_line(error)}") from error
         except google.auth.exceptions.GoogleAuthError as error:
             raise InputError(f"{url}: no credentials of Google Cloud: {one_line(error)}") from error
         except (exceptions.GoogleAPIError, requests.RequestException) as error:

@@ -3,17 +3,22 @@
 import contextlib
 import errno
 import fcntl
-import functools
 import os
 import shutil
-import tempfile
 import uuid
 from collections.abc import Collection, Iterator
 from pathlib import Path, PurePath
 from typing import Any
 
 from evalsampling.errors import InputError
-from evalsampling.storage.base import DRAFTS, MARKER, Store
+from evalsampling.storage.base import DRAFTS, MARKER, AccessError, Store
+from evalsampling.storage.checksums import Checksum
+from evalsampling.storage.durability import make_folders, sync_file, sync_parents, sync_tree
+
+_NOT_ALLOWED = (errno.EROFS, errno.EACCES, errno.EPERM)
+
+_ASIDE = ".aside-"
+"""Begins the name of a draft while it is decided whether it may count."""
 
 _PREPARING = ".preparing"
 _IN_USE = ".in-use"
@@ -48,22 +53,27 @@ class LocalStore(Store):
     def read(self, name: str) -> bytes:
         return (self.directory / name).read_bytes()
 
+    def checksum(self, name: str) -> Checksum:
+        return Checksum.of_file(self.directory / name)
+
     # --- writing
 
     def make(self) -> None:
-        self.directory.mkdir(parents=True, exist_ok=True)
+        make_folders(self.directory)
 
     @contextlib.contextmanager
     def new_file(self, name: str) -> Iterator[Path]:
         drafts = self.directory / DRAFTS
         drafts.mkdir(exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=drafts)
-        os.close(handle)
-        path = Path(temporary)
+        path = drafts / uuid.uuid4().hex
+        # The system leaves the permissions that the umask does: only it can without a race.
+        path.touch(exist_ok=False)
         try:
             yield path
-            path.chmod(0o666 & ~_umask())
+            sync_file(path)
             self._link(path, name)
+            # If the name was there, its folder may not have been flushed yet.
+            self.sync([name])
         finally:
             path.unlink(missing_ok=True)
 
@@ -89,9 +99,16 @@ class LocalStore(Store):
             path.write_text(text, encoding="utf-8")
 
     def replace_text(self, name: str, text: str) -> None:
-        draft = self.directory / f".{name}-{os.getpid()}"
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(self.directory / name)
+        # Like no other name, and new: nobody can have put a link there.
+        draft = self.directory / f".{name}-{uuid.uuid4().hex}"
+        try:
+            with draft.open("x", encoding="utf-8") as file:
+                file.write(text)
+            sync_file(draft)
+            draft.replace(self.directory / name)
+        finally:
+            draft.unlink(missing_ok=True)
+        self.sync([name])
 
     def remove(self, names: Collection[str]) -> None:
         for name in names:
@@ -114,7 +131,24 @@ class LocalStore(Store):
                 shutil.rmtree(path, ignore_errors=True)
 
     def hold(self, directory: Path, folder: str) -> None:
-        """They have been written there."""
+        """They have been written there, and are flushed."""
+        sync_tree(directory)
+        self.sync([folder])
+
+    def sync(self, names: Collection[str]) -> None:
+        sync_parents(self.directory, names)
+
+    def settle(self) -> None:
+        try:
+            # Of a sweep that was killed itself.
+            for aside in sorted(self.directory.glob(f"{_ASIDE}*")):
+                if (aside / MARKER).exists():
+                    aside.rename(self.directory / DRAFTS / aside.name.removeprefix(_ASIDE))
+            super().settle()
+        except OSError as error:
+            if error.errno in _NOT_ALLOWED:
+                raise AccessError(f"{self.root}: {error.strerror}") from error
+            raise
 
     def below(self, folder: str) -> list[str]:
         path = self.directory / folder
@@ -141,15 +175,17 @@ class LocalStore(Store):
         A machine that does not see our lock may be at it still: its draft is put aside first, as
         a whole. If it has not said what its marker is by then, it cannot any more.
         """
-        for path in [*(self.directory / DRAFTS).glob("*")]:
+        drafts = self.directory / DRAFTS
+        for path in [*self.directory.glob(f"{_ASIDE}*"), *drafts.glob("*")]:
             if not path.is_dir():
                 path.unlink(missing_ok=True)
                 continue
-            aside = self.directory / f".aside-{uuid.uuid4().hex}"
+            name = path.name.removeprefix(_ASIDE)
+            aside = self.directory / f"{_ASIDE}{name}"
             with contextlib.suppress(OSError):
                 path.rename(aside)
                 if (aside / MARKER).exists():
-                    aside.rename(path)
+                    aside.rename(drafts / name)
                 else:
                     shutil.rmtree(aside)
 
@@ -219,10 +255,3 @@ def _unless_new(_: Any, path: str, told: Any) -> None:
     """Go on when a folder was not empty after all, or something had gone; else raise the error."""
     if told[1].errno not in (errno.ENOTEMPTY, errno.ENOENT):
         raise told[1]
-
-
-@functools.cache
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -24,6 +24,13 @@ _QUOTED = re.compile(rf"(?<!\w)(?:{_STRING})|(?<=\bgot )\S.*")
 """A value as messages quote it: its ``repr``."""
 
 
+_SLICE = re.compile(
+    r"(\blabelled row where [^=]*=).*|(\bwhere [^=]*=).*(?=: | is undefined )|(\bwhere [^=]*=).*",
+    re.DOTALL,
+)
+"""What warnings say of a slice: ``where column=value``; a value may be any text."""
+
+
 def without_credentials(value: Any, name: str = "") -> Any:
     """Return an option without values whose names mark them as credentials.
 
@@ -55,5 +62,8 @@ def without_values(message: str) -> str:
 
     >>> without_values("labels.csv: line 3: label 'maybe' is none of: 0, 1")
     "labels.csv: line 3: label '...' is none of: 0, 1"
+    >>> without_values("f1 where city=Bern: fewer than 10 draws")
+    'f1 where city=...: fewer than 10 draws'
     """
+    message = _SLICE.sub(lambda found: "".join(filter(None, found.groups())) + HIDDEN, message)
     return str(without_credentials(_QUOTED.sub(f"'{HIDDEN}'", message)))

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evalsampling.errors import InputError
+from evalsampling.labels.tasks import task_key
 from evalsampling.pool.stored_columns import (
     CELL,
     ID,
@@ -21,6 +22,8 @@ from evalsampling.preparation.slices import Slices
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellTable
+from evalsampling.storage import checksums_of
+from evalsampling.storage.checksums import Checksums
 from evalsampling.workspace.reserve import ReserveFiles
 from evalsampling.workspace.workspace import MARKER, VERSION, Workspace
 
@@ -48,8 +51,9 @@ class PreparedPool:
         Raises:
             InputError: if the workspace is not prepared, or by another version.
         """
-        workspace.check_prepared()
         store = workspace.store
+        store.settle_if_allowed()
+        workspace.check_prepared()
         version = store.read_json(MARKER, ["version"])["version"]
         if version != VERSION:
             raise InputError(
@@ -63,6 +67,16 @@ class PreparedPool:
         """The spec the workspace was prepared with."""
         return EvaluationSpec.from_mapping(self.marker["spec"], self.marker["directory"])
 
+    @property
+    def task_key(self) -> bytes:
+        """The key of the names of tasks, a secret of the workspace."""
+        return task_key(self.marker.get("key"), self.spec.seed)
+
+    @functools.cached_property
+    def checksums(self) -> Checksums:
+        """Checksums of the files that `prepare` wrote; none in a workspace older than these."""
+        return checksums_of(self.marker)
+
     @functools.cached_property
     def stratification(self) -> Stratification:
         """How the pool is cut into cells."""
@@ -71,7 +85,7 @@ class PreparedPool:
     @functools.cached_property
     def table(self) -> CellTable:
         """The cell table."""
-        stored = self.workspace.store.read_table("cells.parquet")
+        stored = self.workspace.store.read_table("cells.parquet", self.checksums)
         names = [name for name in stored.column_names if name.startswith(("prior.", "system."))]
         return self.stratification.grid.table(
             code=stored[CELL].to_numpy(),
@@ -86,7 +100,7 @@ class PreparedPool:
         names = self.spec.pool.slices
         if not names:
             return Slices()
-        stored = self.workspace.store.read_table("slices.parquet")
+        stored = self.workspace.store.read_table("slices.parquet", self.checksums)
         values, counts = [], []
         for name in names:
             rows = stored.filter(pc.equal(stored["column"], name))

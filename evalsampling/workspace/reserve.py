@@ -13,6 +13,7 @@ from evalsampling.errors import InputError
 from evalsampling.pool.stored_columns import CELL, FILE, HASH, ID, RANK, ROW
 from evalsampling.preparation.reserve import Reserve
 from evalsampling.storage import Store
+from evalsampling.storage.checksums import Checksum
 
 FOLDER = "reserve"
 _GROUP_ROWS = 1024
@@ -30,9 +31,10 @@ class ReserveFiles:
     store: Store
     attempt: str
 
-    def write_part(self, part: int, reserve: Reserve) -> None:
-        """Write a part; its cells are in no other."""
-        self._write(f"part-{part:05d}-{self.attempt}".rstrip("-"), reserve.ranks, reserve)
+    def write_part(self, part: int, reserve: Reserve) -> tuple[str, Checksum]:
+        """Write a part, whose cells are in no other, and return its name and checksum."""
+        name = f"part-{part:05d}-{self.attempt}".rstrip("-")
+        return self._write(name, reserve.ranks, reserve)
 
     def write_top_up(
         self, number: int, part: int, reserve: Reserve, first_rank: npt.NDArray[np.int64]
@@ -48,10 +50,13 @@ class ReserveFiles:
         name = f"{top_up_name(number)}-{part:05d}"
         self._write(name, reserve.ranks + first_rank, reserve)
 
-    def _write(self, name: str, ranks: npt.NDArray[np.int64], reserve: Reserve) -> None:
+    def _write(
+        self, name: str, ranks: npt.NDArray[np.int64], reserve: Reserve
+    ) -> tuple[str, Checksum]:
         assert reserve.rows is not None
         rows = reserve.rows.append_column(RANK, pa.array(ranks))
-        self.store.write_table(f"{FOLDER}/{name}.parquet", rows, _GROUP_ROWS)
+        file = f"{FOLDER}/{name}.parquet"
+        return file, self.store.write_table(file, rows, _GROUP_ROWS)
 
     def read(
         self, cell: npt.NDArray[np.int64], rank: npt.NDArray[np.int64], columns: Sequence[str]

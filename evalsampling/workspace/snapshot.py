@@ -13,11 +13,13 @@ import pyarrow as pa
 
 from evalsampling.errors import InputError
 from evalsampling.evaluation.evaluation import Evaluation
-from evalsampling.labels.tasks import TASK, task_name
+from evalsampling.labels.tasks import KIND, TASK, task_name
 from evalsampling.labels.votes import Register, latest_labels
 from evalsampling.pool.stored_columns import CELL, ID, RANK, SLICE_PREFIX, outputs_of_columns
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.history import NO_LABEL, History, Round
+from evalsampling.storage import checksums_of
+from evalsampling.storage.checksums import Checksum, Checksums
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.workspace import Workspace, read_together, round_folder
 
@@ -43,33 +45,59 @@ class RoundFiles:
     closed: bool
 
     @classmethod
-    def read(cls, workspace: Workspace, number: int) -> "RoundFiles":
-        """Read the files of a round.
+    def read(cls, pool: PreparedPool, number: int) -> "RoundFiles":
+        """Return the contents of a round's files.
 
         Raises:
-            InputError: if one of them cannot be read.
+            InputError: naming the file that is missing or damaged.
         """
-        store, folder = workspace.store, round_folder(number)
+        store, folder = pool.workspace.store, round_folder(number)
         design = store.read_json(f"{folder}/design.json", ["exported", "posterior"])
-        return cls(
+        checksums, name = checksums_of(design), f"{folder}/batch.parquet"
+        content = store.read_checked(name, None)
+        files = cls(
             number=number,
             design=design,
-            draws=store.read_table(f"{folder}/draws.parquet"),
-            batch=store.read_table(f"{folder}/batch.parquet"),
-            exported=workspace.tasks_of(number, design["exported"]),
+            draws=store.read_table(f"{folder}/draws.parquet", checksums),
+            batch=store.parse_table(name, content),
+            exported=pool.workspace.tasks_of(number, design["exported"]),
             closed=store.exists(f"{folder}/closed.json"),
         )
+        if name in checksums and checksums[name] != Checksum.of(content):
+            files._check_batch(pool, store.url(name))
+        return files
+
+    def _check_batch(self, pool: PreparedPool, url: str) -> None:
+        """Check a batch that is not as it was written: the payload may have been removed.
+
+        Raises:
+            InputError: if anything else was done to it.
+        """
+        ids = self.asked[ID].to_pylist()
+        asked = dict(zip(self.new_tasks(pool.spec, pool.task_key), ids, strict=True))
+        try:
+            names = [name for name in self.batch.column_names if name != KIND]
+            same = names == [TASK, ID] and _pairs(self.batch, names) == asked
+        except ValueError:  # Text of a damaged file is not UTF-8.
+            same = False
+        if not same:
+            raise InputError(f"{url}: damaged, it is not as it was written")
 
     @functools.cached_property
     def asked(self) -> pa.Table:
         """The draws that asked a question."""
         return self.draws.filter(self.draws["new"])
 
-    def new_tasks(self, spec: EvaluationSpec) -> list[str]:
-        """Return the tasks of the questions it asked, in the order of their draws."""
+    def new_tasks(self, spec: EvaluationSpec, key: bytes) -> list[str]:
+        """Return the tasks of the questions it asked, in the order of their draws.
+
+        Args:
+            spec: of the evaluation.
+            key: of the workspace's task names.
+        """
         ids, questions = self.asked[ID].to_pylist(), self.asked["question"].to_pylist()
         return [
-            task_name(spec, self.number, id, question)
+            task_name(spec, key, self.number, id, question)
             for id, question in zip(ids, questions, strict=True)
         ]
 
@@ -102,13 +130,18 @@ class Delivery:
     rejects: int
 
     @classmethod
-    def read(cls, workspace: Workspace, name: str) -> "Delivery":
-        """Read a delivery, given the name of its file.
+    def read(cls, workspace: Workspace, name: str, checksums: Checksums) -> "Delivery":
+        """Return a delivery, given the name of its file.
+
+        Args:
+            workspace: that it came into.
+            name: of the file.
+            checksums: by name, of the files that markers name.
 
         Raises:
             InputError: if it cannot be read, or was not written by `estimate`.
         """
-        votes = workspace.store.read_table(f"labels/{name}")
+        votes = workspace.store.read_table(f"labels/{name}", checksums)
         try:
             details = json.loads(votes.schema.metadata[b"evalsampling"])
         except (KeyError, TypeError) as error:
@@ -147,7 +180,7 @@ class Snapshot:
         """
         # Deliveries first: the rounds they are about are there by then.
         deliveries = _read_deliveries(pool.workspace)
-        return cls(pool, deliveries, _read_rounds(pool.workspace))
+        return cls(pool, deliveries, _read_rounds(pool))
 
     @classmethod
     def at(cls, path: str | Path) -> "Snapshot":
@@ -167,7 +200,11 @@ class Snapshot:
     @functools.cached_property
     def tasks(self) -> list[str]:
         """Tasks of all questions, in the order of the history's."""
-        return [task for files in self.rounds for task in files.new_tasks(self.pool.spec)]
+        return [
+            task
+            for files in self.rounds
+            for task in files.new_tasks(self.pool.spec, self.pool.task_key)
+        ]
 
     @functools.cached_property
     def ids(self) -> list[str]:
@@ -261,6 +298,12 @@ class Snapshot:
         return dataclasses.replace(evaluation, history=self.history)
 
 
+def _pairs(table: pa.Table, names: Sequence[str]) -> dict[Any, Any]:
+    """Return two columns as a mapping."""
+    keys, values = (table[name].to_pylist() for name in names)
+    return dict(zip(keys, values, strict=True))
+
+
 def load(path: str | Path) -> Evaluation:
     """Return the evaluation of a prepared workspace, with all rounds and labels so far.
 
@@ -273,22 +316,25 @@ def load(path: str | Path) -> Evaluation:
 def _read_deliveries(workspace: Workspace) -> list[Delivery]:
     store = workspace.store
 
-    def read_taken(name: str) -> list[str]:
-        names: list[str] = store.read_json(f"taken/{name}", ["deliveries"])["deliveries"]
-        return names
+    def read_taken(name: str) -> tuple[list[str], Checksums]:
+        marker = store.read_json(f"taken/{name}", ["deliveries"])
+        return marker["deliveries"], checksums_of(marker)
 
     # What is in place was named by a marker before; what a marker names may not be in place.
     files = [name for name in store.names("labels") if name.endswith(".parquet")]
     taken = read_together(read_taken, store.names("taken"))
-    names = sorted({*files, *(f"{name}.parquet" for names in taken for name in names)})
-    deliveries = read_together(functools.partial(Delivery.read, workspace), names)
+    names = sorted({*files, *(f"{name}.parquet" for names, _ in taken for name in names)})
+    checksums = {name: checksum for _, known in taken for name, checksum in known.items()}
+    read = functools.partial(Delivery.read, workspace, checksums=checksums)
+    deliveries = read_together(read, names)
     return sorted(deliveries, key=lambda delivery: (delivery.order, delivery.name))
 
 
-def _read_rounds(workspace: Workspace) -> list[RoundFiles]:
-    names = workspace.store.names("rounds")
+def _read_rounds(pool: PreparedPool) -> list[RoundFiles]:
+    store = pool.workspace.store
+    names = store.names("rounds")
     numbers = sorted(int(name) for name in names if name.isdecimal())
     if numbers != list(range(1, len(numbers) + 1)):
-        url = workspace.store.url("rounds")
+        url = store.url("rounds")
         raise InputError(f"{url}: rounds are missing, there are {numbers}")
-    return read_together(functools.partial(RoundFiles.read, workspace), numbers)
+    return read_together(functools.partial(RoundFiles.read, pool), numbers)

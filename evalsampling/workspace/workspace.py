@@ -8,6 +8,7 @@ they hold.
 import contextlib
 import dataclasses
 import json
+import secrets
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,15 +17,17 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv
-import pyarrow.parquet as pq
 
 from evalsampling.errors import InputError
-from evalsampling.storage import Draft, open_store
+from evalsampling.storage import Draft, open_store, write_parquet
+from evalsampling.storage.checksums import sealed
 
 VERSION = 2
 MARKER = "evaluation.json"
 _PRODUCTS = ("cells.parquet", "reserve", "scored", "slices.parquet")
 """What `prepare` writes before the marker."""
+
+_KEY_BYTES = 16
 
 _READERS = 8
 """Files read at once: a request to a store takes its time."""
@@ -94,12 +97,14 @@ class Workspace:
         """
         attempt = content["attempt"]
         with self.store.draft() as draft:
-            pq.write_table(cells, draft.path("cells.parquet"))
+            write_parquet(cells, draft.path("cells.parquet"), "snappy")
             if slices is not None:
-                pq.write_table(slices, draft.path("slices.parquet"))
+                write_parquet(slices, draft.path("slices.parquet"), "snappy")
             _write_manifest(draft, manifest)
             try:
-                draft.commit(MARKER, {"version": VERSION, **content})
+                # No option of a job and no part of its graph: who sees those sees no secret.
+                key = secrets.token_hex(_KEY_BYTES)
+                draft.commit(MARKER, {"version": VERSION, **content, "key": key})
             except FileExistsError as error:
                 if self.store.read_json(MARKER).get("attempt") != attempt:
                     raise InputError(
@@ -219,7 +224,7 @@ class Workspace:
                 details = {**new.details, "rejects": len(new.rejects), "order": order}
                 stored = new.votes.replace_schema_metadata({"evalsampling": json.dumps(details)})
                 path = draft.path(f"labels/{new.name}.parquet")
-                pq.write_table(stored, path, compression="zstd")
+                write_parquet(stored, path)
                 if len(new.rejects):
                     pa.csv.write_csv(new.rejects, draft.path(_rejects(new.name)))
             try:
@@ -256,6 +261,12 @@ def round_folder(number: int) -> str:
     return f"rounds/{number:04d}"
 
 
+def _pairs(table: pa.Table, names: Sequence[str]) -> dict[Any, Any]:
+    """Return two columns as a mapping."""
+    keys, values = (table[name].to_pylist() for name in names)
+    return dict(zip(keys, values, strict=True))
+
+
 def _rejects(name: str) -> str:
     return f"labels/{name}.rejects.csv"
 
@@ -266,4 +277,5 @@ def _manifest(job: str) -> str:
 
 def _write_manifest(draft: Draft, manifest: dict[str, Any]) -> None:
     path = draft.path(_manifest(manifest["job"]))
-    path.write_text(json.dumps(manifest, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    text = json.dumps(sealed(manifest), indent=1, allow_nan=False)
+    path.write_text(text + "\n", encoding="utf-8")

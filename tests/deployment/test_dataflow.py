@@ -386,7 +386,11 @@ def instructions() -> list[tuple[str, str]]:
 
 def pins() -> dict[str, Version]:
     lines = (DATAFLOW / "requirements.txt").read_text().splitlines()
-    pinned = [Requirement(line) for line in lines if not line.startswith("#")]
+    pinned = [
+        Requirement(line.removesuffix("\\"))
+        for line in lines
+        if not line.startswith("#") and "--hash=" not in line
+    ]
     assert all(re.fullmatch("==[^*,]+", str(pin.specifier)) for pin in pinned)
     return {pin.name: Version(str(pin.specifier)[2:]) for pin in pinned}
 
@@ -403,6 +407,13 @@ def test_pins_are_in_the_ranges_of_setup_py() -> None:
     pinned = pins()
     for requirement in map(Requirement, wanted):
         assert pinned[requirement.name] in requirement.specifier, requirement
+
+
+def test_every_package_has_hashes() -> None:
+    text = (DATAFLOW / "requirements.txt").read_text().replace("\\\n", " ")
+    lines = [line for line in text.splitlines() if not line.startswith("#")]
+    assert len(lines) == len(pins()) > 50
+    assert all(re.fullmatch(r"\S+==\S+( +--hash=sha256:[0-9a-f]{64})+", line) for line in lines)
 
 
 def test_requirements_name_no_index() -> None:

@@ -35,6 +35,7 @@ def evaluate(one: Job, options: list[str]) -> list[Any]:
     return seen
 
 
+@pytest.mark.usefixtures("one_key")
 @pytest.mark.parametrize(
     ("files", "group_rows"),
     [pytest.param(1, 100, id="one-file-20-groups"), pytest.param(7, 1 << 20, id="seven-files")],

@@ -92,3 +92,17 @@ def test_payload_is_in_no_manifest_and_no_log(
     kept = "".join(path.read_text() for path in (one.workspace / "jobs").iterdir())
     for text in [kept, *(result.err for result in told)]:
         assert not [name for name in [*names, *answers] if f"{name}" in text]
+
+
+@pytest.mark.parametrize("value", ["Bern", "a: b", "where x=1", "it's", "", "two\nlines", "a=b: c"])
+@pytest.mark.parametrize(
+    ("message", "logged"),
+    [
+        ("f1 of a where city={}: only 2 rows", "f1 of a where city=...: only 2 rows"),
+        ("f1 where city={} is undefined (0/0): no rows", "f1 where city=...: no rows"),
+        ("no labelled row where city={}", "no labelled row where city=..."),
+        ("f1 where city={}: one (and 3 more)", "f1 where city=...: one (and 3 more)"),
+    ],
+)  # fmt: skip
+def test_values_of_slices_are_hidden(value: str, message: str, logged: str) -> None:
+    assert without_values(message.format(value)) == logged

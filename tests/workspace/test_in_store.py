@@ -21,6 +21,7 @@ from tests.jobs import Job, call, files_below
 from tests.stores import answer, move, objects, prepare
 
 
+@pytest.mark.usefixtures("one_key")
 @pytest.mark.parametrize("scored", [False, True], ids=["columns", "scored"])
 def test_an_evaluation_in_the_store_is_what_it_is_here(
     job: Callable[..., Job], bucket: storage.Bucket, scored: bool, monkeypatch: pytest.MonkeyPatch

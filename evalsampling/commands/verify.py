@@ -1,0 +1,164 @@
+"""Verifying a workspace: whether all its files are there and as they were written."""
+
+import dataclasses
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from evalsampling.commands.options import WorkspaceOptions
+from evalsampling.commands.result import Result
+from evalsampling.errors import InputError
+from evalsampling.storage import Store, checksums_of
+from evalsampling.storage.checksums import FILES, SHA256, Checksum
+from evalsampling.workspace.prepared import PreparedPool
+from evalsampling.workspace.snapshot import RoundFiles
+from evalsampling.workspace.workspace import MARKER, Workspace
+
+
+@dataclasses.dataclass(frozen=True)
+class VerifyResult(Result):
+    """Which files of a workspace are missing or damaged.
+
+    Attributes:
+        workspace: its path.
+        files: number of files that were looked at.
+        unprotected: number of those that have no checksum: of an old workspace, or of no job.
+        bad: a line for each file that is missing or damaged; it begins with the file.
+    """
+
+    workspace: str
+    files: int
+    unprotected: int
+    bad: tuple[str, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is missing or damaged."""
+        return not self.bad
+
+
+def verify(options: WorkspaceOptions) -> VerifyResult:
+    """Return which files of a workspace are missing or damaged.
+
+    JSON is compared with the checksum within it, files of drafts and parts of the reserve with
+    those in their marker, all other Parquet with the checksums of its pages. Nothing is changed,
+    but for what every reader does: drafts that count are put in place.
+
+    Args:
+        options: what is asked.
+
+    Raises:
+        InputError: if there is no prepared workspace, or the store cannot be read.
+    """
+    workspace = Workspace(options.workspace)
+    store = workspace.store
+    workspace.check_prepared()
+    looked = _Look(store)
+    looked.at("", store.settle_if_allowed)
+    names = store.written([""], lambda name: not name.startswith("."))
+    names = [name.removeprefix("/") for name in names]
+    contents = {name: looked.at_json(name) for name in names if name.endswith(".json")}
+    markers = {name: contents[name] for name in contents if _is_marker(name)}
+    expected: dict[str, Checksum] = {}
+    for name, content in markers.items():
+        looked.at(name, functools.partial(_gather, content, expected))
+    protected = FILES in contents.get(MARKER, {})
+    for name in names:
+        if name.startswith("rounds/") and name.endswith("/batch.parquet"):
+            looked.at(name, functools.partial(_read_round, workspace, int(name.split("/")[1])))
+        elif name in expected:
+            looked.at_content(name, expected[name])
+        elif name.endswith(".parquet"):
+            looked.at(name, functools.partial(store.check_pages, name))
+        elif name in contents and protected and not looked.sealed[name]:
+            looked.bad.append(f"{store.url(name)}: damaged, its {SHA256!r} is missing")
+    for name, reason in _missing(names, markers, expected):
+        looked.bad.append(f"{store.url(name)}: {reason}")
+    plain = sum(name not in expected and not looked.sealed.get(name, False) for name in names)
+    bad = tuple(sorted(dict.fromkeys(looked.bad)))
+    return VerifyResult(workspace.path, len(names), plain, bad)
+
+
+class _Look:
+    """Goes on with the next file when one is bad.
+
+    Attributes:
+        bad: lines so far.
+        sealed: whether a JSON file has a checksum, by name.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.bad: list[str] = []
+        self.sealed: dict[str, bool] = {}
+
+    def at(self, name: str, check: Callable[[], Any]) -> None:
+        try:
+            check()
+        except InputError as error:
+            self.bad.append(" ".join(str(error).split()))
+        except (OSError, TypeError, AttributeError) as error:
+            self.bad.append(f"{self.store.url(name)}: damaged, {' '.join(str(error).split())}")
+
+    def at_json(self, name: str) -> dict[str, Any]:
+        """Return the content, empty if that is bad."""
+        content: dict[str, Any] = {}
+        self.at(name, lambda: content.update(self.store.read_json(name)))
+        self.sealed[name] = not content or self.store.is_sealed(name)
+        return content
+
+    def at_content(self, name: str, checksum: Checksum) -> None:
+        self.at(name, lambda: checksum.check(self.store.checksum(name), self.store.url(name)))
+
+
+def _read_round(workspace: Workspace, number: int) -> None:
+    RoundFiles.read(PreparedPool.read(workspace), number)
+
+
+def _gather(marker: dict[str, Any], into: dict[str, Checksum]) -> None:
+    into.update(checksums_of(marker))
+
+
+def _is_marker(name: str) -> bool:
+    folder, _, file = name.rpartition("/")
+    return name == MARKER or folder == "taken" or file == "design.json"
+
+
+def _missing(
+    names: list[str], markers: dict[str, dict[str, Any]], expected: dict[str, Checksum]
+) -> Iterator[tuple[str, str]]:
+    """Yield files that should be there, and labels that nobody took, each with what is wrong."""
+    there = set(names)
+    reserve = any(name.startswith("reserve/part-") for name in names)
+    required = {name for name in expected if not _may_be_deleted(name, reserve)}
+    rounds = {int(name.split("/")[1]) for name in names if _is_numbered(name, "rounds")}
+    required |= {f"rounds/{n:04d}/design.json" for n in range(1, max(rounds, default=0) + 1)}
+    taken = {
+        f"labels/{name}.parquet"
+        for marker in markers.values()
+        for name in marker.get("deliveries", ())
+    }
+    for name in sorted((required | taken) - there):
+        yield name, "missing"
+    for name in sorted(there - taken):
+        if name.startswith("labels/") and name.endswith(".parquet"):
+            yield name, "no file of taken/ names it: that one is missing, or this is no delivery"
+
+
+def _is_numbered(name: str, folder: str) -> bool:
+    parts = name.split("/")
+    return len(parts) == 3 and parts[0] == folder and parts[1].isdecimal()
+
+
+def _may_be_deleted(name: str, reserve: bool) -> bool:
+    """Tell whether a file may be deleted, see docs/workspace.md.
+
+    Args:
+        name: of a file that a marker names.
+        reserve: whether some part of the reserve is there: it may go as a whole only.
+    """
+    if name.startswith("reserve/"):
+        return not reserve
+    if name.startswith("rounds/"):
+        return not name.endswith(("/draws.parquet", "/batch.parquet"))
+    return name.startswith("jobs/") or name.endswith(".rejects.csv")

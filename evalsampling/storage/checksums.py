@@ -1,0 +1,109 @@
+"""Checksums: what tells a file that was damaged from one that was written so.
+
+A JSON file has the SHA-256 of the rest of its content under the key ``sha256``. The marker of a
+draft has size and SHA-256 of each file of the draft under ``files``. A file that was written
+before there were checksums has none, and is read as it is.
+"""
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from evalsampling.errors import InputError
+
+SHA256 = "sha256"
+FILES = "files"
+
+_READ_BYTES = 1 << 20
+
+
+@dataclasses.dataclass(frozen=True)
+class Checksum:
+    """Size and SHA-256 of a file.
+
+    Attributes:
+        size: in bytes.
+        sha256: in hexadecimal digits.
+    """
+
+    size: int
+    sha256: str
+
+    @classmethod
+    def of(cls, content: bytes) -> "Checksum":
+        """Return the checksum of a content."""
+        return cls(len(content), hashlib.sha256(content).hexdigest())
+
+    @classmethod
+    def of_file(cls, path: Path) -> "Checksum":
+        """Return the checksum of a file of this machine, of any size."""
+        digest, size = hashlib.sha256(), 0
+        with path.open("rb") as file:
+            while block := file.read(_READ_BYTES):
+                digest.update(block)
+                size += len(block)
+        return cls(size, digest.hexdigest())
+
+    def check(self, found: "Checksum", url: str) -> None:
+        """Check that a file is as it was written.
+
+        Raises:
+            InputError: naming the file, if it is not.
+        """
+        if found.size != self.size:
+            raise InputError(f"{url}: damaged, it has {found.size} bytes in place of {self.size}")
+        if found.sha256 != self.sha256:
+            raise InputError(f"{url}: damaged, its SHA-256 is not the one it was written with")
+
+
+Checksums = Mapping[str, Checksum]
+"""Of files by their names in a store."""
+
+
+def checksums_of(marker: Mapping[str, Any]) -> dict[str, Checksum]:
+    """Return the checksums that a marker has of the files of its draft, none in an old one."""
+    return {name: Checksum(**found) for name, found in marker.get(FILES, {}).items()}
+
+
+def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the content of a JSON file with its checksum.
+
+    >>> sealed({"a": 1})["sha256"][:8]
+    '015abd7f'
+    """
+    plain = json.loads(json.dumps(content, allow_nan=False))
+    return {**plain, SHA256: _digest(plain)}
+
+
+def unsealed(content: dict[str, Any], url: str) -> dict[str, Any]:
+    """Return the content of a JSON file without its checksum, which is compared.
+
+    Raises:
+        InputError: naming the file, if it is not as it was written.
+    """
+    rest = {key: value for key, value in content.items() if key != SHA256}
+    if SHA256 in content and content[SHA256] != _digest(rest):
+        raise InputError(f"{url}: damaged, its content does not have the SHA-256 it tells")
+    return rest
+
+
+def _digest(content: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of the one way to write a JSON object without line ends and spaces."""
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def write_parquet(
+    table: pa.Table, path: Path, compression: str = "zstd", row_group_size: int | None = None
+) -> None:
+    """Write a Parquet file of this machine whose pages have checksums."""
+    pq.write_table(
+        table, path, row_group_size=row_group_size, compression=compression,
+        write_page_checksum=True,
+    )  # fmt: skip

@@ -1,0 +1,206 @@
+"""Files of a workspace that were damaged on the disk: never another estimate, never a traceback."""
+
+import json
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from evalsampling.commands.options import WorkspaceOptions
+from evalsampling.commands.verify import verify
+from evalsampling.errors import InputError
+from evalsampling.storage.local import LocalStore
+from evalsampling.workspace.workspace import Workspace
+from tests.jobs import Job, call, files_below, make_pool
+
+NEEDED = ("evaluation.json", "cells.parquet", "slices.parquet", "rounds/", "taken/", "labels/")
+"""Files that an estimate is made of."""
+
+
+@pytest.fixture
+def tiny(job: Callable[..., Job]) -> Job:
+    """Two rounds, the first one answered."""
+    one = job(make_pool(120), budget=20, round_size=10, strata={"leaves": 3})
+    for status in (one.prepare(), one.sample()):
+        assert status.status == 0, status.err
+    assert one.estimate("--labels", one.deliver(one.answers(1))).status == 0
+    assert one.sample().status == 0
+    return one
+
+
+def needed(one: Job) -> list[str]:
+    """Names of the files that an estimate is made of, but for what annotators get."""
+    names = sorted(files_below(one.workspace))
+    return [n for n in names if n.startswith(NEEDED) and not n.endswith((".csv",))]
+
+
+class Damaged(Workspace):
+    """A workspace of whose files one is read with another content."""
+
+    def __init__(self, path: Path, name: str, content: bytes) -> None:
+        super().__init__(path)
+        self.store = _Damaged(path, name, content)
+
+
+class _Damaged(LocalStore):
+    def __init__(self, directory: Path, name: str, content: bytes) -> None:
+        super().__init__(directory)
+        self.damaged, self.content = name, content
+
+    def read(self, name: str) -> bytes:
+        return self.content if name == self.damaged else super().read(name)
+
+
+def known(workspace: Workspace) -> Any:
+    """Everything that an estimate is computed from, as it is read."""
+    history = workspace.evaluation.history
+    return (
+        workspace.spec.to_mapping(),
+        workspace.tasks,
+        workspace.labels,
+        workspace.rejects,
+        [
+            (files.number, files.closed, files.batch["task"].to_pylist())
+            for files in workspace.rounds
+        ],
+        [[round.probability.tolist(), round.new.tolist()] for round in history.rounds],
+        [history.cell.tolist(), history.rank.tolist(), history.label.tolist()],
+        [workspace.table.code.tolist(), workspace.table.count.tolist()],
+        workspace.table.prior.tolist(),
+    )
+
+
+def flips(
+    one: Job, step: int, rng: np.random.Generator, only: str = ""
+) -> Iterator[tuple[str, int, bytes]]:
+    """Yield contents with one bit flipped: every ``step``-th bit, from one at random."""
+    for name in filter(lambda name: only in name, needed(one)):
+        content = (one.workspace / name).read_bytes()
+        for bit in range(int(rng.integers(step)), 8 * len(content), step):
+            changed = bytearray(content)
+            changed[bit // 8] ^= 1 << bit % 8
+            yield name, bit, bytes(changed)
+
+
+def silent(one: Job, changes: Iterator[tuple[str, int, bytes]]) -> tuple[int, list[Any]]:
+    """Return how many changes were tried, and those that went through and changed something."""
+    expected, tried, bad = known(Workspace(one.workspace)), 0, []
+    for name, bit, content in changes:
+        tried += 1
+        try:
+            if known(Damaged(one.workspace, name, content)) != expected:
+                bad.append((name, bit, "another content"))
+        except InputError as error:
+            if Path(name).name not in str(error) or "\n" in str(error):
+                bad.append((name, bit, str(error)))
+    return tried, bad
+
+
+def test_some_flipped_bits_change_nothing_silently(tiny: Job) -> None:
+    tried, bad = silent(tiny, flips(tiny, 2003, np.random.default_rng(1)))
+    assert tried > 60
+    assert bad == []
+
+
+def test_names_of_columns_that_are_no_text(tiny: Job) -> None:
+    """A batch is parsed though it is not as it was written: its payload may have been removed."""
+    name = "rounds/0001/batch.parquet"
+    content = (tiny.workspace / name).read_bytes()
+    changed = content.replace(b"task", b"\xf4ask")
+    assert changed != content
+    assert silent(tiny, iter([(name, 0, changed)])) == (1, [])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "only", ["evaluation", "cells", "rounds/0001", "rounds/0002", "taken", "labels"]
+)
+def test_no_flipped_bit_changes_anything_silently(tiny: Job, only: str) -> None:
+    tried, bad = silent(tiny, flips(tiny, 1, np.random.default_rng(1), only))
+    assert tried > 1_000
+    assert bad == []
+
+
+def commands(one: Job) -> list[Sequence[Any]]:
+    return [("estimate", one.workspace), ("status", one.workspace), ("diagnose", one.workspace)]
+
+
+def damages(content: bytes) -> dict[str, bytes | None]:
+    """What may become of a file."""
+    half = len(content) // 2
+    return {"deleted": None, "empty": b"", "half": content[:half], "short": content[:-2]}
+
+
+def test_damaged_files_are_named_in_one_line(tiny: Job) -> None:
+    """Truncated or deleted: the commands fail with the file, or say what they said before."""
+    before = {c[0]: call(*c, "--json").json for c in commands(tiny)}
+    for name in needed(tiny):
+        path = tiny.workspace / name
+        content = path.read_bytes()
+        for damage, changed in damages(content).items():
+            path.unlink()
+            if changed is not None:
+                path.write_bytes(changed)
+            for command in commands(tiny):
+                result = call(*command, "--json")
+                where = (name, damage, command[0], result.err)
+                if result.status == 0:
+                    known_keys = set(before[command[0]]) - {"jobs"}
+                    assert all(result.json[k] == before[command[0]][k] for k in known_keys), where
+                    continue
+                assert result.status == 1, where
+                assert result.err.count("\n") == 1, where
+                assert name.rpartition("/")[0] in result.err, where
+            assert not verify_or_bad(tiny.workspace), (name, damage)
+            path.write_bytes(content)
+    assert verify(WorkspaceOptions(str(tiny.workspace))).ok
+
+
+def verify_or_bad(workspace: Path) -> bool:
+    """Tell whether all is well with a workspace."""
+    try:
+        return verify(WorkspaceOptions(str(workspace))).ok
+    except InputError:
+        return False
+
+
+def test_verify_finds_every_file(tiny: Job) -> None:
+    """One bit of each, the last one; reserve, manifests and exported files too."""
+    for name, content in files_below(tiny.workspace).items():
+        if name.startswith("."):
+            continue
+        path = tiny.workspace / name
+        changed = bytearray(content)
+        changed[len(content) // 2] ^= 4
+        path.write_bytes(changed)
+        result = verify(WorkspaceOptions(str(tiny.workspace)))
+        assert not result.ok, name
+        assert any(line.startswith(f"{path}: ") for line in result.bad), (name, result.bad)
+        assert len(result.bad) == 1 or name.endswith("json"), result.bad
+        path.write_bytes(content)
+    found = verify(WorkspaceOptions(str(tiny.workspace)))
+    assert (found.ok, found.bad, found.unprotected) == (True, (), 0)
+
+
+def test_verify_of_what_may_be_deleted_and_of_an_old_workspace(tiny: Job) -> None:
+    shutil.rmtree(tiny.workspace / "reserve")
+    shutil.rmtree(tiny.workspace / "estimates")
+    shutil.rmtree(tiny.workspace / "jobs")
+    (tiny.workspace / "rounds" / "0001" / "batch.csv").unlink()
+    assert verify(WorkspaceOptions(str(tiny.workspace))).ok
+    for name in files_below(tiny.workspace):
+        path = tiny.workspace / name
+        if name.endswith(".json"):
+            content = json.loads(path.read_text())
+            path.write_text(
+                json.dumps({k: content[k] for k in content if k not in ("sha256", "files")})
+            )
+    found = verify(WorkspaceOptions(str(tiny.workspace)))
+    assert found.ok, found.bad
+    assert found.unprotected == found.files
+    assert tiny.estimate().status == 0
+    with pytest.raises(InputError, match="not a prepared workspace"):
+        verify(WorkspaceOptions(str(tiny.directory)))

@@ -1,0 +1,39 @@
+"""Names of tasks."""
+
+import json
+from collections.abc import Callable
+
+from evalsampling.labels.tasks import task_key, task_name
+from evalsampling.workspace.workspace import Workspace
+from tests.jobs import Job
+
+
+def test_names_cannot_be_told_from_spec_and_id(job: Callable[..., Job]) -> None:
+    """Whoever knows the spec and all ids of the pool finds no task; the key is kept."""
+    one, other = job(seed=0), job(seed=0)
+    for each in (one, other):
+        assert each.prepare().status == 0
+        assert each.sample().status == 0
+    assert set(one.batch(1)["id"]) == set(other.batch(1)["id"])
+    assert not set(one.batch(1)["task"]) & set(other.batch(1)["task"])
+    workspace = Workspace(one.workspace)
+    tasks = set(one.batch(1)["task"])
+    ids = one.pool.table["id"].to_pylist()
+    by_seed = {task_name(workspace.spec, task_key(None, 0), 1, id, 1) for id in ids}
+    assert not tasks & by_seed
+    assert tasks <= {task_name(workspace.spec, workspace.task_key, 1, id, 1) for id in ids}
+    assert len(bytes.fromhex(workspace.marker["key"])) == 16
+
+
+def test_old_workspaces_go_on_with_the_seed(job: Callable[..., Job]) -> None:
+    one = job(seed=7)
+    one.prepare()
+    marker = one.workspace / "evaluation.json"
+    content = json.loads(marker.read_text())
+    del content["key"], content["sha256"]
+    marker.write_text(json.dumps(content))
+    one.sample()
+    spec = Workspace(one.workspace).spec
+    names = {task_name(spec, (7).to_bytes(8, "little"), 1, id, 1) for id in one.batch(1)["id"]}
+    assert names == set(one.batch(1)["task"])
+    assert one.estimate("--labels", one.deliver(one.answers(1))).json["labels"] == 20
