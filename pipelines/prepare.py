@@ -24,12 +24,13 @@ from apache_beam import pvalue
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from evalsampling.commands.prepare import JOB, Preparation, PrepareOptions, PrepareResult
-from evalsampling.commands.top_up import TopUp, TopUpOptions
+from evalsampling.commands.top_up import TopUp
 from evalsampling.evaluation.specs import load_spec
 from evalsampling.pool.catalog import Catalog
 from evalsampling.preparation.reserve import Reserve
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.preparation.summary import summary_columns
+from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellSums
 from evalsampling.stats.slices import SliceCounts
 from evalsampling.telemetry import logs, progress
@@ -125,13 +126,14 @@ def build_top_up(root: beam.Pipeline, top_up: TopUp) -> None:
 
 
 def prepare(
-    options: PrepareOptions, beam_options: PipelineOptions, wait: bool = True
+    spec: EvaluationSpec, options: PipelineOptions, check_ids: bool = False, wait: bool = True
 ) -> PrepareResult | None:
     """Prepare a pool, unless that is done.
 
     Args:
-        options: what is asked for.
-        beam_options: of Beam.
+        spec: of the evaluation.
+        options: of Beam.
+        check_ids: whether all ids of the pool are checked, not only those of the reserve.
         wait: whether to wait until the job is done; a template must not.
 
     Returns:
@@ -140,13 +142,12 @@ def prepare(
     Raises:
         InputError: for anything wrong with the spec or the pool; the workspace is as it was.
     """
-    spec, context = load_spec(options.spec), recorded(beam_options)
-    preparation = Preparation.of(spec, context, options.check_ids, detached=not wait)
-    workspace, pipeline = preparation.workspace, beam.Pipeline(options=beam_options)
+    preparation = Preparation.of(spec, recorded(options), check_ids, detached=not wait)
+    workspace, pipeline = preparation.workspace, beam.Pipeline(options=options)
     logs.tell(workspace=workspace.path)
     if workspace.prepared:
         preparation.check_same_spec()
-        if is_template(beam_options):
+        if is_template(options):
             # Whoever launches a template wants a job.
             _ = pipeline | "Done" >> beam.Create([None])
             run(pipeline, wait=False)
@@ -167,12 +168,13 @@ def _progress(label: str = JOB, rows: int = 0) -> AbstractContextManager[None]:
     return progress.watch(label, "rows", rows, logs.stream())
 
 
-def top_up(options: TopUpOptions, beam_options: PipelineOptions) -> PrepareResult:
+def top_up(spec: EvaluationSpec, wanted: int | None, options: PipelineOptions) -> PrepareResult:
     """Add rows to the reserve of the cells that run short.
 
     Args:
-        options: what is asked for.
-        beam_options: of Beam.
+        spec: names the workspace.
+        wanted: rows a round may ask of a cell; the spec's ``round_size`` if None.
+        options: of Beam.
 
     Returns:
         What is prepared, with the rows of the reserve as it is now.
@@ -180,16 +182,16 @@ def top_up(options: TopUpOptions, beam_options: PipelineOptions) -> PrepareResul
     Raises:
         InputError: if the workspace is not prepared or the pool has changed since.
     """
-    started, spec, context = time.time(), load_spec(options.spec), recorded(beam_options)
+    started, context = time.time(), recorded(options)
     preparation = Preparation.of(spec, context)
     preparation.check_same_spec()
     workspace = preparation.workspace
     logs.tell(workspace=workspace.path)
     with workspace.in_use():
         snapshot = Snapshot.read(PreparedPool.read(workspace))
-        work = TopUp.of(snapshot, options.top_up, context)
+        work = TopUp.of(snapshot, wanted, context)
         if work is not None:
-            pipeline = beam.Pipeline(options=beam_options)
+            pipeline = beam.Pipeline(options=options)
             build_top_up(pipeline, work)
             with _progress("top-up", snapshot.pool.marker["rows"]):
                 done = run(pipeline)
@@ -228,7 +230,8 @@ def _commit(
 def main(argv: Sequence[str] | None = None) -> None:
     """Parse, build, run."""
     with job(JOB, "Prepare a pool.", PrepareOptions, argv) as (options, settings, beam_options):
-        result = prepare(options, beam_options, settings.wait)
+        spec = load_spec(options.spec)
+        result = prepare(spec, beam_options, options.check_ids, settings.wait)
         if result is not None:
             logs.tell(rows=result.rows, cells=result.cells)
             json.dump(result.to_json(), sys.stdout)

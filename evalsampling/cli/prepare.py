@@ -6,6 +6,7 @@ from evalsampling.cli.command import Beam, Command
 from evalsampling.commands.options import add_to_command, read_options
 from evalsampling.commands.prepare import PrepareOptions, PrepareResult
 from evalsampling.commands.top_up import TopUpOptions
+from evalsampling.evaluation.specs import load_spec
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
@@ -17,10 +18,11 @@ def _run(arguments: argparse.Namespace) -> PrepareResult:
     from pipelines.prepare import prepare, top_up
     from pipelines.running import parse_options
 
-    beam = parse_options(arguments.beam)
-    if arguments.top_up is not None:
-        return top_up(read_options(TopUpOptions, arguments), beam)
-    result = prepare(read_options(PrepareOptions, arguments), beam)
+    options, rows = read_options(PrepareOptions, arguments), read_options(TopUpOptions, arguments)
+    spec, beam = load_spec(options.spec), parse_options(arguments.beam)
+    if rows.top_up is not None:
+        return top_up(spec, rows.top_up or None, beam)
+    result = prepare(spec, beam, options.check_ids)
     assert result is not None  # It was waited for.
     return result
 

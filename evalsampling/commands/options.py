@@ -149,7 +149,9 @@ def add_to_job(parser: argparse.ArgumentParser, options: type[Any]) -> None:
                 choices=one.choices, help=one.help,
             )  # fmt: skip
         else:
-            _add_single(parser, field, one)
+            # Templates tell whole numbers from text alone; their range the command checks.
+            number = dataclasses.replace(one, type=int) if one.type is positive else one
+            _add_single(parser, field, number)
 
 
 def job_arguments(options: Any) -> list[str]:
