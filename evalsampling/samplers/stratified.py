@@ -10,7 +10,6 @@ import dataclasses
 import numpy as np
 
 from evalsampling.inference.sample import WeightedSample
-from evalsampling.measures.base import Measure
 from evalsampling.samplers.base import Sampler
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import NO_LABEL, History, Round
@@ -72,7 +71,3 @@ class Stratified(Sampler):
         question = np.flatnonzero(history.label != NO_LABEL)
         leaf = table.leaf[history.cell[question]]
         return WeightedSample.stratified(question, leaf, table.leaf_count)
-
-    def can_estimate(self, table: CellTable, measure: Measure) -> bool:
-        """Stratified draws support every measure."""
-        return True
