@@ -52,7 +52,7 @@ class Sampler(abc.ABC):
         rng: np.random.Generator,
         budget: int | None = None,
     ) -> History:
-        """Draw one round.
+        """Return the history with one round more.
 
         Args:
             table: the cells.
@@ -62,7 +62,7 @@ class Sampler(abc.ABC):
             budget: most such questions, whatever the sampler's own idea of a round.
 
         Returns:
-            The history with one round more.
+            The history; the new questions of the round have no label yet.
         """
 
     @abc.abstractmethod
@@ -192,7 +192,10 @@ class ReplacementSampler(Sampler):
         rng: np.random.Generator,
         budget: int | None = None,
     ) -> History:
-        """Draw one round: see `Sampler.design`. A fixed number of draws replaces ``new_rows``."""
+        """Return the history with one round more: see `Sampler.design`.
+
+        A fixed number of draws replaces ``new_rows``.
+        """
         draws = self.draws or DRAWS_PER_NEW_ROW * new_rows
         if self.draws or self.stochastic:
             most = self.draws or new_rows
@@ -203,7 +206,7 @@ class ReplacementSampler(Sampler):
         return draw_rows(proposal, table, history, stop, rng, self.stochastic)
 
     def weigh(self, table: CellTable, history: History) -> WeightedSample:
-        """Weigh each draw by w = 1 / (M q); all draws so far count ([MR] eq. 1).
+        """Return the labelled rows, each draw with weight w = 1 / (M q) ([MR] eq. 1).
 
         Rows with a label stand for those of their round that have none (`stats.nonresponse`).
         """
