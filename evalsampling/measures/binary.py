@@ -46,7 +46,7 @@ class Accuracy(Measure):
 
 @dataclasses.dataclass(frozen=True)
 class Binary(Measure):
-    """What measures for a positive class share. The evidence is the positives, by default.
+    """Base of measures for a positive class. The evidence is the positives, by default.
 
     Attributes:
         positive: code of the positive class.

@@ -13,6 +13,7 @@ from evalsampling.measures import BY_NAME, Joint
 from evalsampling.measures.base import FloatArray, Measure
 from evalsampling.measures.calibrated import Calibrated, Requested, measure_of
 from evalsampling.measures.curves import Thresholded
+from evalsampling.measures.joint import parts_of
 from evalsampling.spec import MAX_CELLS, EvaluationSpec, MeasureSpec, PoolSpec, SystemSpec
 from evalsampling.spec.parameters import check_name, construct
 from evalsampling.spec.references import load_object
@@ -196,9 +197,7 @@ class _Builder:
 
 def thresholded_parts(measure: Measure) -> list[Thresholded]:
     """Return the parts of a measure that look at scores over thresholds."""
-    if isinstance(measure, Joint):
-        return [t for part in measure.parts for t in thresholded_parts(part)]
-    return [measure] if isinstance(measure, Thresholded) else []
+    return [part for part in parts_of(measure) if isinstance(part, Thresholded)]
 
 
 # --- what the measures ask of the cells

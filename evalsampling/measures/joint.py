@@ -127,3 +127,10 @@ class Joint(Measure):
 
     def _split(self, risk: FloatArray) -> list[tuple[Measure, FloatArray]]:
         return list(zip(self.parts, np.split(risk, self._ends[:-1]), strict=True))
+
+
+def parts_of(measure: Measure) -> tuple[Measure, ...]:
+    """Return the measures that a joint one is made of in the end, or the measure itself."""
+    if isinstance(measure, Joint):
+        return tuple(part for one in measure.parts for part in parts_of(one))
+    return (measure,)

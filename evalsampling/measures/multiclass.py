@@ -15,7 +15,7 @@ from evalsampling.stats.outputs import Outputs
 
 @dataclasses.dataclass(frozen=True)
 class Averaged(Measure):
-    """What averages over classes share. The evidence is the labels of the rarest of them.
+    """Base of averages over classes. The evidence is the labels of the rarest of them.
 
     Attributes:
         classes: number of classes, at least 2.

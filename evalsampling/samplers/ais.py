@@ -10,9 +10,16 @@ import dataclasses
 import functools
 
 import numpy as np
+import numpy.typing as npt
 
 from evalsampling.measures.base import FloatArray, Measure
-from evalsampling.measures.on_cells import cells_adding_to, model_risk
+from evalsampling.measures.joint import parts_of
+from evalsampling.measures.on_cells import (
+    adds_to,
+    always_adds_to,
+    cells_adding_to,
+    model_risk,
+)
 from evalsampling.samplers.base import ReplacementSampler, no_atoms
 from evalsampling.samplers.optimal import FLOOR, atom_norms, cell_norms
 from evalsampling.stats.cells import CellTable
@@ -115,18 +122,32 @@ class AdaptiveImportance(ReplacementSampler):
         total = np.sum(table.count * value)
         return Proposal(value / total, no_atoms(), np.zeros(0), posterior)
 
+    def unmixed_support(self, table: CellTable) -> npt.NDArray[np.bool_]:
+        """Return which cells can add to the measure sampled for, shape (cells,)."""
+        return cells_adding_to(self.measure, table)
+
     def covers_pool(self, table: CellTable) -> bool:
-        """Whether every row always has a chance: of a stochastic oracle, if every cell has."""
-        if self.stochastic:
-            return bool(np.all(self.support(table)))
-        return super().covers_pool(table)
+        """Tell whether every row of the pool always has a chance, whatever its label.
+
+        An atom whose label adds nothing to the measure sampled for has none, unless a share of
+        the pool's own distribution is mixed in; with a stochastic oracle there are no atoms.
+        """
+        return super().covers_pool(table) if self.stochastic else self.delta > 0
 
     def can_estimate(self, table: CellTable, measure: Measure) -> bool:
-        """Whether rows that add to the measure also add to the one sampled for.
+        """Tell whether rows that add to the measure also add to the one sampled for.
 
-        Cell by cell for a stochastic oracle; for a deterministic one label by label, since an
-        atom whose label adds nothing to the measure sampled for is never drawn again.
+        Label by label, because of the atoms; with a stochastic oracle cell by cell.
         """
-        if self.stochastic:
-            return bool(np.all(self.support(table) | ~cells_adding_to(measure, table)))
-        return super().can_estimate(table, measure)
+        if self.stochastic or self.delta:
+            return super().can_estimate(table, measure)
+        if any(_is_same(measure, part) for part in parts_of(self.measure)):
+            return True
+        return bool(np.all(always_adds_to(self.measure, table) | ~adds_to(measure, table)))
+
+
+def _is_same(one: Measure, other: Measure) -> bool:
+    """Tell whether two measures are one; a user's own may be no dataclass and know no equality."""
+    if one == other or dataclasses.is_dataclass(one):
+        return one == other
+    return (type(one), one.name, one.system) == (type(other), other.name, other.system)

@@ -14,8 +14,8 @@ from evalsampling.inference.results import Estimate
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures.base import IntArray, Measure
 from evalsampling.measures.calibrated import Calibrated, Requested, measure_of
-from evalsampling.measures.joint import Joint
-from evalsampling.measures.on_cells import adds_to, always_adds_to, cells_adding_to
+from evalsampling.measures.joint import parts_of
+from evalsampling.measures.on_cells import cells_adding_to
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import DRAWS_PER_NEW_ROW, Proposal, StopRule, draw_rows
 from evalsampling.stats.history import History
@@ -52,7 +52,7 @@ class Sampler(abc.ABC):
         rng: np.random.Generator,
         budget: int | None = None,
     ) -> History:
-        """Draw one round.
+        """Return the history with one round more.
 
         Args:
             table: the cells.
@@ -62,20 +62,25 @@ class Sampler(abc.ABC):
             budget: most such questions, whatever the sampler's own idea of a round.
 
         Returns:
-            The history with one round more.
+            The history; the new questions of the round have no label yet.
         """
 
     @abc.abstractmethod
     def weigh(self, table: CellTable, history: History) -> WeightedSample:
         """Return the labelled rows with their weights."""
 
-    @abc.abstractmethod
     def can_estimate(self, table: CellTable, measure: Measure) -> bool:
-        """Whether every row that can add to the measure's risk always has a chance."""
+        """Tell whether every row that can add to the measure's risk always has a chance.
+
+        Cell by cell, as `support` says.
+        """
+        if self.covers_pool(table):
+            return True
+        return bool(np.all(self.support(table) | ~cells_adding_to(measure, table)))
 
     def covers_pool(self, table: CellTable) -> bool:
-        """Whether every row always has a chance, whatever its label: true unless overridden."""
-        return True
+        """Tell whether every row of the pool always has a chance, whatever its label."""
+        return bool(np.all(self.support(table)))
 
     def proposal(self, table: CellTable, history: History) -> Proposal | None:
         """Return the sampling probabilities of the next round, if it draws with replacement."""
@@ -163,33 +168,21 @@ class ReplacementSampler(Sampler):
     def variance_minimising(self, table: CellTable, history: History) -> Proposal:
         """Return the sampling probabilities of the next round, before any mixing."""
 
+    def unmixed_support(self, table: CellTable) -> npt.NDArray[np.bool_]:
+        """Return which cells have rows that can be drawn before any mixing, shape (cells,).
+
+        All unless overridden.
+        """
+        return np.ones(len(table), dtype=bool)
+
+    def support(self, table: CellTable) -> npt.NDArray[np.bool_]:
+        """Return which cells have rows that can be drawn, shape (cells,)."""
+        return np.ones(len(table), dtype=bool) if self.delta else self.unmixed_support(table)
+
     def proposal(self, table: CellTable, history: History) -> Proposal:
         """Return the sampling probabilities of the next round: (1 - delta) q + delta p."""
         proposal = self.variance_minimising(table, history)
         return proposal.mixed(self.delta, table.rows) if self.delta else proposal
-
-    def support(self, table: CellTable) -> npt.NDArray[np.bool_]:
-        """Return which cells have rows that can be drawn, shape (cells,).
-
-        They are the cells that can add to the measure sampled for.
-        """
-        if self.delta:
-            return np.ones(len(table), dtype=bool)
-        return cells_adding_to(self.measure, table)
-
-    def covers_pool(self, table: CellTable) -> bool:
-        """Whether a share of the pool's own distribution is mixed in."""
-        return self.delta > 0
-
-    def can_estimate(self, table: CellTable, measure: Measure) -> bool:
-        """Whether rows that add to the measure also add to the one sampled for.
-
-        Label by label: a labelled row that adds nothing to the measure sampled for may never be
-        drawn again.
-        """
-        if self.delta or _is_part_of(measure, self.measure):
-            return True
-        return bool(np.all(always_adds_to(self.measure, table) | ~adds_to(measure, table)))
 
     def design(
         self,
@@ -199,7 +192,10 @@ class ReplacementSampler(Sampler):
         rng: np.random.Generator,
         budget: int | None = None,
     ) -> History:
-        """Draw one round: see `Sampler.design`. A fixed number of draws replaces ``new_rows``."""
+        """Return the history with one round more: see `Sampler.design`.
+
+        A fixed number of draws replaces ``new_rows``.
+        """
         draws = self.draws or DRAWS_PER_NEW_ROW * new_rows
         if self.draws or self.stochastic:
             most = self.draws or new_rows
@@ -210,7 +206,7 @@ class ReplacementSampler(Sampler):
         return draw_rows(proposal, table, history, stop, rng, self.stochastic)
 
     def weigh(self, table: CellTable, history: History) -> WeightedSample:
-        """Weigh each draw by w = 1 / (M q); all draws so far count ([MR] eq. 1).
+        """Return the labelled rows, each draw with weight w = 1 / (M q) ([MR] eq. 1).
 
         Rows with a label stand for those of their round that have none (`inference.nonresponse`).
         """
@@ -233,28 +229,9 @@ class ReplacementSampler(Sampler):
         return weights
 
 
-def _is_part_of(measure: Measure, whole: Measure) -> bool:
-    """Tell whether a measure is another, or a part of it."""
-    return any(_is_same(measure, part) for part in _parts(whole))
-
-
-def _is_same(one: Measure, other: Measure) -> bool:
-    """Tell whether two measures are one; a user's own may be no dataclass and know no equality."""
-    if one == other or dataclasses.is_dataclass(one):
-        return one == other
-    return (type(one), one.name, one.system) == (type(other), other.name, other.system)
-
-
-def _parts(measure: Measure) -> tuple[Measure, ...]:
-    """Return the measures that a joint one is made of, or the measure itself."""
-    if isinstance(measure, Joint):
-        return tuple(part for one in measure.parts for part in _parts(one))
-    return (measure,)
-
-
 def _requested_parts(requested: Requested) -> tuple[Requested, ...]:
     """Return what is estimated by itself: a calibrated measure is, a joint one is not."""
-    return (requested,) if isinstance(requested, Calibrated) else _parts(requested)
+    return (requested,) if isinstance(requested, Calibrated) else parts_of(requested)
 
 
 def _is_census(table: CellTable, history: History, measure: Measure) -> bool:

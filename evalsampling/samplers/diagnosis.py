@@ -17,7 +17,7 @@ IntArray = npt.NDArray[np.int64]
 
 @dataclasses.dataclass(frozen=True)
 class LeafDiagnosis:
-    """What was expected of a leaf and what its labels say.
+    """The prior of a leaf, its labels and what the model makes of them.
 
     Attributes:
         leaf: number.
@@ -38,7 +38,7 @@ class LeafDiagnosis:
 
 
 def diagnose(table: CellTable, history: History) -> list[LeafDiagnosis]:
-    """Compare, leaf by leaf, the prior, the labels and the model of the latest round.
+    """Return, leaf by leaf, the prior, the labels and the model of the latest round.
 
     Rows of a cell are drawn alike, so within a cell the plain share of a label is right; the
     cells of a leaf are weighted by their rows.

@@ -7,8 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evalsampling.errors import InputError
-from evalsampling.measures.base import FloatArray, Measure
-from evalsampling.measures.on_cells import cells_adding_to
+from evalsampling.measures.base import FloatArray
 from evalsampling.samplers.base import ReplacementSampler, no_atoms
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import Proposal
@@ -63,17 +62,7 @@ class Given(ReplacementSampler):
             )
         return weight
 
-    def support(self, table: CellTable) -> npt.NDArray[np.bool_]:
+    def unmixed_support(self, table: CellTable) -> npt.NDArray[np.bool_]:
         """Return which cells have a positive weight before any label, shape (cells,)."""
-        if self.delta:
-            return np.ones(len(table), dtype=bool)
         start = History.start(table.outputs.prediction.shape[1], table.classes)
         return self._checked(table, start) > 0
-
-    def covers_pool(self, table: CellTable) -> bool:
-        """Whether every cell can be drawn from."""
-        return bool(np.all(self.support(table)))
-
-    def can_estimate(self, table: CellTable, measure: Measure) -> bool:
-        """Whether cells that can add to the measure have a positive weight."""
-        return bool(np.all(self.support(table) | ~cells_adding_to(measure, table)))

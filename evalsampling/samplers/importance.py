@@ -8,8 +8,8 @@ References:
 import dataclasses
 
 import numpy as np
+import numpy.typing as npt
 
-from evalsampling.measures.base import Measure
 from evalsampling.measures.on_cells import cells_adding_to, model_risk
 from evalsampling.samplers.base import ReplacementSampler, no_atoms
 from evalsampling.samplers.optimal import FLOOR, cell_norms
@@ -42,10 +42,6 @@ class Importance(ReplacementSampler):
             value = np.sum(norms * prior, axis=1)
         return Proposal(value / np.sum(table.count * value), no_atoms(), np.zeros(0))
 
-    def covers_pool(self, table: CellTable) -> bool:
-        """Whether every cell can be drawn from."""
-        return bool(np.all(self.support(table)))
-
-    def can_estimate(self, table: CellTable, measure: Measure) -> bool:
-        """Whether cells that can add to the measure can add to the one sampled for."""
-        return bool(np.all(self.support(table) | ~cells_adding_to(measure, table)))
+    def unmixed_support(self, table: CellTable) -> npt.NDArray[np.bool_]:
+        """Return which cells can add to the measure sampled for, shape (cells,)."""
+        return cells_adding_to(self.measure, table)

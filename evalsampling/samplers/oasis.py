@@ -10,7 +10,6 @@ import dataclasses
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.measures.base import Measure
 from evalsampling.measures.binary import FBeta, Precision, Recall
 from evalsampling.samplers.base import ReplacementSampler, no_atoms
 from evalsampling.stats.cells import CellTable
@@ -103,15 +102,3 @@ class Oasis(ReplacementSampler):
         if np.isfinite(value):
             return value
         return plug_in_f(weight, rate, predicted, self._weight_of_precision)
-
-    def covers_pool(self, table: CellTable) -> bool:
-        """Whether every row has a chance: it has."""
-        return True
-
-    def support(self, table: CellTable) -> npt.NDArray[np.bool_]:
-        """Return all cells."""
-        return np.ones(len(table), dtype=bool)
-
-    def can_estimate(self, table: CellTable, measure: Measure) -> bool:
-        """OASIS draws support every measure: epsilon is above 0."""
-        return True

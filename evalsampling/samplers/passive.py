@@ -3,9 +3,7 @@
 import dataclasses
 
 import numpy as np
-import numpy.typing as npt
 
-from evalsampling.measures.base import Measure
 from evalsampling.samplers.base import ReplacementSampler, no_atoms
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import Proposal
@@ -21,15 +19,3 @@ class Passive(ReplacementSampler):
     def variance_minimising(self, table: CellTable, history: History) -> Proposal:
         """Return q = 1 / M for every row."""
         return Proposal(np.full(len(table), 1 / table.rows), no_atoms(), np.zeros(0))
-
-    def covers_pool(self, table: CellTable) -> bool:
-        """Whether every row has a chance: it has."""
-        return True
-
-    def support(self, table: CellTable) -> npt.NDArray[np.bool_]:
-        """Return all cells."""
-        return np.ones(len(table), dtype=bool)
-
-    def can_estimate(self, table: CellTable, measure: Measure) -> bool:
-        """Passive draws support every measure."""
-        return True

@@ -101,3 +101,4 @@ def _joined(rows: IntArray, labels: IntArray) -> IntArray:
     if begin < len(rows):
         stratum[begin:] = max(number - 1, 0)
     return stratum
+        return WeightedSample.stratified(question, leaf, table.leaf_count)

@@ -88,7 +88,7 @@ class SamplerSpec:
 
 @dataclasses.dataclass(frozen=True)
 class EvaluationSpec:
-    """One evaluation.
+    """All that a spec file says of one evaluation, defaults filled in.
 
     Attributes:
         pool: the rows.

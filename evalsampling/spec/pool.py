@@ -84,7 +84,7 @@ class LabelsSpec:
 
 
 def read_labels(section: Section) -> LabelsSpec:
-    """Check the section ``labels``.
+    """Return what the section ``labels`` says, checked.
 
     Raises:
         InputError: naming the key that is wrong.
@@ -112,7 +112,7 @@ def read_labels(section: Section) -> LabelsSpec:
 
 
 def read_pool(section: Section, labels: LabelsSpec, directory: str, by_features: bool) -> PoolSpec:
-    """Check the section ``pool``.
+    """Return what the section ``pool`` says, checked.
 
     Args:
         section: of the file.
@@ -188,7 +188,7 @@ def _systems(section: Section, labels: LabelsSpec) -> tuple[SystemSpec, ...]:
 def _system(
     section: Section, name: str | None, labels: LabelsSpec, score: str | None, default: str | None
 ) -> SystemSpec:
-    """Check what is said of one system."""
+    """Return what is said of one system, checked."""
     where = f"{section.name}.prediction"
     prediction, threshold = section.get("prediction", default), None
     if isinstance(prediction, Mapping):
@@ -206,30 +206,32 @@ def _system(
 
 def pool_mapping(pool: PoolSpec, labels: LabelsSpec) -> dict[str, Any]:
     """Return the section ``pool`` with every default filled in."""
-    told: dict[str, Any] = {"path": pool.path, "id": pool.id}
+    mapping: dict[str, Any] = {"path": pool.path, "id": pool.id}
     if pool.score is not None:
-        told["score"] = pool.score
+        mapping["score"] = pool.score
     first = pool.systems[0]
     if first.name is None:
-        told["prediction"] = first.prediction or {"threshold": first.threshold}
+        mapping["prediction"] = first.prediction or {"threshold": first.threshold}
     else:
-        told["systems"] = {system.name: _system_mapping(system, labels) for system in pool.systems}
+        mapping["systems"] = {
+            system.name: _system_mapping(system, labels) for system in pool.systems
+        }
     if pool.probability is not None:
-        told["probability"] = _probability_mapping(pool.probability, labels)
+        mapping["probability"] = _probability_mapping(pool.probability, labels)
     for key, columns in (("slices", pool.slices), ("features", pool.features)):
         if columns:
-            told[key] = list(columns)
-    told["payload"] = list(pool.payload)
-    return told | ({"scorer": pool.scorer} if pool.scorer else {})
+            mapping[key] = list(columns)
+    mapping["payload"] = list(pool.payload)
+    return mapping | ({"scorer": pool.scorer} if pool.scorer else {})
 
 
 def _system_mapping(system: SystemSpec, labels: LabelsSpec) -> dict[str, Any]:
-    told: dict[str, Any] = {"prediction": system.prediction or {"threshold": system.threshold}}
+    mapping: dict[str, Any] = {"prediction": system.prediction or {"threshold": system.threshold}}
     if system.score is not None:
-        told["score"] = system.score
+        mapping["score"] = system.score
     if system.probability is not None:
-        told["probability"] = _probability_mapping(system.probability, labels)
-    return told
+        mapping["probability"] = _probability_mapping(system.probability, labels)
+    return mapping
 
 
 def _probability_mapping(probability: str | Mapping[str, str], labels: LabelsSpec) -> Any:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 def bottom_k(
     hashes: npt.NDArray[np.uint64], values: npt.NDArray[np.generic], capacity: int
 ) -> npt.NDArray[np.int64]:
-    """Find the rows of least hash.
+    """Return the places of the rows of least hash.
 
     Args:
         hashes: shape (n,), hashes of the rows' ids (`stats.hashing`).

@@ -1,4 +1,4 @@
-"""The cell table: all that a design ever reads of a pool.
+"""The cell table: all that samplers and estimates read of a pool.
 
 A *cell* is a score bin together with the signature of the predictions; leaves are groups of
 adjacent bins. Counts and sums are integers, so the table does not depend on how the pool was
@@ -116,7 +116,7 @@ class CellTable:
 
 @dataclasses.dataclass(frozen=True)
 class CellSums:
-    """Exact sums a cell, over every cell there could be: a mergeable state.
+    """Exact sums of rows in each cell that there could be: a mergeable state.
 
     Sums of round(p 2^32) may exceed int64, so each is kept as high x 2^32 + low.
 
@@ -138,7 +138,7 @@ class CellSums:
 
     @classmethod
     def from_rows(cls, cells: int, cell: IntArray, probability: FloatArray) -> "CellSums":
-        """Sum rows.
+        """Return the sums of rows over their cells.
 
         Args:
             cells: number of cells there could be.
@@ -219,7 +219,7 @@ class CellGrid:
         return len(self.leaf) * self.signatures.slots
 
     def codes(self, bin: IntArray, prediction: IntArray) -> IntArray:
-        """Number the cells of rows.
+        """Return the cell code of each row.
 
         Args:
             bin: shape (n,).

@@ -2,7 +2,7 @@
 
 import dataclasses
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -64,7 +64,7 @@ def draw_rows(
     rng: np.random.Generator,
     ask_again: bool = False,
 ) -> History:
-    """Draw rows with replacement, each draw from the same proposal.
+    """Return the history with one round more of rows drawn with replacement from a proposal.
 
     A draw that falls on the part of a cell that is not atoms takes each of its rows with equal
     chance: one that was drawn before, or else a row nobody has seen, and since all of these are
@@ -83,61 +83,97 @@ def draw_rows(
     Returns:
         The history with one round more; its new questions have no label yet.
     """
-    cells, known = len(table), len(history)
-    free = table.count - np.bincount(history.cell[proposal.atom], minlength=cells)
+    atoms_of_cell = np.bincount(history.cell[proposal.atom], minlength=len(table))
+    places = _places(proposal, table.count - atoms_of_cell, rng)
+    drawn = _Draws(proposal, table, history, ask_again)
+    while len(drawn.questions) < stop.draws and len(drawn.new_cells) < stop.new_rows:
+        drawn.add(*next(places))
+    return drawn.history()
+
+
+def _places(
+    proposal: Proposal, free: IntArray, rng: np.random.Generator
+) -> Iterator[tuple[int, int]]:
+    """Yield draws without end, each by its cell and its place among the cell's ``free`` rows.
+
+    Cells have their numbers, atoms the numbers after those; what stands with an atom is void.
+    """
     mass = np.concatenate([free * proposal.cell_probability, proposal.atom_probability])
     cumulated = np.cumsum(mass)
-    seen = _seen_rows(history, cells, proposal.atom, ask_again)
-    next_rank = history.drawn_by_cell(cells)
-    questions: list[int] = []
-    chosen: list[int] = []
-    new_cells: list[int] = []
-    new_ranks: list[int] = []
-    while len(questions) < stop.draws and len(new_cells) < stop.new_rows:
+    while True:
         uniforms = rng.random((_DRAWS_AT_A_TIME, 2))
         picks = np.searchsorted(cumulated, uniforms[:, 0] * cumulated[-1], side="right")
-        place = uniforms[:, 1] * free[np.minimum(picks, cells - 1)]
-        for pick, position in zip(picks.tolist(), place.astype(np.int64).tolist(), strict=True):
-            if pick >= cells:
-                question = int(proposal.atom[pick - cells])
-            else:
-                rows = seen(pick)
-                fresh = position >= len(rows)
-                if fresh:
-                    position = len(rows)
-                    rows.append(int(next_rank[pick]) if ask_again else known + len(new_cells))
-                    next_rank[pick] += 1
-                question = rows[position]
-                if fresh or ask_again:
-                    new_cells.append(pick)
-                    new_ranks.append(question if ask_again else int(next_rank[pick]) - 1)
-                    question = known + len(new_cells) - 1
-            questions.append(question)
-            chosen.append(pick)
-            if len(questions) == stop.draws or len(new_cells) == stop.new_rows:
-                break
-
-    asked: IntArray = np.array(questions, dtype=np.int64)
-    probability = np.concatenate([proposal.cell_probability, proposal.atom_probability])
-    new = np.zeros(len(asked), dtype=np.bool_)
-    distinct, first = np.unique(asked, return_index=True)
-    new[first[distinct >= known]] = True
-    drawn = Round(asked, probability[np.array(chosen, dtype=np.int64)], new, proposal.posterior)
-    cell = np.array(new_cells, dtype=np.int64)
-    outputs = table.outputs.take(table.first_kind[cell])
-    return history.with_round(drawn, cell, np.array(new_ranks, dtype=np.int64), outputs)
+        places = uniforms[:, 1] * free[np.minimum(picks, len(free) - 1)]
+        yield from zip(picks.tolist(), places.astype(np.int64).tolist(), strict=True)
 
 
-def _seen_rows(
-    history: History, cells: int, atoms: IntArray, ask_again: bool
-) -> Callable[[int], list[int]]:
-    """Return what finds the rows met of a cell, apart from atoms: by question, or by rank.
+class _Draws:
+    """The draws of one round as they come in, and the questions that they ask.
+
+    Attributes:
+        questions: of each draw.
+        new_cells: cell of each new question.
+    """
+
+    def __init__(
+        self, proposal: Proposal, table: CellTable, history: History, ask_again: bool
+    ) -> None:
+        """Begin with no draws."""
+        self._proposal, self._table, self._before = proposal, table, history
+        self._atoms: list[int] = proposal.atom.tolist()
+        self._ask = self._ask_again if ask_again else self._ask_once
+        self._met = _questions_by_cell(history, len(table), proposal.atom)
+        self._next_rank: list[int] = history.drawn_by_cell(len(table)).tolist()
+        self._picks: list[int] = []
+        self._new_ranks: list[int] = []
+        self.questions: list[int] = []
+        self.new_cells: list[int] = []
+
+    def add(self, pick: int, place: int) -> None:
+        """Take a draw of `_places`."""
+        atom = pick - len(self._table)
+        self.questions.append(self._atoms[atom] if atom >= 0 else self._ask(pick, place))
+        self._picks.append(pick)
+
+    def _ask_once(self, cell: int, place: int) -> int:
+        """Return the question about a row: the one there is, or a new one about the next row."""
+        met = self._met(cell)
+        if place < len(met):
+            return met[place]
+        met.append(self._new_question(cell, self._next_rank[cell]))
+        return met[-1]
+
+    def _ask_again(self, cell: int, place: int) -> int:
+        """Return a new question about a row that was met before, or about the next one."""
+        return self._new_question(cell, min(place, self._next_rank[cell]))
+
+    def _new_question(self, cell: int, rank: int) -> int:
+        """Return a new question about the row of a rank, met already or the next of its cell."""
+        self.new_cells.append(cell)
+        self._new_ranks.append(rank)
+        self._next_rank[cell] = max(self._next_rank[cell], rank + 1)
+        return len(self._before) + len(self.new_cells) - 1
+
+    def history(self) -> History:
+        """Return the history with these draws as one round more."""
+        asked: IntArray = np.array(self.questions, dtype=np.int64)
+        new = np.zeros(len(asked), dtype=np.bool_)
+        distinct, first = np.unique(asked, return_index=True)
+        new[first[distinct >= len(self._before)]] = True
+        proposal, picks = self._proposal, np.array(self._picks, dtype=np.int64)
+        probability = np.concatenate([proposal.cell_probability, proposal.atom_probability])
+        drawn = Round(asked, probability[picks], new, proposal.posterior)
+        cell = np.array(self.new_cells, dtype=np.int64)
+        rank = np.array(self._new_ranks, dtype=np.int64)
+        outputs = self._table.outputs.take(self._table.first_kind[cell])
+        return self._before.with_round(drawn, cell, rank, outputs)
+
+
+def _questions_by_cell(history: History, cells: int, atoms: IntArray) -> Callable[[int], list[int]]:
+    """Return what finds the questions about the rows met of a cell, apart from atoms.
 
     The same list each time, for the caller to add to.
     """
-    if ask_again:
-        drawn = history.drawn_by_cell(cells)
-        return functools.cache(lambda cell: list(range(drawn[cell])))
     is_atom = np.zeros(len(history), dtype=bool)
     is_atom[atoms] = True
     questions = np.flatnonzero(~is_atom)

@@ -34,7 +34,7 @@ _BYTES_AT_A_TIME = 1 << 22
 
 
 def hash_integers(ids: npt.NDArray[np.integer], seed: int) -> UInt64Array:
-    """Hash integer ids.
+    """Return the keyed hash of integer ids.
 
     Args:
         ids: shape (n,), any integer type; equal integers hash equally whatever their type.
@@ -59,7 +59,7 @@ def hash_integers(ids: npt.NDArray[np.integer], seed: int) -> UInt64Array:
 def hash_strings(
     data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.integer], seed: int
 ) -> UInt64Array:
-    """Hash string ids given as one buffer of bytes, the layout of an Arrow string column.
+    """Return the keyed hash of string ids, laid out as in an Arrow string column.
 
     Strings of equal length are hashed together. A single one of 10 MB takes about a second.
 

@@ -54,7 +54,7 @@ class ScoreHistogram:
 
     @classmethod
     def from_scores(cls, scores: npt.NDArray[np.floating], limit: int) -> "ScoreHistogram":
-        """Count scores.
+        """Return the histogram of scores.
 
         Args:
             scores: shape (n,), finite; float32 scores are counted at their float64 values.

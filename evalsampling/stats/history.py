@@ -122,7 +122,9 @@ class History:
         outputs: Outputs,
         slice: IntArray | None = None,
     ) -> "History":
-        """Add a round and its new questions, about the rows at (cell, rank), still unanswered.
+        """Return the history with one round more and its new questions, still unanswered.
+
+        They are about the rows at (cell, rank).
 
         Slices that are not given are unknown: -1.
         """

@@ -57,7 +57,7 @@ class FeatureSample:
     def from_rows(
         cls, hashes: UInt64Array, features: npt.NDArray[np.floating], capacity: int
     ) -> "FeatureSample":
-        """Sample rows.
+        """Return a sample of rows.
 
         Args:
             hashes: shape (n,), hashes of the rows' ids (`stats.hashing`).
@@ -127,7 +127,7 @@ class KdTree:
 
     @classmethod
     def fit(cls, features: npt.NDArray[np.floating], leaves: int) -> "KdTree":
-        """Fit a tree to a sample.
+        """Return a tree fitted to a sample.
 
         The node with most rows (the oldest of equals) is split until there are leaves enough or
         every one is a single point. The feature is the one whose values are most spread out
@@ -222,7 +222,7 @@ class KdTree:
 
     @classmethod
     def from_mapping(cls, mapping: Mapping[str, Sequence[Any]]) -> "KdTree":
-        """Restore what `to_mapping` returned.
+        """Return the tree that `to_mapping` described.
 
         Raises:
             ValueError: if it does not describe a tree.

@@ -27,7 +27,7 @@ _FIRST_STRIDE = 4.0
 
 @dataclasses.dataclass(frozen=True)
 class OracleFit:
-    """What expectation-maximization found.
+    """The mode that expectation-maximization came to, and how.
 
     Attributes:
         posterior: pi(y|k), shape (leaves, classes): label probabilities of an unlabelled row.
@@ -52,7 +52,7 @@ def fit_dirichlet_tree(
     max_iterations: int = MAX_ITERATIONS,
     accelerate: bool = True,
 ) -> OracleFit:
-    """Fit the Dirichlet-tree model of a deterministic oracle: a mode of its posterior.
+    """Return a mode of the posterior of the Dirichlet tree, for a deterministic oracle.
 
     A label y has the global probability theta_y, its row falls into leaf k with probability
     psi_yk, the product of the branch probabilities b on the path to k. Dirichlet priors have
@@ -153,7 +153,7 @@ def log_posterior(
 def predict_stochastic(
     tree: LeafTree, prior: FloatArray, weighted_counts: FloatArray
 ) -> FloatArray:
-    """Predict the labels of a stochastic oracle in each leaf with the Dirichlet tree.
+    """Return the chance of each label in each leaf by the Dirichlet tree, stochastic oracle.
 
     The model of `fit_dirichlet_tree`, but a label is one draw of p(y|x) and nothing is hidden:
     the posterior is Dirichlet again, and its predictive probabilities are

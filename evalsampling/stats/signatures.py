@@ -60,7 +60,7 @@ class SignatureCounts:
     def from_codes(
         cls, codes: IntArray, hashes: UInt64Array, limit: int = MOST_COUNTED
     ) -> "SignatureCounts":
-        """Count the signatures of rows.
+        """Return the counts of the signatures of rows.
 
         Args:
             codes: shape (n,): see `signature_codes`.
@@ -136,7 +136,7 @@ def _counted(codes: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def signature_codes(shape: tuple[int, ...], prediction: IntArray) -> IntArray:
-    """Number the signatures of rows.
+    """Return the number of each row's signature.
 
     Args:
         shape: classes of each system; their product is below 2^62.

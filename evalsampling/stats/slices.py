@@ -34,7 +34,7 @@ class SliceCounts:
         cell: IntArray,
         columns: tuple[tuple[list[str], npt.NDArray[np.integer]], ...],
     ) -> "SliceCounts":
-        """Count rows.
+        """Return the counts of rows.
 
         Args:
             cells: number of cells there could be.

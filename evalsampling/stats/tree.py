@@ -80,7 +80,7 @@ class LeafTree:
         return self._paths[-1]
 
     def family_sums(self, values: FloatArray) -> FloatArray:
-        """Sum node values over the children of each node and, last, of the root.
+        """Return the sums of node values over the children of each node and, last, of the root.
 
         Shape (..., nodes) to (..., nodes + 1); 0 for nodes without children.
         """
