@@ -234,7 +234,7 @@ class Evaluation:
                 raise InputError(f"id {value!r} has more labels than it was drawn")
             else:
                 labels[waiting[value].pop(0)] = code
-        self.history = self.history.with_labels(labels)
+        self.history = self.history.with_corrections(labels)
 
     def _memory(self) -> MemoryPool:
         if self.pool is None:

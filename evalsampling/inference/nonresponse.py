@@ -28,10 +28,13 @@ class Response:
         draw: shape (n,): places, among all draws of the history, of those that count.
         factor: shape (n,): what to multiply their weights by, so that the mean over all n is an
             estimate: 0 for a row without a label, 1 everywhere if all rows have labels.
+        known: shape (questions,): share of the estimate that takes the row as known, in [0, 1):
+            its loss counts by known / M there, drawn or not. 0 but for corrected labels.
     """
 
     draw: IntArray
     factor: FloatArray
+    known: FloatArray
 
 
 def adjust_for_nonresponse(history: History, table: CellTable, ask_again: bool = False) -> Response:
@@ -48,6 +51,10 @@ def adjust_for_nonresponse(history: History, table: CellTable, ask_again: bool =
     nobody had seen: with U of these and S of those in a cell, each new row counts (U + S) / U.
     Draws of the S rows themselves have the weight 0. Where S exceeds U, cells of the same
     predictions beside it share.
+
+    Rounds drawn between the first label of a row and its correction may have had no chance to draw
+    it: of a wrong label that adds nothing, the row is never drawn again. These rounds take it as
+    known, in place of their draws of it.
 
     Args:
         history: rounds and labels.
@@ -83,7 +90,13 @@ def adjust_for_nonresponse(history: History, table: CellTable, ask_again: bool =
             scale = _shared_by_unseen(table, unseen, np.bincount(lost, minlength=len(table)))
             new = is_new & (drawn == number)
             factor[new] *= scale[history.cell[question[new]]]
-    return Response(draw, factor * len(draw) / max(share[drawn].sum(), 1e-300))
+    total = max(share[drawn].sum(), 1e-300)
+    known = np.zeros(len(history))
+    for one, end in () if ask_again else history.corrected.items():
+        late = (met[one] < drawn) & (drawn < end)
+        known[one] = share[drawn[late]].sum() / total
+        factor[late & (question == one)] = 0
+    return Response(draw, factor * len(draw) / total, known)
 
 
 def _class_share(met: IntArray, leaf: IntArray, has_label: BoolArray) -> FloatArray:

@@ -45,7 +45,11 @@ class WeightedSample:
 
     @classmethod
     def with_replacement(
-        cls, question: IntArray, weight: FloatArray, questions: int
+        cls,
+        question: IntArray,
+        weight: FloatArray,
+        questions: int,
+        known: FloatArray | None = None,
     ) -> "WeightedSample":
         """Weigh N independent draws: R^ = (1/N) sum w l ([MR] eq. 1), N - 1 in the variance.
 
@@ -53,6 +57,8 @@ class WeightedSample:
             question: shape (N,): what was drawn.
             weight: shape (N,): w = p / q; 0 for a draw that has no label.
             questions: number of questions of the history.
+            known: shape (questions,): added to the weight of each question that was drawn, without
+                error; 0 if not given.
         """
         draws = len(question)
         weight_sum: FloatArray = np.bincount(question, weight, questions).astype(np.float64)
@@ -62,7 +68,7 @@ class WeightedSample:
         kept = np.flatnonzero(weight_square_sum)
         return cls(
             question=kept,
-            weight=weight_sum[kept] / max(draws, 1),
+            weight=weight_sum[kept] / max(draws, 1) + (0 if known is None else known[kept]),
             weight_square_sum=weight_square_sum[kept],
             weight_sum=weight_sum[kept],
             group=np.zeros(len(kept), dtype=np.int64),

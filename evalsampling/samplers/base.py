@@ -213,7 +213,8 @@ class ReplacementSampler(Sampler):
         response = adjust_for_nonresponse(history, table, self.stochastic)
         weights = response.factor / (table.rows * history.probability[response.draw])
         question = history.question[response.draw]
-        return WeightedSample.with_replacement(question, weights, len(history))
+        known = response.known / table.rows
+        return WeightedSample.with_replacement(question, weights, len(history), known)
 
     def latest_weights(self, table: CellTable, history: History) -> npt.NDArray[np.float64]:
         """Return what each question would weigh under the proposal that all labels lead to.

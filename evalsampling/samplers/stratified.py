@@ -12,7 +12,7 @@ import dataclasses
 import numpy as np
 
 from evalsampling.inference.sample import WeightedSample
-from evalsampling.measures.base import IntArray, Measure
+from evalsampling.measures.base import IntArray
 from evalsampling.samplers.base import Sampler
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import NO_LABEL, History, Round
@@ -78,10 +78,6 @@ class Stratified(Sampler):
         rows = np.bincount(stratum, table.leaf_count).astype(np.int64)
         return WeightedSample.stratified(question, stratum[leaf], rows)
 
-    def can_estimate(self, table: CellTable, measure: Measure) -> bool:
-        """Stratified draws support every measure."""
-        return True
-
 
 def _joined(rows: IntArray, labels: IntArray) -> IntArray:
     """Return the stratum of each leaf, shape (leaves,), from the rows and labels of each.
@@ -101,4 +97,3 @@ def _joined(rows: IntArray, labels: IntArray) -> IntArray:
     if begin < len(rows):
         stratum[begin:] = max(number - 1, 0)
     return stratum
-        return WeightedSample.stratified(question, leaf, table.leaf_count)

@@ -281,7 +281,6 @@ def _summary(points: Sequence[Point], truth: FloatArray, confidence: float) -> d
         "rmse": float(np.sqrt(np.mean(np.sum(errors**2, axis=1)))),
         "bias": float(np.mean(errors)),
         **_intervals(points, truth, confidence, None),
-        **_claims(points, truth),
         "undefined": int(np.sum(np.any(np.isnan(values), axis=1))),
         "draws": float(np.mean([point.draws for point in points])),
         "seconds": float(np.sum([point.seconds for point in points])),
@@ -290,6 +289,7 @@ def _summary(points: Sequence[Point], truth: FloatArray, confidence: float) -> d
             method: _intervals(points, truth, confidence, method) for method in _methods(points)
         },
         "divergence": float(np.mean(divergences)) if divergences else None,
+        **_claims(points, truth),
     }
 
 

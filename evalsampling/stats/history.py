@@ -5,6 +5,7 @@ order of the cell. Which id that is only the reserve knows, and no statistics ne
 """
 
 import dataclasses
+from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -49,6 +50,8 @@ class History:
         outputs: of the rows asked about.
         slice: shape (questions, slice columns): codes of the row's values.
         rounds: in order.
+        corrected: by question, where its label was another one before: how many rounds there were
+            when it was corrected.
     """
 
     cell: IntArray
@@ -57,6 +60,7 @@ class History:
     outputs: Outputs
     slice: IntArray
     rounds: tuple[Round, ...] = ()
+    corrected: Mapping[int, int] = dataclasses.field(default_factory=dict)
 
     @classmethod
     def start(cls, systems: int = 1, classes: int = 2, slices: int = 0) -> "History":
@@ -106,6 +110,7 @@ class History:
             self.outputs.take(np.arange(questions)),
             self.slice[kept],
             rounds,
+            {one: at for one, at in self.corrected.items() if one < questions},
         )
 
     def drawn_by_cell(self, cells: int) -> IntArray:
@@ -136,11 +141,18 @@ class History:
             Outputs.concatenate([self.outputs, outputs]),
             np.concatenate([self.slice, slices]),
             (*self.rounds, drawn),
+            self.corrected,
         )
 
     def with_labels(self, label: IntArray) -> "History":
         """Replace the labels of all questions, shape (questions,)."""
         return dataclasses.replace(self, label=label)
+
+    def with_corrections(self, label: IntArray) -> "History":
+        """Replace labels, shape (questions,), and note which of them were others before."""
+        was = (self.label != NO_LABEL) & (self.label != label)
+        rounds = dict.fromkeys(np.flatnonzero(was).tolist(), len(self.rounds))
+        return dataclasses.replace(self, label=label, corrected={**self.corrected, **rounds})
 
     def with_rows(self, outputs: Outputs, slice: IntArray) -> "History":
         """Replace what is known of the rows of all questions."""

@@ -65,12 +65,8 @@ class ScoreCounts:
     @classmethod
     def from_scores(cls, scores: npt.NDArray[np.floating], limit: int) -> "ScoreCounts":
         """Count scores, shape (n,), finite; float32 ones at their float64 values."""
-        inner = _between_extremes(scores)
-        values, rows = np.unique(scores[~inner], return_counts=True)
-        counts = cls(
-            np.zeros(0), np.zeros(0, np.int64), ScoreHistogram.from_scores(scores[inner], limit)
-        )
-        return counts._with(values.astype(np.float64) + 0.0, rows.astype(np.int64))
+        values, rows = np.unique(scores, return_counts=True)
+        return cls.zero(limit)._with(values.astype(np.float64) + 0.0, rows.astype(np.int64))
 
     def __add__(self, other: "ScoreCounts") -> "ScoreCounts":
         """Return the counts of both pools together."""
@@ -149,15 +145,3 @@ class ScoreCounts:
             np.array(head["extreme_rows"], dtype=np.int64),
             ScoreHistogram.from_bytes(data[end + 1 :]),
         )
-
-
-def _between_extremes(scores: npt.NDArray[np.floating]) -> npt.NDArray[np.bool_]:
-    """Return which scores are no extremes for certain, shape (n,), without sorting all of them."""
-    few = 8 * EXTREMES
-    if len(scores) > 4 * few:
-        parts = np.partition(scores, (few, len(scores) - few))
-        low, high = np.unique(parts[:few]), np.unique(parts[-few:])
-        if min(len(low), len(high)) >= EXTREMES:
-            inner: npt.NDArray[np.bool_] = (scores > low[EXTREMES - 1]) & (scores < high[-EXTREMES])
-            return inner
-    return np.zeros(len(scores), dtype=np.bool_)

@@ -201,6 +201,7 @@ def test_simulate_every_sampler(job: Any) -> None:
     ]
     for told in result["results"]:
         assert list(told)[: len(RESULT_KEYS)] == RESULT_KEYS
+        assert list(told)[-2:] == ["claims", "coverage_of_claims"]
         assert told["seconds"] >= 0
         assert told["draws"] >= told["budget"]
         assert 0 <= told["coverage"] <= 1

@@ -322,3 +322,31 @@ def test_variance_of_independent_draws_is_unbiased(sampler: str) -> None:
         estimated += chance * sample.covariance(losses)
         actual += chance * np.outer(sample.mean(losses) - truth, sample.mean(losses) - truth)
     np.testing.assert_allclose(estimated, actual, rtol=1e-10)
+
+
+@pytest.mark.parametrize("wrong_row", [1, 3])
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_corrected_labels_do_not_bias(sampler: str, wrong_row: int) -> None:
+    """A label that was wrong while the second round was drawn, and is right afterwards.
+
+    Row 1 is a missed positive: of its wrong label nothing adds, and `ais` never draws it again.
+    """
+    chosen = SAMPLERS[sampler](FBeta())
+    mean, total = np.zeros(2), 0.0
+    listed = [*orders()]
+    for order in listed:
+        for first, chance in rounds_of(chosen, order, (2,), POOL.start(), 1 / len(listed)):
+            wrong = POOL.rows(first, order) == wrong_row
+            mistaken = first.with_labels(np.where(wrong, 1 - first.label, first.label))
+            for second, total_chance in rounds_of(chosen, order, (1,), mistaken, chance):
+                before = second.label.copy()
+                before[np.flatnonzero(wrong)] = 1 - before[np.flatnonzero(wrong)]
+                history = second.with_labels(before).with_corrections(second.label)
+                assert len(history.corrected) == wrong.sum()
+                sample = chosen.weigh(POOL.table, history)
+                outputs = history.outputs.take(sample.question)
+                losses = FBeta().loss(outputs, history.label[sample.question])
+                mean += total_chance * sample.mean(losses)
+                total += total_chance
+    assert total == pytest.approx(1, abs=1e-12)
+    np.testing.assert_allclose(mean, POOL.risk(FBeta()), rtol=1e-10)
