@@ -89,9 +89,16 @@ class LocalStore(Store):
             path.write_text(text, encoding="utf-8")
 
     def replace_text(self, name: str, text: str) -> None:
-        draft = self.directory / f".{name}-{os.getpid()}"
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(self.directory / name)
+        # A new file of a name that nobody can foresee, so that no link is followed.
+        handle, temporary = tempfile.mkstemp(prefix=f".{name}-", dir=self.directory)
+        draft = Path(temporary)
+        try:
+            with open(handle, "w", encoding="utf-8") as file:
+                file.write(text)
+            draft.chmod(0o666 & ~_umask())
+            draft.replace(self.directory / name)
+        finally:
+            draft.unlink(missing_ok=True)
 
     def remove(self, names: Collection[str]) -> None:
         for name in names:
