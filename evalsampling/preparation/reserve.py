@@ -392,16 +392,6 @@ class ReserveBuilder:
         return self._reserve
 
 
-def split_by_hash(cells: CellBatch, seed: int) -> Iterator[tuple[int, pa.Table]]:
-    """Cut a batch's ids, hashes and places into shares that hold all rows of an id."""
-    keys = hash_ids(cells.ids, seed)
-    shares = (keys >> np.uint64(56)).astype(np.int64)
-    order = np.argsort(shares, kind="stable")
-    numbers, first = np.unique(shares[order], return_index=True)
-    for number, begin, end in zip(numbers.tolist(), first, [*first[1:], len(order)], strict=True):
-        yield number, pa.table(located_ids(cells, keys, order[begin:end]))
-
-
 def sum_reserves(reserves: Iterable[Reserve]) -> Reserve:
     """Add up reserves; rows are sorted when as many have come as are held."""
     held: list[Reserve] = []
