@@ -139,9 +139,9 @@ def cut_share(
     if work.sums is not None:
         yield Piece(SUMS, part, work.sums)
         yield Piece(COUNTS, part, work.counts)
-    kept = with_payload(reserve.build(), reserve.items, spec.pool.payload)
-    for number, rows in split_reserve(kept):
-        yield Piece(RESERVE, number, rows)
+    for kept in with_payload(reserve.build(), reserve.items, spec.pool.payload):
+        for number, rows in split_reserve(kept):
+            yield Piece(RESERVE, number, rows)
     pa.default_memory_pool().release_unused()
 
 
