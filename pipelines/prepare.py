@@ -95,7 +95,7 @@ def build(root: beam.Pipeline, preparation: Preparation) -> None:
     )
     checked = None
     if preparation.check_ids:
-        checked = pvalue.AsList(cells | "CheckIds" >> CheckIds(spec))
+        checked = pvalue.AsList(cells | "CheckIds" >> CheckIds(spec, pvalue.AsList(rows)))
     # The marker is last: its side inputs are everything else that is written.
     _ = catalog | "Commit" >> beam.Map(
         _commit,

@@ -78,9 +78,7 @@ def prepare(
 def _run(session: SparkSession, preparation: Preparation, most: int) -> None:
     """Run the passes: each deals out shares, merges what comes of them, gathers the sums here."""
     started, spec, scored = time.time(), preparation.spec, preparation.scored_directory
-    merge = functools.partial(
-        shares.merge, column=spec.pool.id, write_reserve=preparation.write_reserve
-    )
+    merge = functools.partial(shares.merge, write_reserve=preparation.write_reserve)
 
     def gather(
         dealt: Sequence[Any], work: Callable[[Any, int], Iterable[Piece]], parts: int = 1
@@ -109,6 +107,7 @@ def _run(session: SparkSession, preparation: Preparation, most: int) -> None:
         check_ids=preparation.check_ids,
     )
     pieces = gather(shares.deal(items, most), work, PARTS)
+    shares.check_ids(pieces, items, spec)
     preparation.commit(
         catalog,
         started,

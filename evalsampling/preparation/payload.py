@@ -1,6 +1,6 @@
 """Payload columns of the reserve, read only from the splits that hold its rows."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -10,40 +10,63 @@ import pyarrow.compute as pc
 from evalsampling.pool.formats.registry import read_batches
 from evalsampling.pool.splits import WorkItem
 from evalsampling.pool.stored_columns import FILE, PAYLOAD_PREFIX, ROW
-from evalsampling.preparation.reserve import Reserve
+from evalsampling.preparation.reserve import Reserve, check_payload
+
+CHUNK_BYTES = 1 << 26
+"""Of payload that is held while more is read."""
 
 
-def with_payload(reserve: Reserve, items: Iterable[WorkItem], payload: Sequence[str]) -> Reserve:
-    """Return a reserve with all payload columns, reading those that it lacks.
+def with_payload(
+    reserve: Reserve, items: Iterable[WorkItem], payload: Sequence[str]
+) -> Iterator[Reserve]:
+    """Yield the rows of a reserve with the payload columns that it does not have yet.
 
     Args:
         reserve: rows of the items.
         items: all that the rows were read from. Those that hold none of the rows are not read.
         payload: names of the pool's columns.
 
+    Yields:
+        Parts of the reserve, which add up to it, each of a bounded size.
+
     Raises:
-        InputError: if a file cannot be read.
+        InputError: if a file cannot be read, or the payload is more than a worker may keep.
     """
     rows = reserve.rows
-    if rows is None:
-        return reserve
-    missing = [name for name in payload if PAYLOAD_PREFIX + name not in rows.column_names]
-    if not missing:
-        return reserve
+    known = [] if rows is None else rows.column_names
+    missing = [name for name in payload if PAYLOAD_PREFIX + name not in known]
+    if rows is None or not missing:
+        yield reserve
+        return
     ordered = sorted(items, key=lambda item: (item.origin, item.first_row))
     place = _item_of_row(rows, ordered)
     within = rows[ROW].to_numpy() - np.array([item.first_row for item in ordered])[place]
     order = np.lexsort((within, place))
     bounds = np.searchsorted(place[order], np.arange(len(ordered) + 1))
-    parts = []
+    parts: list[pa.Table] = []
+    begin, end, held, total = 0, 0, 0, 0
     for number, item in enumerate(ordered):
         wanted = within[order[bounds[number] : bounds[number + 1]]]
-        if len(wanted):
-            parts.append(_take(item, missing, wanted))
-    back = np.empty(len(order), dtype=np.int64)
-    back[order] = np.arange(len(order))
-    found = pa.concat_tables(parts).take(back)
-    for name in missing:
+        for part in _take(item, missing, wanted) if len(wanted) else ():
+            parts.append(part)
+            end += len(part)
+            held += part.nbytes
+            total += part.nbytes
+            if held >= CHUNK_BYTES:
+                check_payload(item.origin, total / end * len(order), len(order))
+                yield _joined(reserve, order[begin:end], parts)
+                begin, held, parts = end, 0, []
+    if parts:
+        yield _joined(reserve, order[begin:end], parts)
+
+
+def _joined(reserve: Reserve, places: npt.NDArray[np.int64], parts: list[pa.Table]) -> Reserve:
+    """Return some rows of a reserve, in its order, with their payload."""
+    assert reserve.rows is not None
+    order = np.argsort(places)
+    rows = reserve.rows.take(pa.array(places[order]))
+    found = pa.concat_tables(parts).take(pa.array(order))
+    for name in found.column_names:
         rows = rows.append_column(PAYLOAD_PREFIX + name, found[name])
     return Reserve(reserve.capacity, rows.combine_chunks())
 
@@ -60,15 +83,16 @@ def _item_of_row(rows: pa.Table, ordered: Sequence[WorkItem]) -> npt.NDArray[np.
     return np.searchsorted(starts, key, side="right") - 1
 
 
-def _take(item: WorkItem, columns: Sequence[str], wanted: npt.NDArray[np.int64]) -> pa.Table:
+def _take(
+    item: WorkItem, columns: Sequence[str], wanted: npt.NDArray[np.int64]
+) -> Iterator[pa.Table]:
     """Read some columns of some rows of an item, given by their places in it, ascending."""
-    parts, done = [], 0
+    done = 0
     for batch in read_batches(item, columns):
         here = wanted[np.searchsorted(wanted, done) :] - done
         done += len(batch.rows)
         here = here[here < len(batch.rows)]
         if len(here):
-            parts.append(pa.table({name: batch.payload(name, here) for name in columns}))
+            yield pa.table({name: batch.payload(name, here) for name in columns})
         if done > wanted[-1]:
             break
-    return pa.concat_tables(parts)

@@ -42,8 +42,14 @@ _FEWEST_ROWS = 50
 _SENT = pa.ipc.IpcWriteOptions(compression="lz4")
 """Options of the Arrow stream in which workers send each other rows."""
 
+MOST_PAYLOAD_BYTES = 1 << 29
+"""Of payload that a worker keeps of what it has read. In one process it takes four times that."""
+
 _COMPACT_ABOVE = 1 << 18
 """Rows gathered before the surplus of each cell is dropped."""
+
+_COMPACT_BYTES_ABOVE = 1 << 26
+"""Likewise bytes, of rows whose payload comes along."""
 
 
 def reserve_capacity(spec: EvaluationSpec, cells: int) -> int:
@@ -115,6 +121,19 @@ class Reserve:
     def __len__(self) -> int:
         """Return the number of rows kept."""
         return 0 if self.rows is None else len(self.rows)
+
+    @property
+    def nbytes(self) -> int:
+        """Size in memory, bytes."""
+        return 0 if self.rows is None else int(self.rows.nbytes)
+
+    @property
+    def payload_bytes(self) -> int:
+        """Size in memory of the payload, bytes."""
+        if self.rows is None:
+            return 0
+        names = [name for name in self.rows.column_names if name.startswith(PAYLOAD_PREFIX)]
+        return int(self.rows.select(names).nbytes)
 
     @property
     def ranks(self) -> npt.NDArray[np.int64]:
@@ -218,6 +237,26 @@ def check_complete(rows: pa.Table, count: npt.NDArray[np.int64], capacity: int) 
             f"cell {cell} has {count[cell]} rows, but {held[cell]} of {wanted[cell]} were found "
             "for the reserve: the pool changed while it was read, or its ids repeat "
             "(prepare --check-ids names them)"
+        )
+
+
+def check_payload(path: str, size: float, rows: int) -> None:
+    """Check that a worker may keep the payload of its part of the reserve.
+
+    Args:
+        path: of the pool's file, for the message.
+        size: of the payload, bytes, as far as is known.
+        rows: that have it.
+
+    Raises:
+        InputError: if it is too large.
+    """
+    if size > MOST_PAYLOAD_BYTES:
+        raise InputError(
+            f"{path}: the payload of the {rows:,} rows kept of it is about {size / 1e9:,.1f} GB, "
+            f"{size / rows:,.0f} bytes a row, and a worker keeps at most "
+            f"{MOST_PAYLOAD_BYTES / 1e9:,.1f} GB: name shorter columns in pool.payload (a link, "
+            "say), or lower budget or strata.leaves"
         )
 
 
@@ -342,6 +381,7 @@ class ReserveBuilder:
         self._reserve = Reserve.zero(capacity)
         self._pending: list[pa.Table] = []
         self._pending_rows = 0
+        self._pending_bytes = 0
 
     def add(self, cells: CellBatch) -> int:
         """Add a batch and return how many of its rows are kept so far."""
@@ -361,11 +401,14 @@ class ReserveBuilder:
                 columns[PAYLOAD_PREFIX + name] = cells.batch.payload(name, taken)
         self._pending.append(pa.table(columns))
         self._pending_rows += len(taken)
+        self._pending_bytes += self._pending[-1].nbytes
         item = cells.batch.item
         if item is not None:
             self._items[item.origin, item.first_row] = item
-        if self._pending_rows > max(_COMPACT_ABOVE, len(self._reserve) // 2):
+        many = self._pending_rows > max(_COMPACT_ABOVE, len(self._reserve) // 2)
+        if many or self._pending_bytes > max(_COMPACT_BYTES_ABOVE, self._reserve.nbytes // 2):
             self._compact()
+            check_payload(cells.batch.path, self._reserve.payload_bytes, len(self._reserve))
         return len(taken)
 
     @property
@@ -379,7 +422,7 @@ class ReserveBuilder:
         ]  # fmt: skip
         capacity = self._reserve.capacity
         self._reserve = Reserve.of(capacity, tables)
-        self._pending, self._pending_rows = [], 0
+        self._pending, self._pending_rows, self._pending_bytes = [], 0, 0
         assert self._reserve.rows is not None
         full = self._reserve.ranks == capacity - 1
         cell = self._reserve.rows[CELL].to_numpy()[full]
@@ -390,16 +433,6 @@ class ReserveBuilder:
         if self._pending:
             self._compact()
         return self._reserve
-
-
-def split_by_hash(cells: CellBatch, seed: int) -> Iterator[tuple[int, pa.Table]]:
-    """Yield the ids of a batch by hash range, so that equal ids come together."""
-    keys = hash_ids(cells.ids, seed)
-    shares = (keys >> np.uint64(56)).astype(np.int64)
-    order = np.argsort(shares, kind="stable")
-    numbers, first = np.unique(shares[order], return_index=True)
-    for number, begin, end in zip(numbers.tolist(), first, [*first[1:], len(order)], strict=True):
-        yield number, pa.table(located_ids(cells, keys, order[begin:end]))
 
 
 def sum_reserves(reserves: Iterable[Reserve]) -> Reserve:

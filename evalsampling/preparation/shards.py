@@ -13,6 +13,7 @@ import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
 import pyarrow as pa
 
 from evalsampling.pool.batch import PoolBatch
@@ -21,13 +22,12 @@ from evalsampling.pool.columns import required_columns
 from evalsampling.pool.files import StoredFile
 from evalsampling.pool.scorer import Scorer, score_item, scored_item
 from evalsampling.pool.splits import WorkItem
+from evalsampling.preparation.ids import check_repeated, repeated_hashes, split_hashes
 from evalsampling.preparation.local import SecondPass, first_pass, read_items
 from evalsampling.preparation.payload import with_payload
 from evalsampling.preparation.reserve import (
     Reserve,
     ReserveBuilder,
-    check_unique,
-    split_by_hash,
     split_reserve,
     sum_reserves,
 )
@@ -123,7 +123,7 @@ def cut_share(
         part: of the sums and counts. Reserve and ids have parts of their own.
         spec: of the evaluation.
         stratification: what the first pass found out.
-        check_ids: whether to give out all ids, to be compared by `merge`.
+        check_ids: whether to give out the hashes of all ids, to be compared by `merge`.
 
     Raises:
         InputError: naming file, column and row of the first bad value.
@@ -134,14 +134,14 @@ def cut_share(
     for cells in work.over(read_items(items, columns, spec.pool.payload)):
         reserve.add(cells)
         if check_ids:
-            for number, ids in split_by_hash(cells, spec.seed):
-                yield Piece(IDS, number, ids)
+            for number, hashes in split_hashes(cells, spec.seed):
+                yield Piece(IDS, number, hashes)
     if work.sums is not None:
         yield Piece(SUMS, part, work.sums)
         yield Piece(COUNTS, part, work.counts)
-    kept = with_payload(reserve.build(), reserve.items, spec.pool.payload)
-    for number, rows in split_reserve(kept):
-        yield Piece(RESERVE, number, rows)
+    for kept in with_payload(reserve.build(), reserve.items, spec.pool.payload):
+        for number, rows in split_reserve(kept):
+            yield Piece(RESERVE, number, rows)
     pa.default_memory_pool().release_unused()
 
 
@@ -149,7 +149,6 @@ def merge(
     kind: str,
     part: int,
     states: Iterable[Any],
-    column: str,
     write_reserve: Callable[[int, Reserve], pa.Table],
 ) -> Piece:
     """Merge all states of one kind and part.
@@ -158,22 +157,33 @@ def merge(
         kind: of the pieces.
         part: of the pieces.
         states: at least one.
-        column: what the pool calls its id.
         write_reserve: takes a part of the reserve and returns where its rows are.
 
     Returns:
-        The sum; of a reserve what ``write_reserve`` returned, of ids how many were checked.
-
-    Raises:
-        InputError: if an id is there twice.
+        The sum; of a reserve what ``write_reserve`` returned, of ids the hashes that
+        come twice, for `check_ids`.
     """
     if kind == RESERVE:
         return Piece(kind, part, write_reserve(part, sum_reserves(states)))
     if kind == IDS:
-        ids = pa.concat_tables(states)
-        check_unique(ids, column)
-        return Piece(kind, part, len(ids))
+        return Piece(kind, part, repeated_hashes(states))
     return Piece(kind, part, functools.reduce(operator.add, states))
+
+
+def check_ids(pieces: Iterable[Piece], items: Iterable[WorkItem], spec: EvaluationSpec) -> None:
+    """Check all ids by the merged pieces of the second pass, if it was asked for them.
+
+    Args:
+        pieces: of all kinds.
+        items: that the second pass has read.
+        spec: of the evaluation.
+
+    Raises:
+        InputError: if an id is there twice.
+    """
+    repeated = [piece.state for piece in pieces if piece.kind == IDS]
+    if repeated:
+        check_repeated(np.concatenate(repeated), items, spec)
 
 
 def total(pieces: Iterable[Piece], kind: str) -> Any:

@@ -133,6 +133,8 @@ class EvaluationSpec:
             content = yaml.safe_load(read_file(str(path)).decode())
         except UnicodeDecodeError as error:
             raise InputError(f"{path}: cannot be read: not UTF-8") from error
+        except RecursionError as error:
+            raise InputError(f"{path}: not valid YAML: nested too deeply") from error
         except yaml.YAMLError as error:
             raise InputError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from error
         try:

@@ -98,10 +98,12 @@ def absolute(key: str, path: str | None, directory: str, stores: Sequence[str]) 
         stores: schemes of other machines that it may have.
 
     Raises:
-        InputError: for a path of another machine.
+        InputError: for a path of another machine, or with characters that no path has.
     """
     if path is None:
         return None
+    if "\0" in path or any("\ud800" <= letter <= "\udfff" for letter in path):
+        raise InputError(f"{key}: no path has such characters: {path!a}")
     if is_url(directory) and not is_url(path) and not path.startswith("/"):
         scheme, _, folder = directory.partition("://")
         path = f"{scheme}://{posixpath.normpath(f'{folder}/{path}')}"

@@ -34,8 +34,11 @@ def locate(path: str) -> tuple[Any, str, str]:
     """Return the file system of a path, the path there, and what stands before that.
 
     Raises:
-        InputError: if there is no such store, or this build of pyarrow does not reach it.
+        InputError: if there is no such store, this build of pyarrow does not reach it, or the path
+            has a NUL.
     """
+    if "\0" in path:
+        raise InputError(f"{path!a}: no path has such characters")
     scheme, mark, rest = path.partition("://")
     if not mark:
         return pyarrow.fs.LocalFileSystem(), path, ""

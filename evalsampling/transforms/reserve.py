@@ -19,7 +19,7 @@ from evalsampling.preparation.reserve import (
     sum_reserves,
 )
 from evalsampling.spec import EvaluationSpec
-from evalsampling.transforms.metering import Meter, MeteredMap
+from evalsampling.transforms.metering import Meter
 from evalsampling.transforms.sums import SumFn
 
 
@@ -50,7 +50,7 @@ class DrawReserve(beam.PTransform):
         return (
             cells
             | "KeepFirst" >> beam.ParDo(self._keep)
-            | "ReadPayload" >> beam.ParDo(MeteredMap(_KeptRows.complete), self._spec)
+            | "ReadPayload" >> beam.ParDo(_ReadPayload(self._spec))
             | "SplitParts" >> beam.FlatMap(_split)  # (part, Reserve as bytes)
             | "GroupParts" >> beam.GroupByKey()
             | "MergeParts" >> beam.MapTuple(_merge)  # (part, Reserve)
@@ -109,8 +109,14 @@ class _KeptRows:
     def __len__(self) -> int:
         return len(self.reserve)
 
-    def complete(self, spec: EvaluationSpec) -> Reserve:
-        return with_payload(self.reserve, self.items, spec.pool.payload)
+
+class _ReadPayload(beam.DoFn):
+    def __init__(self, spec: EvaluationSpec) -> None:
+        self._payload = spec.pool.payload
+        self._meter = Meter()
+
+    def process(self, kept: _KeptRows) -> Iterator[Reserve]:
+        return self._meter.each(with_payload(kept.reserve, kept.items, self._payload))
 
 
 class _KeepFirst(beam.DoFn):

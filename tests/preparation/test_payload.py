@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from evalsampling import InputError
 from evalsampling.pool.catalog import Catalog
 from evalsampling.pool.formats import registry as formats
 from evalsampling.pool.stored_columns import FILE, ROW
@@ -55,8 +56,16 @@ def test_payload_of_any_rows_in_any_order(
     monkeypatch.setattr(payload, "read_batches", counting)
     monkeypatch.setattr("evalsampling.pool.formats.parquet.BATCH_ROWS", 25)
     kept = np.random.default_rng(count).permutation(ROWS)[:count]
-    found = payload.with_payload(reserve_of(catalog, kept), catalog.items, ["name", "size"]).rows
-    assert found is not None
+    monkeypatch.setattr(payload, "CHUNK_BYTES", 700)
+    whole = reserve_of(catalog, kept)
+    parts = [*payload.with_payload(whole, catalog.items, ["name", "size"])]
+    assert len(parts) > count // 200
+    assert all(len(part) <= 60 for part in parts)
+    tables = [part.rows for part in parts if part.rows is not None]
+    numbers = np.concatenate([table["number"].to_numpy() for table in tables])
+    # In each part rows are as they were; here they are put together again.
+    back = np.argsort(np.argsort(kept)[np.argsort(np.argsort(numbers))])
+    found = pa.concat_tables(tables).take(pa.array(back))
     assert found["number"].to_pylist() == kept.tolist()
     assert found["payload.size"].to_pylist() == (-kept).tolist()
     names = [None if n % 7 == 0 else f"row {n}" for n in kept]
@@ -71,5 +80,22 @@ def test_what_is_there_is_not_read_again(catalog: Catalog, monkeypatch: pytest.M
     assert reserve.rows is not None
     whole = Reserve(10, reserve.rows.append_column("payload.name", pa.array(["a", "b"])))
     monkeypatch.setattr(payload, "read_batches", None)
-    assert payload.with_payload(whole, catalog.items, ["name"]) is whole
-    assert payload.with_payload(Reserve.zero(3), catalog.items, ["name"]) == Reserve.zero(3)
+    assert [*payload.with_payload(whole, catalog.items, ["name"])] == [whole]
+    none = Reserve.zero(3)
+    assert [*payload.with_payload(none, catalog.items, ["name"])] == [none]
+
+
+def test_payload_that_a_worker_cannot_keep(
+    catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is known after the first chunk."""
+    monkeypatch.setattr(payload, "CHUNK_BYTES", 700)
+    monkeypatch.setattr("evalsampling.preparation.reserve.MOST_PAYLOAD_BYTES", 5_000)
+    reserve = reserve_of(catalog, np.arange(ROWS))
+    parts = payload.with_payload(reserve, catalog.items, ["name"])
+    with pytest.raises(
+        InputError, match=r"0\.parquet: the payload of the 1,000 rows kept of it is"
+    ):
+        next(parts)
+    few = reserve_of(catalog, np.arange(100))
+    assert sum(map(len, payload.with_payload(few, catalog.items, ["name"]))) == 100

@@ -49,7 +49,6 @@ def prepare(spec_path: Path, most: int, check_ids: bool = False) -> int:
                 kind,
                 part,
                 (pickle.loads(some[i]) for i in rng.permutation(len(some))),
-                spec.pool.id,
                 preparation.write_reserve,
             )
             for (kind, part), some in states.items()
@@ -63,6 +62,7 @@ def prepare(spec_path: Path, most: int, check_ids: bool = False) -> int:
     stratification = Stratification.given(spec) or Stratification.from_summary(summary, spec)
     cut = {"spec": spec, "stratification": stratification, "check_ids": check_ids}
     pieces = gather(shares.scored_items(items, spec, scored), shares.cut_share, **cut)
+    shares.check_ids(pieces, shares.scored_items(items, spec, scored), spec)
     preparation.commit(
         catalog,
         time.time(),

@@ -1,0 +1,72 @@
+"""The full check that no two rows of a pool have the same id, in bounded memory.
+
+Only hashes of ids, eight bytes each, are gathered. Where one comes twice, its rows are read once
+more: either their ids are equal, or two ids share a hash of 64 bits by chance, which is no error.
+"""
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from evalsampling.pool.columns import hash_ids
+from evalsampling.pool.formats.registry import read_batches
+from evalsampling.pool.splits import WorkItem
+from evalsampling.pool.stored_columns import FILE, HASH, ID, ROW
+from evalsampling.preparation.assignment import CellBatch
+from evalsampling.preparation.reserve import check_unique, repeated_values
+from evalsampling.spec import EvaluationSpec
+from evalsampling.stats.hashing import UInt64Array
+
+_SHARE_BITS = 8
+
+_MOST_SOUGHT = 1000
+"""Hashes whose rows are looked up. Of a pool of a billion ids less than one comes twice by chance,
+so of more than these some are of equal ids."""
+
+
+def split_hashes(cells: CellBatch, seed: int) -> Iterator[tuple[int, bytes]]:
+    """Yield the hashes of a batch's ids in shares that hold all rows of an id, by their numbers."""
+    ordered = np.sort(hash_ids(cells.ids, seed))
+    shares = (ordered >> np.uint64(64 - _SHARE_BITS)).astype(np.int64)
+    numbers, first = np.unique(shares, return_index=True)
+    for number, begin, end in zip(numbers.tolist(), first, [*first[1:], len(ordered)], strict=True):
+        yield number, ordered[begin:end].tobytes()
+
+
+def repeated_hashes(share: Iterable[bytes]) -> UInt64Array:
+    """Return the hashes that come more than once in a share."""
+    return repeated_values(np.frombuffer(b"".join(share), dtype=np.uint64))
+
+
+def check_repeated(hashes: UInt64Array, items: Iterable[WorkItem], spec: EvaluationSpec) -> None:
+    """Check that the rows of hashes that come more than once have different ids.
+
+    Args:
+        hashes: as `repeated_hashes` returns them; if there are none, nothing is read.
+        items: all of the pool; of scored rows, if a scorer made the ids.
+        spec: names the id and the seed.
+
+    Raises:
+        InputError: naming both places of an id that is there twice.
+    """
+    if not len(hashes):
+        return
+    sought = np.sort(hashes)[:_MOST_SOUGHT]
+    first: dict[object, pa.Table] = {}
+    for item in sorted(items, key=lambda item: (item.origin, item.first_row)):
+        for batch in read_batches(item, [spec.pool.id]):
+            ids = batch.ids(spec.pool.id)
+            keys = hash_ids(ids, spec.seed)
+            for row in np.flatnonzero(np.isin(keys, sought)).tolist():
+                place = pa.table(
+                    {
+                        HASH: pa.array(keys[row : row + 1]),
+                        ID: ids.slice(row, 1),
+                        FILE: [batch.path],
+                        ROW: [batch.first_row + row],
+                    }
+                )
+                earlier = first.setdefault(ids[row].as_py(), place)
+                if earlier is not place:
+                    check_unique(pa.concat_tables([earlier, place]), spec.pool.id)

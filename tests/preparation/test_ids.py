@@ -1,0 +1,60 @@
+"""All ids of a pool, compared by their hashes first."""
+
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from evalsampling import EvaluationSpec, InputError
+from evalsampling.pool.catalog import Catalog
+from evalsampling.preparation import ids as checked
+from evalsampling.preparation.ids import check_repeated, repeated_hashes, split_hashes
+from evalsampling.preparation.local import SecondPass, stratify_pool
+from evalsampling.stats.hashing import hash_integers
+
+
+def pool(directory: Path, ids: list[np.ndarray]) -> EvaluationSpec:
+    for number, some in enumerate(ids):
+        scores = np.linspace(0, 1, len(some))
+        table = pa.table({"id": some, "score": scores, "prediction": some % 2})
+        pq.write_table(table, directory / f"{number}.parquet", row_group_size=70)
+    content = {"pool": {"path": str(directory / "*.parquet")}, "budget": 10}
+    return EvaluationSpec.from_mapping(content, directory)
+
+
+def hashes(spec: EvaluationSpec) -> np.ndarray:
+    shares = defaultdict(list)
+    for cells in SecondPass(spec, stratify_pool(spec)).over_pool():
+        for number, some in split_hashes(cells, spec.seed):
+            assert isinstance(some, bytes)
+            shares[number].append(some)
+    assert sum(len(some) for share in shares.values() for some in share) == 8 * 600
+    return np.concatenate([repeated_hashes(share) for share in shares.values()])
+
+
+def test_ids_that_differ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = pool(tmp_path, [np.arange(300), np.arange(300, 600)])
+    found = hashes(spec)
+    assert not len(found)
+    monkeypatch.setattr(checked, "read_batches", None)
+    check_repeated(found, Catalog.read(spec).items, spec)
+
+
+@pytest.mark.parametrize("sought", [1, 1000])
+def test_ids_that_come_twice(tmp_path: Path, sought: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checked, "_MOST_SOUGHT", sought)
+    second = np.arange(300, 600)
+    second[[40, 200]] = [7, 8]
+    spec = pool(tmp_path, [np.arange(300), second])
+    found = hashes(spec)
+    assert sorted(found) == sorted(hash_integers(np.array([7, 8]), spec.seed))
+    with pytest.raises(InputError, match=r"1\.parquet: column 'id', row (40|200): duplicate id"):
+        check_repeated(found, Catalog.read(spec).items, spec)
+
+
+def test_hashes_that_are_equal_by_chance_are_no_error(tmp_path: Path) -> None:
+    spec = pool(tmp_path, [np.arange(300), np.arange(300, 600)])
+    check_repeated(hash_integers(np.array([7, 8]), spec.seed), Catalog.read(spec).items, spec)
