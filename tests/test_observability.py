@@ -40,8 +40,10 @@ KEYS = [
 
 
 def manifests(one: Job) -> dict[str, dict[str, Any]]:
-    folder = one.workspace / "jobs"
-    return {path.stem: json.loads(path.read_text()) for path in sorted(folder.iterdir())}
+    store = Workspace(one.workspace).store
+    return {
+        name.removesuffix(".json"): store.read_json(f"jobs/{name}") for name in store.names("jobs")
+    }
 
 
 # --- manifests
