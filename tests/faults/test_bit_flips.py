@@ -116,7 +116,7 @@ def test_names_of_columns_that_are_no_text(tiny: Job) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "only", ["evaluation", "cells", "rounds/0001", "rounds/0002", "taken", "labels"]
+    "only", ["evaluation", "cells", "design", "draws", "1/batch", "2/batch", "taken", "labels"]
 )
 def test_no_flipped_bit_changes_anything_silently(tiny: Job, only: str) -> None:
     tried, bad = silent(tiny, flips(tiny, 1, np.random.default_rng(1), only))

@@ -18,8 +18,10 @@ KEYS = [
 
 
 def manifests(one: Job) -> dict[str, dict[str, Any]]:
-    folder = one.workspace / "jobs"
-    return {path.stem: json.loads(path.read_text()) for path in sorted(folder.iterdir())}
+    store = Workspace(one.workspace).store
+    return {
+        name.removesuffix(".json"): store.read_json(f"jobs/{name}") for name in store.names("jobs")
+    }
 
 
 def test_every_job_has_a_manifest(job: Callable[..., Job]) -> None:
