@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from evalsampling.workspace.workspace import Workspace
 from tests.jobs import Job, call, files_below
 
 KEYS = [
