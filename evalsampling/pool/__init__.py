@@ -1,3 +1,16 @@
 """The rows of a pool: files, formats, checked columns."""
 
-from evalsampling.pool.batch import PoolBatch as PoolBatch
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from evalsampling.pool.batch import PoolBatch as PoolBatch
+
+__all__ = ["PoolBatch"]
+
+
+def __getattr__(name: str) -> Any:
+    """Return `PoolBatch`, imported when it is first asked for: readers of formats need none."""
+    if name == "PoolBatch":
+        return importlib.import_module("evalsampling.pool.batch").PoolBatch
+    raise AttributeError(f"module 'evalsampling.pool' has no attribute {name!r}")
