@@ -3,7 +3,14 @@
 import dataclasses
 import functools
 
-from evalsampling.measures.base import BoolArray, Component, FloatArray, IntArray, Measure
+from evalsampling.measures.base import (
+    BoolArray,
+    Component,
+    FloatArray,
+    IntArray,
+    Measure,
+    Share,
+)
 from evalsampling.stats.outputs import Outputs
 
 MOST_KNOWN = 16
@@ -79,9 +86,9 @@ class Calibrated(Measure):
         """Return the measure's evidence, shape (n,)."""
         return self.measure.evidence(outputs, label)
 
-    def evidence_groups(self, outputs: Outputs, label: IntArray) -> BoolArray:
-        """Return the measure's groups, shape (n, groups)."""
-        return self.measure.evidence_groups(outputs, label)
+    def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
+        """Return the measure's shares."""
+        return self.measure.shares(outputs, label)
 
     def is_settled(self, low: Outputs, high: Outputs) -> bool:
         """Tell whether the measure is."""

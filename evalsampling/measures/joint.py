@@ -5,7 +5,14 @@ import functools
 
 import numpy as np
 
-from evalsampling.measures.base import BoolArray, Component, FloatArray, IntArray, Measure
+from evalsampling.measures.base import (
+    BoolArray,
+    Component,
+    FloatArray,
+    IntArray,
+    Measure,
+    Share,
+)
 from evalsampling.stats.outputs import Outputs
 
 
@@ -85,10 +92,17 @@ class Joint(Measure):
         """Return which rows are evidence for any part, shape (n,)."""
         return np.any([part.evidence(outputs, label) for part in self.parts], axis=0)
 
-    def evidence_groups(self, outputs: Outputs, label: IntArray) -> BoolArray:
-        """Return the groups of the parts side by side."""
-        groups = [part.evidence_groups(outputs, label) for part in self.parts]
-        return np.concatenate(groups, axis=1)
+    def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
+        """Return those of the parts, each for the components of its part."""
+        found, start = [], 0
+        for part in self.parts:
+            size = len(part.components)
+            for share in part.shares(outputs, label):
+                first, end = share.components or (0, size)
+                here = (start + first, start + end)
+                found.append(dataclasses.replace(share, components=here))
+            start += size
+        return tuple(found)
 
     def is_settled(self, low: Outputs, high: Outputs) -> bool:
         """Tell whether all parts are."""
