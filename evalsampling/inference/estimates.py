@@ -7,7 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.inference.domains import Domain, ReportedDomains
+from evalsampling.inference.anticipation import anticipated_error, calibrated_prior
+from evalsampling.inference.domains import MOST_IN_SLICES, Domain, ReportedDomains
+from evalsampling.inference.evidence import find_gaps, find_missing_weight
 from evalsampling.inference.intervals import Interval
 from evalsampling.inference.known_totals import CalibratedWeights, calibrate
 from evalsampling.inference.regions import (
@@ -16,11 +18,18 @@ from evalsampling.inference.regions import (
     simultaneous_bands,
     wald_ellipsoid,
 )
-from evalsampling.inference.results import Estimate, Evidence, census, estimate, undefined
+from evalsampling.inference.results import (
+    Estimate,
+    Evidence,
+    Target,
+    census,
+    estimate,
+    undefined,
+)
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures.base import FloatArray, IntArray, Measure
 from evalsampling.measures.calibrated import Calibrated, Requested, measure_of
-from evalsampling.measures.on_cells import known_exactly, model_risk
+from evalsampling.measures.on_cells import cells_adding_to, known_exactly, model_risk, rows_of_cells
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
 from evalsampling.stats.outputs import Outputs
@@ -36,6 +45,9 @@ class EstimationInput:
         sample: the labelled rows with their weights.
         confidence: in (0, 1).
         covers_pool: whether every row of the pool always had a chance, whatever its label.
+        chance: shape (cells,): of the next draw to take a given row without a label; None if
+            there is no next draw.
+        stochastic: whether a row has more labels than one.
     """
 
     table: CellTable
@@ -43,6 +55,8 @@ class EstimationInput:
     sample: WeightedSample
     confidence: float
     covers_pool: bool = False
+    chance: FloatArray | None = None
+    stochastic: bool = False
 
     @functools.cached_property
     def outputs(self) -> Outputs:
@@ -61,13 +75,21 @@ class EstimationInput:
         places = np.stack([self.history.cell[question], self.history.rank[question]], axis=1)
         return np.unique(places, axis=0, return_inverse=True)[1].ravel()
 
-    def distinct(self, chosen: npt.NDArray[np.bool_]) -> int:
-        """Return how many rows of the pool are behind some of the labelled questions."""
-        return len(np.unique(self.row[chosen]))
+    def prior(self, system: int) -> FloatArray:
+        """Return the prior calibrated by all labels, for a system's measures: (cells, classes)."""
+        if system not in self._priors:
+            labelled = self.history.labelled
+            cell, label = self.history.cell[labelled], self.history.label[labelled]
+            self._priors[system] = calibrated_prior(self.table, cell, label, system)
+        return self._priors[system]
+
+    @functools.cached_property
+    def _priors(self) -> dict[int, FloatArray]:
+        return {}
 
 
 def estimate_measure(
-    requested: Requested, inputs: EstimationInput, scope: ReportedDomains
+    requested: Requested, inputs: EstimationInput, scope: ReportedDomains, aimed_at: bool = True
 ) -> list[Estimate]:
     """Return the estimates of one measure on every domain of a scope.
 
@@ -75,6 +97,7 @@ def estimate_measure(
         requested: what to estimate, no joint measure.
         inputs: from what.
         scope: what to report.
+        aimed_at: whether the rows were drawn for this measure.
     """
     table, confidence = inputs.table, inputs.confidence
     measure, calibrate = measure_of(requested), isinstance(requested, Calibrated)
@@ -90,9 +113,7 @@ def estimate_measure(
             estimates += [undefined(t, confidence, "no labels", reason) for t in targets]
             continue
         value, influence = _linearise(measure, inputs, domain, inside, calibrate)
-        groups = measure.evidence_groups(inputs.outputs, inputs.label) & inside[:, None]
-        rows = min((inputs.distinct(group) for group in groups.T), default=0)
-        evidence = Evidence(rows, measure.evidence_name)
+        evidence = _evidence(requested, inputs, domain, inside, aimed_at)
         found = estimate(targets, value, influence, inputs.sample, evidence, confidence)
         if domain.count is None and scope.bands_seed is not None and len(found) > 1:
             seed = [scope.bands_seed, len(inputs.history.labelled)]
@@ -100,6 +121,66 @@ def estimate_measure(
             found = _with_bands(found, value, contributions, confidence, seed)
         estimates += found
     return estimates
+
+
+def _evidence(
+    requested: Requested,
+    inputs: EstimationInput,
+    domain: Domain,
+    inside: npt.NDArray[np.bool_],
+    aimed_at: bool = True,
+) -> list[Evidence]:
+    """Return what each component of a measure rests on, on a domain."""
+    measure = measure_of(requested)
+    table, components = inputs.table, len(measure.components)
+    kept = np.flatnonzero(inside)
+    outputs, label = inputs.outputs.take(kept), inputs.label[kept]
+    cell = inputs.history.cell[inputs.sample.question[kept]]
+    row = np.unique(inputs.row[kept], return_inverse=True)[1].ravel()
+    labelled = np.bincount(cell, minlength=len(table))
+    unlabelled = domain.rows(table) - (0 if inputs.stochastic else labelled)
+    gaps = find_gaps(
+        measure.shares(outputs, label),
+        row,
+        components,
+        measure.shares(*rows_of_cells(measure, table, unlabelled > 0)),
+    )
+    if inputs.covers_pool and domain.count is None and not aimed_at:
+        missing = find_missing_weight(inputs.sample, *_rows_it_is_about(measure, inputs))
+        gaps = [gap or missing for gap in gaps]
+    expected: Sequence[float | None] = [None] * components
+    if _can_anticipate(requested, inputs, domain):
+        assert inputs.chance is not None
+        risk = measure.mean_loss(inputs.outputs, inputs.label, inputs.sample.weight)
+        prior, draws = inputs.prior(measure.system), inputs.sample.draws
+        expected = anticipated_error(
+            measure, table, risk, inputs.chance, prior, unlabelled, draws
+        ).tolist()
+    return [
+        Evidence(measure.evidence_name, gap, error)
+        for gap, error in zip(gaps, expected, strict=True)
+    ]
+
+
+def _rows_it_is_about(
+    measure: Measure, inputs: EstimationInput
+) -> tuple[npt.NDArray[np.bool_], float]:
+    """Return which labelled rows are in cells that may add to a measure, and the cells' share."""
+    cells = cells_adding_to(measure, inputs.table)
+    share = float(inputs.table.count[cells].sum() / inputs.table.rows)
+    return cells[inputs.history.cell[inputs.sample.question]], share
+
+
+def _can_anticipate(requested: Requested, inputs: EstimationInput, domain: Domain) -> bool:
+    """Tell whether the cells say what error to expect: not of parts of the pool, nor of curves."""
+    return (
+        inputs.chance is not None
+        and inputs.sample.draws > 0
+        and not inputs.stochastic
+        and domain.count is None
+        and not isinstance(requested, Calibrated)
+        and len(requested.components) <= MOST_IN_SLICES
+    )
 
 
 def take_census(
@@ -142,6 +223,10 @@ def _undefined(
     ]
 
 
+BANDS = "approximate-multiplier-bootstrap"
+"""Method of the bands: they hold together less often than they say (see docs/methods.md)."""
+
+
 def _with_bands(
     estimates: Sequence[Estimate],
     value: FloatArray,
@@ -153,11 +238,12 @@ def _with_bands(
     bounds = estimates[0].target.bounds  # those of a curve are all alike
     generator = np.random.Generator(np.random.PCG64(list(seed)))
     contributions = np.where(np.isfinite(contributions), contributions, 0.0)
+    claims = np.array([one.claims for one in estimates])
+    value = np.where(claims, value, np.nan)
     bands = simultaneous_bands(value, contributions, confidence, bounds, generator)
     return [
         dataclasses.replace(
-            one,
-            intervals=(*one.intervals, Interval(low, high, "simultaneous", "multiplier-bootstrap")),
+            one, intervals=(*one.intervals, Interval(low, high, "simultaneous", BANDS))
         )
         for one, low, high in zip(estimates, bands.low.tolist(), bands.high.tolist(), strict=True)
     ]
@@ -178,10 +264,16 @@ def estimate_region(measure: Measure, inputs: EstimationInput, method: str = "f"
         method: "f" for the region of [MR] section 3, "wald" for a covariance as good as known.
 
     Raises:
-        ValueError: if a component is undefined.
+        ValueError: if a component is undefined, or its labels allow no claim: then neither do
+            they of several components together.
     """
     everywhere = np.ones(len(inputs.sample.question), dtype=bool)
     value, influence = _linearise(measure, inputs, Domain(), everywhere)
+    targets = [Target(one.name, one.bounds, threshold=one.threshold) for one in measure.components]
+    evidence = _evidence(measure, inputs, Domain(), everywhere)
+    for one in estimate(targets, value, influence, inputs.sample, evidence, inputs.confidence):
+        if not one.claims:
+            raise ValueError("; ".join(one.warnings) or one.reason or one.measure)
     covariance = inputs.sample.covariance(influence)
     if method == "wald":
         return wald_ellipsoid(value, covariance, inputs.confidence)

@@ -115,9 +115,9 @@ class Bands:
     Attributes:
         low: lower ends, shape (m,).
         high: upper ends, shape (m,).
-        claimed: shape (m,): components with a value and a standard error; the band of every
-            other one is the whole range.
-        critical: standard errors from the value to either end.
+        claimed: shape (m,): components with a standard error and a value between the bounds; the
+            band of every other one is the whole range.
+        critical: standard errors from the value to either end, on the scale of the bands.
         confidence: that all bands hold together.
     """
 
@@ -137,7 +137,11 @@ def simultaneous_bands(
     degrees: float = math.inf,
     replicates: int = 1000,
 ) -> Bands:
-    """Bands value +- c standard_error, c from the Gaussian multiplier bootstrap.
+    """Bands on the logit scale between the bounds, c from the Gaussian multiplier bootstrap.
+
+    The ends are those of logit(value) +- c standard_error / (value (1 - value)), mapped back (for
+    bounds 0 and 1; plain value +- c standard_error without bounds): near a bound, where much of a
+    curve lies, an estimate errs to one side, and its plain band would end at the bound.
 
     With rows psi_j that add up to the error of the estimate, c is the quantile over xi ~ N(0, 1)
     of max_i |sum_j xi_j psi_ji| / s_i, s_i^2 = sum_j psi_ji^2 (Chernozhukov et al., section 3),
@@ -159,6 +163,7 @@ def simultaneous_bands(
     """
     error = np.sqrt(np.einsum("ji,ji->i", contributions, contributions))
     claimed = np.isfinite(value) & np.isfinite(error) & (error > _ROUNDING * np.abs(value))
+    claimed &= (value > bounds[0]) & (value < bounds[1])
     value, error = value[claimed], error[claimed]
     terms = contributions[:, claimed]
     terms /= error
@@ -167,9 +172,22 @@ def simultaneous_bands(
     normal = max(float(np.quantile(peaks, confidence, method="higher")), single)
     critical = -float(special.stdtrit(degrees, float(special.ndtr(-normal))))
     low, high = (np.full(len(claimed), bound, dtype=np.float64) for bound in bounds)
-    low[claimed] = np.clip(value - critical * error, *bounds)
-    high[claimed] = np.clip(value + critical * error, *bounds)
+    ends = _on_logits(value, error, critical, bounds)
+    low[claimed], high[claimed] = ends
     return Bands(low, high, claimed, critical, confidence)
+
+
+def _on_logits(
+    value: FloatArray, error: FloatArray, critical: float, bounds: tuple[float, float]
+) -> tuple[FloatArray, FloatArray]:
+    """Return the ends of intervals of so many standard errors on the logit scale."""
+    width = bounds[1] - bounds[0]
+    if not math.isfinite(width):
+        return value - critical * error, value + critical * error
+    share = (value - bounds[0]) / width
+    centre, reach = special.logit(share), critical * error / (width * share * (1 - share))
+    low, high = (bounds[0] + width * special.expit(end) for end in (centre - reach, centre + reach))
+    return low, high
 
 
 def _peaks(terms: FloatArray, generator: np.random.Generator, replicates: int) -> FloatArray:

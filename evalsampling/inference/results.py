@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import special
 
+from evalsampling.inference.evidence import Gap
 from evalsampling.inference.intervals import (
     Interval,
     degrees_of_freedom,
@@ -23,11 +25,8 @@ from evalsampling.inference.weights import design_effect, effective_size, larges
 
 FloatArray = npt.NDArray[np.float64]
 
-FEWEST_EVIDENCE = 10
-"""Rows that must carry an estimate before an interval narrower than its range is given."""
-
-DOMINANT = 0.5
-"""Share of the variance that a single row may have before a warning says so."""
+NARROW = 0.1
+"""Share of the expected width below which an interval is not to be relied on."""
 
 _ROUNDING = 1e-7
 """A standard error below this share of the terms it is the difference of is rounding error: the
@@ -77,6 +76,7 @@ class Estimate:
         design_effect: variance over that of as many labels of rows drawn alike.
         largest_share: share of the variance that comes from a single row, at most.
         largest_weight: share of the weights of all labelled rows that a single one has, at most.
+        reliable: whether the default interval claims anything and no warning speaks against it.
     """
 
     target: Target
@@ -90,6 +90,7 @@ class Estimate:
     design_effect: float | None = None
     largest_share: float | None = None
     largest_weight: float | None = None
+    reliable: bool = True
 
     @property
     def measure(self) -> str:
@@ -104,15 +105,36 @@ class Estimate:
 
 @dataclasses.dataclass(frozen=True)
 class Evidence:
-    """The rows that carry an estimate.
+    """What is known, beside the weighted rows themselves, of how far an estimate is to be trusted.
 
     Attributes:
-        rows: how many distinct ones have a label.
-        name: what they are, in words: "positives".
+        name: rows without which the number is undefined, in words: "positives".
+        gap: why the labels allow no claim; None if they do.
+        expected_error: standard error that scores and labels make expect; None if that is unknown.
     """
 
-    rows: int
     name: str
+    gap: Gap | None = None
+    expected_error: float | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Moments:
+    """What the weighted rows say of one number.
+
+    Attributes:
+        value: estimate, NaN where undefined.
+        error: standard error; 0 where it is no more than rounding.
+        terms: shape (n,): squared contributions of the rows to it.
+        latest_error: the same under the latest proposal, if there is one.
+        unit_variance: that one random row would have.
+    """
+
+    value: float
+    error: float
+    terms: FloatArray
+    latest_error: float | None
+    unit_variance: float
 
 
 def estimate(
@@ -120,26 +142,51 @@ def estimate(
     value: FloatArray,
     influence: FloatArray,
     sample: WeightedSample,
-    evidence: Evidence,
+    evidence: Sequence[Evidence],
     confidence: float,
 ) -> list[Estimate]:
     """Turn an estimated risk into estimates with intervals, by the delta method.
 
-    The default is the Korn-Graubard interval for measures in [0, 1], Student's for others; the
-    others stand beside it. Where fewer than `FEWEST_EVIDENCE` rows carry the estimate, or its
-    variance is estimated to be zero, the data allow no claim: the default is then the whole
-    range of the measure, with a warning in words.
+    The default is the Korn-Graubard interval for measures in [0, 1], the normal one on the logit
+    scale for others with two bounds, Student's for those without; the others stand beside it.
+    Where the labels allow no claim, because of a gap in the evidence or because the variance is
+    estimated to be zero, the default is the whole range of the measure, with a warning in words.
 
     Args:
         targets: m numbers.
         value: g(R^), shape (m,), NaN where undefined.
         influence: Dg(R^) l of the rows of the sample, shape (n, m).
         sample: n rows with their weights.
-        evidence: for all of the targets.
+        evidence: of each target.
         confidence: in (0, 1).
     """
     if not sample.draws:
         return [undefined(t, confidence, "no labels", "no labels yet") for t in targets]
+    size, heaviest = effective_size(sample.weight), largest_share(sample.weight)
+    estimates = []
+    for target, of_one, known in zip(
+        targets, _moments(value, influence, sample), evidence, strict=True
+    ):
+        if not np.isfinite(of_one.value):
+            reason = f"{target.title} is undefined (0/0): no {known.name} among the labelled rows"
+            estimates.append(undefined(target, confidence, "undefined", reason, warn=True))
+            continue
+        one = _with_intervals(target, of_one, sample.answered, known, confidence)
+        effect = design_effect(of_one.error, of_one.unit_variance, len(sample.question))
+        estimates.append(
+            dataclasses.replace(
+                one,
+                effective_size=size,
+                design_effect=effect,
+                largest_share=largest_share(of_one.terms),
+                largest_weight=heaviest,
+            )
+        )
+    return estimates
+
+
+def _moments(value: FloatArray, influence: FloatArray, sample: WeightedSample) -> list[Moments]:
+    """Return what the weighted rows say of each number."""
     scale = np.maximum(sample.mean(np.abs(influence)), np.abs(value))
     error = np.sqrt(np.maximum(sample.variance(influence), 0.0))
     error = np.where(error <= _ROUNDING * scale, 0.0, error)
@@ -147,109 +194,98 @@ def estimate(
     terms = sample.contributions(influence) ** 2
     # The variance that one random row would have, of the weighted sample's own estimate.
     unit = sample.mean(influence**2) - sample.mean(influence) ** 2
-    size, heaviest = effective_size(sample.weight), largest_share(sample.weight)
     return [
-        _estimate_one(
-            target,
+        Moments(
             value=float(value[i]),
             error=float(error[i]),
             terms=terms[:, i],
-            latest=None if latest is None else float(np.sqrt(latest[i])),
+            latest_error=None if latest is None else float(np.sqrt(latest[i])),
             unit_variance=float(unit[i]),
-            sample=sample,
-            size=size,
-            heaviest=heaviest,
-            evidence=evidence,
-            confidence=confidence,
         )
-        for i, target in enumerate(targets)
+        for i in range(len(value))
     ]
 
 
-def _estimate_one(
-    target: Target,
-    value: float,
-    error: float,
-    terms: FloatArray,
-    latest: float | None,
-    unit_variance: float,
-    sample: WeightedSample,
-    size: float,
-    heaviest: float,
-    evidence: Evidence,
-    confidence: float,
+def _with_intervals(
+    target: Target, moments: Moments, draws: int, evidence: Evidence, confidence: float
 ) -> Estimate:
-    name, bounds = target.title, target.bounds
-    if not np.isfinite(value):
-        reason = f"{name} is undefined (0/0): no {evidence.name} among the labelled rows"
-        return undefined(target, confidence, "undefined", reason, warn=True)
+    """Return an estimate with every interval there is and what to know before trusting them."""
+    bounds, value = target.bounds, moments.value
     warnings = []
     if not bounds[0] <= value <= bounds[1]:
         warnings.append(
-            f"{name}: the weighted estimate {value:.4g} lies outside its range and was cut; "
-            "more labels will mend that"
+            f"{target.title}: the weighted estimate {value:.4g} lies outside its range and was "
+            "cut; more labels will mend that"
         )
         value = min(max(value, bounds[0]), bounds[1])
-    dominant = largest_share(terms)
-    if error == 0:
-        default = [whole_range(bounds, "zero variance")]
+    gap, doubt = _gap(moments, evidence), None
+    intervals = _intervals(value, moments, draws, bounds, confidence)
+    if gap:
+        intervals = [whole_range(bounds, gap.method), *intervals]
         warnings.append(
-            f"{name}: no labelled row contradicts this value, so its variance is estimated to be "
-            "zero; the interval is the whole range of the measure"
-        )
-    elif evidence.rows < FEWEST_EVIDENCE:
-        default = [whole_range(bounds, f"few {evidence.name}")]
-        warnings.append(
-            f"{name}: only {evidence.rows} {evidence.name} seen, fewer than {FEWEST_EVIDENCE}; "
-            "the interval is the whole range of the measure"
+            f"{target.title}: {gap.words}; the interval is the whole range of the measure"
         )
     else:
-        default = []
-        if dominant > DOMINANT:
-            warnings.append(
-                f"{name}: one labelled row has {100 * dominant:.0f} % of the variance; the "
-                "interval is not to be trusted until others like it are met"
-            )
-    usual = _intervals(value, error, terms, sample.answered, bounds, confidence)
-    if latest is not None:
-        by_latest = wald(value, latest, confidence, bounds)
-        usual.append(dataclasses.replace(by_latest, method="wald-latest-proposal"))
+        doubt = _doubt(intervals[0], evidence, confidence)
+        warnings += [f"{target.title}: {doubt}"] if doubt else []
     return Estimate(
         target=target,
         value=value,
-        standard_error=error,
+        standard_error=moments.error,
         confidence=confidence,
-        intervals=(*default, *usual),
+        intervals=tuple(intervals),
         warnings=tuple(warnings),
-        effective_size=size,
-        design_effect=design_effect(error, unit_variance, len(sample.question)),
-        largest_share=dominant,
-        largest_weight=heaviest,
+        reliable=not (gap or doubt),
+    )
+
+
+def _gap(moments: Moments, evidence: Evidence) -> Gap | None:
+    """Return why the labels allow no claim, if they do not."""
+    if moments.error == 0:
+        words = "no labelled row contradicts this value, so its variance is estimated to be zero"
+        return Gap("zero variance", words)
+    return evidence.gap
+
+
+def _doubt(interval: Interval, evidence: Evidence, confidence: float) -> str | None:
+    """Return why an interval is not to be relied on, in words, if it is not."""
+    if evidence.expected_error is None:
+        return None
+    expected = 2 * float(special.ndtri((1 + confidence) / 2)) * evidence.expected_error
+    width = interval.high - interval.low
+    if width >= NARROW * expected:
+        return None
+    return (
+        f"its interval is {width:.2g} wide, scores and labels make expect {expected:.2g}: rows "
+        "that weigh much are hardly ever drawn, and none or few were met, so do not rely on it"
     )
 
 
 def _intervals(
-    value: float,
-    error: float,
-    terms: FloatArray,
-    draws: int,
-    bounds: tuple[float, float],
-    confidence: float,
+    value: float, moments: Moments, draws: int, bounds: tuple[float, float], confidence: float
 ) -> list[Interval]:
     """Return every interval there is, the default first; only Wald's if there is no variance."""
-    plain = wald(value, error, confidence, bounds)
+    error = moments.error
+    plain = [wald(value, error, confidence, bounds)]
+    if moments.latest_error is not None:
+        latest = wald(value, moments.latest_error, confidence, bounds)
+        plain.append(dataclasses.replace(latest, method="wald-latest-proposal"))
     if error == 0:
-        return [plain]
-    robust = student(value, error, confidence, bounds, degrees_of_freedom(terms, draws))
+        return plain
+    degrees = degrees_of_freedom(moments.terms, draws)
+    robust = student(value, error, confidence, bounds, degrees)
+    if not np.isfinite(bounds).all():
+        return [robust, *plain]
+    on_logits = logit(value, error, confidence, bounds)
     if bounds != (0.0, 1.0):
-        bounded = np.isfinite(bounds).all()
-        return [robust, *([logit(value, error, confidence, bounds)] if bounded else []), plain]
+        inside = bounds[0] < value < bounds[1]
+        return [*([on_logits, robust] if inside else [robust, on_logits]), *plain]
     return [
         korn_graubard(value, error, draws, confidence),
-        logit(value, error, confidence, bounds),
+        on_logits,
         wilson(value, error, draws, confidence),
         robust,
-        plain,
+        *plain,
     ]
 
 
@@ -258,7 +294,8 @@ def undefined(
 ) -> Estimate:
     """Return the estimate of a number the data say nothing about."""
     nothing = whole_range(target.bounds, method)
-    return Estimate(target, None, None, confidence, (nothing,), reason, (reason,) if warn else ())
+    warnings = (reason,) if warn else ()
+    return Estimate(target, None, None, confidence, (nothing,), reason, warnings, reliable=False)
 
 
 def census(target: Target, value: float, confidence: float, evidence_name: str) -> Estimate:
@@ -298,14 +335,13 @@ def widest_half(estimates: Sequence[Estimate]) -> float | None:
     """Return half the width of the widest default interval on the whole pool.
 
     Returns:
-        At least 0; None if an end is unknown, or a single row has most of the variance of an
-        estimate, so that its interval is not to be relied on.
+        At least 0; None if an interval claims nothing or is not to be relied on, or an end of it
+        is unknown: then there is no width to stop at.
     """
     whole = [one for one in estimates if one.target.slice is None]
-    if any((one.largest_share or 0) > DOMINANT for one in whole):
-        return None
     halves = [(one.intervals[0].high - one.intervals[0].low) / 2 for one in whole]
-    return max(halves) if all(map(math.isfinite, halves)) else None
+    known = all(one.reliable for one in whole) and all(map(math.isfinite, halves))
+    return max(halves) if known else None
 
 
 def as_json(estimate: Estimate) -> dict[str, Any]:

@@ -34,6 +34,46 @@ class Component:
     threshold: float | None = None
 
 
+@dataclasses.dataclass(frozen=True)
+class Share:
+    """A share that a measure depends on: how many of some rows are hits.
+
+    What was never met has no variance in the labels: a share whose labelled rows are all hits, or
+    all misses, says nothing of its error, and neither does a measure that depends on it.
+
+    Attributes:
+        name: of the share, "recall".
+        rows_name: what the rows are, in words: "positives".
+        rows: shape (n,), or (n, c) for c components: which rows count.
+        hits: which of them are hits, of the same shape; None if only the number of rows matters,
+            as for a mean of losses that are all different.
+        hit_name: what a hit is called: "true positive".
+        miss_name: what a miss is called: "false negative".
+        components: first and one after the last component of the measure that depend on it; all
+            if None.
+    """
+
+    name: str
+    rows_name: str
+    rows: BoolArray
+    hits: BoolArray | None = None
+    hit_name: str = "hit"
+    miss_name: str = "miss"
+    components: tuple[int, int] | None = None
+
+
+def rows_of_class(label: IntArray, code: int, hits: BoolArray | None = None) -> Share:
+    """Return the share of hits among the rows of one class; without hits, the rows alone."""
+    return Share(
+        name=f"recall of class {code}",
+        rows_name=f"labels of class {code}",
+        rows=label == code,
+        hits=hits,
+        hit_name="right prediction",
+        miss_name="wrong prediction",
+    )
+
+
 class Measure(abc.ABC):
     """A generalized measure G = g(R), R = E[l(x, y)], R in R^d and G in R^m ([MR] definition 1).
 
@@ -45,7 +85,7 @@ class Measure(abc.ABC):
         name: in specs and results, parameters included.
         system: number of the system it is about.
         bounds: least and greatest value of each component.
-        evidence_name: what `evidence` counts, in words, for warnings: "positives".
+        evidence_name: what `evidence` counts, in words, for reasons and warnings: "positives".
         looks_at: which outputs the loss depends on: "prediction", "score", "probability".
     """
 
@@ -105,12 +145,23 @@ class Measure(abc.ABC):
         """
         return np.ones(len(label), dtype=bool)
 
-    def evidence_groups(self, outputs: Outputs, label: IntArray) -> BoolArray:
-        """Return the evidence of each of the things the estimate rests on, shape (n, groups).
+    def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
+        """Return the shares that the measure depends on: it claims no more than each of them may.
 
-        The rarest of them counts: an average over classes is no better than its worst term.
+        By default, which is cautious: the rows that carry the estimate, and for each class the
+        share of its rows that are predicted right. So there is no interval before right and wrong
+        predictions of every class were met.
+
+        Args:
+            outputs: of n rows.
+            label: shape (n,): class codes.
         """
-        return self.evidence(outputs, label)[:, None]
+        right = outputs.prediction[:, self.system] == label
+        classes = outputs.probability.shape[2]
+        return (
+            Share(self.evidence_name, self.evidence_name, self.evidence(outputs, label)),
+            *(rows_of_class(label, code, right) for code in range(classes)),
+        )
 
     # What is known of the loss of rows whose scores lie between those of two others.
 

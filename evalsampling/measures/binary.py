@@ -4,10 +4,18 @@ Losses and mappings are those of [MR] table 1, where it has the measure. 0/0 is 
 """
 
 import dataclasses
+from typing import ClassVar
 
 import numpy as np
 
-from evalsampling.measures.base import PREDICTION, BoolArray, FloatArray, IntArray, Measure
+from evalsampling.measures.base import (
+    PREDICTION,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Measure,
+    Share,
+)
 from evalsampling.measures.mean_and_ratio import Mean, Ratio
 from evalsampling.stats.outputs import Outputs
 
@@ -35,6 +43,12 @@ class Accuracy(Measure):
         """Return 1 for each error, shape (n, 1)."""
         return (outputs.prediction[:, [self.system]] != label[:, None]).astype(np.float64)
 
+    def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
+        """Return the share of right predictions among all rows."""
+        everything = np.ones(len(label), dtype=bool)
+        right = outputs.prediction[:, self.system] == label
+        return (Share("accuracy", "labels", everything, right, "right prediction", "error"),)
+
     def value(self, risk: FloatArray) -> FloatArray:
         """Return 1 - R, shape (1,)."""
         return 1 - risk
@@ -51,7 +65,10 @@ class Binary(Measure):
     Attributes:
         positive: code of the positive class.
         system: number of the system it is about.
+        made_of: names of the shares it is a function of, of those in `_SHARES`.
     """
+
+    made_of: ClassVar[tuple[str, ...]] = ()
 
     positive: int = 1
     system: int = 0
@@ -62,6 +79,17 @@ class Binary(Measure):
         """Return the positives, shape (n,)."""
         return label == self.positive
 
+    def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
+        """Return the shares it is made of."""
+        f, y = self._predicted(outputs), label == self.positive
+        rows = {"positives": y, "negatives": ~y}
+        rows |= {"predicted positives": f, "predicted negatives": ~f}
+        found = []
+        for name in self.made_of:
+            among, hits, hit, miss = _SHARES[name]
+            found.append(Share(name, among, rows[among], rows[hits], hit, miss))
+        return tuple(found)
+
     def _predicted(self, outputs: Outputs) -> BoolArray:
         return outputs.prediction[:, self.system] == self.positive
 
@@ -69,6 +97,15 @@ class Binary(Measure):
         """Return f and y as numbers, each of shape (n,)."""
         f, y = self._predicted(outputs), label == self.positive
         return f.astype(np.float64), y.astype(np.float64)
+
+
+_SHARES = {
+    "recall": ("positives", "predicted positives", "true positive", "false negative"),
+    "specificity": ("negatives", "predicted negatives", "true negative", "false positive"),
+    "precision": ("predicted positives", "positives", "true positive", "false positive"),
+    "npv": ("predicted negatives", "negatives", "true negative", "false negative"),
+}
+"""Of each share: its rows, which of them are hits, and the words for a hit and for a miss."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,6 +123,7 @@ class FBeta(Binary, Ratio):
     """
 
     beta: float = 1.0
+    made_of = ("recall", "precision")
 
     def __post_init__(self) -> None:
         """Check the weight, which the name shows unless it is 1."""
@@ -108,6 +146,7 @@ class Precision(Binary, Ratio):
     """Precision TP / PP: l = [y f, f], g(R) = R1 / R2 ([MR] table 1)."""
 
     name = "precision"
+    made_of = ("precision",)
     known = (1,)
     evidence_name = "predicted positives"
 
@@ -126,6 +165,7 @@ class Recall(Binary, Ratio):
     """Recall TP / P: l = [y f, y], g(R) = R1 / R2 ([MR] table 1)."""
 
     name = "recall"
+    made_of = ("recall",)
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
         """Return [y f, y], shape (n, 2)."""
@@ -138,6 +178,7 @@ class Specificity(Binary, Ratio):
     """Specificity TN / N: l = [(1 - y) (1 - f), 1 - y], g(R) = R1 / R2."""
 
     name = "specificity"
+    made_of = ("specificity",)
     evidence_name = "negatives"
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
@@ -155,6 +196,7 @@ class FalsePositiveRate(Binary, Ratio):
     """False positive rate FP / N: l = [(1 - y) f, 1 - y], g(R) = R1 / R2."""
 
     name = "false_positive_rate"
+    made_of = ("specificity",)
     evidence_name = "negatives"
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
@@ -172,6 +214,7 @@ class NegativePredictiveValue(Binary, Ratio):
     """Negative predictive value TN / PN: l = [(1 - y) (1 - f), 1 - f], g(R) = R1 / R2."""
 
     name = "npv"
+    made_of = ("npv",)
     known = (1,)
     evidence_name = "predicted negatives"
 
@@ -190,6 +233,10 @@ class Prevalence(Binary, Mean):
     """Share of positives: l = [y], g(R) = R. No system has a part in it."""
 
     name = "prevalence"
+
+    def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
+        """Return the positives: their number is all it depends on."""
+        return (Share(self.name, self.evidence_name, self.evidence(outputs, label)),)
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
         """Return y, shape (n, 1)."""
@@ -216,6 +263,7 @@ class BalancedAccuracy(Margins):
     """
 
     name = "balanced_accuracy"
+    made_of = ("recall", "specificity")
 
     def value(self, risk: FloatArray) -> FloatArray:
         """Return the mean of recall and specificity, shape (1,)."""
@@ -241,6 +289,7 @@ class MatthewsCorrelation(Margins):
     """
 
     name = "mcc"
+    made_of = ("recall", "specificity", "precision", "npv")
     bounds = (-1.0, 1.0)
 
     def value(self, risk: FloatArray) -> FloatArray:
@@ -270,6 +319,7 @@ class FowlkesMallows(Margins):
     """
 
     name = "fowlkes_mallows"
+    made_of = ("recall", "precision")
 
     def value(self, risk: FloatArray) -> FloatArray:
         """Return R1 / sqrt(R2 R3), shape (1,)."""

@@ -16,7 +16,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from evalsampling.measures.base import BoolArray, Component, FloatArray, IntArray, Measure
+from evalsampling.measures.base import (
+    BoolArray,
+    Component,
+    FloatArray,
+    IntArray,
+    Measure,
+    Share,
+)
 from evalsampling.measures.binary import ROUNDING, is_inside
 from evalsampling.measures.mean_and_ratio import divide
 from evalsampling.stats.outputs import Outputs
@@ -68,6 +75,13 @@ class Thresholded(Measure):
     def evidence(self, outputs: Outputs, label: IntArray) -> BoolArray:
         """Return the positives, shape (n,)."""
         return label == self.positive
+
+    def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
+        """Return the positives and the negatives: an area is no better known than either."""
+        return (
+            Share("positives", "positives", label == self.positive),
+            Share("negatives", "negatives", label != self.positive),
+        )
 
     def mean_loss(self, outputs: Outputs, label: IntArray, weight: FloatArray) -> FloatArray:
         """Return sum_i weight_i l_i, shape (2 L + 1,), in O(n log L)."""
@@ -158,6 +172,23 @@ class Curve(Thresholded):
             for threshold in self.thresholds
         )
 
+    def _reached(self, outputs: Outputs) -> BoolArray:
+        """Return which rows reach which threshold, shape (n, L)."""
+        return outputs.score[:, [self.system]] >= self._edges
+
+    def _positive(self, label: IntArray) -> BoolArray:
+        """Return which rows are positives, once for each threshold, shape (n, L)."""
+        of_all = (len(label), len(self.thresholds))
+        return np.broadcast_to((label == self.positive)[:, None], of_all)
+
+    def _share(
+        self, word: int, rows_name: str, rows: BoolArray, hits: BoolArray, hit: str, miss: str
+    ) -> Share:
+        """Return the share that one of the two values is, at each threshold."""
+        length = len(self.thresholds)
+        places = (word * length, (word + 1) * length)
+        return Share(self.words[word], rows_name, rows, hits, hit, miss, places)
+
     def jacobian(self, risk: FloatArray) -> FloatArray:
         """Return Dg, shape (2 L, 2 L + 1): the rows of undefined components are NaN."""
         length = len(self.thresholds)
@@ -199,6 +230,14 @@ class PRCurve(Curve):
     name = "pr_curve"
     words = ("precision", "recall")
 
+    def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
+        """Return the precision and the recall at each threshold."""
+        reached, positive = self._reached(outputs), self._positive(label)
+        return (
+            self._share(0, "rows at or above it", reached, positive, "positive", "negative"),
+            self._share(1, "positives", positive, reached, "positive above", "positive below"),
+        )
+
     def value(self, risk: FloatArray) -> FloatArray:
         """Return L precisions and L recalls, shape (2 L,)."""
         passed, hits, positives = self._parts(risk)
@@ -229,6 +268,14 @@ class ROCCurve(Curve):
 
     name = "roc_curve"
     words = ("true_positive_rate", "false_positive_rate")
+
+    def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
+        """Return the true and the false positive rate at each threshold."""
+        reached, positive = self._reached(outputs), self._positive(label)
+        return (
+            self._share(0, "positives", positive, reached, "positive above", "positive below"),
+            self._share(1, "negatives", ~positive, reached, "negative above", "negative below"),
+        )
 
     def value(self, risk: FloatArray) -> FloatArray:
         """Return L true and L false positive rates, shape (2 L,)."""

@@ -5,7 +5,14 @@ import functools
 
 import numpy as np
 
-from evalsampling.measures.base import BoolArray, Component, FloatArray, IntArray, Measure
+from evalsampling.measures.base import (
+    BoolArray,
+    Component,
+    FloatArray,
+    IntArray,
+    Measure,
+    Share,
+)
 from evalsampling.stats.outputs import Outputs
 
 
@@ -85,10 +92,17 @@ class Joint(Measure):
         """Return which rows are evidence for any part, shape (n,)."""
         return np.any([part.evidence(outputs, label) for part in self.parts], axis=0)
 
-    def evidence_groups(self, outputs: Outputs, label: IntArray) -> BoolArray:
-        """Return the groups of the parts side by side."""
-        groups = [part.evidence_groups(outputs, label) for part in self.parts]
-        return np.concatenate(groups, axis=1)
+    def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
+        """Return those of the parts, each for the components of its part."""
+        found, start = [], 0
+        for part in self.parts:
+            size = len(part.components)
+            for share in part.shares(outputs, label):
+                first, end = share.components or (0, size)
+                here = (start + first, start + end)
+                found.append(dataclasses.replace(share, components=here))
+            start += size
+        return tuple(found)
 
     def is_settled(self, low: Outputs, high: Outputs) -> bool:
         """Tell whether all parts are."""
@@ -134,3 +148,15 @@ def parts_of(measure: Measure) -> tuple[Measure, ...]:
     if isinstance(measure, Joint):
         return tuple(part for one in measure.parts for part in parts_of(one))
     return (measure,)
+
+
+def is_part_of(measure: Measure, whole: Measure) -> bool:
+    """Tell whether a measure is another, or a part of that."""
+    return any(_is_same(measure, part) for part in parts_of(whole))
+
+
+def _is_same(one: Measure, other: Measure) -> bool:
+    """Tell whether two measures are one; a user's own may be no dataclass and know no equality."""
+    if one == other or dataclasses.is_dataclass(one):
+        return one == other
+    return (type(one), one.name, one.system) == (type(other), other.name, other.system)

@@ -8,7 +8,16 @@ import functools
 
 import numpy as np
 
-from evalsampling.measures.base import PREDICTION, BoolArray, FloatArray, IntArray, Measure
+from evalsampling.measures.base import (
+    PREDICTION,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Measure,
+    Share,
+    rows_of_class,
+)
+from evalsampling.measures.binary import FBeta
 from evalsampling.measures.mean_and_ratio import Ratio, divide
 from evalsampling.stats.outputs import Outputs
 
@@ -54,9 +63,17 @@ class Averaged(Measure):
         """Return the rows of the averaged classes, shape (n,)."""
         return np.isin(label, self._codes)
 
-    def evidence_groups(self, outputs: Outputs, label: IntArray) -> BoolArray:
-        """Return the rows of each averaged class, shape (n, classes)."""
-        return label[:, None] == self._codes
+    def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
+        """Return recall and precision of each averaged class."""
+        return tuple(
+            dataclasses.replace(
+                share,
+                name=f"{share.name} of class {code}",
+                rows_name=share.rows_name.replace("positives", f"rows of class {code}"),
+            )
+            for code in self._codes.tolist()
+            for share in FBeta(code, self.system).shares(outputs, label)
+        )
 
     @functools.cached_property
     def _codes(self) -> IntArray:
@@ -106,6 +123,17 @@ class MicroF1(Averaged, Ratio):
     """
 
     _word = "micro_f1"
+
+    def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
+        """Return pooled recall and precision, and the rows of each averaged class."""
+        f = outputs.prediction[:, self.system]
+        words = ("right prediction", "wrong prediction")
+        labelled, predicted = np.isin(label, self._codes), np.isin(f, self._codes)
+        return (
+            Share("pooled recall", "labels", labelled, f == label, *words),
+            Share("pooled precision", "predictions", predicted, f == label, *words),
+            *(rows_of_class(label, code) for code in self._codes.tolist()),
+        )
 
     @property
     def known(self) -> tuple[int, ...]:

@@ -58,6 +58,23 @@ def bounding_outputs(measure: Measure, table: CellTable) -> list[Outputs]:
     return [low] if low is high or measure.is_settled(low, high) else [low, high]
 
 
+def rows_of_cells(
+    measure: Measure, table: CellTable, chosen: BoolArray
+) -> tuple[Outputs, IntArray]:
+    """Return rows that stand for those of some cells, with every label that they may have.
+
+    Args:
+        measure: what the rows are for.
+        table: the cells.
+        chosen: shape (cells,).
+    """
+    kinds = np.flatnonzero(chosen[table.kind_cell])
+    views = [outputs.take(kinds) for outputs in bounding_outputs(measure, table)]
+    outputs = Outputs.concatenate([view for view in views for _ in range(table.classes)])
+    label = np.repeat(np.arange(table.classes), len(kinds))
+    return outputs, np.tile(label, len(views))
+
+
 def each_label(table: CellTable) -> list[IntArray]:
     """Every label, given to a row of each kind."""
     return [np.full(len(table.outputs), y, dtype=np.int64) for y in range(table.classes)]

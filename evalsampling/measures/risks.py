@@ -5,13 +5,23 @@ import math
 
 import numpy as np
 
-from evalsampling.measures.base import FloatArray, IntArray
+from evalsampling.measures.base import FloatArray, IntArray, Share, rows_of_class
 from evalsampling.measures.mean_and_ratio import Mean
 from evalsampling.stats.outputs import Outputs
 
 
+class Risk(Mean):
+    """A mean loss of predicted probabilities: no better than what is known of the rarest class."""
+
+    looks_at = frozenset({"probability"})
+
+    def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
+        """Return the rows of each class."""
+        return tuple(rows_of_class(label, code) for code in range(outputs.probability.shape[2]))
+
+
 @dataclasses.dataclass(frozen=True)
-class Brier(Mean):
+class Brier(Risk):
     """Brier score, from 0 to 2: l = sum_c (p_c - 1[y = c])^2, g(R) = R.
 
     With two classes it is 2 (p_1 - y)^2 ([MR] table 1): twice what scikit-learn returns.
@@ -19,7 +29,6 @@ class Brier(Mean):
 
     system: int = 0
     name = "brier"
-    looks_at = frozenset({"probability"})
     bounds = (0.0, 2.0)
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
@@ -30,7 +39,7 @@ class Brier(Mean):
 
 
 @dataclasses.dataclass(frozen=True)
-class LogLoss(Mean):
+class LogLoss(Risk):
     """Log loss, from 0 to -log clip: l = -log p_y, g(R) = R.
 
     Attributes:
@@ -43,7 +52,6 @@ class LogLoss(Mean):
 
     system: int = 0
     clip: float = 1e-6
-    looks_at = frozenset({"probability"})
 
     def __post_init__(self) -> None:
         """Check the clip, which the name shows unless it is 1e-6."""

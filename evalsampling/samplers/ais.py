@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evalsampling.measures.base import FloatArray, Measure
-from evalsampling.measures.joint import parts_of
+from evalsampling.measures.joint import is_part_of
 from evalsampling.measures.on_cells import (
     adds_to,
     always_adds_to,
@@ -141,13 +141,6 @@ class AdaptiveImportance(ReplacementSampler):
         """
         if self.stochastic or self.delta:
             return super().can_estimate(table, measure)
-        if any(_is_same(measure, part) for part in parts_of(self.measure)):
+        if is_part_of(measure, self.measure):
             return True
         return bool(np.all(always_adds_to(self.measure, table) | ~adds_to(measure, table)))
-
-
-def _is_same(one: Measure, other: Measure) -> bool:
-    """Tell whether two measures are one; a user's own may be no dataclass and know no equality."""
-    if one == other or dataclasses.is_dataclass(one):
-        return one == other
-    return (type(one), one.name, one.system) == (type(other), other.name, other.system)

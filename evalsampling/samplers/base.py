@@ -14,7 +14,7 @@ from evalsampling.inference.results import Estimate
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures.base import IntArray, Measure
 from evalsampling.measures.calibrated import Calibrated, Requested, measure_of
-from evalsampling.measures.joint import parts_of
+from evalsampling.measures.joint import is_part_of, parts_of
 from evalsampling.measures.on_cells import cells_adding_to
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import DRAWS_PER_NEW_ROW, Proposal, StopRule, draw_rows
@@ -86,10 +86,6 @@ class Sampler(abc.ABC):
         """Return the sampling probabilities of the next round, if it draws with replacement."""
         return None
 
-    def latest_weights(self, table: CellTable, history: History) -> npt.NDArray[np.float64] | None:
-        """Return what each question would weigh under the latest proposal, if there is one."""
-        return None
-
     def support(self, table: CellTable) -> npt.NDArray[np.bool_]:
         """Return which cells have rows that can be drawn, shape (cells,): all unless overridden."""
         return np.ones(len(table), dtype=bool)
@@ -114,27 +110,58 @@ class Sampler(abc.ABC):
         """Return estimates of measures on the pool, or on parts of it, from all rounds so far."""
         inputs = self.inputs(table, history, confidence)
         # With all labels known that matter to the sampler there is no next proposal.
-        finished = not self.stochastic and _is_census(table, history, self.measure)
-        if not finished and inputs.sample.draws:
-            latest = self.latest_weights(table, history)
-            if latest is not None:
-                sample = inputs.sample.with_latest(latest)
-                inputs = dataclasses.replace(inputs, sample=sample)
+        if inputs.sample.draws and self._has_next_draw(inputs):
+            inputs = self._with_next_draw(inputs)
         estimates: list[Estimate] = []
         for requested in (part for one in measures for part in _requested_parts(one)):
             measure = measure_of(requested)
             if not self.stochastic and _is_census(table, history, measure):
                 estimates += take_census(requested, inputs, scope)
             elif self.can_estimate(table, measure):
-                estimates += estimate_measure(requested, inputs, scope)
+                aimed_at = is_part_of(measure, self.measure)
+                estimates += estimate_measure(requested, inputs, scope, aimed_at)
             else:
                 estimates += refuse(requested, self.measure, scope, confidence)
         return estimates
 
+    def _has_next_draw(self, inputs: EstimationInput) -> bool:
+        """Tell whether there is a next proposal.
+
+        With all labels known that matter to the sampler there is one only if these leave its
+        measure defined.
+        """
+        table, history = inputs.table, inputs.history
+        if self.stochastic or not _is_census(table, history, self.measure):
+            return True
+        known = history.labelled
+        weight = np.full(len(known), 1 / table.rows)
+        risk = self.measure.mean_loss(history.outputs.take(known), history.label[known], weight)
+        return not np.isnan(self.measure.value(risk)).all()
+
+    def _with_next_draw(self, inputs: EstimationInput) -> EstimationInput:
+        """Add what the chances of the next draw, were it made now, say of the labels so far."""
+        table, history = inputs.table, inputs.history
+        # Rounds still waiting for their first label come after it: they change no number.
+        answered = history.until_last_answered_round()
+        proposal = self.proposal(table, answered)
+        if proposal is None:
+            return dataclasses.replace(inputs, chance=np.full(len(table), 1 / table.rows))
+        weights = weights_under(proposal, table, answered, len(history))
+        return dataclasses.replace(
+            inputs,
+            sample=inputs.sample.with_latest(weights),
+            chance=proposal.cell_probability,
+        )
+
     def inputs(self, table: CellTable, history: History, confidence: float) -> EstimationInput:
         """Return what estimates are made from."""
         return EstimationInput(
-            table, history, self.weigh(table, history), confidence, self.covers_pool(table)
+            table,
+            history,
+            self.weigh(table, history),
+            confidence,
+            self.covers_pool(table),
+            stochastic=self.stochastic,
         )
 
 
@@ -216,18 +243,16 @@ class ReplacementSampler(Sampler):
         known = response.known / table.rows
         return WeightedSample.with_replacement(question, weights, len(history), known)
 
-    def latest_weights(self, table: CellTable, history: History) -> npt.NDArray[np.float64]:
-        """Return what each question would weigh under the proposal that all labels lead to.
 
-        Rounds still waiting for their first label come after it: they change no number.
-        """
-        answered = history.until_last_answered_round()
-        proposal = self.proposal(table, answered)
-        chance = proposal.cell_probability[answered.cell]
-        chance[proposal.atom] = proposal.atom_probability
-        weights = np.zeros(len(history))
-        np.divide(1 / table.rows, chance, out=weights[: len(answered)], where=chance > 0)
-        return weights
+def weights_under(
+    proposal: Proposal, table: CellTable, answered: History, questions: int
+) -> npt.NDArray[np.float64]:
+    """Return what each question would weigh under a proposal, shape (questions,)."""
+    chance = proposal.cell_probability[answered.cell]
+    chance[proposal.atom] = proposal.atom_probability
+    weights = np.zeros(questions)
+    np.divide(1 / table.rows, chance, out=weights[: len(answered)], where=chance > 0)
+    return weights
 
 
 def _requested_parts(requested: Requested) -> tuple[Requested, ...]:

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 import pytest
-from scipy import stats
+from scipy import special, stats
 
 from evalsampling.inference.intervals import student, wald
 from evalsampling.inference.regions import Bands, f_ellipsoid, simultaneous_bands, wald_ellipsoid
@@ -178,27 +178,44 @@ def test_critical_value_of_independent_components_is_that_of_their_maximum() -> 
     )
     exact = stats.norm.ppf((1 + 0.95 ** (1 / 20)) / 2)
     assert found.critical == pytest.approx(exact, rel=0.01)
-    np.testing.assert_allclose(found.low, 0.5 - 0.01 * found.critical)
-    np.testing.assert_allclose(found.high, 0.5 + 0.01 * found.critical)
+    np.testing.assert_allclose(found.low, special.expit(-0.04 * found.critical))
+    np.testing.assert_allclose(found.high, special.expit(0.04 * found.critical))
 
 
 @pytest.mark.parametrize("degrees", [1.5, 7, math.inf])
 def test_bands_are_never_narrower_than_the_interval_of_one_component(degrees: float) -> None:
     contributions = 0.01 * np.random.default_rng(3).standard_normal((30, 1))
     error = float(np.linalg.norm(contributions))
-    least = student(0.5, error, 0.95, (0, 1), degrees)
+    reach = 4 * stats.t.ppf(0.975, degrees) * error
     for seed in range(5):
         found = _bands(np.array([0.5]), contributions, seed, degrees=degrees)
-        assert found.low[0] <= least.low + 1e-12
-        assert found.high[0] >= least.high - 1e-12
+        assert found.low[0] <= special.expit(-reach) + 1e-12
+        assert found.high[0] >= special.expit(reach) - 1e-12
         assert found.critical == pytest.approx(stats.t.ppf(0.975, degrees), rel=0.25)
 
 
-def test_bands_are_cut_at_the_bounds() -> None:
+def test_bands_do_not_end_at_the_bounds() -> None:
+    """A tenth of a standard error above 0: the plain band would end below it."""
     contributions = 0.1 * np.eye(2)
     found = _bands(np.array([0.01, 0.99]), contributions)
-    assert found.low[0] == 0
-    assert found.high[1] == 1
+    assert 0 < found.low[0] < 0.01 < found.high[0] <= 1
+    assert 0 <= found.low[1] < 0.99 < found.high[1] < 1
+
+
+def test_value_at_a_bound_has_no_band() -> None:
+    contributions = 0.01 * np.random.default_rng(4).standard_normal((50, 3))
+    found = _bands(np.array([0.0, 0.5, 1.0]), contributions)
+    assert found.claimed.tolist() == [False, True, False]
+    assert (found.low[[0, 2]].tolist(), found.high[[0, 2]].tolist()) == ([0, 0], [1, 1])
+
+
+def test_bands_of_unbounded_numbers_are_symmetric() -> None:
+    contributions = 2 * np.eye(2)
+    found = simultaneous_bands(
+        np.array([3.0, -5.0]), contributions, 0.9, (-math.inf, math.inf), np.random.default_rng(1)
+    )
+    np.testing.assert_allclose(found.high - 2 * found.critical, [3, -5])
+    np.testing.assert_allclose(found.low + 2 * found.critical, [3, -5])
 
 
 def test_components_without_value_or_error_get_the_whole_range_and_change_nothing() -> None:

@@ -1,5 +1,6 @@
 """Estimates by hand, by numpy, and at the limits of what data allow."""
 
+import dataclasses
 import json
 import math
 
@@ -7,10 +8,10 @@ import numpy as np
 import pytest
 from scipy import special
 
+from evalsampling.inference.evidence import Gap
 from evalsampling.inference.intervals import Interval
 from evalsampling.inference.results import (
-    DOMINANT,
-    FEWEST_EVIDENCE,
+    NARROW,
     Estimate,
     Evidence,
     Target,
@@ -23,6 +24,14 @@ from evalsampling.inference.results import (
 )
 from evalsampling.inference.sample import WeightedSample
 
+ENOUGH = Evidence("positives")
+
+
+def lacking(positives: int) -> Evidence:
+    """Evidence of too few positives."""
+    words = f"only {positives} positives seen, fewer than 10"
+    return Evidence("positives", Gap("few positives", words))
+
 
 def make_sample(weight: np.ndarray) -> WeightedSample:
     """One draw of each row."""
@@ -32,7 +41,7 @@ def make_sample(weight: np.ndarray) -> WeightedSample:
 def estimate_one(
     value: float = 0.5,
     influence: np.ndarray | None = None,
-    evidence: int = 50,
+    evidence: Evidence = ENOUGH,
     weight: np.ndarray | None = None,
     target: Target = Target("f1"),  # noqa: B008
     confidence: float = 0.95,
@@ -47,7 +56,7 @@ def estimate_one(
         np.array([value]),
         influence[:, None],
         make_sample(weight),
-        Evidence(evidence, "positives"),
+        [evidence],
         confidence,
     )
     return found
@@ -100,12 +109,10 @@ def test_several_components_are_estimated_as_each_alone() -> None:
     targets = [Target("a"), Target("b", (-1.0, 1.0)), Target("c", threshold=0.5)]
     value = np.array([0.3, -0.2, np.nan])
     influence[:, 2] = np.nan
-    found = estimate(targets, value, influence, make_sample(weight), Evidence(20, "labels"), 0.95)
+    found = estimate(targets, value, influence, make_sample(weight), [ENOUGH] * 3, 0.95)
     assert [f.target for f in found] == targets
     for i in range(2):
-        alone = estimate_one(
-            value[i], influence[:, i], weight=weight, target=targets[i], evidence=20
-        )
+        alone = estimate_one(value[i], influence[:, i], weight=weight, target=targets[i])
         assert found[i].value == alone.value
         assert found[i].standard_error == pytest.approx(alone.standard_error, rel=1e-12)
         assert [i.method for i in found[i].intervals] == [i.method for i in alone.intervals]
@@ -115,9 +122,12 @@ def test_several_components_are_estimated_as_each_alone() -> None:
     assert "c at 0.5 is undefined" in str(found[2].reason)
 
 
-def test_measures_with_other_bounds_have_students_interval_by_default() -> None:
+def test_defaults_of_measures_with_other_bounds() -> None:
+    """On the logit scale where there are two bounds, but for a value at one; else Student's."""
     found = estimate_one(-0.2, target=Target("mcc", (-1.0, 1.0)))
-    assert [i.method for i in found.intervals] == ["student", "logit", "wald"]
+    assert [i.method for i in found.intervals] == ["logit", "student", "wald"]
+    at_bound = estimate_one(1.0, target=Target("mcc", (-1.0, 1.0)))
+    assert at_bound.intervals[0].method == "student"
     unbounded = estimate_one(3.0, target=Target("mean", (-math.inf, math.inf)))
     assert [i.method for i in unbounded.intervals] == ["student", "wald"]
     assert unbounded.value == 3
@@ -128,9 +138,7 @@ def test_interval_of_the_latest_proposal_stands_beside_the_others() -> None:
     """Half of all weights under the latest proposal: about half the variance."""
     influence = np.random.default_rng(0).normal(0, 0.5, 100)
     sample = make_sample(np.ones(100)).with_latest(np.full(100, 0.5))
-    (found,) = estimate(
-        [Target("f1")], np.array([0.5]), influence[:, None], sample, Evidence(50, "rows"), 0.9
-    )
+    (found,) = estimate([Target("f1")], np.array([0.5]), influence[:, None], sample, [ENOUGH], 0.9)
     assert [i.method for i in found.intervals][-2:] == ["wald", "wald-latest-proposal"]
     latest = np.sqrt((0.5 * np.mean(influence**2) - influence.mean() ** 2) / 100)
     reach = special.ndtri(0.95) * latest
@@ -191,23 +199,24 @@ def test_variance_of_rounding_errors_is_zero() -> None:
         assert_whole_range(found, "zero")
 
 
-@pytest.mark.parametrize("evidence", [0, 1, FEWEST_EVIDENCE - 1])
-def test_few_rows_of_evidence_claim_nothing(evidence: int) -> None:
-    found = estimate_one(evidence=evidence)
-    assert_whole_range(found, f"only {evidence} positives")
+def test_a_gap_in_the_evidence_claims_nothing() -> None:
+    found = estimate_one(evidence=lacking(3))
+    assert_whole_range(found, "only 3 positives")
+    assert found.intervals[0].method == "few positives"
     assert found.intervals[-1].method == "wald"
     assert found.intervals[-1].high < 1
     assert found.value == 0.5
 
 
 def test_enough_evidence_claims_something() -> None:
-    found = estimate_one(evidence=FEWEST_EVIDENCE)
+    found = estimate_one()
+    assert found.reliable
     assert found.warnings == ()
     assert 0 < found.intervals[0].low < 0.5 < found.intervals[0].high < 1
 
 
 def test_whole_range_is_that_of_the_measure() -> None:
-    found = estimate_one(value=-0.25, evidence=1, target=Target("mcc", (-1.0, 1.0)))
+    found = estimate_one(value=-0.25, evidence=lacking(1), target=Target("mcc", (-1.0, 1.0)))
     assert (found.intervals[0].low, found.intervals[0].high) == (-1, 1)
     assert found.intervals[-1].low < -0.25
 
@@ -221,14 +230,32 @@ def test_value_out_of_range_is_cut_with_a_warning(value: float, cut: float) -> N
     assert 0 <= found.intervals[0].low <= found.intervals[0].high <= 1
 
 
-def test_row_that_dominates_is_warned_of() -> None:
+def test_row_that_dominates_is_told_but_not_warned_of() -> None:
+    """What was met makes the interval wide; what was not is what misleads."""
     influence = np.random.default_rng(4).normal(0, 0.1, 100)
     influence[17] = 10
     found = estimate_one(influence=influence)
     deviation = (influence - influence.mean()) ** 2
     assert found.largest_share == pytest.approx(deviation.max() / deviation.sum(), rel=1e-12)
-    assert found.largest_share > DOMINANT
-    assert "one labelled row has" in found.warnings[0]
+    assert found.largest_share > 0.9
+    assert found.warnings == ()
+    assert found.reliable
+
+
+def test_error_far_below_the_expected_one_is_warned_of() -> None:
+    default = estimate_one().intervals[0]
+    error = (default.high - default.low) / 2 / special.ndtri(0.975)
+    for share, reliable in ((0.99, False), (1.01, True)):
+        expected = error / NARROW / share
+        found = estimate_one(evidence=Evidence("positives", expected_error=expected))
+        assert found.claims
+        assert found.reliable == reliable
+        assert len(found.warnings) == (not reliable)
+    words = "make expect"
+    found = estimate_one(evidence=Evidence("positives", expected_error=1e9))
+    assert words in found.warnings[0]
+    nothing = estimate_one(evidence=dataclasses.replace(lacking(2), expected_error=1e9))
+    assert_whole_range(nothing, "only 2")
 
 
 def test_diagnostics_of_the_weights() -> None:
@@ -274,7 +301,7 @@ def test_title_says_what_the_number_is_about() -> None:
 
 def test_json_holds_the_default_interval_and_no_infinity() -> None:
     found = estimate_one(
-        3.0, evidence=2, target=Target("mean", (-math.inf, math.inf), "new", 0.5, "shop=x")
+        3.0, evidence=lacking(2), target=Target("mean", (-math.inf, math.inf), "new", 0.5, "shop=x")
     )
     told = as_json(found)
     json.dumps(told, allow_nan=False)
@@ -292,7 +319,9 @@ def test_json_holds_the_default_interval_and_no_infinity() -> None:
 def curve(points: int, evidence: int = 3, system: str | None = None) -> list[Estimate]:
     """Points of a precision curve, each with a warning of its own."""
     return [
-        estimate_one(evidence=evidence, target=Target("precision", (0.0, 1.0), system, i / 8))
+        estimate_one(
+            evidence=lacking(evidence), target=Target("precision", (0.0, 1.0), system, i / 8)
+        )
         for i in range(points)
     ]
 
@@ -308,7 +337,7 @@ def test_warnings_of_the_points_of_a_curve_are_summed_up() -> None:
     """Those of one kind in one line, whatever numbers are in them; other kinds stay."""
     many = [*curve(20, evidence=3), *curve(5, evidence=7)]
     other = estimate_one(1.25, target=Target("precision", threshold=9.0))
-    lone = estimate_one(evidence=2, target=Target("recall"))
+    lone = estimate_one(evidence=lacking(2), target=Target("recall"))
     found = brief([*many, other, lone])
     assert found == [
         many[0].warnings[0] + " (and 24 more of its kind)",
@@ -320,14 +349,12 @@ def test_warnings_of_the_points_of_a_curve_are_summed_up() -> None:
 
 def test_every_kind_of_warning_is_a_kind_of_its_own() -> None:
     """Undefined, out of range, zero variance, few, dominated: five lines, however many points."""
-    dominated = np.random.default_rng(4).normal(0, 0.1, 100)
-    dominated[17] = 10
     kinds = (
         {"value": math.nan},
         {"value": 1.5},
         {"influence": np.zeros(100)},
-        {"evidence": 1},
-        {"influence": dominated},
+        {"evidence": lacking(1)},
+        {"evidence": Evidence("positives", expected_error=1e9)},
     )
     estimates = [
         estimate_one(**kind, target=Target("tpr", threshold=i / 16))  # type: ignore[arg-type]
@@ -339,22 +366,20 @@ def test_every_kind_of_warning_is_a_kind_of_its_own() -> None:
     assert all(line.endswith("(and 8 more of its kind)") for line in found)
 
 
-def of_width(
-    low: float, high: float, share: float | None = 0.1, slice: str | None = None
-) -> Estimate:
+def of_width(low: float, high: float, reliable: bool = True, slice: str | None = None) -> Estimate:
     """An estimate with an interval."""
     intervals = (Interval(low, high, "design-based", "test"),)
-    return Estimate(Target("f1", slice=slice), 0.5, 0.1, 0.95, intervals, largest_share=share)
+    return Estimate(Target("f1", slice=slice), 0.5, 0.1, 0.95, intervals, reliable=reliable)
 
 
 @pytest.mark.parametrize(
     ("estimates", "half"),
     [
         ([of_width(0.5, 0.75)], 0.125),
-        ([of_width(0.5, 0.75), of_width(0.0, 1.0)], 0.5),
+        ([of_width(0.5, 0.75), of_width(0.25, 1.0)], 0.375),
         ([of_width(0.5, 0.75), of_width(0.0, 1.0, slice="city=Bern")], 0.125),
-        ([of_width(0.5, 0.75, share=0.9)], None),
-        ([of_width(0.5, 0.5, share=None)], 0.0),
+        ([of_width(0.5, 0.75, reliable=False)], None),
+        ([of_width(0.5, 0.5)], 0.0),
         ([of_width(0.5, math.inf)], None),
         ([of_width(math.nan, math.nan)], None),
         ([of_width(0.5, 0.75), of_width(-math.inf, math.inf)], None),

@@ -17,6 +17,7 @@ from evalsampling.samplers import (
     Sampler,
     Stratified,
 )
+from evalsampling.samplers.base import weights_under
 from evalsampling.stats.draws import DRAWS_PER_NEW_ROW
 from evalsampling.stats.history import NO_LABEL
 from tests.samplers.pools import build_sampler, make_pool
@@ -93,7 +94,9 @@ def test_latest_weights_are_those_of_the_next_proposal(kind: type[Sampler]) -> N
     q = pool.row_probability(sampler.proposal(pool.table, history), history, order)
     q = q[pool.rows(history, order)]
     expected = np.divide(1, 100 * q, out=np.zeros(len(q)), where=q > 0)
-    np.testing.assert_allclose(sampler.latest_weights(pool.table, history), expected, rtol=1e-12)
+    proposal = sampler.proposal(pool.table, history)
+    weights = weights_under(proposal, pool.table, history, len(history))
+    np.testing.assert_allclose(weights, expected, rtol=1e-12)
     (found,) = sampler.estimate(pool.table, history, [FBeta()], 0.95)
     assert found.intervals[-1].method == "wald-latest-proposal"
 

@@ -215,4 +215,3 @@ def test_no_stochastic_oracle_is_taken() -> None:
 def test_there_is_no_proposal() -> None:
     sampler = Stratified(FBeta())
     assert sampler.proposal(SMALL.table, SMALL.start()) is None
-    assert sampler.latest_weights(SMALL.table, SMALL.start()) is None

@@ -249,4 +249,4 @@ def test_average_over_classes_is_trusted_no_more_than_its_rarest_class() -> None
     (found,) = evaluation.estimate()
     assert (label[ids] == 2).sum() < 10
     assert not found.claims
-    assert "rarest class" in found.warnings[0]
+    assert " of class " in found.warnings[0]
