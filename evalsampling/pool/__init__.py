@@ -1,12 +1,7 @@
 """The rows of a pool: files, formats, checked columns."""
 
 import importlib
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from evalsampling.pool.batch import PoolBatch as PoolBatch
-
-__all__ = ["PoolBatch"]
+from typing import Any
 
 
 def __getattr__(name: str) -> Any:
