@@ -24,15 +24,17 @@ class _Checked:
     taken: list[tuple[int, Vote]]
     rejects: list[Reject]
 
-    def to_store(self, register: Register) -> NewDelivery:
-        """Return what is stored of it."""
+    def to_store(self, register: Register, rounds: int) -> NewDelivery:
+        """Return what is stored of it, there being so many rounds."""
         rejects = {
             "file": [self.file.path] * len(self.rejects),
             "line": [reject.line for reject in self.rejects],
             "reason": [reject.reason for reject in self.rejects],
         }
         votes = vote_table(self.taken, register)
-        return NewDelivery(self.name, votes, pa.table(rejects), self.file.details)
+        return NewDelivery(
+            self.name, votes, pa.table(rejects), {**self.file.details, "rounds": rounds}
+        )
 
     def log(self) -> None:
         """Log that it was taken, with a warning if it has rejects."""
@@ -90,7 +92,7 @@ def take(files: Sequence[LabelFile], snapshot: Snapshot, strict: bool) -> list[s
         checked.append(_Checked(file, name, taken, rejects))
     workspace = snapshot.pool.workspace
     if checked:
-        deliveries = [one.to_store(register) for one in checked]
+        deliveries = [one.to_store(register, len(snapshot.rounds)) for one in checked]
         workspace.add_deliveries(len(snapshot.deliveries) + 1, deliveries)
     for one in checked:
         one.log()

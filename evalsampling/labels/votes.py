@@ -153,24 +153,40 @@ def vote_table(taken: Sequence[tuple[int, Vote]], register: Register) -> pa.Tabl
     )
 
 
+@dataclasses.dataclass(frozen=True)
+class LatestLabels:
+    """What deliveries say of the questions, the last vote with a label counting.
+
+    Attributes:
+        codes: shape (questions,): class codes, `NO_LABEL` where no vote has a label.
+        corrected: by question, where its label was another one before: how many rounds there were
+            when it was corrected.
+    """
+
+    codes: npt.NDArray[np.int64]
+    corrected: Mapping[int, int]
+
+
 def latest_labels(
-    deliveries: Sequence[pa.Table],
+    deliveries: Sequence[tuple[pa.Table, int]],
     question_of_task: Mapping[str, int],
     codes: Mapping[str, int],
-) -> npt.NDArray[np.int64]:
-    """Return the class code of each question: that of the last vote with a label.
+) -> LatestLabels:
+    """Return the label of each question, and which of them were corrected.
 
     Args:
-        deliveries: votes as `vote_table` returns them, in the order they came in.
+        deliveries: votes as `vote_table` returns them, in the order they came in, and how many
+            rounds there were then.
         question_of_task: the question behind each task.
         codes: code of each class as text.
-
-    Returns:
-        Shape (questions,); `NO_LABEL` where no vote has a label.
     """
     labels = np.full(len(question_of_task), NO_LABEL, dtype=np.int64)
-    for votes in deliveries:
+    corrected: dict[int, int] = {}
+    for votes, rounds in deliveries:
         for task, label in zip(votes["task"].to_pylist(), votes["label"].to_pylist(), strict=True):
             if label is not None:
-                labels[question_of_task[task]] = codes[label]
-    return labels
+                question, code = question_of_task[task], codes[label]
+                if labels[question] not in (NO_LABEL, code):
+                    corrected[question] = rounds
+                labels[question] = code
+    return LatestLabels(labels, corrected)

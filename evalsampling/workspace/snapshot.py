@@ -14,7 +14,7 @@ import pyarrow as pa
 from evalsampling.errors import InputError
 from evalsampling.evaluation.evaluation import Evaluation
 from evalsampling.labels.tasks import KIND, TASK, task_name
-from evalsampling.labels.votes import Register, latest_labels
+from evalsampling.labels.votes import LatestLabels, Register, latest_labels
 from evalsampling.pool.stored_columns import CELL, ID, RANK, SLICE_PREFIX, outputs_of_columns
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.history import NO_LABEL, History, Round
@@ -122,12 +122,14 @@ class Delivery:
         votes: those that count: columns line, task, id, label, annotator, time, skipped.
         order: from 1, in which deliveries came in.
         rejects: votes that do not count.
+        rounds: how many there were then; None of a delivery that was taken before this was kept.
     """
 
     name: str
     votes: pa.Table
     order: int
     rejects: int
+    rounds: int | None
 
     @classmethod
     def read(cls, workspace: Workspace, name: str, checksums: Checksums) -> "Delivery":
@@ -147,7 +149,13 @@ class Delivery:
         except (KeyError, TypeError) as error:
             url = workspace.store.url(f"labels/{name}")
             raise InputError(f"{url}: not a delivery that was taken here") from error
-        return cls(name.removesuffix(".parquet"), votes, details["order"], details["rejects"])
+        return cls(
+            name.removesuffix(".parquet"),
+            votes,
+            order=details["order"],
+            rejects=details["rejects"],
+            rounds=details.get("rounds"),
+        )
 
     @property
     def digest(self) -> str:
@@ -219,10 +227,18 @@ class Snapshot:
     # --- answers
 
     @functools.cached_property
+    def _latest(self) -> LatestLabels:
+        # Of a delivery that does not tell, all rounds may be from before it.
+        deliveries = [
+            (one.votes, len(self.rounds) if one.rounds is None else one.rounds)
+            for one in self.deliveries
+        ]
+        return latest_labels(deliveries, self.question_of_task, self.pool.spec.labels.codes)
+
+    @property
     def labels(self) -> npt.NDArray[np.int64]:
         """Class code of each question, shape (questions,), `NO_LABEL` for none; the last counts."""
-        votes = [delivery.votes for delivery in self.deliveries]
-        return latest_labels(votes, self.question_of_task, self.pool.spec.labels.codes)
+        return self._latest.codes
 
     @property
     def answers(self) -> int:
@@ -289,7 +305,7 @@ class Snapshot:
                 outputs_of_columns(asked, systems, classes),
                 pool.slices.codes(columns, len(asked)),
             )
-        return history.with_labels(self.labels)
+        return dataclasses.replace(history, label=self.labels, corrected=self._latest.corrected)
 
     def evaluation(self) -> Evaluation:
         """Return a new evaluation with all rounds and labels so far."""

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from evalsampling.workspace.snapshot import Snapshot
 from tests.commands.rounds import measures
 from tests.jobs import Job, call, files_below, make_pool
 
@@ -235,3 +236,20 @@ def test_unreadable_delivery_takes_nothing(
     assert len(result.err.splitlines()) == 1
     assert all(word in result.err for word in [str(path), *words])
     assert files_below(drawn.workspace) == before
+
+
+def test_a_correction_is_known_with_the_rounds_before_it(drawn: Job) -> None:
+    """Rounds between a wrong label and its correction could not draw the row for what it is."""
+    answers = drawn.answers(1)
+    (task, label), *_ = answers
+    wrong = str(1 - int(label))
+    drawn.estimate("--labels", drawn.deliver([(task, wrong), *answers[1:]], "first.csv"))
+    drawn.sample()
+    drawn.estimate("--labels", drawn.deliver(drawn.answers(2), "second.csv"))
+    before = Snapshot.at(drawn.workspace).history
+    assert before.corrected == {}
+    drawn.estimate("--replace", drawn.deliver([(task, label)], "correction.csv"))
+    drawn.sample()
+    snapshot = Snapshot.at(drawn.workspace)
+    assert snapshot.history.corrected == {snapshot.question_of_task[task]: 2}
+    assert snapshot.history.label[snapshot.question_of_task[task]] == int(label)
