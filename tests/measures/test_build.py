@@ -16,7 +16,7 @@ from evalsampling.measures.build import (
     needs_ranges,
 )
 from evalsampling.spec import MeasureSpec
-from tests.spec.specs import MINIMAL, parse, systems
+from tests.spec.specs import MINIMAL, parse, systems, write_module
 
 
 def test_one_measure_for_each_system() -> None:
@@ -109,10 +109,8 @@ def by_count(table, history):
 
 @pytest.fixture
 def own_module(tmp_path: Path) -> str:
-    """A module of the user's beside the spec; another name each time, modules are cached."""
-    name = f"own_{tmp_path.name.replace('-', '_')}"
-    (tmp_path / f"{name}.py").write_text(OWN_MODULE)
-    return name
+    """A module of the user's beside the spec."""
+    return write_module(tmp_path, OWN_MODULE)
 
 
 def test_measure_of_the_users_own(tmp_path: Path, own_module: str) -> None:

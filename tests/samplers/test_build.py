@@ -7,7 +7,7 @@ import pytest
 
 from evalsampling import EvaluationSpec, InputError
 from evalsampling.samplers.build import build_sampler
-from tests.spec.specs import MINIMAL, parse, systems
+from tests.spec.specs import MINIMAL, parse, systems, write_module
 
 
 def test_sampler_parameters() -> None:
@@ -56,10 +56,8 @@ nothing = Uncallable()
 
 @pytest.fixture
 def own_module(tmp_path: Path) -> str:
-    """A module of the user's beside the spec; another name each time, modules are cached."""
-    name = f"own_{tmp_path.name.replace('-', '_')}"
-    (tmp_path / f"{name}.py").write_text(OWN_MODULE)
-    return name
+    """A module of the user's beside the spec."""
+    return write_module(tmp_path, OWN_MODULE)
 
 
 def test_given_weights_of_the_users_own(tmp_path: Path, own_module: str) -> None:

@@ -20,3 +20,10 @@ def systems(**columns: Any) -> dict[str, Any]:
         "new": {"prediction": "p"},
     }
     return {"path": "x", "systems": both, **columns}
+
+
+def write_module(directory: Path, content: str) -> str:
+    """Write a module beside the spec; another name each time, modules are cached."""
+    name = f"own_{directory.name.replace('-', '_')}"
+    (directory / f"{name}.py").write_text(content)
+    return name
