@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evalsampling.pool.formats.registry import read_batches
+from evalsampling.pool.formats.registry import read_batches, stored_bytes
 from evalsampling.pool.splits import WorkItem
 from evalsampling.pool.stored_columns import FILE, PAYLOAD_PREFIX, ROW
 from evalsampling.preparation.reserve import Reserve, check_payload
@@ -43,6 +43,9 @@ def with_payload(
     within = rows[ROW].to_numpy() - np.array([item.first_row for item in ordered])[place]
     order = np.lexsort((within, place))
     bounds = np.searchsorted(place[order], np.arange(len(ordered) + 1))
+    first = ordered[place[order[0]]]
+    stored = stored_bytes(first, missing) / first.rows
+    check_payload(first.origin, stored * len(order), len(order))
     parts: list[pa.Table] = []
     begin, end, held, total = 0, 0, 0, 0
     for number, item in enumerate(ordered):

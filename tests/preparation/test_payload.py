@@ -88,7 +88,7 @@ def test_what_is_there_is_not_read_again(catalog: Catalog, monkeypatch: pytest.M
 def test_payload_that_a_worker_cannot_keep(
     catalog: Catalog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is known after the first chunk."""
+    """It is known before anything is read, or else after the first chunk."""
     monkeypatch.setattr(payload, "CHUNK_BYTES", 700)
     monkeypatch.setattr("evalsampling.preparation.reserve.MOST_PAYLOAD_BYTES", 5_000)
     reserve = reserve_of(catalog, np.arange(ROWS))
@@ -97,5 +97,14 @@ def test_payload_that_a_worker_cannot_keep(
         InputError, match=r"0\.parquet: the payload of the 1,000 rows kept of it is"
     ):
         next(parts)
+    monkeypatch.setattr(payload, "read_batches", None)
+    with pytest.raises(InputError, match="rows kept of it is"):
+        next(payload.with_payload(reserve, catalog.items, ["name"]))
+    monkeypatch.undo()
+    monkeypatch.setattr(payload, "CHUNK_BYTES", 700)
+    monkeypatch.setattr("evalsampling.preparation.reserve.MOST_PAYLOAD_BYTES", 5_000)
+    monkeypatch.setattr(payload, "stored_bytes", lambda item, columns: 0)
+    with pytest.raises(InputError, match="rows kept of it is"):
+        next(payload.with_payload(reserve, catalog.items, ["name"]))
     few = reserve_of(catalog, np.arange(100))
     assert sum(map(len, payload.with_payload(few, catalog.items, ["name"]))) == 100

@@ -63,6 +63,18 @@ class Parquet:
         types = [(field.name, _value_type(field.type)) for field in schema]
         return Contents(pa.schema(types), tuple(splits), warning)
 
+    def stored_bytes(self, item: WorkItem, columns: Sequence[str]) -> int:
+        """Return the bytes of columns of some row groups, before compression.
+
+        Raises:
+            InputError: if the file cannot be read.
+        """
+        with open_file(item.path) as source, _readable(item.path):
+            metadata = pq.read_metadata(source)
+        groups = range(item.begin, min(item.end, metadata.num_row_groups))
+        chunks = [c for number in groups for c in _chunks(metadata.row_group(number), columns)]
+        return sum(chunk.total_uncompressed_size for chunk in chunks)
+
     def read(self, item: WorkItem, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
         """Read row groups; a large one a buffer of each column at a time."""
         with open_file(item.path) as source, _readable(item.path):

@@ -71,6 +71,19 @@ def format_of(path: str) -> Format:
     return next((f for suffix, f in _BY_SUFFIX.items() if name.endswith(suffix)), PARQUET)
 
 
+def stored_bytes(item: WorkItem, columns: Sequence[str]) -> int:
+    """Return about how many bytes columns of a split have; of a format of rows, the rows.
+
+    Equal values may be stored once, so that in memory they are more.
+
+    Raises:
+        InputError: if the file cannot be read.
+    """
+    if format_of(item.path) is PARQUET:
+        return PARQUET.stored_bytes(item, columns)
+    return item.end - item.begin
+
+
 def read_batches(
     item: WorkItem, columns: Sequence[str] | None, payload: Sequence[str] = ()
 ) -> Iterator[PoolBatch]:
