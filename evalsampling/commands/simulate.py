@@ -66,6 +66,8 @@ class SimulatedError:
         wald: the Wald intervals.
         intervals: those of every other method, by its name.
         divergence: mean distance of the latest proposal from the best one, if it can be told.
+        claims: share of the default intervals that are not the whole range.
+        coverage_of_claims: share of these that contain the truth.
     """
 
     sampler: str
@@ -82,6 +84,8 @@ class SimulatedError:
     wald: IntervalSummary
     intervals: Mapping[str, IntervalSummary]
     divergence: float | None
+    claims: float | None
+    coverage_of_claims: float | None
 
     @classmethod
     def from_summary(cls, summary: Mapping[str, Any]) -> "SimulatedError":

@@ -40,6 +40,7 @@ def test_batch_is_blind_and_shuffled(drawn: Job) -> None:
     assert sorted(order) == sorted(batch["id"])
 
 
+@pytest.mark.usefixtures("one_key")
 def test_batch_formats_hold_the_same(job: Any) -> None:
     seen = []
     for format in ("csv", "jsonl", "parquet"):

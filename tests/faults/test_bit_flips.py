@@ -13,6 +13,8 @@ from evalsampling.commands.options import WorkspaceOptions
 from evalsampling.commands.verify import verify
 from evalsampling.errors import InputError
 from evalsampling.storage.local import LocalStore
+from evalsampling.workspace.prepared import PreparedPool
+from evalsampling.workspace.snapshot import Snapshot
 from evalsampling.workspace.workspace import Workspace
 from tests.jobs import Job, call, files_below, make_pool
 
@@ -56,20 +58,21 @@ class _Damaged(LocalStore):
 
 def known(workspace: Workspace) -> Any:
     """Everything that an estimate is computed from, as it is read."""
-    history = workspace.evaluation.history
+    snapshot = Snapshot.read(PreparedPool.read(workspace))
+    pool, history = snapshot.pool, snapshot.history
     return (
-        workspace.spec.to_mapping(),
-        workspace.tasks,
-        workspace.labels,
-        workspace.rejects,
+        pool.spec.to_mapping(),
+        snapshot.tasks,
+        snapshot.labels.tolist(),
+        snapshot.rejects,
         [
             (files.number, files.closed, files.batch["task"].to_pylist())
-            for files in workspace.rounds
+            for files in snapshot.rounds
         ],
         [[round.probability.tolist(), round.new.tolist()] for round in history.rounds],
         [history.cell.tolist(), history.rank.tolist(), history.label.tolist()],
-        [workspace.table.code.tolist(), workspace.table.count.tolist()],
-        workspace.table.prior.tolist(),
+        [pool.table.code.tolist(), pool.table.count.tolist()],
+        pool.table.prior.tolist(),
     )
 
 

@@ -16,6 +16,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -23,6 +24,7 @@ import pytest
 from evalsampling import InputError
 from evalsampling.labels.formats import read_votes
 from evalsampling.labels.votes import Register, check_votes
+from evalsampling.stats.history import NO_LABEL
 
 ROWS = 12
 CLASSES = ["0", "1", "2"]
@@ -33,8 +35,8 @@ REGISTER = Register(
     questions_of_id={id: [row] for row, id in enumerate(IDS)},
     ids=IDS,
     tasks=TASKS,
-    labels={},
-    classes=CLASSES,
+    labels=np.full(ROWS, NO_LABEL),
+    codes={label: code for code, label in enumerate(CLASSES)},
 )
 FEW, MANY = 300, int(os.environ.get("EVALSAMPLING_DELIVERIES", "100000"))
 

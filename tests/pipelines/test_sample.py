@@ -40,6 +40,7 @@ def test_samplers_through_the_workspace_equal_memory(job: Any, sampler: str) -> 
     assert {told["slice"] for told in estimates} >= {None, "city=Zürich", "city=null"}
 
 
+@pytest.mark.usefixtures("one_key")
 def test_same_seed_same_batch_whatever_the_sharding(job: Any) -> None:
     pool = make_pool(seed=3)
     batches = []
@@ -64,6 +65,7 @@ def test_another_seed_another_batch(job: Any) -> None:
     assert chosen[0] != chosen[1]
 
 
+@pytest.mark.usefixtures("one_key")
 def test_sample_and_estimate_as_pipelines_give_the_same(job: Any) -> None:
     results = []
     for runner in ([], ["--runner=FnApiRunner"]):

@@ -44,8 +44,8 @@ def test_a_round_of_many_starts_from_the_files_alone(job: Any) -> None:
         ("evaluation.json", f'{{"version": {VERSION}}}', ["evaluation.json", "damaged", "'spec'"]),
         ("evaluation.json", '{"version": 0}', ["evaluation.json: version 0, expected"]),
         ("rounds/0001/design.json", "{}", ["design.json", "damaged", "'exported'"]),
-        ("rounds/0001/draws.parquet", "PAR1", ["draws.parquet", "cannot be read"]),
-        ("cells.parquet", "PAR1", ["cells.parquet", "cannot be read"]),
+        ("rounds/0001/draws.parquet", "PAR1", ["draws.parquet", "damaged"]),
+        ("cells.parquet", "PAR1", ["cells.parquet", "damaged"]),
         ("estimates", "", ["estimates"]),
     ],
 )
