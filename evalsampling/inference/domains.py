@@ -1,4 +1,4 @@
-"""TODO-DOC."""
+"""What is reported: parts of the pool, systems, and the numbers that stand for them."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""TODO-DOC."""
+"""What a measure is on the cells: which can add to it, and the risk of a model of their labels."""
 
 import numpy as np
 
