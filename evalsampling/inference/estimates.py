@@ -9,7 +9,12 @@ import numpy.typing as npt
 
 from evalsampling.inference.anticipation import anticipated_error, calibrated_prior
 from evalsampling.inference.domains import MOST_IN_SLICES, Domain, ReportedDomains
-from evalsampling.inference.evidence import find_gaps, find_missing_weight
+from evalsampling.inference.evidence import (
+    FEWEST_EVIDENCE,
+    Gap,
+    find_gaps,
+    find_missing_weight,
+)
 from evalsampling.inference.intervals import Interval
 from evalsampling.inference.known_totals import CalibratedWeights, calibrate
 from evalsampling.inference.regions import (
@@ -118,7 +123,11 @@ def estimate_measure(
         if domain.count is None and scope.bands_seed is not None and len(found) > 1:
             seed = [scope.bands_seed, len(inputs.history.labelled)]
             contributions = inputs.sample.contributions(influence)
-            found = _with_bands(found, value, contributions, confidence, seed)
+            gaps = _gaps(measure, inputs, domain, inside, fewest_of_each=FEWEST_EVIDENCE)
+            solid = [one.claims and gap is None for one, gap in zip(found, gaps, strict=True)]
+            found = _with_bands(
+                found, np.where(solid, value, np.nan), contributions, confidence, seed
+            )
         estimates += found
     return estimates
 
@@ -132,34 +141,51 @@ def _evidence(
 ) -> list[Evidence]:
     """Return what each component of a measure rests on, on a domain."""
     measure = measure_of(requested)
-    table, components = inputs.table, len(measure.components)
-    kept = np.flatnonzero(inside)
-    outputs, label = inputs.outputs.take(kept), inputs.label[kept]
-    cell = inputs.history.cell[inputs.sample.question[kept]]
-    row = np.unique(inputs.row[kept], return_inverse=True)[1].ravel()
-    labelled = np.bincount(cell, minlength=len(table))
-    unlabelled = domain.rows(table) - (0 if inputs.stochastic else labelled)
-    gaps = find_gaps(
-        measure.shares(outputs, label),
-        row,
-        components,
-        measure.shares(*rows_of_cells(measure, table, unlabelled > 0)),
-    )
+    gaps = _gaps(measure, inputs, domain, inside)
     if inputs.covers_pool and domain.count is None and not aimed_at:
         missing = find_missing_weight(inputs.sample, *_rows_it_is_about(measure, inputs))
         gaps = [gap or missing for gap in gaps]
-    expected: Sequence[float | None] = [None] * components
+    expected: Sequence[float | None] = [None] * len(gaps)
     if _can_anticipate(requested, inputs, domain):
         assert inputs.chance is not None
         risk = measure.mean_loss(inputs.outputs, inputs.label, inputs.sample.weight)
+        unlabelled = _unlabelled(inputs, domain, inside)
         prior, draws = inputs.prior(measure.system), inputs.sample.draws
         expected = anticipated_error(
-            measure, table, risk, inputs.chance, prior, unlabelled, draws
+            measure, inputs.table, risk, inputs.chance, prior, unlabelled, draws
         ).tolist()
     return [
         Evidence(measure.evidence_name, gap, error)
         for gap, error in zip(gaps, expected, strict=True)
     ]
+
+
+def _gaps(
+    measure: Measure,
+    inputs: EstimationInput,
+    domain: Domain,
+    inside: npt.NDArray[np.bool_],
+    fewest_of_each: int = 1,
+) -> list[Gap | None]:
+    """Return what the labels in a domain lack, for each component of a measure."""
+    kept = np.flatnonzero(inside)
+    unlabelled = _unlabelled(inputs, domain, inside)
+    return find_gaps(
+        measure.shares(inputs.outputs.take(kept), inputs.label[kept]),
+        np.unique(inputs.row[kept], return_inverse=True)[1].ravel(),
+        len(measure.components),
+        measure.shares(*rows_of_cells(measure, inputs.table, unlabelled > 0)),
+        fewest_of_each,
+    )
+
+
+def _unlabelled(inputs: EstimationInput, domain: Domain, inside: npt.NDArray[np.bool_]) -> IntArray:
+    """Return the rows of a domain in each cell that have no label: all, if labels vary."""
+    rows = domain.rows(inputs.table)
+    if inputs.stochastic:
+        return rows
+    cell = inputs.history.cell[inputs.sample.question[inside]]
+    return rows - np.bincount(cell, minlength=len(rows))
 
 
 def _rows_it_is_about(
@@ -238,8 +264,6 @@ def _with_bands(
     bounds = estimates[0].target.bounds  # those of a curve are all alike
     generator = np.random.Generator(np.random.PCG64(list(seed)))
     contributions = np.where(np.isfinite(contributions), contributions, 0.0)
-    claims = np.array([one.claims for one in estimates])
-    value = np.where(claims, value, np.nan)
     bands = simultaneous_bands(value, contributions, confidence, bounds, generator)
     return [
         dataclasses.replace(

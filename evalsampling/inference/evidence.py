@@ -36,7 +36,11 @@ class Gap:
 
 
 def find_gaps(
-    shares: Sequence[Share], row: IntArray, components: int, open_shares: Sequence[Share]
+    shares: Sequence[Share],
+    row: IntArray,
+    components: int,
+    open_shares: Sequence[Share],
+    fewest_of_each: int = 1,
 ) -> list[Gap | None]:
     """Return, for each component of a measure, what its labels lack; None if nothing.
 
@@ -50,6 +54,7 @@ def find_gaps(
         row: shape (n,): numbers that tell the rows of the pool apart, 0 and up.
         components: how many the measure has.
         open_shares: the same shares of rows without a label, or of what they may be.
+        fewest_of_each: hits, and misses, that must have been met.
     """
     gaps: list[Gap | None] = [None] * components
     for share, unlabelled in zip(shares, open_shares, strict=True):
@@ -60,9 +65,10 @@ def find_gaps(
         if share.hits is not None:
             hits = _spread(_distinct(share.rows & share.hits, row), len(places))
             misses = _spread(_distinct(share.rows & ~share.hits, row), len(places))
-        blind = is_open & ((count < FEWEST_EVIDENCE) | (hits == 0) | (misses == 0))
+        scarce = np.minimum(hits, misses) < fewest_of_each
+        blind = is_open & ((count < FEWEST_EVIDENCE) | scarce)
         for i in np.flatnonzero(blind).tolist():
-            gap = _gap(share, int(count[i]), int(hits[i]))
+            gap = _gap(share, int(count[i]), int(hits[i]), int(misses[i]))
             gaps[places[i]] = gaps[places[i]] or gap
     return gaps
 
@@ -92,13 +98,14 @@ def find_missing_weight(sample: WeightedSample, inside: BoolArray, share: float)
     return Gap("missing weight", words)
 
 
-def _gap(share: Share, count: int, hits: int) -> Gap:
+def _gap(share: Share, count: int, hits: int, misses: int) -> Gap:
     if count < FEWEST_EVIDENCE:
         words = f"only {count} {share.rows_name} seen, fewer than {FEWEST_EVIDENCE}"
         return Gap(f"few {share.rows_name}", words)
-    missing = share.miss_name if hits else share.hit_name
-    words = f"no {missing} among {count} {share.rows_name} seen, so {share.name} could be anything"
-    return Gap(f"no {missing}", words)
+    missing = share.hit_name if hits < misses else share.miss_name
+    number = min(hits, misses) or "no"
+    words = f"{number} {missing} among {count} {share.rows_name} seen"
+    return Gap(f"{number} {missing}", f"{words}, so {share.name} could be anything")
 
 
 def _distinct(chosen: BoolArray, row: IntArray) -> IntArray:

@@ -147,8 +147,9 @@ def estimate(
 ) -> list[Estimate]:
     """Turn an estimated risk into estimates with intervals, by the delta method.
 
-    The default is the Korn-Graubard interval for measures in [0, 1], the normal one on the logit
-    scale for others with two bounds, Student's for those without; the others stand beside it.
+    The default is the Korn-Graubard interval for measures in [0, 1], Fisher's z (the normal one on
+    the logit scale) for correlations, whose bounds lie evenly about 0, and Student's for all
+    others; the others stand beside it.
     Where the labels allow no claim, because of a gap in the evidence or because the variance is
     estimated to be zero, the default is the whole range of the measure, with a warning in words.
 
@@ -278,8 +279,8 @@ def _intervals(
         return [robust, *plain]
     on_logits = logit(value, error, confidence, bounds)
     if bounds != (0.0, 1.0):
-        inside = bounds[0] < value < bounds[1]
-        return [*([on_logits, robust] if inside else [robust, on_logits]), *plain]
+        is_correlation = bounds[0] == -bounds[1] and abs(value) < bounds[1]
+        return [*([on_logits, robust] if is_correlation else [robust, on_logits]), *plain]
     return [
         korn_graubard(value, error, draws, confidence),
         on_logits,

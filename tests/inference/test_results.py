@@ -123,11 +123,13 @@ def test_several_components_are_estimated_as_each_alone() -> None:
 
 
 def test_defaults_of_measures_with_other_bounds() -> None:
-    """On the logit scale where there are two bounds, but for a value at one; else Student's."""
+    """Fisher's z for correlations, but for a value at a bound; else Student's."""
     found = estimate_one(-0.2, target=Target("mcc", (-1.0, 1.0)))
     assert [i.method for i in found.intervals] == ["logit", "student", "wald"]
     at_bound = estimate_one(1.0, target=Target("mcc", (-1.0, 1.0)))
     assert at_bound.intervals[0].method == "student"
+    loss = estimate_one(0.2, target=Target("brier", (0.0, 2.0)))
+    assert [i.method for i in loss.intervals] == ["student", "logit", "wald"]
     unbounded = estimate_one(3.0, target=Target("mean", (-math.inf, math.inf)))
     assert [i.method for i in unbounded.intervals] == ["student", "wald"]
     assert unbounded.value == 3
