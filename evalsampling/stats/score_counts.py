@@ -117,9 +117,11 @@ class ScoreCounts:
         bulk = bulk.widened(exponent)
         there = bulk.counts > 0
         extreme = dyadic_floor(self.extreme, exponent)
-        upper = np.maximum(extreme + math.ldexp(1.0, exponent), np.nextafter(extreme, np.inf))
-        if not bulk.rows and len(np.unique(extreme)) < len(extreme):
-            extreme, upper = self.extreme, np.nextafter(self.extreme, np.inf)
+        with np.errstate(over="ignore"):  # Beyond the greatest number there is infinity.
+            upper = extreme + math.ldexp(1.0, exponent)
+            upper = np.maximum(upper, np.nextafter(extreme, np.inf))
+            if not bulk.rows and len(np.unique(extreme)) < len(extreme):
+                extreme, upper = self.extreme, np.nextafter(self.extreme, np.inf)
         lower, first, place = np.unique(
             np.concatenate([extreme, bulk.lower_ends[there]]),
             return_index=True,

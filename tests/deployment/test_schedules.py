@@ -30,7 +30,10 @@ NAMES = ["-x.csv", "--labels 'a'.csv", 'b "$(id)" `id`.csv', "c\n;&|*?.csv", "é
 
 @pytest.fixture
 def scheduled(job: Callable[..., Job]) -> Job:
-    made = job(make_pool(4000), budget=60, round_size=20, measure=["f1", "precision"])
+    # Half of the predictions are wrong, so that the first round has an interval.
+    wrong = {"prediction": {"threshold": -2.0}}
+    keys = {"measure": ["accuracy", "specificity"], "sampler": "passive", "pool": wrong}
+    made = job(make_pool(4000), budget=60, round_size=20, **keys)
     (made.directory / "in box").mkdir()
     return made
 

@@ -39,6 +39,7 @@ def start_slow_prepare(one: Job) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, env={**os.environ, "NAP": "0.2"}, stderr=subprocess.PIPE)
 
 
+@pytest.mark.usefixtures("one_key")
 def test_killed_prepare_starts_over(job: Any) -> None:
     """Killed when scored rows were already written; the next run finishes as if alone."""
     one = job(files=4, group_rows=50, pool={"scorer": "slow_scorer:score"})
