@@ -46,5 +46,5 @@ setup(
         "studies": ["matplotlib>=3.9"],
         "examples": ["rapidfuzz>=3", "recordlinkage>=0.16", "scikit-learn>=1.4"],
     },
-    entry_points={"console_scripts": ["evalsampling=evalsampling.cli:main"]},
+    entry_points={"console_scripts": ["evalsampling=evalsampling.__main__:run"]},
 )

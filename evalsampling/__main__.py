@@ -1,5 +1,21 @@
-"""Runs the command line: ``python -m evalsampling``."""
+"""Runs the command line: ``python -m evalsampling``, or the program `evalsampling`."""
 
-from evalsampling.cli.main import main
+import sys
+from typing import NoReturn
 
-main()
+from evalsampling.errors import INTERRUPTED
+
+
+def run() -> NoReturn:
+    """Run a command and exit; Ctrl-C while modules are imported is one line too."""
+    try:
+        from evalsampling.cli.main import main
+
+        main()
+    except KeyboardInterrupt:
+        sys.stderr.write("evalsampling: interrupted\n")
+        sys.exit(INTERRUPTED)
+
+
+if __name__ == "__main__":
+    run()

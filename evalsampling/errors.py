@@ -1,4 +1,7 @@
-"""The one error users are meant to read."""
+"""The one error users are meant to read, and how a command that was interrupted ends."""
+
+INTERRUPTED = 130
+"""Exit code after Ctrl-C: 128 and the number of the signal, as shells have it."""
 
 
 class InputError(ValueError):
@@ -12,3 +15,10 @@ class InputError(ValueError):
 
 class UsageError(InputError):
     """A command was given options it does not know; the command line exits with 2."""
+
+
+def exit_code(error: BaseException) -> int:
+    """Return the exit code of a command that ended with an error it told of."""
+    if isinstance(error, KeyboardInterrupt):
+        return INTERRUPTED
+    return 2 if isinstance(error, UsageError) else 1

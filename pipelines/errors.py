@@ -5,7 +5,7 @@ import sys
 import traceback
 from collections.abc import Callable
 
-from evalsampling.errors import InputError
+from evalsampling.errors import INTERRUPTED, InputError
 from evalsampling.telemetry import logs
 
 _OS_ERRORS = [
@@ -31,8 +31,13 @@ def user_error(error: Exception) -> InputError | None:
 
 
 def run_as_program(main: Callable[[], None]) -> None:
-    """Run a job's ``main``; what a user can mend is one line on stderr and exit code 1."""
+    """Run a job's ``main``; what a user can mend is one line on stderr and exit code 1.
+
+    So is Ctrl-C, with its own exit code.
+    """
     try:
         main()
     except logs.TOLD as error:
-        sys.exit(1 if logs.as_json() else f"{sys.argv[0]}: {logs.one_line(error)}")
+        if not logs.as_json():
+            print(f"{sys.argv[0]}: {logs.one_line(error)}", file=sys.stderr)
+        sys.exit(INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1)

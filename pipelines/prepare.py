@@ -23,6 +23,8 @@ import pyarrow as pa
 from apache_beam import pvalue
 from apache_beam.options.pipeline_options import PipelineOptions
 
+from evalsampling.commands.check_ids import NAME as CHECK
+from evalsampling.commands.check_ids import IdCheck
 from evalsampling.commands.prepare import JOB, Preparation, PrepareOptions, PrepareResult
 from evalsampling.commands.top_up import TopUp
 from evalsampling.evaluation.specs import load_spec
@@ -125,6 +127,21 @@ def build_top_up(root: beam.Pipeline, top_up: TopUp) -> None:
     )
 
 
+def build_id_check(root: beam.Pipeline, check: IdCheck) -> None:
+    """Build the pipeline that checks all ids of the pool of a prepared workspace."""
+    spec = check.preparation.spec
+    stratification = pvalue.AsSingleton(
+        root | "Stratification" >> beam.Create([check.stratification])
+    )
+    items = root | "ListItems" >> beam.Create(check.items())
+    checked = (
+        items
+        | "FetchCells" >> FetchCells(spec, stratification)
+        | "CheckIds" >> CheckIds(spec, pvalue.AsList(items))
+    )
+    _ = root | "Check" >> beam.Create([check]) | beam.Map(_keep, pvalue.AsList(checked))
+
+
 def prepare(
     spec: EvaluationSpec, options: PipelineOptions, check_ids: bool = False, wait: bool = True
 ) -> PrepareResult | None:
@@ -133,7 +150,8 @@ def prepare(
     Args:
         spec: of the evaluation.
         options: of Beam.
-        check_ids: whether all ids of the pool are checked, not only those of the reserve.
+        check_ids: whether all ids of the pool are checked, not only those of the reserve; of a
+            pool that was prepared without, they are checked now.
         wait: whether to wait until the job is done; a template must not.
 
     Returns:
@@ -147,7 +165,11 @@ def prepare(
     logs.tell(workspace=workspace.path)
     if workspace.prepared:
         preparation.check_same_spec()
-        if is_template(options):
+        check = IdCheck.of(PreparedPool.read(workspace), preparation.context) if check_ids else None
+        if check is not None:
+            build_id_check(pipeline, check)
+            _run_check(pipeline, check, wait)
+        elif is_template(options):
             # Whoever launches a template wants a job.
             _ = pipeline | "Done" >> beam.Create([None])
             run(pipeline, wait=False)
@@ -162,6 +184,17 @@ def prepare(
         with workspace.in_use():
             workspace.add_steps(JOB, read_meters(done))
     return preparation.result()
+
+
+def _run_check(pipeline: beam.Pipeline, check: IdCheck, wait: bool) -> None:
+    if not wait:
+        run(pipeline, wait=False)
+        return
+    with _progress(CHECK, check.pool.rows):
+        done = run(pipeline)
+    workspace = check.preparation.workspace
+    with workspace.in_use():
+        workspace.add_steps(CHECK, read_meters(done))
 
 
 def _progress(label: str = JOB, rows: int = 0) -> AbstractContextManager[None]:
@@ -208,6 +241,10 @@ def _stamp(path: str) -> tuple[str, float]:
 
 def _items(catalog: Catalog) -> Any:
     return catalog.items
+
+
+def _keep(check: IdCheck, _: Any) -> None:
+    check.keep()
 
 
 def _write(part: tuple[int, Reserve], top_up: TopUp, _: Any) -> int:

@@ -28,8 +28,10 @@ import pyarrow as pa
 import pyspark
 from pyspark.sql import DataFrame, SparkSession
 
+from evalsampling.commands.check_ids import ids_were_checked
 from evalsampling.commands.options import add_to_job, read_options
 from evalsampling.commands.prepare import JOB, Preparation, PrepareOptions, PrepareResult
+from evalsampling.errors import InputError
 from evalsampling.evaluation.specs import load_spec
 from evalsampling.pool.files import find_files
 from evalsampling.preparation import shards as shares
@@ -39,6 +41,7 @@ from evalsampling.preparation.stratification import Stratification
 from evalsampling.spec import EvaluationSpec
 from evalsampling.telemetry import logs
 from evalsampling.workspace.manifest import ExecutionContext
+from evalsampling.workspace.prepared import PreparedPool
 from pipelines.errors import run_as_program, user_error
 
 _COLUMNS = "kind string, part int, state binary"
@@ -58,7 +61,8 @@ def prepare(
     Args:
         spec: of the evaluation.
         session: to run in.
-        check_ids: whether to check all ids of the pool, not only those of the reserve.
+        check_ids: whether to check all ids of the pool, not only those of the reserve. A
+            workspace that was prepared without is refused then.
         partitions: most shares the pool is read in; ``spark.sql.shuffle.partitions`` if None.
 
     Raises:
@@ -68,6 +72,11 @@ def prepare(
     preparation = Preparation.of(spec, context, check_ids)
     if preparation.workspace.prepared:
         preparation.check_same_spec()
+        if check_ids and not ids_were_checked(PreparedPool.read(preparation.workspace)):
+            raise InputError(
+                f"{preparation.workspace.path}: prepared without --check-ids; "
+                "`evalsampling prepare --check-ids` checks it now"
+            )
         return preparation.result()
     most = partitions or int(session.conf.get(_SHUFFLE_PARTITIONS))
     with preparation.workspace.preparing(preparation.attempt), _one_row_a_batch(session):

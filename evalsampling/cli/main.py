@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from evalsampling.cli import diagnose, estimate, plan, prepare, sample, simulate, status, verify
 from evalsampling.cli.command import Beam, Command
-from evalsampling.errors import UsageError
+from evalsampling.errors import exit_code
 from evalsampling.telemetry import logs
 from evalsampling.version import __version__
 
@@ -23,7 +23,7 @@ _LOGGED = ("rows", "cells", "round", "rounds", "reason", "labels", "open", "reje
 
 
 def main(argv: Sequence[str] | None = None) -> NoReturn:
-    """Run a command and exit: 0 done, 1 the work failed or found damage, 2 wrong usage."""
+    """Run a command and exit: 0 done, 1 it failed or found damage, 2 wrong usage, 130 Ctrl-C."""
     arguments = _parse(argv)
     command: Command = arguments.chosen
     try:
@@ -43,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
     except logs.TOLD as error:
         if not logs.as_json():
             print(f"evalsampling {command.name}: {logs.one_line(error)}", file=sys.stderr)
-        sys.exit(2 if isinstance(error, UsageError) else 1)
+        sys.exit(exit_code(error))
     sys.exit(1 if command.failed(result) else 0)
 
 

@@ -282,7 +282,7 @@ def _keep(
     state = {
         "deliveries": sorted(delivery.name for delivery in snapshot.deliveries),
         "rounds": len(snapshot.rounds),
-        "closed": [files.number for files in snapshot.rounds if files.closed],
+        "closed": snapshot.closed,
         "measures": options.measure,
         "version": __version__,
     }

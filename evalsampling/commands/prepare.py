@@ -13,6 +13,8 @@ from evalsampling.commands.options import SpecOptions, flag
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
 from evalsampling.pool.catalog import Catalog, PoolFile
+from evalsampling.pool.scorer import scored_item
+from evalsampling.pool.splits import WorkItem
 from evalsampling.pool.stored_columns import CELL, HASH
 from evalsampling.preparation.assignment import check_slices
 from evalsampling.preparation.reserve import (
@@ -37,6 +39,9 @@ from evalsampling.workspace.workspace import Workspace
 
 JOB = "prepare"
 """What its manifest is called."""
+
+CHECK_IDS = "check_ids"
+"""Option in the manifest: whether all ids were checked."""
 
 _COUNTS = ("rows", "leaves", "cells", "reserve_rows")
 """Of a result, for the record."""
@@ -130,6 +135,17 @@ class Preparation:
         shared = detached or Workspace(spec.workspace).store.shared
         return cls(spec, context, uuid.uuid4().hex if shared else "", check_ids)
 
+    @classmethod
+    def done(cls, prepared: PreparedPool, context: ExecutionContext) -> "Preparation":
+        """Return the preparation that a workspace came of, to read its pool again.
+
+        Args:
+            prepared: the workspace.
+            context: what the reading runs on, for the record.
+        """
+        attempt = prepared.marker.get("attempt", "")
+        return dataclasses.replace(cls.of(prepared.spec, context), attempt=attempt)
+
     @property
     def workspace(self) -> Workspace:
         """Where the results go."""
@@ -157,6 +173,12 @@ class Preparation:
         if self.spec.pool.scorer:
             open_store(self.scored_directory).make()
         return catalog
+
+    def items(self, pool: Catalog) -> list[WorkItem]:
+        """Return what there is to read of a pool: the scored rows, if a scorer made them."""
+        if not self.spec.pool.scorer:
+            return list(pool.items)
+        return [scored_item(item, self.scored_directory) for item in pool.items]
 
     @property
     def passes(self) -> int:
@@ -215,7 +237,7 @@ class Preparation:
                 JOB,
                 self.spec,
                 catalog.fingerprint,
-                options={"check_ids": self.check_ids},
+                options={CHECK_IDS: self.check_ids},
                 counts=sizes,
                 started=started,
             ),
@@ -293,3 +315,17 @@ class Preparation:
                     f"{self.workspace.path}: prepared with another {key}; "
                     "choose another workspace or remove this one"
                 )
+
+
+def read_unchanged(prepared: PreparedPool) -> Catalog:
+    """Return the pool that a workspace was prepared from, by the files that are there now.
+
+    Raises:
+        InputError: naming a file that has come, gone or changed since.
+    """
+    pool = Catalog.read(prepared.spec)
+    here, there = pool.fingerprint, prepared.marker["pool"]
+    if here != there:
+        changed = [f["path"] for f in [*here, *there] if (f in here) != (f in there)]
+        raise InputError(f"{changed[0]}: the pool has changed since it was prepared")
+    return pool

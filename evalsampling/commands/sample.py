@@ -89,19 +89,36 @@ def sample(
 
 
 def _sample(request: _Request, snapshot: Snapshot) -> SampleResult:
-    rounds = snapshot.rounds
+    rounds, still_open = snapshot.rounds, list(snapshot.open_questions)
     again = [files for files in rounds if request.made(files)]
-    still_open = [n for n in snapshot.open_questions if not again or n < again[0].number]
-    if still_open and not again and not request.options.next:
+    if not again and _is_unseen(snapshot):
+        again = [rounds[-1]]
+    if again:
+        still_open = [number for number in still_open if number < again[0].number]
+    elif still_open and not request.options.next:
         again = [rounds[max(still_open) - 1]]
     if again:
         result = _drawn(again[0].number, len(again[0].batch), again[0].exported)
     else:
         result = _next_round(request, snapshot)
-    if request.options.next:
-        for number in still_open:
-            snapshot.pool.workspace.close_round(number, "sample --next")
+    closing = {*still_open} if request.options.next else set()
+    if not again or again[0] is rounds[-1]:
+        closing |= {*snapshot.half_closed}
+    # This is last: until it is done, the new round is one that nobody was told of.
+    for number in sorted(closing):
+        snapshot.pool.workspace.close_round(number, "sample --next")
     return result
+
+
+def _is_unseen(snapshot: Snapshot) -> bool:
+    """Tell whether the last round was drawn by a `sample --next` that did not come to its end.
+
+    Whoever runs that again gets the round. Not if there are answers: then somebody has it.
+    """
+    last = len(snapshot.rounds)
+    return bool(snapshot.half_closed) and (
+        snapshot.open_questions.get(last, 0) == len(snapshot.rounds[-1].batch)
+    )
 
 
 def _next_round(request: _Request, snapshot: Snapshot) -> SampleResult:
@@ -219,4 +236,5 @@ def _design(
         "exported": TASK_FILES[spec.sink] if new_rows else None,
         "posterior": None if drawn.posterior is None else drawn.posterior.tolist(),
         "request": request.name,
+        "closes": list(snapshot.open_questions) if request.options.next else [],
     }

@@ -7,10 +7,8 @@ import numpy as np
 import pyarrow as pa
 
 from evalsampling.commands.options import SpecOptions, option, positive
-from evalsampling.commands.prepare import Preparation
-from evalsampling.errors import InputError
+from evalsampling.commands.prepare import Preparation, read_unchanged
 from evalsampling.pool.catalog import Catalog
-from evalsampling.pool.scorer import scored_item
 from evalsampling.pool.splits import WorkItem
 from evalsampling.pool.stored_columns import CELL, HASH, ID, RANK
 from evalsampling.preparation.reserve import HeldRows, Reserve
@@ -74,13 +72,7 @@ class TopUp:
         """
         prepared = snapshot.pool
         spec, table = prepared.spec, prepared.table
-        attempt = prepared.marker.get("attempt", "")
-        preparation = dataclasses.replace(Preparation.of(spec, context), attempt=attempt)
-        pool = Catalog.read(spec)
-        here, there = pool.fingerprint, prepared.marker["pool"]
-        if here != there:
-            changed = [f["path"] for f in [*here, *there] if (f in here) != (f in there)]
-            raise InputError(f"{changed[0]}: the pool has changed since it was prepared")
+        preparation, pool = Preparation.done(prepared, context), read_unchanged(prepared)
         wanted = wanted or spec.round_size.of(len(snapshot.rounds))
         cells = prepared.stratification.grid.cells
         held = _ends(prepared.reserve.places(), cells)
@@ -124,10 +116,7 @@ class TopUp:
 
     def items(self) -> list[WorkItem]:
         """Return what there is to read: the scored rows, if a scorer made them."""
-        items = list(self.pool.items)
-        if not self.preparation.spec.pool.scorer:
-            return items
-        return [scored_item(item, self.preparation.scored_directory) for item in items]
+        return self.preparation.items(self.pool)
 
     def write(self, part: int, reserve: Reserve) -> int:
         """Write one part of the added rows and return how many there are."""

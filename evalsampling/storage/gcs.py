@@ -179,10 +179,15 @@ class GcsStore(Store):
         self.check_free(products)
         try:
             yield
-        except InputError:
+        except InputError as error:
             # Of a job that has failed. One that its launcher lost sight of may go on.
-            if not self.exists(marker) or self.read_json(marker).get("attempt") != attempt:
+            finished = self.exists(marker)
+            if not finished or self.read_json(marker).get("attempt") != attempt:
                 self.remove(self.written(products, lambda name: attempt in name))
+                if finished:
+                    # Which removed what this one had written: any step may have missed it.
+                    told = f"{self.root}: another prepare has finished there meanwhile"
+                    raise InputError(told) from error
             raise
 
     @contextlib.contextmanager

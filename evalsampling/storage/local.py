@@ -197,24 +197,32 @@ class LocalStore(Store):
         of anything else is ever touched.
         """
         lock = self.directory / _PREPARING
-        if self.directory.exists() and not lock.exists():
+        if self.directory.exists() and not lock.exists() and not self.exists(marker):
             self.refuse(sorted(os.listdir(self.directory)))
         self.make()
-        try:
-            with self._locked(_PREPARING, wait=False):
+        with contextlib.ExitStack() as stack:
+            try:
+                held = stack.enter_context(self._locked(_PREPARING, wait=False))
+                removed = not _is_at(held, lock)
+            except BlockingIOError as error:
+                raise InputError(f"{self.root}: another prepare is at work there") from error
+            except FileNotFoundError:
+                removed = True
+            if self.exists(marker):
+                lock.unlink(missing_ok=True)
+                raise InputError(f"{self.root}: another prepare has finished there meanwhile")
+            if removed:
+                raise InputError(
+                    f"{self.root}: another prepare has failed there meanwhile; run this one again"
+                )
+            self._clear(products)
+            try:
+                yield
+            finally:
                 if self.exists(marker):
                     lock.unlink()
-                    raise InputError(f"{self.root}: another prepare has finished there meanwhile")
-                self._clear(products)
-                try:
-                    yield
-                finally:
-                    if self.exists(marker):
-                        lock.unlink()
-                    else:
-                        self._abandon(products)
-        except BlockingIOError as error:
-            raise InputError(f"{self.root}: another prepare is at work there") from error
+                else:
+                    self._abandon(products)
 
     def _clear(self, products: Collection[str]) -> None:
         for name in [*products, DRAFTS]:
@@ -240,15 +248,25 @@ class LocalStore(Store):
                     shutil.rmtree(aside, onerror=_unless_new)
 
     @contextlib.contextmanager
-    def _locked(self, name: str, wait: bool) -> Iterator[None]:
+    def _locked(self, name: str, wait: bool) -> Iterator[int]:
         """Hold a lock that other processes of this machine see, until the block or process ends.
+
+        Gives the descriptor of its file, which may have been removed before the lock was got.
 
         Raises:
             BlockingIOError: if the lock is held and ``wait`` is false.
         """
         with (self.directory / name).open("a") as file:
             fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-            yield
+            yield file.fileno()
+
+
+def _is_at(descriptor: int, path: Path) -> bool:
+    """Tell whether an open file is the one at a path."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 def _unless_new(_: Any, path: str, told: Any) -> None:

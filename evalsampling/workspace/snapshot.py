@@ -34,7 +34,7 @@ class RoundFiles:
         draws: contents of draws.parquet.
         batch: contents of batch.parquet.
         exported: where the file for the annotators is, None if it had no new rows.
-        closed: whether it was closed by hand.
+        closed: whether it was closed by hand, and its folder says so.
     """
 
     number: int
@@ -100,6 +100,11 @@ class RoundFiles:
             task_name(spec, key, self.number, id, question)
             for id, question in zip(ids, questions, strict=True)
         ]
+
+    @property
+    def closes(self) -> Sequence[int]:
+        """Earlier rounds that it closed by being drawn; none of before that was kept."""
+        return tuple(self.design.get("closes", ()))
 
     @property
     def round(self) -> Round:
@@ -259,12 +264,24 @@ class Snapshot:
         """Unanswered questions of each round that is not closed, by round number, all above 0."""
         unanswered: dict[int, int] = {}
         for files in self.rounds:
-            if not files.closed:
+            if files.number not in self.closed:
                 tasks = files.batch[TASK].to_pylist()
                 count = sum(self.question_of_task[task] not in self.answered for task in tasks)
                 if count:
                     unanswered[files.number] = count
         return unanswered
+
+    @functools.cached_property
+    def closed(self) -> Sequence[int]:
+        """Rounds that were closed by hand, or by a later one that was drawn in their place."""
+        by_hand = {files.number for files in self.rounds if files.closed}
+        return sorted(by_hand.union(*(files.closes for files in self.rounds)))
+
+    @property
+    def half_closed(self) -> list[int]:
+        """Rounds that the last one closes whose files do not say so: its `sample` was killed."""
+        closes = self.rounds[-1].closes if self.rounds else ()
+        return [number for number in closes if not self.rounds[number - 1].closed]
 
     @property
     def rejects(self) -> int:

@@ -247,6 +247,49 @@ def test_others_may_read_the_batch(drawn: Job) -> None:
     assert drawn.round_directory(1).stat().st_mode & 0o777 == 0o777 & ~umask
 
 
+class Killed(BaseException):
+    """The process went away."""
+
+
+def sample_next_killed(one: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run `sample --next`, killed when the new round is there and the earlier one not closed."""
+
+    def die(*_: object) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Workspace, "close_round", die)
+        with pytest.raises(Killed):
+            one.sample("--next")
+
+
+@pytest.mark.parametrize("again", [["--next"], []])
+def test_a_round_nobody_was_told_of_is_given_to_who_asks_again(
+    drawn: Job, monkeypatch: pytest.MonkeyPatch, again: list[str]
+) -> None:
+    sample_next_killed(drawn, monkeypatch)
+    assert call("status", drawn.workspace, "--json").json["open"] == 20, "round 1 is closed"
+    result = drawn.sample(*again).json
+    assert (result["round"], result["rows"]) == (2, 20)
+    assert (drawn.round_directory(1) / "closed.json").exists()
+    assert drawn.sample("--next").json["round"] == 3, "who asks once more wants another one"
+    assert call("status", drawn.workspace, "--json").json["open"] == 20
+
+
+@pytest.mark.parametrize("seen", ["answered", "closed"])
+def test_a_round_that_somebody_has_seen_is_not_given_again(
+    drawn: Job, monkeypatch: pytest.MonkeyPatch, seen: str
+) -> None:
+    sample_next_killed(drawn, monkeypatch)
+    if seen == "answered":
+        drawn.estimate("--labels", drawn.deliver(drawn.answers(2)[:1]))
+    else:
+        drawn.estimate("--close")
+    assert drawn.sample("--next").json["round"] == 3
+    assert call("status", drawn.workspace, "--json").json["open"] == 20
+    assert (drawn.round_directory(1) / "closed.json").exists()
+
+
 def test_a_request_that_broke_off_is_finished(
     job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -263,7 +306,7 @@ def test_a_request_that_broke_off_is_finished(
         patch.setattr(Workspace, "close_round", die)
         with pytest.raises(OSError, match="worker"):
             sample(options, request="request")
-    assert call("status", one.workspace, "--json").json["open"] == 27
+    assert call("status", one.workspace, "--json").json["open"] == 7
     again = sample(options, request="request")
     assert (again.round, again.rows, again.reason) == (2, 7, None)
     assert call("status", one.workspace, "--json").json["open"] == 7

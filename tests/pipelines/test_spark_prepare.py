@@ -163,6 +163,17 @@ def test_text_with_a_scorer_and_all_ids(session: Any, job: Any) -> None:
     assert contents(one.workspace) == expected
 
 
+def test_ids_of_a_prepared_workspace_are_checked_by_the_other_program(
+    session: Any, job: Any
+) -> None:
+    one = job()
+    told = prepare(session, one)
+    with pytest.raises(InputError, match="prepared without --check-ids; `evalsampling prepare"):
+        prepare(session, one, check_ids=True)
+    assert one.prepare("--check-ids").status == 0
+    assert prepare(session, one, check_ids=True) == told
+
+
 @pytest.mark.parametrize("name", ["missing column", "nan score", "duplicate id", "empty pool"])
 def test_bad_pool(session: Any, job: Any, name: str) -> None:
     make, words = BAD[name]

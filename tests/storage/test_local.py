@@ -1,11 +1,14 @@
 """Directories: what only they can lose."""
 
+import fcntl
 import itertools
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from evalsampling.errors import InputError
 from evalsampling.storage import open_store
 from tests.storage.drafts import fill
 
@@ -45,3 +48,35 @@ def test_a_worker_that_goes_on_leaves_nothing(tmp_path: Path, _: int) -> None:
     worker.join(10)
     assert len(ends) == 1
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("when", "how"), [("flock", "finished"), ("flock", "failed"), ("exists", "finished")]
+)
+def test_a_prepare_that_loses_a_race_is_told_what_happened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str, how: str
+) -> None:
+    """Another one ends when it has opened the file of the lock, or has seen the directory."""
+    root = tmp_path / "run"
+    other = open_store(root).preparing("marker", "", ["scored"])
+    other.__enter__()
+    owner: Any = fcntl if when == "flock" else Path
+    call = getattr(owner, when)
+
+    def end_first(*arguments: Any) -> Any:
+        seen = call(*arguments) if when == "exists" else None
+        monkeypatch.undo()
+        if how == "finished":
+            (root / "marker").touch()
+            (root / "cells").touch()
+        other.__exit__(None, None, None)
+        return seen if when == "exists" else call(*arguments)
+
+    monkeypatch.setattr(owner, when, end_first)
+    with (
+        pytest.raises(InputError, match=f"another prepare has {how} there meanwhile"),
+        open_store(root).preparing("marker", "", ["scored"]),
+    ):
+        pytest.fail("it was given out")
+    left = ["cells", "marker", "run"] if how == "finished" else []
+    assert sorted(path.name for path in tmp_path.rglob("*")) == left

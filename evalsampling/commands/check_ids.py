@@ -1,0 +1,71 @@
+"""Checking all ids of a pool that was prepared without that: `prepare --check-ids` again."""
+
+import dataclasses
+import time
+
+from evalsampling.commands.prepare import CHECK_IDS, JOB, Preparation, read_unchanged
+from evalsampling.pool.catalog import Catalog
+from evalsampling.pool.splits import WorkItem
+from evalsampling.preparation.stratification import Stratification
+from evalsampling.workspace.manifest import ExecutionContext, read_jobs
+from evalsampling.workspace.prepared import PreparedPool
+
+NAME = "check-ids"
+"""What its manifest is called."""
+
+
+@dataclasses.dataclass(frozen=True)
+class IdCheck:
+    """The check that all ids of the pool of a prepared workspace differ.
+
+    Attributes:
+        preparation: of the workspace's own spec.
+        stratification: how the pool is cut into cells.
+        pool: its files.
+        started: when, in seconds since 1970.
+    """
+
+    preparation: Preparation
+    stratification: Stratification
+    pool: Catalog
+    started: float
+
+    @classmethod
+    def of(cls, prepared: PreparedPool, context: ExecutionContext) -> "IdCheck | None":
+        """Return the check a workspace needs, or None if its ids were checked before.
+
+        Args:
+            prepared: the workspace.
+            context: what it runs on, for the record.
+
+        Raises:
+            InputError: if the pool is not the one the workspace was prepared from.
+        """
+        if ids_were_checked(prepared):
+            return None
+        started, preparation = time.time(), Preparation.done(prepared, context)
+        return cls(preparation, prepared.stratification, read_unchanged(prepared), started)
+
+    def items(self) -> list[WorkItem]:
+        """Return what there is to read: the scored rows, if a scorer made them."""
+        return self.preparation.items(self.pool)
+
+    def keep(self) -> None:
+        """Keep the manifest of the check, which found nothing."""
+        preparation = self.preparation
+        manifest = preparation.context.manifest(
+            NAME,
+            preparation.spec,
+            self.pool.fingerprint,
+            options={CHECK_IDS: True},
+            counts={"rows": self.pool.rows},
+            started=self.started,
+        )
+        with preparation.workspace.in_use():
+            preparation.workspace.add_manifest(manifest)
+
+
+def ids_were_checked(prepared: PreparedPool) -> bool:
+    """Tell whether all ids were checked, by a manifest: of `prepare`, or of a check since."""
+    jobs = {job.name: job.manifest["options"] for job in read_jobs(prepared.workspace)}
+    return any(jobs.get(name, {}).get(CHECK_IDS, False) for name in (JOB, NAME))

@@ -1,0 +1,73 @@
+"""Ctrl-C: one line, exit code 130, no traceback, nothing half-written."""
+
+import importlib.abc
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from evalsampling.__main__ import run
+from tests.jobs import Job, call
+
+
+class Interrupting(importlib.abc.MetaPathFinder):
+    """Lets Ctrl-C come when a module is looked for."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def find_spec(self, name: str, *_: Any) -> None:
+        if name == self.name:
+            raise KeyboardInterrupt
+
+
+@pytest.fixture
+def during_import_of(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    def interrupt(name: str) -> None:
+        monkeypatch.delitem(sys.modules, name, raising=False)
+        monkeypatch.setattr(sys, "meta_path", [Interrupting(name), *sys.meta_path])
+
+    yield interrupt
+
+
+def test_while_the_command_line_is_imported(
+    during_import_of: Callable[[str], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    during_import_of("evalsampling.cli.main")
+    with pytest.raises(SystemExit) as stop:
+        run()
+    assert stop.value.code == 130
+    assert capsys.readouterr() == ("", "evalsampling: interrupted\n")
+
+
+def test_while_beam_is_imported(
+    during_import_of: Callable[[str], None], job: Callable[..., Job]
+) -> None:
+    one = job()
+    during_import_of("pipelines.prepare")
+    result = call("prepare", one.spec)
+    assert (result.status, result.out) == (130, "")
+    assert result.err == "evalsampling prepare: interrupted\n"
+    assert not one.workspace.exists()
+
+
+def test_while_a_pool_is_prepared(job: Callable[..., Job]) -> None:
+    one = job(files=4, group_rows=50, pool={"scorer": "napping:score"})
+    scorer = "import time\ndef score(batch):\n    time.sleep(0.1)\n    return batch\n"
+    (one.directory / "napping.py").write_text(scorer)
+    command = [sys.executable, "-m", "evalsampling", "prepare", str(one.spec)]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    while not (one.workspace / "scored").exists():
+        assert process.poll() is None, process.communicate()[1]
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    said = process.communicate(timeout=60)[1]
+    # Python ends by the signal itself if it came at some moments; shells call that 130 too.
+    assert process.returncode in (130, -signal.SIGINT)
+    assert "Traceback" not in said
+    assert said.endswith("evalsampling prepare: interrupted\n")
+    assert not one.workspace.exists()
