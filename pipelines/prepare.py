@@ -160,12 +160,16 @@ def prepare(
     Raises:
         InputError: for anything wrong with the spec or the pool; the workspace is as it was.
     """
-    preparation = Preparation.of(spec, recorded(options), check_ids, detached=not wait)
+    preparation = Preparation.from_spec(spec, recorded(options), check_ids, detached=not wait)
     workspace, pipeline = preparation.workspace, beam.Pipeline(options=options)
     logs.tell(workspace=workspace.path)
     if workspace.prepared:
         preparation.check_same_spec()
-        check = IdCheck.of(PreparedPool.read(workspace), preparation.context) if check_ids else None
+        check = (
+            IdCheck.from_pool(PreparedPool.read(workspace), preparation.context)
+            if check_ids
+            else None
+        )
         if check is not None:
             build_id_check(pipeline, check)
             _run_check(pipeline, check, wait)
@@ -216,13 +220,13 @@ def top_up(spec: EvaluationSpec, wanted: int | None, options: PipelineOptions) -
         InputError: if the workspace is not prepared or the pool has changed since.
     """
     started, context = time.time(), recorded(options)
-    preparation = Preparation.of(spec, context)
+    preparation = Preparation.from_spec(spec, context)
     preparation.check_same_spec()
     workspace = preparation.workspace
     logs.tell(workspace=workspace.path)
     with workspace.in_use():
         snapshot = Snapshot.read(PreparedPool.read(workspace))
-        work = TopUp.of(snapshot, wanted, context)
+        work = TopUp.from_snapshot(snapshot, wanted, context)
         if work is not None:
             pipeline = beam.Pipeline(options=options)
             build_top_up(pipeline, work)

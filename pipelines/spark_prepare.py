@@ -38,6 +38,7 @@ from evalsampling.preparation import shards as shares
 from evalsampling.preparation.reserve import PARTS
 from evalsampling.preparation.shards import Piece
 from evalsampling.preparation.stratification import Stratification
+from evalsampling.preparation.summary import Wanted
 from evalsampling.spec import EvaluationSpec
 from evalsampling.telemetry import logs
 from evalsampling.workspace.manifest import ExecutionContext
@@ -69,7 +70,7 @@ def prepare(
         InputError: for anything wrong with the spec or the pool; the workspace is as it was.
     """
     context = ExecutionContext(f"PySpark {pyspark.__version__}")
-    preparation = Preparation.of(spec, context, check_ids)
+    preparation = Preparation.from_spec(spec, context, check_ids)
     if preparation.workspace.prepared:
         preparation.check_same_spec()
         if check_ids and not ids_were_checked(PreparedPool.read(preparation.workspace)):
@@ -100,13 +101,11 @@ def _run(session: SparkSession, preparation: Preparation, most: int) -> None:
     catalog = preparation.plan(found)
     items = list(catalog.items)
 
-    stratification = Stratification.given(spec)
-    if stratification is None or spec.pool.scorer:
+    summary = None
+    if Wanted.from_spec(spec).anything or spec.pool.scorer:
         work = functools.partial(shares.summarize_share, spec=spec, scored=scored)
         summary = shares.total(gather(shares.deal(items, most), work), shares.SUMMARY)
-    if stratification is None:
-        assert summary is not None
-        stratification = Stratification.from_summary(summary, spec)
+    stratification = Stratification.from_spec(spec, summary)
 
     items = shares.scored_items(items, spec, scored)
     work = functools.partial(

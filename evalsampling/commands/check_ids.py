@@ -31,7 +31,7 @@ class IdCheck:
     started: float
 
     @classmethod
-    def of(cls, prepared: PreparedPool, context: ExecutionContext) -> "IdCheck | None":
+    def from_pool(cls, prepared: PreparedPool, context: ExecutionContext) -> "IdCheck | None":
         """Return the check a workspace needs, or None if its ids were checked before.
 
         Args:

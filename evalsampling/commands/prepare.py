@@ -111,7 +111,7 @@ class Preparation:
     check_ids: bool = False
 
     @classmethod
-    def of(
+    def from_spec(
         cls,
         spec: EvaluationSpec,
         context: ExecutionContext,
@@ -144,7 +144,7 @@ class Preparation:
             context: what the reading runs on, for the record.
         """
         attempt = prepared.marker.get("attempt", "")
-        return dataclasses.replace(cls.of(prepared.spec, context), attempt=attempt)
+        return dataclasses.replace(cls.from_spec(prepared.spec, context), attempt=attempt)
 
     @property
     def workspace(self) -> Workspace:
@@ -165,9 +165,9 @@ class Preparation:
         """Check that files go together, and make room for what is written.
 
         Raises:
-            InputError: as `io.catalog.Catalog.of` says.
+            InputError: as `io.catalog.Catalog.from_files` says.
         """
-        catalog = Catalog.of(files, self.spec)
+        catalog = Catalog.from_files(files, self.spec)
         progress.expect(catalog.rows * self.passes)
         self.workspace.store.make()
         if self.spec.pool.scorer:
@@ -267,7 +267,7 @@ class Preparation:
     def _slices_to_store(self, counts: SliceCounts, table: CellTable) -> pa.Table | None:
         """Return the contents of slices.parquet, None if the spec names no slices."""
         names = self.spec.pool.slices
-        return slices_to_store(Slices.of(names, counts, table), table) if names else None
+        return slices_to_store(Slices.from_counts(names, counts, table), table) if names else None
 
     def _marker(
         self,

@@ -129,7 +129,7 @@ def _next_round(request: _Request, snapshot: Snapshot) -> SampleResult:
     evaluation = snapshot.evaluation()
     if evaluation.exhausted:
         return SampleResult(last, 0, None, "exhausted")
-    rows = evaluation.draw(request.options.size or spec.round_size.of(last), budget=left)
+    rows = evaluation.draw(request.options.size or spec.round_size.after(last), budget=left)
     return _drawn(last + 1, len(rows), _write_round(request, snapshot, evaluation, rows))
 
 

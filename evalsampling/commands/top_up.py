@@ -54,7 +54,7 @@ class TopUp:
     held: HeldRows
 
     @classmethod
-    def of(
+    def from_snapshot(
         cls, snapshot: Snapshot, wanted: int | None, context: ExecutionContext
     ) -> "TopUp | None":
         """Return the top-up a workspace needs, or None if it needs none.
@@ -73,7 +73,7 @@ class TopUp:
         prepared = snapshot.pool
         spec, table = prepared.spec, prepared.table
         preparation, pool = Preparation.done(prepared, context), read_unchanged(prepared)
-        wanted = wanted or spec.round_size.of(len(snapshot.rounds))
+        wanted = wanted or spec.round_size.after(len(snapshot.rounds))
         cells = prepared.stratification.grid.cells
         held = _ends(prepared.reserve.places(), cells)
         count, drawn = np.zeros((2, cells), dtype=np.int64)

@@ -91,7 +91,7 @@ class MemoryPool:
         kept = reserve.build()
         check_unique(kept.rows, spec.pool.id)
         assert work.counts is not None
-        slices = Slices.of(spec.pool.slices, work.counts, table)
+        slices = Slices.from_counts(spec.pool.slices, work.counts, table)
         return cls(spec, work.stratification, table, slices, kept)
 
     def ids(self, cell: npt.NDArray[np.int64], rank: npt.NDArray[np.int64]) -> npt.NDArray[Any]:

@@ -53,7 +53,7 @@ class ReportedDomains:
     systems: tuple[str | None, ...] = (None,)
     bands_seed: int | None = None
 
-    def of(self, requested: Requested) -> tuple[Domain, ...]:
+    def domains_of(self, requested: Requested) -> tuple[Domain, ...]:
         """Return the domains that a measure is reported for."""
         if len(requested.components) <= MOST_IN_SLICES:
             return self.domains

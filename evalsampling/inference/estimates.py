@@ -110,7 +110,7 @@ def estimate_measure(
         reason = f"{requested.name}: its known totals cannot be told from the cells"
         return _undefined(requested, scope, confidence, "unknown totals", reason)
     estimates: list[Estimate] = []
-    for domain in scope.of(requested):
+    for domain in scope.domains_of(requested):
         targets = scope.targets(requested, domain)
         inside = domain.holds(inputs.history, inputs.sample.question)
         if domain.count is not None and not inside.any():
@@ -215,7 +215,7 @@ def take_census(
     """Return the values of a measure all of whose rows have labels, on every domain."""
     table, history, measure = inputs.table, inputs.history, measure_of(requested)
     estimates: list[Estimate] = []
-    for domain in scope.of(requested):
+    for domain in scope.domains_of(requested):
         known = history.labelled
         known = known[domain.holds(history, known)]
         outputs, label = history.outputs.take(known), history.label[known]
@@ -244,7 +244,7 @@ def _undefined(
 ) -> list[Estimate]:
     return [
         undefined(target, confidence, method, reason, warn=True)
-        for domain in scope.of(requested)
+        for domain in scope.domains_of(requested)
         for target in scope.targets(requested, domain)
     ]
 

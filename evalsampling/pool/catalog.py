@@ -50,7 +50,7 @@ class Catalog:
     schema: pa.Schema
 
     @classmethod
-    def of(cls, files: Collection[PoolFile], spec: EvaluationSpec) -> "Catalog":
+    def from_files(cls, files: Collection[PoolFile], spec: EvaluationSpec) -> "Catalog":
         """Check that files go together and have the columns that a spec names.
 
         With a scorer all columns that the files have are read, for it may want any of them.
@@ -70,9 +70,9 @@ class Catalog:
         """Find the files of a pool and look into them, here and now.
 
         Raises:
-            InputError: if there are none, or as `of` says.
+            InputError: if there are none, or as `from_files` says.
         """
-        return cls.of([PoolFile.inspect(file) for file in find_files(spec.pool.path)], spec)
+        return cls.from_files([PoolFile.inspect(file) for file in find_files(spec.pool.path)], spec)
 
     @functools.cached_property
     def rows(self) -> int:

@@ -14,6 +14,7 @@ from evalsampling.preparation.assignment import CellBatch, assign_cells
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.preparation.summary import (
     PoolSummary,
+    Wanted,
     check_not_empty,
     summarize,
     summary_columns,
@@ -70,13 +71,8 @@ def stratify(batches: Iterable[PoolBatch], spec: EvaluationSpec) -> Stratificati
     Raises:
         InputError: for anything wrong with the rows, or if there are none.
     """
-    given = Stratification.given(spec)
-    if given is not None:
-        return given
-    summary = first_pass(batches, spec)
-    check_not_empty(summary is not None)
-    assert summary is not None
-    return Stratification.from_summary(summary, spec)
+    summary = first_pass(batches, spec) if Wanted.from_spec(spec).anything else None
+    return Stratification.from_spec(spec, summary)
 
 
 def stratify_pool(spec: EvaluationSpec) -> Stratification:

@@ -105,10 +105,10 @@ class Reserve:
             return self
         if self.rows is None:
             return other
-        return Reserve.of(self.capacity, [self.rows, other.rows])
+        return Reserve.from_rows(self.capacity, [self.rows, other.rows])
 
     @classmethod
-    def of(cls, capacity: int, tables: list[pa.Table]) -> "Reserve":
+    def from_rows(cls, capacity: int, tables: list[pa.Table]) -> "Reserve":
         """Return the reserve of rows in any order."""
         table = pa.concat_tables(tables).combine_chunks()
         cell, key = table[CELL].to_numpy(), table[HASH].to_numpy()
@@ -421,7 +421,7 @@ class ReserveBuilder:
             self._reserve.rows, *self._pending
         ]  # fmt: skip
         capacity = self._reserve.capacity
-        self._reserve = Reserve.of(capacity, tables)
+        self._reserve = Reserve.from_rows(capacity, tables)
         self._pending, self._pending_rows, self._pending_bytes = [], 0, 0
         assert self._reserve.rows is not None
         full = self._reserve.ranks == capacity - 1
@@ -449,4 +449,4 @@ def sum_reserves(reserves: Iterable[Reserve]) -> Reserve:
 
 def _sum_at_once(reserves: Sequence[Reserve]) -> Reserve:
     tables = [reserve.rows for reserve in reserves if reserve.rows is not None]
-    return Reserve.of(reserves[0].capacity, tables)
+    return Reserve.from_rows(reserves[0].capacity, tables)

@@ -88,7 +88,7 @@ def summarize_share(
         InputError: naming file, column and row of the first bad value, or if the scorer fails.
     """
     batches = _scores(items, spec, scored)
-    if not Wanted.of(spec).anything:
+    if not Wanted.from_spec(spec).anything:
         collections.deque(batches, maxlen=0)  # The scorer's files are all that is wanted.
         return
     summary = first_pass(batches, spec)

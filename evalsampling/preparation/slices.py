@@ -28,7 +28,7 @@ class Slices:
     counts: tuple[IntArray, ...] = ()
 
     @classmethod
-    def of(cls, names: tuple[str, ...], counts: SliceCounts, table: CellTable) -> "Slices":
+    def from_counts(cls, names: tuple[str, ...], counts: SliceCounts, table: CellTable) -> "Slices":
         """Return the slices of a pool from the counts over all cells there could be."""
         values = tuple(tuple(sorted(column)) for column in counts.columns)
         return cls(

@@ -64,10 +64,28 @@ class Stratification:
     @classmethod
     def given(cls, spec: EvaluationSpec) -> "Stratification | None":
         """Return the stratification of a spec that needs no first pass, else None."""
-        if Wanted.of(spec).anything:
+        if Wanted.from_spec(spec).anything:
             return None
         none = ((math.inf, -math.inf),) * (len(spec.pool.systems) + 1)
         return cls._of(spec, PoolSummary(0, (), none, None, None))
+
+    @classmethod
+    def from_spec(cls, spec: EvaluationSpec, summary: PoolSummary | None) -> "Stratification":
+        """Return the stratification of a spec: as it says itself, or else as the first pass tells.
+
+        Args:
+            spec: of the evaluation.
+            summary: of all rows; None if there are none, or no first pass was needed.
+
+        Raises:
+            InputError: if a first pass was needed and found no rows, or as `from_summary` says.
+        """
+        given = cls.given(spec)
+        if given is not None:
+            return given
+        check_not_empty(summary is not None)
+        assert summary is not None
+        return cls.from_summary(summary, spec)
 
     @classmethod
     def from_summary(cls, summary: PoolSummary, spec: EvaluationSpec) -> "Stratification":

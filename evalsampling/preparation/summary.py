@@ -108,7 +108,7 @@ def summarize(batch: PoolBatch, spec: EvaluationSpec) -> PoolSummary:
     Raises:
         InputError: naming file, column and row of the first bad value.
     """
-    wants = Wanted.of(spec)
+    wants = Wanted.from_spec(spec)
     histograms: tuple[ScoreCounts, ...] = ()
     signatures = features = codes = keys = None
     scored = [*(system.score for system in spec.pool.systems), spec.pool.score]
@@ -163,7 +163,7 @@ class Wanted:
     features: bool
 
     @classmethod
-    def of(cls, spec: EvaluationSpec) -> "Wanted":
+    def from_spec(cls, spec: EvaluationSpec) -> "Wanted":
         """Return what a spec needs."""
         strata = spec.strata
         by_score = strata.edges is None and not strata.by_features
@@ -197,7 +197,7 @@ class Wanted:
 
 def summary_columns(spec: EvaluationSpec) -> list[str]:
     """Return the columns of the pool that the first pass reads, each once."""
-    wants, pool = Wanted.of(spec), spec.pool
+    wants, pool = Wanted.from_spec(spec), spec.pool
     named: list[str | None] = [pool.score] if wants.histogram_bins else []
     if wants.ranges or wants.signatures:
         named += [pool.score, *(system.score for system in pool.systems)]

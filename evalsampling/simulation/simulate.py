@@ -193,7 +193,7 @@ def run_repeat(
     started, stuck, points = time.process_time(), 0, []
     for budget in plan.budgets:
         while len(evaluation.history) < budget:
-            size = plan.round_size.of(len(evaluation.history.rounds))
+            size = plan.round_size.after(len(evaluation.history.rounds))
             if evaluation.exhausted or stuck > DRAWS_PER_NEW_ROW * size:
                 break
             rows = evaluation.draw(size, budget=budget - len(evaluation.history))

@@ -67,7 +67,7 @@ class KnownPool:
         work = SecondPass(spec, stratification)
         parts: list[_Kinds] = []
         for cells in work.over_pool():
-            label = labels.of(cells.batch, cells.ids)
+            label = labels.codes_of(cells.batch, cells.ids)
             parts.append(_Kinds.of_rows(cells.cell, label, cells.outputs, edges, fine))
             parts = [_Kinds.merged(parts)] if len(parts) > 64 else parts
         table = work.table()
@@ -217,7 +217,7 @@ class _Truth:
             raise InputError(f"{path}: column {name!r}: an id is there twice")
         return cls(path, ids, codes.to_numpy().astype(np.int64))
 
-    def of(self, batch: PoolBatch, ids: pa.Array) -> IntArray:
+    def codes_of(self, batch: PoolBatch, ids: pa.Array) -> IntArray:
         """Return the label codes of rows."""
         known = self.ids
         if known.type != ids.type:

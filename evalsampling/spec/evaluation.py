@@ -68,7 +68,7 @@ class RoundSize:
     first: int
     growth: float = 1.0
 
-    def of(self, rounds: int) -> int:
+    def after(self, rounds: int) -> int:
         """Return the size of the round that follows so many rounds."""
         return math.floor(min(self.first * self.growth ** min(rounds, 100), LARGEST_ROUND))
 

@@ -183,7 +183,7 @@ class Store(abc.ABC):
         except OSError as error:
             raise unreadable(self.url(name), error) from error
         if checksum is not None:
-            checksum.check(Checksum.of(content), self.url(name))
+            checksum.check(Checksum.from_content(content), self.url(name))
         return content
 
     def read_table(

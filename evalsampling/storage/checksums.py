@@ -36,7 +36,7 @@ class Checksum:
     sha256: str
 
     @classmethod
-    def of(cls, content: bytes) -> "Checksum":
+    def from_content(cls, content: bytes) -> "Checksum":
         """Return the checksum of a content."""
         return cls(len(content), hashlib.sha256(content).hexdigest())
 

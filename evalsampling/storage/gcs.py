@@ -101,7 +101,7 @@ class GcsStore(Store):
         return content
 
     def checksum(self, name: str) -> Checksum:
-        return Checksum.of(self.read(name))
+        return Checksum.from_content(self.read(name))
 
     # --- writing
 

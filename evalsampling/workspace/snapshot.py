@@ -63,7 +63,7 @@ class RoundFiles:
             exported=pool.workspace.tasks_of(number, design["exported"]),
             closed=store.exists(f"{folder}/closed.json"),
         )
-        if name in checksums and checksums[name] != Checksum.of(content):
+        if name in checksums and checksums[name] != Checksum.from_content(content):
             files._check_batch(pool, store.url(name))
         return files
 

@@ -71,7 +71,9 @@ def test_labels_of_transforms_are_verbs_in_camel_case(job: Any) -> None:
     one = job()
     root = beam.Pipeline(options=parse_options([]))
     spec = EvaluationSpec.load(one.spec)
-    prepare_pipeline.build(root, Preparation.of(spec, ExecutionContext("none"), check_ids=True))
+    prepare_pipeline.build(
+        root, Preparation.from_spec(spec, ExecutionContext("none"), check_ids=True)
+    )
 
     class Visitor(beam.pipeline.PipelineVisitor):
         def enter_composite_transform(self, node: Any) -> None:

@@ -27,7 +27,7 @@ def test_prepare_detached(job: Callable[..., Job], capsys: pytest.CaptureFixture
     """What one that died has left is not mixed with the next one's, and goes in the end."""
     one = job(files=2, budget=30, pool={"scorer": "tests.jobs:same"})
     expected = reference(one)
-    died = Preparation.of(EvaluationSpec.load(one.spec), HERE, detached=True)
+    died = Preparation.from_spec(EvaluationSpec.load(one.spec), HERE, detached=True)
     died.workspace.store.make()
     died.write_reserve(0, expected.reserve)
     prepare.main([f"--spec={one.spec}", "--no-wait"])
@@ -72,7 +72,7 @@ def test_template_of_what_is_prepared_has_a_job(
 
 def test_functions_are_pickled_by_name(job: Callable[..., Job]) -> None:
     """A function that is pickled by value tells where its file was, and has to fit there."""
-    preparation = Preparation.of(EvaluationSpec.load(job().spec), HERE, check_ids=True)
+    preparation = Preparation.from_spec(EvaluationSpec.load(job().spec), HERE, check_ids=True)
     root = beam.Pipeline(options=running.parse_options([]))
     prepare.build(root, preparation)
     steps = root.to_runner_api().components.transforms.values()

@@ -83,6 +83,6 @@ def test_a_part_of_the_reserve_is_written_twice_and_the_first_stays(
     assert one.prepare().status == 0
     before = {path: path.read_bytes() for path in (one.workspace / "reserve").iterdir()}
     pool = reference(one)
-    preparation = Preparation.of(EvaluationSpec.load(one.spec), ExecutionContext("test"))
+    preparation = Preparation.from_spec(EvaluationSpec.load(one.spec), ExecutionContext("test"))
     preparation.write_reserve(0, Reserve(30, pool.reserve.rows))
     assert {path: path.read_bytes() for path in (one.workspace / "reserve").iterdir()} == before

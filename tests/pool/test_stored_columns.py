@@ -35,7 +35,7 @@ def test_outputs_of_rows_come_back_as_they_went_in(systems: int, classes: int) -
         ROW: pa.array(np.arange(50)),
         **output_columns(outputs),
     }
-    reserve = Reserve.from_bytes(Reserve.of(5, [pa.table(columns)]).to_bytes())
+    reserve = Reserve.from_bytes(Reserve.from_rows(5, [pa.table(columns)]).to_bytes())
     assert reserve.rows is not None
     assert set(output_names(systems, classes)) <= set(reserve.rows.column_names)
     found = outputs_of_columns(reserve.rows, systems, classes)

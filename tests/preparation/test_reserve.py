@@ -59,7 +59,7 @@ def reserve_of(rows: list[Row], capacity: int) -> Reserve:
             "payload.name": pa.array([r.name for r in rows], pa.string()),
         }
     )
-    return Reserve.of(capacity, [table])
+    return Reserve.from_rows(capacity, [table])
 
 
 def content(reserve: Reserve) -> list[tuple]:

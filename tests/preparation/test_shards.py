@@ -33,7 +33,7 @@ from tests.reference import assert_same, reference
 def prepare(spec_path: Path, most: int, check_ids: bool = False) -> int:
     """Prepare by hand, pieces merged in no order; return the most states that were merged."""
     spec = EvaluationSpec.load(spec_path)
-    preparation = Preparation.of(spec, ExecutionContext("test"))
+    preparation = Preparation.from_spec(spec, ExecutionContext("test"))
     scored, rng = preparation.scored_directory, np.random.default_rng(0)
     merged: list[int] = []
 
@@ -127,7 +127,7 @@ def test_all_ids_are_checked_on_request(job: Any) -> None:
 def test_sum_of_reserves(job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether rows wait or not."""
     rows = reference(job()).reserve.rows
-    parts = [Reserve.of(5, [rows.slice(begin, 70)]) for begin in range(0, len(rows), 70)]
+    parts = [Reserve.from_rows(5, [rows.slice(begin, 70)]) for begin in range(0, len(rows), 70)]
     parts.insert(2, Reserve.zero(5))
     one_by_one = reduce(operator.add, parts)
     assert one_by_one.rows is not None

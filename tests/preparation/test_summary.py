@@ -20,7 +20,7 @@ def test_summaries_merge(job: Any, case: str) -> None:
     shape, keys = CASES[case]
     rows = make_rich_pool(**shape)
     spec = EvaluationSpec.load(job(rows, budget=300, **keys).spec)
-    if not Wanted.of(spec).anything:
+    if not Wanted.from_spec(spec).anything:
         assert case == "edges"
         assert Stratification.given(spec) is not None
         return
@@ -40,8 +40,8 @@ def test_summaries_merge(job: Any, case: str) -> None:
     assert same(sum(parts, start=zero), whole)
     assert whole.rows == 1500
     for kind, wanted in [
-        (whole.histogram, Wanted.of(spec).histogram_bins > 0),
-        (whole.signatures, Wanted.of(spec).signatures),
-        (whole.features, Wanted.of(spec).features),
+        (whole.histogram, Wanted.from_spec(spec).histogram_bins > 0),
+        (whole.signatures, Wanted.from_spec(spec).signatures),
+        (whole.features, Wanted.from_spec(spec).features),
     ]:
         assert (kind is not None) == wanted

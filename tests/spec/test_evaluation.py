@@ -101,8 +101,8 @@ def test_systems() -> None:
 
 def test_growing_rounds() -> None:
     size = parse(round_size={"first": 10, "growth": 1.5}).round_size
-    assert [size.of(rounds) for rounds in range(5)] == [10, 15, 22, 33, 50]
-    assert [parse(round_size=7).round_size.of(rounds) for rounds in range(3)] == [7, 7, 7]
+    assert [size.after(rounds) for rounds in range(5)] == [10, 15, 22, 33, 50]
+    assert [parse(round_size=7).round_size.after(rounds) for rounds in range(3)] == [7, 7, 7]
 
 
 def test_names_of_strata_are_those_that_can_be_cut() -> None:

@@ -187,7 +187,7 @@ def test_a_json_file_without_a_checksum_is_read(tmp_path: Path) -> None:
 def test_pages_have_checksums(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     table = pa.table({"x": [str(i) for i in range(1000)]})
-    assert store.write_table("t.parquet", table) == Checksum.of(store.read("t.parquet"))
+    assert store.write_table("t.parquet", table) == Checksum.from_content(store.read("t.parquet"))
     content = bytearray((tmp_path / "t.parquet").read_bytes())
     content[len(content) // 2] ^= 1
     (tmp_path / "t.parquet").write_bytes(content)
@@ -202,7 +202,7 @@ def test_a_marker_tells_checksums_of_its_draft(tmp_path: Path) -> None:
         draft.commit("marker.json", {"files": {"b": {"size": 0, "sha256": ""}}})
     told = json.loads((tmp_path / "marker.json").read_text())["files"]
     assert set(told) == {"a/x", "b"}
-    assert Checksum(**told["a/x"]) == Checksum.of(b"one")
+    assert Checksum(**told["a/x"]) == Checksum.from_content(b"one")
 
 
 # --- a disk that loses power
