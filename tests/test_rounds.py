@@ -639,14 +639,14 @@ def test_open_round_without_answers_changes_no_number_of_any_kind(job: Any, orac
 
 
 def test_regions_of_joint_measures(job: Any) -> None:
-    one = rich_job(job, measure=[{"joint": ["precision", "recall"]}, "f1"], round_size=60)
+    one = rich_job(job, measure=[{"joint": ["accuracy", "recall"]}, "f1"], round_size=60)
     (none,) = one.estimate().json["regions"]
     assert (none["centre"], none["covariance"], none["radius"]) == (None, None, None)
     assert none["reason"]
     (region,) = labelled(one, 2)["regions"]
     assert region["measures"] == [
         {"measure": measure, "system": system}
-        for measure in ("precision", "recall")
+        for measure in ("accuracy", "recall")
         for system in ("old", "new")
     ]
     assert region["reason"] is None
