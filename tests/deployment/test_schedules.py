@@ -133,7 +133,7 @@ def test_cron_stops_when_intervals_are_narrow(
 ) -> None:
     cron()
     answer(scheduled, scheduled.directory / "in box", 1, "a.csv")
-    assert cron("--half-width", 1, "--measure", "accuracy")["state"] == "narrow"
+    assert cron("--half-width", 1, "--measure", "prevalence")["state"] == "narrow"
     assert cron("--half-width", 1e-9)["round"] == 2
     assert cron("--measure", "nonsense", status=1) == {}
 
@@ -361,7 +361,12 @@ def test_workflow_killed_after_any_job_goes_on(scheduled: Job) -> None:
     assert cloud.jobs == ["prepare", "sample", "estimate", "estimate", "sample"]
 
 
-def test_workflow_stops_when_narrow_and_only_one_pass_runs(scheduled: Job) -> None:
+def test_workflow_stops_when_narrow_and_only_one_pass_runs(job: Callable[..., Job]) -> None:
+    """Of a pool whose every third label is another, so that 20 labels tell of errors."""
+    pool = make_pool(4000)
+    for id in list(pool.truth)[::3]:
+        pool.truth[id] = 1 - pool.truth[id]
+    scheduled = job(pool, budget=60, round_size=20, measure="accuracy", sampler="passive")
     cloud = Cloud(scheduled)
     cloud.passes = 2
     assert cloud.run() == {"state": "busy"}

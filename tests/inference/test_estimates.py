@@ -205,6 +205,27 @@ def test_components_and_systems_are_named() -> None:
     assert [f.intervals for f in again] == [f.intervals for f in found]
 
 
+def test_points_of_a_curve_without_ten_of_each_have_no_band() -> None:
+    """The band of every other point holds; thresholds are the leaves' numbers."""
+    curve = PRCurve(thresholds=(0.0, 1.0, 2.0, 3.0, 4.0))
+    sampler = Passive(curve)
+    history, order = POOL.run(sampler, 2, 60, seed=5)
+    rows = POOL.rows(history, order)
+    scope = ReportedDomains(bands_seed=7)
+    found = sampler.estimate(POOL.table, history, [curve], 0.95, scope)
+    solid = []
+    positive = POOL.label[rows] == 1
+    for among, hits in (("precision", positive), ("recall", None)):
+        for threshold in curve.thresholds:
+            reached = POOL.leaf[rows] >= threshold
+            inside = reached if among == "precision" else positive
+            of_them = (reached if hits is None else hits) & inside
+            solid.append(10 <= of_them.sum() <= inside.sum() - 10)
+    bands = [(one.intervals[-1].low, one.intervals[-1].high) for one in found]
+    assert [band != (0.0, 1.0) for band in bands] == solid
+    assert 3 <= sum(solid) <= 8
+
+
 def test_point_estimates_are_those_of_the_estimates() -> None:
     sampler = AdaptiveImportance(FBeta(), delta=0.1)
     history, _ = POOL.run(sampler, 2, 60, seed=5)

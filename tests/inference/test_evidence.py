@@ -5,7 +5,13 @@ import dataclasses
 import numpy as np
 import pytest
 
-from evalsampling.inference.evidence import FEWEST_EVIDENCE, Gap, find_gaps
+from evalsampling.inference.evidence import (
+    FEWEST_EVIDENCE,
+    Gap,
+    find_gaps,
+    find_missing_weight,
+)
+from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures import (
     Accuracy,
     AveragePrecision,
@@ -153,6 +159,41 @@ def test_rows_asked_about_again_count_once() -> None:
     (gap,) = gaps_of(Recall(), (few[0].take(thrice), few[1][thrice]), row=thrice)
     assert gap is not None
     assert "only 6 positives" in gap.words
+
+
+def weighted(weight: float, heavy: float, draws: int = 400) -> WeightedSample:
+    """Draws of equal weight but for one in a hundred."""
+    weights = np.full(draws, weight)
+    weights[::100] = heavy
+    return WeightedSample.with_replacement(np.arange(draws), weights, draws)
+
+
+@pytest.mark.parametrize(
+    ("weight", "heavy", "missing"),
+    [
+        (1.0, 1.0, False),
+        (0.05, 0.05, True),  # nothing tells of the rest
+        (0.05, 60.0, False),  # .65 in all, half of it from four draws
+        (0.05, 30.0, True),  # .35 with a standard error of .15
+        (0.05, 44.0, False),  # .49 with one of .22
+        (0.6, 0.6, False),  # more than half is accounted for
+        (0.4, 0.5, True),
+    ],
+)
+def test_weights_that_do_not_add_up(weight: float, heavy: float, missing: bool) -> None:
+    sample = weighted(weight, heavy)
+    gap = find_missing_weight(sample, np.ones(400, dtype=bool), 1.0)
+    assert (gap is not None) == missing
+    if gap is not None:
+        assert f"sum to {0.99 * weight + 0.01 * heavy:.2f} and not to 1" in gap.words
+
+
+def test_weights_are_those_of_the_rows_that_may_add() -> None:
+    """A tenth of the pool, met as often as its share: nothing is missing of it."""
+    sample = weighted(0.2, 0.2)
+    inside = np.arange(400) < 200
+    assert find_missing_weight(sample, inside, 0.1) is None
+    assert find_missing_weight(sample, inside, 0.5) is not None
 
 
 class OwnF1(Measure):
