@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -26,12 +26,12 @@ class Interrupting(importlib.abc.MetaPathFinder):
 
 
 @pytest.fixture
-def during_import_of(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+def during_import_of(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     def interrupt(name: str) -> None:
         monkeypatch.delitem(sys.modules, name, raising=False)
         monkeypatch.setattr(sys, "meta_path", [Interrupting(name), *sys.meta_path])
 
-    yield interrupt
+    return interrupt
 
 
 def test_while_the_command_line_is_imported(
