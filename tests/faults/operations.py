@@ -1,4 +1,4 @@
-"""Faults at the file operations of a command: a kill at the n-th, a disk that is full from it on."""
+"""Faults at the file operations of a command: a kill at the n-th, or a full disk from then on."""
 
 import contextlib
 import errno
@@ -10,7 +10,6 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from evalsampling.storage import checksums, durability
 from evalsampling.storage.gcs import GcsStore
 
 CHANGES: list[tuple[Any, str]] = [

@@ -3,7 +3,7 @@
 import contextlib
 import dataclasses
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +64,9 @@ class Case:
     def outcome(self) -> tuple[Any, ...]:
         """Return names of all files, and everything that estimates are made of."""
         assert verify(WorkspaceOptions(self.workspace)).bad == ()
-        names = open_store(self.workspace).written([""], _counts)
+        store = open_store(self.workspace)
+        attempt = store.read_json("evaluation.json")["attempt"]
+        names = [name.replace(f"-{attempt}", "") for name in store.written([""], _counts)]
         return sorted(names), known(Workspace(self.workspace))
 
 
@@ -164,7 +166,7 @@ def test_killed_at_every_operation(local: Callable[[str], Case], command: str) -
 @pytest.fixture
 def remote(
     job: Callable[..., Job], bucket: storage.Bucket, one_key: None, tmp_path: Path
-) -> Iterator[Callable[[str], Case]]:
+) -> Callable[[str], Case]:
     """Cases in a bucket."""
     one = job(make_pool(300), budget=20, round_size=5, strata={"leaves": 3})
     url = move(one, bucket)
@@ -193,7 +195,7 @@ def remote(
 
         return Case(url, arguments[command], reset, REQUESTS)
 
-    yield case
+    return case
 
 
 @pytest.mark.parametrize("command", COMMANDS)
