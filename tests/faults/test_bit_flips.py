@@ -79,10 +79,11 @@ def known(workspace: Workspace) -> Any:
 def flips(
     one: Job, step: int, rng: np.random.Generator, only: str = ""
 ) -> Iterator[tuple[str, int, bytes]]:
-    """Yield contents with one bit flipped: every ``step``-th bit, from one at random."""
+    """Yield contents with one bit flipped: one at random of each ``step`` bits in a row."""
     for name in filter(lambda name: only in name, needed(one)):
         content = (one.workspace / name).read_bytes()
-        for bit in range(int(rng.integers(step)), 8 * len(content), step):
+        begins = np.arange(0, 8 * len(content) - step + 1, step)
+        for bit in (begins + rng.integers(step, size=len(begins))).tolist():
             changed = bytearray(content)
             changed[bit // 8] ^= 1 << bit % 8
             yield name, bit, bytes(changed)
@@ -119,10 +120,16 @@ def test_names_of_columns_that_are_no_text(tiny: Job) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "only", ["evaluation", "cells", "design", "draws", "1/batch", "2/batch", "taken", "labels"]
+    ("only", "step"),
+    [("json", 1), ("labels", 1), ("cells", 8), ("batch", 8), ("draws", 8)],
 )
-def test_no_flipped_bit_changes_anything_silently(tiny: Job, only: str) -> None:
-    tried, bad = silent(tiny, flips(tiny, 1, np.random.default_rng(1), only))
+def test_no_flipped_bit_changes_anything_silently(tiny: Job, only: str, step: int) -> None:
+    """Every bit of JSON and of labels; of other Parquet one bit of every byte, seeded.
+
+    That takes about three minutes of the twelve that all bits take. Where the checksum of a file
+    is compared, which bit of a byte it is makes no difference.
+    """
+    tried, bad = silent(tiny, flips(tiny, step, np.random.default_rng(1), only))
     assert tried > 1_000
     assert bad == []
 

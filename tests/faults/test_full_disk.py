@@ -1,0 +1,123 @@
+"""A disk that is full from some write on, and a workspace nobody may write to."""
+
+import errno
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalsampling.commands.options import WorkspaceOptions
+from evalsampling.commands.verify import verify
+from tests.faults.operations import CHANGES, WRITES, faults, full
+from tests.jobs import Job, call, files_below, make_pool
+
+COMMANDS = ["sample", "estimate", "next"]
+
+
+def commands(one: Job) -> dict[str, Sequence[Any]]:
+    """Return command lines on a workspace whose first round is open."""
+    labels = one.deliver([*one.answers(1)[:3], ["nobody", "1"]])
+    return {
+        "estimate": ("estimate", one.workspace, "--labels", labels),
+        "next": ("sample", one.workspace, "--next"),
+    }
+
+
+@pytest.fixture
+def prepared(job: Callable[..., Job]) -> Job:
+    one = job(make_pool(300), budget=20, round_size=5, strata={"leaves": 3})
+    assert one.prepare().status == 0
+    return one
+
+
+def arguments(one: Job, command: str) -> Sequence[Any]:
+    """Bring a workspace to where a command has something to do, and return its command line."""
+    if command == "sample":
+        return ("sample", one.workspace)
+    assert one.sample().status == 0
+    return commands(one)[command]
+
+
+def check(one: Job, command: str, numbers: Callable[[int], Sequence[int]]) -> None:
+    """Let the disk be full from some writes on, then have room again."""
+    line, kept = arguments(one, command), one.directory / "kept"
+    shutil.copytree(one.workspace, kept)
+    before = files_below(kept)
+    with faults(WRITES, None) as counted:
+        assert call(*line).status == 0
+    after = set(files_below(one.workspace))
+    for number in numbers(counted.done):
+        shutil.rmtree(one.workspace)
+        shutil.copytree(kept, one.workspace)
+        with faults(WRITES, number, full):
+            result = call(*line)
+        assert (result.status, result.err.count("\n")) == (1, 1), (number, result.err)
+        assert os.strerror(errno.ENOSPC) in result.err
+        now = files_below(one.workspace)
+        assert {name: now[name] for name in before} == before, "files are only added"
+        # A change that counts already has what it needs, if in its draft; else nothing is left.
+        whole = any(name.endswith("/.marker") for name in now)
+        assert whole or set(now) <= after, number
+        assert verify(WorkspaceOptions(str(one.workspace))).bad == (), number
+        assert call(*line).status == 0
+        assert set(files_below(one.workspace)) >= after, number
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_full_from_some_write_on(prepared: Job, command: str) -> None:
+    check(prepared, command, lambda count: [*range(1, count, count // 6), count])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", COMMANDS)
+def test_full_from_every_write_on(prepared: Job, command: str) -> None:
+    check(prepared, command, lambda count: range(1, count + 1))
+
+
+def prepare_check(one: Job, numbers: Callable[[int], Sequence[int]]) -> None:
+    with faults(WRITES, None) as counted:
+        assert one.prepare().status == 0
+    names = set(files_below(one.workspace))
+    for number in numbers(counted.done):
+        shutil.rmtree(one.workspace)
+        with faults(WRITES, number, full):
+            result = one.prepare()
+        assert (result.status, result.err.count("\n")) == (1, 1), (number, result.err)
+        assert os.strerror(errno.ENOSPC) in result.err
+        if (one.workspace / "evaluation.json").exists():
+            assert verify(WorkspaceOptions(str(one.workspace))).bad == (), number
+        else:
+            assert not one.workspace.exists(), number
+        assert one.prepare().status == 0
+        missing = names - set(files_below(one.workspace))
+        assert missing <= {"steps/prepare.json"}, number
+
+
+def test_prepare_full_from_some_write_on(job: Callable[..., Job]) -> None:
+    one = job(make_pool(300), strata={"leaves": 3})
+    prepare_check(one, lambda count: [1, count // 2, count - 3])
+
+
+@pytest.mark.slow
+def test_prepare_full_from_every_write_on(job: Callable[..., Job]) -> None:
+    one = job(make_pool(300), strata={"leaves": 3})
+    prepare_check(one, lambda count: range(1, count + 1))
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_nobody_may_write(prepared: Job, command: str) -> None:
+    line = arguments(prepared, command)
+    before = files_below(prepared.workspace)
+
+    def refused() -> OSError:
+        return OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    with faults([*CHANGES, (Path, "touch"), (Path, "open")], 1, refused):
+        result = call(*line)
+    assert (result.status, result.err.count("\n")) == (1, 1), result.err
+    assert "Read-only file system" in result.err
+    assert files_below(prepared.workspace) == before
+    assert call(*line).status == 0

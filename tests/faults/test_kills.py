@@ -1,0 +1,209 @@
+"""Commands killed at each file operation, and run again: as if nothing had happened."""
+
+import contextlib
+import dataclasses
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from google.cloud import storage
+
+from evalsampling.commands.options import WorkspaceOptions
+from evalsampling.commands.verify import verify
+from evalsampling.storage import open_store
+from evalsampling.workspace.workspace import Workspace
+from tests.faults.operations import CHANGES, REQUESTS, Killed, faults
+from tests.faults.test_bit_flips import known
+from tests.jobs import Job, call, make_pool
+from tests.stores import move
+
+COMMANDS = ["sample", "estimate", "next"]
+
+
+@dataclasses.dataclass
+class Case:
+    """A command on a workspace that can be put back as it was.
+
+    Attributes:
+        workspace: path or URL.
+        arguments: of the command line.
+        reset: puts everything back.
+        operations: those at which it is killed.
+    """
+
+    workspace: str
+    arguments: Sequence[Any]
+    reset: Callable[[], None]
+    operations: list[tuple[Any, str]]
+
+    def run(self) -> Any:
+        """Run the command to its end and return what it prints."""
+        result = call(*self.arguments, "--json")
+        assert result.status == 0, result.err
+        return result.json
+
+    def count(self) -> int:
+        """Return how many operations it takes."""
+        self.reset()
+        with faults(self.operations, None) as counted:
+            self.run()
+        return counted.done
+
+    def kill(self, at: int) -> None:
+        """Run the command, killed at an operation."""
+        self.reset()
+        with (
+            faults(self.operations, at),
+            contextlib.suppress(Killed, RuntimeError),  # The second: by way of a worker of Beam.
+        ):
+            call(*self.arguments, "--json")
+
+    def outcome(self) -> tuple[Any, ...]:
+        """Return names of all files, and everything that estimates are made of."""
+        assert verify(WorkspaceOptions(self.workspace)).bad == ()
+        store = open_store(self.workspace)
+        attempt = store.read_json("evaluation.json")["attempt"]
+        names = [name.replace(f"-{attempt}", "") for name in store.written([""], _counts)]
+        return sorted(names), known(Workspace(self.workspace))
+
+
+def _counts(name: str) -> bool:
+    """Tell whether a file must be there.
+
+    Costs of steps are told by who waited to the end; the lock of a killed `prepare` stays, and so
+    do, in a bucket, drafts without a marker: nobody can know there that their writer is dead.
+    """
+    return not name.startswith((".drafts/", ".in-use", ".preparing", "steps/"))
+
+
+def check(case: Case, at: Sequence[int]) -> None:
+    """Kill a command at some of its operations; run again it does what it does undisturbed."""
+    case.reset()
+    case.run()
+    expected = case.outcome()
+    for number in at:
+        case.kill(number)
+        # Killed when all was done, but for what it says: this call then is the next one.
+        finished = case.arguments[-1] == "--next" and _all_closed(case.workspace)
+        case.run()
+        if finished:
+            assert tasks(known(Workspace(case.workspace)))[:2] == tasks(expected[1]), number
+        else:
+            assert case.outcome() == expected, number
+
+
+def tasks(content: Any) -> list[Any]:
+    """Return what each round asks, of what `known` returns."""
+    return [task for _, _, task in content[4]]
+
+
+def _all_closed(workspace: str) -> bool:
+    store = open_store(workspace)
+    return all(store.exists(f"rounds/{name}") for name in ("0001/closed.json", "0002/design.json"))
+
+
+def some(count: int, wanted: int) -> list[int]:
+    """Return some operations, from the first to the last."""
+    return sorted({*np.linspace(1, count, wanted).astype(int).tolist()})
+
+
+@pytest.fixture
+def local(job: Callable[..., Job], tmp_path: Path, one_key: None) -> Callable[[str], Case]:
+    """Cases on this machine."""
+    one = job(make_pool(300), budget=20, round_size=5, strata={"leaves": 3})
+
+    def case(command: str) -> Case:
+        kept, here = tmp_path / "kept", one.workspace
+        arguments: dict[str, Sequence[Any]] = {
+            "prepare": ("prepare", one.spec),
+            "sample": ("sample", here),
+            "next": ("sample", here, "--next"),
+        }
+        if command != "prepare":
+            one.prepare()
+        if command in ("next", "estimate"):
+            one.sample()
+            labels = one.deliver([*one.answers(1)[:3], ["nobody", "1"]])
+            arguments["estimate"] = ("estimate", here, "--labels", labels)
+        if here.exists():
+            here.rename(kept)
+
+        def reset() -> None:
+            shutil.rmtree(here, ignore_errors=True)
+            if kept.exists():
+                shutil.copytree(kept, here)
+
+        return Case(str(here), arguments[command], reset, CHANGES)
+
+    return case
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_killed_at_some_operations(local: Callable[[str], Case], command: str) -> None:
+    case = local(command)
+    count = case.count()
+    assert count > 20
+    check(case, some(count, 8))
+
+
+def test_prepare_killed_at_some_operations(local: Callable[[str], Case]) -> None:
+    case = local("prepare")
+    count = case.count()
+    assert count > 40
+    check(case, some(count, 4))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["prepare", *COMMANDS])
+def test_killed_at_every_operation(local: Callable[[str], Case], command: str) -> None:
+    case = local(command)
+    check(case, range(1, case.count() + 1))
+
+
+@pytest.fixture
+def remote(
+    job: Callable[..., Job], bucket: storage.Bucket, one_key: None, tmp_path: Path
+) -> Callable[[str], Case]:
+    """Cases in a bucket."""
+    one = job(make_pool(300), budget=20, round_size=5, strata={"leaves": 3})
+    url = move(one, bucket)
+    spec = url.replace("/run", "/evaluation.yaml")
+
+    def case(command: str) -> Case:
+        arguments: dict[str, Sequence[Any]] = {
+            "prepare": ("prepare", spec),
+            "sample": ("sample", url),
+            "next": ("sample", url, "--next"),
+        }
+        if command != "prepare":
+            assert call("prepare", spec).status == 0
+        if command in ("next", "estimate"):
+            call("sample", url)
+            tasks = open_store(url).read_table("rounds/0001/batch.parquet")["task"].to_pylist()
+            labels = one.deliver([*([task, "0"] for task in tasks[:3]), ["nobody", "1"]])
+            arguments["estimate"] = ("estimate", url, "--labels", labels)
+        kept = {blob.name: blob.download_as_bytes() for blob in bucket.list_blobs(prefix="specs/r")}
+
+        def reset() -> None:
+            for blob in bucket.list_blobs(prefix="specs/run/"):
+                blob.delete()
+            for name, content in kept.items():
+                bucket.blob(name).upload_from_string(content)
+
+        return Case(url, arguments[command], reset, REQUESTS)
+
+    return case
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_killed_at_every_request(remote: Callable[[str], Case], command: str) -> None:
+    case = remote(command)
+    check(case, range(1, case.count() + 1))
+
+
+def test_prepare_killed_at_some_requests(remote: Callable[[str], Case]) -> None:
+    case = remote("prepare")
+    check(case, some(case.count(), 5))
