@@ -141,19 +141,12 @@ def local(job: Callable[..., Job], tmp_path: Path, one_key: None) -> Callable[[s
     return case
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_killed_at_some_operations(local: Callable[[str], Case], command: str) -> None:
+@pytest.mark.parametrize(("command", "wanted"), [("prepare", 4), *((name, 8) for name in COMMANDS)])
+def test_killed_at_some_operations(local: Callable[[str], Case], command: str, wanted: int) -> None:
     case = local(command)
     count = case.count()
     assert count > 20
-    check(case, some(count, 8))
-
-
-def test_prepare_killed_at_some_operations(local: Callable[[str], Case]) -> None:
-    case = local("prepare")
-    count = case.count()
-    assert count > 40
-    check(case, some(count, 4))
+    check(case, some(count, wanted))
 
 
 @pytest.mark.slow
