@@ -15,8 +15,8 @@ from evalsampling.commands.options import WorkspaceOptions
 from evalsampling.commands.verify import verify
 from evalsampling.storage import open_store
 from evalsampling.workspace.workspace import Workspace
+from tests.faults.contents import known
 from tests.faults.operations import CHANGES, REQUESTS, Killed, faults
-from tests.faults.test_bit_flips import known
 from tests.jobs import Job, call, make_pool
 from tests.stores import move
 
