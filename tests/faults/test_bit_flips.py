@@ -13,9 +13,8 @@ from evalsampling.commands.options import WorkspaceOptions
 from evalsampling.commands.verify import verify
 from evalsampling.errors import InputError
 from evalsampling.storage.local import LocalStore
-from evalsampling.workspace.prepared import PreparedPool
-from evalsampling.workspace.snapshot import Snapshot
 from evalsampling.workspace.workspace import Workspace
+from tests.faults.contents import known
 from tests.jobs import Job, call, files_below, make_pool
 
 NEEDED = ("evaluation.json", "cells.parquet", "slices.parquet", "rounds/", "taken/", "labels/")
@@ -54,26 +53,6 @@ class _Damaged(LocalStore):
 
     def read(self, name: str) -> bytes:
         return self.content if name == self.damaged else super().read(name)
-
-
-def known(workspace: Workspace) -> Any:
-    """Everything that an estimate is computed from, as it is read."""
-    snapshot = Snapshot.read(PreparedPool.read(workspace))
-    pool, history = snapshot.pool, snapshot.history
-    return (
-        pool.spec.to_mapping(),
-        snapshot.tasks,
-        snapshot.labels.tolist(),
-        snapshot.rejects,
-        [
-            (files.number, files.closed, files.batch["task"].to_pylist())
-            for files in snapshot.rounds
-        ],
-        [[round.probability.tolist(), round.new.tolist()] for round in history.rounds],
-        [history.cell.tolist(), history.rank.tolist(), history.label.tolist()],
-        [pool.table.code.tolist(), pool.table.count.tolist()],
-        pool.table.prior.tolist(),
-    )
 
 
 def flips(

@@ -15,8 +15,8 @@ from evalsampling.commands.options import WorkspaceOptions
 from evalsampling.commands.verify import verify
 from evalsampling.storage import open_store
 from evalsampling.workspace.workspace import Workspace
+from tests.faults.contents import known
 from tests.faults.operations import CHANGES, REQUESTS, Killed, faults
-from tests.faults.test_bit_flips import known
 from tests.jobs import Job, call, make_pool
 from tests.stores import move
 
@@ -55,10 +55,8 @@ class Case:
     def kill(self, at: int) -> None:
         """Run the command, killed at an operation."""
         self.reset()
-        with (
-            faults(self.operations, at),
-            contextlib.suppress(Killed, RuntimeError),  # The second: by way of a worker of Beam.
-        ):
+        # Killed in a worker of Beam, it ends with the second.
+        with faults(self.operations, at), contextlib.suppress(Killed, RuntimeError):
             call(*self.arguments, "--json")
 
     def outcome(self) -> tuple[Any, ...]:
@@ -105,8 +103,7 @@ def _all_closed(workspace: str) -> bool:
     return all(store.exists(f"rounds/{name}") for name in ("0001/closed.json", "0002/design.json"))
 
 
-def some(count: int, wanted: int) -> list[int]:
-    """Return some operations, from the first to the last."""
+def some(count: int, wanted: int) -> list[int]:  # from the first to the last
     return sorted({*np.linspace(1, count, wanted).astype(int).tolist()})
 
 
@@ -141,19 +138,12 @@ def local(job: Callable[..., Job], tmp_path: Path, one_key: None) -> Callable[[s
     return case
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_killed_at_some_operations(local: Callable[[str], Case], command: str) -> None:
+@pytest.mark.parametrize(("command", "wanted"), [("prepare", 3), *((name, 6) for name in COMMANDS)])
+def test_killed_at_some_operations(local: Callable[[str], Case], command: str, wanted: int) -> None:
     case = local(command)
     count = case.count()
     assert count > 20
-    check(case, some(count, 8))
-
-
-def test_prepare_killed_at_some_operations(local: Callable[[str], Case]) -> None:
-    case = local("prepare")
-    count = case.count()
-    assert count > 40
-    check(case, some(count, 4))
+    check(case, some(count, wanted))
 
 
 @pytest.mark.slow
