@@ -91,7 +91,7 @@ def contents(workspace: Path) -> dict[str, Any]:
         str(path.relative_to(workspace)): rows_of(path) for path in workspace.rglob("*.parquet")
     }
     found["evaluation.json"] = json.loads((workspace / "evaluation.json").read_text())
-    for key in ("runner", "versions", "seconds", "draft"):
+    for key in ("runner", "versions", "seconds", "draft", "key", "files", "sha256"):
         del found["evaluation.json"][key]
     return found
 
