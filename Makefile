@@ -15,7 +15,7 @@ test: $(VENV)/.examples $(VENV)/.test check ## lint, types, and all tests that n
 	$(BIN)/python -m pytest -n auto -m "not slow and not stores and not runners"
 
 test-slow: $(VENV)/.examples $(VENV)/.test ## larger pools, longer simulations, the whole demonstration
-	$(BIN)/python -m pytest -m "slow and not stores and not runners" tests
+	$(BIN)/python -m pytest -n auto -rs -m "slow and not stores and not runners" tests
 
 test-stores: $(VENV)/.test ## on an emulator of Google Cloud Storage; all skipped if Go cannot build it
 	-$(MAKE) $(BIN)/fake-gcs-server
