@@ -133,7 +133,7 @@ def test_cron_stops_when_intervals_are_narrow(
 ) -> None:
     cron()
     answer(scheduled, scheduled.directory / "in box", 1, "a.csv")
-    assert cron("--half-width", 1, "--measure", "prevalence")["state"] == "narrow"
+    assert cron("--half-width", 1, "--measure", "accuracy")["state"] == "narrow"
     assert cron("--half-width", 1e-9)["round"] == 2
     assert cron("--measure", "nonsense", status=1) == {}
 
