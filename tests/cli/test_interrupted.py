@@ -55,6 +55,7 @@ def test_while_beam_is_imported(
     assert not one.workspace.exists()
 
 
+@pytest.mark.slow
 def test_while_a_pool_is_prepared(job: Callable[..., Job]) -> None:
     one = job(files=4, group_rows=50, pool={"scorer": "napping:score"})
     scorer = "import time\ndef score(batch):\n    time.sleep(0.1)\n    return batch\n"
