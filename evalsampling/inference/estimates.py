@@ -36,7 +36,14 @@ from evalsampling.inference.results import (
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures.base import FloatArray, IntArray, Measure
 from evalsampling.measures.calibrated import Calibrated, Requested, measure_of
-from evalsampling.measures.on_cells import cells_adding_to, known_exactly, model_risk, rows_of_cells
+from evalsampling.measures.on_cells import (
+    bounding_outputs,
+    cells_adding_to,
+    each_label,
+    known_exactly,
+    model_risk,
+    rows_of_cells,
+)
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
 from evalsampling.stats.outputs import Outputs
@@ -56,6 +63,8 @@ class EstimationInput:
             there is no next draw.
         stochastic: whether a row has more labels than one.
         model: draws of all labels, for model-assisted intervals; None for no such intervals.
+        response: shape (cells, classes): rates of the classes that the difference estimator takes
+            for rows without a label; None for estimates from weights alone.
     """
 
     table: CellTable
@@ -66,6 +75,7 @@ class EstimationInput:
     chance: FloatArray | None = None
     stochastic: bool = False
     model: LabelModel | None = None
+    response: FloatArray | None = None
 
     @functools.cached_property
     def outputs(self) -> Outputs:
@@ -148,7 +158,7 @@ def _with_model(
     """Put the model-assisted intervals in front, if there is a model and a label."""
     if inputs.model is None or not len(inputs.history.labelled):
         return found
-    return assist(found, measure, inputs.model, domain, band)
+    return assist(found, measure, inputs.model, domain, band, inputs.response is not None)
 
 
 def _evidence(
@@ -344,6 +354,8 @@ def _linearise(
         risk = measure.mean_loss(outputs, label, calibrated.weight * factor)
         influence = measure.influence(outputs, label, risk) * factor[:, None]
         return measure.value(risk), calibrated.residuals(influence)
+    if inputs.response is not None:
+        return _differences(measure, inputs, domain, weight * factor, inputs.response)
     if domain.count is None or not inputs.covers_pool:
         risk = measure.mean_loss(outputs, label, weight * factor)
         return measure.value(risk), measure.influence(outputs, label, risk) * factor[:, None]
@@ -351,6 +363,57 @@ def _linearise(
     risk = measure.mean_loss(outputs, label, weight * factor)
     influence = measure.influence(outputs, label, risk)
     return measure.value(risk), (influence - (weight * factor) @ influence) * factor[:, None]
+
+
+def _differences(
+    measure: Measure,
+    inputs: EstimationInput,
+    domain: Domain,
+    weight: FloatArray,
+    response: FloatArray,
+) -> tuple[FloatArray, FloatArray]:
+    """Return g(R^) and the influence of each row, R^ being the difference estimator.
+
+    The model's total over the cells, and the weighted sum of what the labels differ from it
+    (Särndal, Swensson and Wretman, *Model Assisted Survey Sampling*, 1992, eq. 6.3.4). Put in
+    another way: rows that the weights of their cell do not account for have the model's labels.
+
+    Args:
+        measure: what is estimated.
+        inputs: from what.
+        domain: on what part of the pool.
+        weight: shape (n,): of the labelled rows, 0 outside the domain, summing to 1 or so.
+        response: shape (cells, classes): rates of the model.
+    """
+    table = inputs.table
+    cell = inputs.history.cell[inputs.sample.question]
+    rows = domain.rows(table)
+    share = rows / max(int(rows.sum()), 1) - np.bincount(cell, weight, len(table))
+    risk = measure.mean_loss(inputs.outputs, inputs.label, weight)
+    risk = risk + model_risk(measure, table, share[:, None] * response)
+    mean = np.einsum("cy,cym->cm", response, influence_by_cell(measure, table, risk))
+    factor = np.divide(weight, inputs.sample.weight)[:, None]
+    influence = measure.influence(inputs.outputs, inputs.label, risk)
+    return measure.value(risk), (influence - mean[cell]) * factor
+
+
+def influence_by_cell(measure: Measure, table: CellTable, risk: FloatArray) -> FloatArray:
+    """Return the mean influence of a row of each cell with each label, 0 where undefined.
+
+    Args:
+        measure: g and l.
+        table: the cells.
+        risk: where the derivative of g is taken.
+
+    Returns:
+        Shape (cells, classes, m).
+    """
+    views = bounding_outputs(measure, table)
+    by_label = [
+        sum(table.mean_by_cell(measure.influence(view, y, risk)) for view in views) / len(views)
+        for y in each_label(table)
+    ]
+    return np.nan_to_num(np.stack(by_label, axis=1))
 
 
 def _calibrate_weights(
