@@ -50,8 +50,10 @@ _EFFECT_SPREAD = 2.0
 _LEAST = 1e-300
 """Least rate whose logarithm is taken."""
 
-_INFLATION = 1.3
-"""Variance of the normal approximation that draws start from, by the one that fits the mode."""
+_TEMPER = 3.0
+"""What the information of labels is divided by in the normal approximation that draws start from.
+
+Its tails are then no lighter than those of the posterior, and no heavier than the prior's."""
 
 
 HIDDEN = HiddenPrior()
@@ -68,7 +70,8 @@ class CalibrationCurve:
     Over J equal steps of x from the top down, eta_0 = a, eta_j = eta_{j-1} - exp(b + s_j) dx, s a
     stationary Gaussian process; between the steps it is linear. The rate of a cell is
     p = (m + sigma) / (1 + m), sigma = expit(eta(x) + effects), the odds m of the background being
-    rho times the pool's mean of sigma. So a background is relative to the positives there are, and nothing depends on the pool's size.
+    rho times the pool's mean of sigma. So a background is relative to the positives there are, and
+    nothing depends on the pool's size.
     a, b, s, log rho and the effects are normal, so the parameters z are standard normal ones.
 
     Attributes:
@@ -227,14 +230,15 @@ class CurveFit:
     def draw(self, rng: np.random.Generator, schedule: Schedule = SCHEDULE) -> "CurveDraws":
         """Return draws of the parameters.
 
-        Chains of elliptical slice sampling start from a normal approximation at the mode.
+        Chains of elliptical slice sampling about the mode; the normal distribution behind their
+        ellipses is the prior's with a part of the labels' information.
 
         Args:
             rng: source of randomness.
             schedule: how long the chains run.
         """
         values, vectors = self._axes
-        root = vectors * np.sqrt(_INFLATION / values)
+        root = vectors / np.sqrt(1 + (values - 1) / _TEMPER)
 
         def log_ratio(u: FloatArray) -> FloatArray:
             z = self.mode + u @ root.T
@@ -257,6 +261,10 @@ class CurveDraws:
 
     curve: CalibrationCurve
     z: FloatArray
+
+    def thinned(self, most: int) -> "CurveDraws":
+        """Return at most so many of the draws, evenly apart."""
+        return dataclasses.replace(self, z=self.z[:: -(-len(self.z) // most)])
 
     @functools.cached_property
     def group_rates(self) -> FloatArray:

@@ -81,7 +81,7 @@ class CalibratedDesign(Sampler):
         if obstacle(table):
             chance = np.full(len(table), wanted / max(int(left.sum()), 1))
             return draw_unseen(table, history, chance, rng)
-        model = LabelModel.fit(table, history, (model_seed,), self.hidden)
+        model = LabelModel.fit(table, history, (model_seed,), self.hidden).thinned(_DRAWS)
         comparison = _Comparison.of_designs(self.measure, table, history, model)
         candidates = [
             water_fill(_mixed(comparison.size(power), left, share), left, wanted)
@@ -127,12 +127,14 @@ class _Comparison:
     Attributes:
         rate: shape (cells, classes): mean rate of each class.
         spread: shape (cells,): standard deviation of the influence of a row's label.
-        deviation: shape (draws, cells, classes): rates less their means.
+        alike: shape (cells,): which of the groups of cells with the same rates each is in.
+        deviation: shape (draws, groups, classes): rates less their means.
         value: shape (draws, m): of the measure, standardised.
     """
 
     rate: FloatArray
     spread: FloatArray
+    alike: IntArray
     deviation: FloatArray
     value: FloatArray
 
@@ -140,16 +142,18 @@ class _Comparison:
     def of_designs(
         cls, measure: Measure, table: CellTable, history: History, model: LabelModel
     ) -> "_Comparison":
-        rates = model.rates[:: max(len(model.rates) // _DRAWS, 1)]
+        rates = model.rates
         values = expected_labels(model, rates).values(measure)
         values = values[:, np.isfinite(values).all(axis=0)]
         deviation = values - values.mean(axis=0)
         scale = np.sqrt(np.mean(deviation**2, axis=0))
         rate = rates.mean(axis=0)
+        first, alike = model.alike
         return cls(
             rate=rate,
             spread=_spread(measure, table, history, rate),
-            deviation=rates - rate,
+            alike=alike,
+            deviation=(rates - rate)[:, first],
             value=deviation[:, scale > 0] / scale[scale > 0],
         )
 
@@ -170,7 +174,8 @@ class _Comparison:
         noise = np.maximum(self.rate * (1 - self.rate), 1e-12)
         kernel = np.zeros((draws, draws))
         for y in range(1, self.rate.shape[1]):
-            scaled = self.deviation[:, :, y] * np.sqrt(rows / noise[:, y])
+            informative = np.bincount(self.alike, rows / noise[:, y])
+            scaled = self.deviation[:, :, y] * np.sqrt(informative)
             kernel += scaled @ scaled.T / draws
         left = np.linalg.solve(kernel + np.eye(draws), self.value)
         return float(np.sum(self.value * (self.value - left)))

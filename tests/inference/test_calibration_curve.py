@@ -18,7 +18,7 @@ from evalsampling.stats.slice_sampling import Schedule, elliptical_slice
 
 FloatArray = np.ndarray
 
-LONG = Schedule(chains=200, burn_in=40, kept=100, thinning=4)
+LONG = Schedule(chains=120, burn_in=40, kept=80, thinning=4)
 
 
 def example(hidden: HiddenPrior = HIDDEN) -> CalibrationCurve:
@@ -144,11 +144,11 @@ def one_group(hidden: HiddenPrior, labelled: int, positive: int) -> tuple[Calibr
 def test_rate_of_one_group_is_the_integral(
     hidden: HiddenPrior, labelled: int, positive: int
 ) -> None:
-    """Scores all equal, so a and rho alone count: integrated over 1,001 x 1,001 points.
+    """Scores all equal, so a and rho alone count: integrated over 601 x 601 points.
 
-    Mean, and chance of a rate below each of five quantiles, to .03 with 20,000 draws.
+    Mean, and chance of a rate below each of five quantiles, to .03 with 9,600 draws.
     """
-    z = np.linspace(-7, 7, 1001)
+    z = np.linspace(-7, 7, 601)
     sigma = special.expit(5 * z)[:, None]
     ratio = hidden.share * np.exp(hidden.spread * z)
     rate = np.minimum((1 + ratio) * sigma / (1 + ratio * sigma), 1 - 1e-16)
@@ -166,28 +166,32 @@ def test_rate_of_one_group_is_the_integral(
 
 
 def test_two_groups_by_weighting_draws_of_the_prior() -> None:
-    """Where few labels are known, 400,000 draws of the prior weighted by their likelihood."""
+    """Where few labels are known, 200,000 draws of the prior weighted by their likelihood.
+
+    Means to a tenth of a standard deviation, standard deviations to a tenth.
+    """
     curve = CalibrationCurve.from_cells(np.array([0.6, 0.02]), np.array([50, 5000]))
     labelled, positive = np.array([12, 30]), np.array([9, 1])
     labels = GroupLabels.from_cells(curve, labelled, positive)
     rng = np.random.default_rng(5)
     total, sums = 0.0, np.zeros((2, 2))
-    for _ in range(40):
+    for _ in range(20):
         z = rng.standard_normal((10_000, curve.dimensions))
         weight = np.exp(curve.log_likelihood(z, labels))
         rates = CurveDraws(curve, z).rates()
         total += weight.sum()
         sums += weight @ rates, weight @ rates**2
     mean, square = sums / total
+    spread = np.sqrt(square - mean**2)
     draws = curve.fit(labelled, positive).draw(rng, LONG).rates()
-    assert draws.mean(axis=0) == pytest.approx(mean, rel=0.05)
-    assert draws.std(axis=0) == pytest.approx(np.sqrt(square - mean**2), rel=0.08)
+    assert np.max(np.abs(draws.mean(axis=0) - mean) / spread) < 0.1
+    assert draws.std(axis=0) == pytest.approx(spread, rel=0.1)
 
 
 def plain(curve: CalibrationCurve, labels: GroupLabels, kept: int) -> CurveDraws:
     """Draws by elliptical slice sampling from the prior, with nothing to speed it up."""
     rng = np.random.default_rng(6)
-    schedule = Schedule(chains=60, burn_in=2000, kept=kept, thinning=25)
+    schedule = Schedule(chains=60, burn_in=800, kept=kept, thinning=20)
     start = rng.standard_normal((60, curve.dimensions))
     draws = elliptical_slice(lambda z: curve.log_likelihood(z, labels), start, schedule, rng)
     return CurveDraws(curve, draws)
