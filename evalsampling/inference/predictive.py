@@ -121,6 +121,18 @@ class LabelModel:
         curves = tuple(curve.thinned(most) for curve in self.curves)
         return dataclasses.replace(self, curves=curves)
 
+    def with_share(self, share: float) -> "LabelModel":
+        """Return the model with another share of hidden positives, fitted to the same labels."""
+        if share not in self._with_share:
+            hidden = dataclasses.replace(self.curves[0].curve.hidden, share=share)
+            model = LabelModel.fit(self.table, self.history, self.seed[:-1], hidden)
+            self._with_share[share] = model
+        return self._with_share[share]
+
+    @functools.cached_property
+    def _with_share(self) -> dict[float, "LabelModel"]:
+        return {}
+
     @functools.cached_property
     def alike(self) -> tuple[IntArray, IntArray]:
         """The first of the cells that have the same rates in every draw, and where each is."""
