@@ -73,6 +73,7 @@ class ReportedEstimate:
     design_effect: float | None
     largest_share: float | None
     largest_weight: float | None
+    undetected: Mapping[str, Any] | None = None
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> "ReportedEstimate":

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evalsampling.inference.anticipation import anticipated_error, calibrated_prior
+from evalsampling.inference.assumption_light import Searched, assumption_light
 from evalsampling.inference.domains import MOST_IN_SLICES, Domain, ReportedDomains
 from evalsampling.inference.evidence import (
     FEWEST_EVIDENCE,
@@ -15,6 +16,7 @@ from evalsampling.inference.evidence import (
     find_gaps,
     find_missing_weight,
 )
+from evalsampling.inference.exposure import RoundOfTrials, rounds_of_trials
 from evalsampling.inference.intervals import Interval
 from evalsampling.inference.known_totals import CalibratedWeights, calibrate
 from evalsampling.inference.regions import (
@@ -53,6 +55,7 @@ class EstimationInput:
         chance: shape (cells,): of the next draw to take a given row without a label; None if
             there is no next draw.
         stochastic: whether a row has more labels than one.
+        with_replacement: whether draws of a round are independent of each other.
     """
 
     table: CellTable
@@ -62,6 +65,12 @@ class EstimationInput:
     covers_pool: bool = False
     chance: FloatArray | None = None
     stochastic: bool = False
+    with_replacement: bool = True
+
+    @functools.cached_property
+    def trials(self) -> list[RoundOfTrials] | None:
+        """What each round searched; None if that was not kept."""
+        return rounds_of_trials(self.table, self.history, self.with_replacement, self.stochastic)
 
     @functools.cached_property
     def outputs(self) -> Outputs:
@@ -128,8 +137,31 @@ def estimate_measure(
             found = _with_bands(
                 found, np.where(solid, value, np.nan), contributions, confidence, seed
             )
+        if scope.assumption_light and len(found) == 1:
+            found = [_with_light(found[0], measure, inputs, domain)]
         estimates += found
     return estimates
+
+
+def _with_light(
+    one: Estimate, measure: Measure, inputs: EstimationInput, domain: Domain
+) -> Estimate:
+    """Add the assumption-light interval of a measure on a domain, or the reason why it has none."""
+    history, known = inputs.history, inputs.history.labelled
+    searched = Searched(
+        table=inputs.table,
+        rounds=inputs.trials,
+        rows=domain.rows(inputs.table),
+        cell=history.cell,
+        known=known[domain.holds(history, known)],
+        prediction=history.outputs.prediction,
+        label=history.label,
+        stochastic=inputs.stochastic,
+    )
+    default = one.intervals[0] if one.claims else None
+    light = assumption_light(measure, searched, inputs.confidence, default)
+    intervals = one.intervals if light.interval is None else (*one.intervals, light.interval)
+    return dataclasses.replace(one, intervals=intervals, light=light)
 
 
 def _evidence(

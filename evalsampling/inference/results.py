@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from evalsampling.inference.assumption_light import AssumptionLight
 from evalsampling.inference.evidence import Gap
 from evalsampling.inference.intervals import (
     Interval,
@@ -77,6 +78,8 @@ class Estimate:
         largest_share: share of the variance that comes from a single row, at most.
         largest_weight: share of the weights of all labelled rows that a single one has, at most.
         reliable: whether the default interval claims anything and no warning speaks against it.
+        light: how the assumption-light interval came about, or why there is none; None where it was
+            not asked for, or would say nothing more.
     """
 
     target: Target
@@ -91,6 +94,7 @@ class Estimate:
     largest_share: float | None = None
     largest_weight: float | None = None
     reliable: bool = True
+    light: AssumptionLight | None = None
 
     @property
     def measure(self) -> str:
@@ -366,6 +370,7 @@ def as_json(estimate: Estimate) -> dict[str, Any]:
         "design_effect": estimate.design_effect,
         "largest_share": estimate.largest_share,
         "largest_weight": estimate.largest_weight,
+        "undetected": None if estimate.light is None else estimate.light.as_json(),
     }
     return finite(told)
 
