@@ -26,6 +26,9 @@ ASSUMES = (
 FACTOR = 2.0
 """`Further` tells what makes the interval at most so many times as wide as the default one."""
 
+_OF_FALLING = 4.0
+"""Chance to be wrong that the greatest number of a falling tally has, of the others' 1."""
+
 _ROUNDING = 1e-9
 
 
@@ -152,8 +155,9 @@ def assumption_light(
     """Return the interval of a measure that holds whatever hides where nobody looked.
 
     The measure is monotone in each of its tallies, so its values at their ends bound it, if all
-    ends hold together. Each of the 2 m ends of m tallies may miss with chance
-    (1 - confidence) / (2 m). The least number is what the largest number of the others leaves.
+    ends hold together. The chance 1 - confidence to be wrong is divided among these: most goes to
+    the greatest number of what lowers the measure, for that is what hides. The least number of rows
+    that count is what the greatest number of those that do not leaves.
 
     Args:
         measure: of class predictions; any other is refused with a reason.
@@ -173,8 +177,12 @@ def assumption_light(
     if np.any(kinds != prediction[table.kind_cell]):
         words = "some cells hold rows of different predictions"
         return AssumptionLight(None, reason=f"{words}: no assumption-light interval")
-    alpha = (1 - confidence) / 2 / len(tallies)
-    found = [_bounds(one, searched, prediction, measure.system, alpha) for one in tallies]
+    shares = [(1.0, 1.0) if tally.rises else (1.0, _OF_FALLING) for tally in tallies]
+    unit = (1 - confidence) / sum(map(sum, shares))
+    found = [
+        _bounds(tally, searched, prediction, measure.system, (low * unit, high * unit))
+        for tally, (low, high) in zip(tallies, shares, strict=True)
+    ]
     counts = tuple(bounds for bounds, _ in found)
     predicted = np.bincount(prediction, searched.rows, table.classes).astype(np.int64)
     between = functools.partial(_range, measure, predicted)
@@ -200,9 +208,21 @@ def _range(
 
 
 def _bounds(
-    tally: Tally, searched: Searched, prediction: IntArray, system: int, alpha: float
+    tally: Tally,
+    searched: Searched,
+    prediction: IntArray,
+    system: int,
+    alpha: tuple[float, float],
 ) -> tuple[CountBounds, Most]:
-    """Return the bounds of a tally, and what its greatest number comes from."""
+    """Return the bounds of a tally, and what its greatest number comes from.
+
+    Args:
+        tally: of the measure.
+        searched: what was labelled.
+        prediction: shape (cells,): of the rows of each cell.
+        system: number of the system that predicts.
+        alpha: chance of each bound to be wrong.
+    """
     rows = np.where(tally.may_count(prediction), searched.rows, 0)
     known, label = searched.known, searched.label[searched.known]
     counts = tally.counts(searched.prediction[known, system], label)
@@ -219,8 +239,8 @@ def _bounds(
     is_inside, is_hit = (
         _flag(known[chosen], len(searched.cell))[exposure.question] for chosen in (inside, counts)
     )
-    most = most_undetected(exposure, is_hit, is_inside, free, alpha)
-    others = most_undetected(exposure, is_inside & ~is_hit, is_inside, free, alpha)
+    most = most_undetected(exposure, is_hit, is_inside, free, alpha[1])
+    others = most_undetected(exposure, is_inside & ~is_hit, is_inside, free, alpha[0])
     total = int(free.sum())
     if searched.stochastic:
         low, high = total - others.count, most.count

@@ -85,18 +85,15 @@ def most_undetected(
         alpha: chance to be wrong, in (0, 1).
     """
     rules = _Rules.of(exposure, hit, inside & ~hit, rows)
-    best = Most(float(rows.sum()), rows.astype(np.float64), np.inf, np.zeros(len(rows)), rows)
-    for one in np.eye(len(rules.weight)):
-        best = min(best, rules.bound(one, rows, alpha), key=lambda most: most.count)
+    found = [rules.bound(one, rows, alpha) for one in np.eye(len(rules.weight))]
     # The v of the least bound is in proportion to w_j W^j at the K of that bound: step towards it.
     logs = np.log(rules.weight)
     for step in range(_STEPS):
-        found = rules.bound(np.exp(logs), rows, alpha)
-        best = min(best, found, key=lambda most: most.count)
-        aim = np.log(rules.weight) + rules.slope @ found.cell_count - rules.offset
+        found.append(rules.bound(np.exp(logs), rows, alpha))
+        aim = np.log(rules.weight) + rules.slope @ found[-1].cell_count - rules.offset
         logs += (aim - special.logsumexp(aim) - logs) / (step + 2)
         logs -= special.logsumexp(logs)
-    return best
+    return min(found, key=lambda most: most.count)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -68,6 +68,6 @@ def _duel(
         return one if q <= _ROUNDING else other
     if p + q <= 1 + _ROUNDING:
         return (i if rng.random() < p / (p + q) else j), min(p + q, 1.0)
-    i_is_taken = rng.random() < (1 - q) / (2 - p - q)
+    i_is_taken = p > 1 - _ROUNDING or rng.random() < (1 - q) / (2 - p - q)
     taken[i if i_is_taken else j] = 1
     return (j if i_is_taken else i), p + q - 1
