@@ -85,14 +85,14 @@ def most_undetected(
         alpha: chance to be wrong, in (0, 1).
     """
     rules = _Rules.of(exposure, hit, inside & ~hit, rows)
-    found = [rules.bound(one, rows, alpha) for one in np.eye(len(rules.weight))]
+    found = [rules.bound(rules.best_alone(rows, alpha), rows, alpha)]
     # The v of the least bound is in proportion to w_j W^j at the K of that bound: step towards it.
-    logs = np.log(rules.weight)
+    log_weight = np.log(rules.weight)
+    logs = log_weight.copy()
     for step in range(_STEPS):
         found.append(rules.bound(np.exp(logs), rows, alpha))
-        aim = np.log(rules.weight) + rules.slope @ found[-1].cell_count - rules.offset
-        logs += (aim - special.logsumexp(aim) - logs) / (step + 2)
-        logs -= special.logsumexp(logs)
+        aim = _normalised(log_weight + rules.slope @ found[-1].cell_count - rules.offset)
+        logs = _normalised(logs + (aim - logs) / (step + 2))
     return min(found, key=lambda most: most.count)
 
 
@@ -139,6 +139,16 @@ class _Rules:
             np.tile(bet, levels),
         )
 
+    def best_alone(self, rows: IntArray, alpha: float) -> FloatArray:
+        """Return the v of the single rule with the least bound, shape (rules,)."""
+        budget = np.maximum(self.offset - np.log(alpha * self.weight), 0.0)
+        order = np.argsort(self.slope, axis=1)
+        cost = np.take_along_axis(self.slope, order, axis=1) * rows[order]
+        free = budget[:, None] - (np.cumsum(cost, axis=1) - cost)
+        share = np.divide(free, cost, out=np.ones_like(cost), where=cost > 0)
+        count = np.sum(np.clip(share, 0.0, 1.0) * rows[order], axis=1)
+        return (np.arange(len(count)) == np.argmin(count)).astype(np.float64)
+
     def bound(self, choice: FloatArray, rows: IntArray, alpha: float) -> Most:
         """Return the bound that goes with one v, shape (rules,)."""
         budget = -np.log(alpha) + choice @ self.offset
@@ -157,3 +167,9 @@ def fill(slope: FloatArray, budget: float, rows: IntArray) -> FloatArray:
     count = np.zeros(len(rows))
     count[order] = np.clip(share, 0.0, 1.0) * rows[order]
     return count
+
+
+def _normalised(logs: FloatArray) -> FloatArray:
+    """Return logarithms of probabilities from those of numbers in proportion to them."""
+    logs = logs - logs.max()
+    return logs - np.log(np.exp(logs).sum())

@@ -253,6 +253,11 @@ class FalsePositiveRate(Binary, Ratio):
     made_of = ("specificity",)
     evidence_name = "negatives"
 
+    @property
+    def tallies(self) -> tuple[Tally, ...]:
+        """Those of specificity: one falls as the other rises."""
+        return tuple(dataclasses.replace(one, rises=not one.rises) for one in super().tallies)
+
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
         """Return [(1 - y) f, 1 - y], shape (n, 2)."""
         f, y = self._flags(outputs, label)

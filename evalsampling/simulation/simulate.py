@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from evalsampling.errors import InputError
 from evalsampling.evaluation.evaluation import Evaluation
+from evalsampling.inference.assumption_light import METHOD
 from evalsampling.inference.domains import ReportedDomains
 from evalsampling.inference.estimates import point_estimate
 from evalsampling.inference.intervals import Interval, interval_score
@@ -56,6 +57,7 @@ class Plan:
         divergence: whether proposals are compared with the best one.
         bands: whether curves get intervals too, however many points they have, and their
             simultaneous bands; that takes time.
+        assumption_light: whether assumption-light intervals are made, which takes time too.
     """
 
     budgets: tuple[int, ...]
@@ -65,6 +67,7 @@ class Plan:
     confidence: float
     divergence: bool = True
     bands: bool = False
+    assumption_light: bool = True
 
 
 def simulate(
@@ -186,7 +189,9 @@ def run_repeat(
         confidence=plan.confidence,
         history=history,
         scope=ReportedDomains(
-            systems=known.systems, bands_seed=int(seeds[0]) if plan.bands else None
+            systems=known.systems,
+            bands_seed=int(seeds[0]) if plan.bands else None,
+            assumption_light=plan.assumption_light,
         ),
     )
     oracle = _Urns(known, int(seeds[1]))
@@ -309,7 +314,8 @@ def _intervals(
 ) -> dict[str, Any]:
     """Sum up the intervals of one method, or of the default.
 
-    Where the default claims nothing, no method does: it then counts with the default interval.
+    Where the default claims nothing, no other does that rests on the labels met: it then counts
+    with the default interval. So it does where it is missing.
     """
     compared = _compared(points, truth)
     if compared is None:
@@ -356,6 +362,6 @@ def covers(interval: Interval, truth: float) -> bool:
 
 def _interval(estimate: Estimate, method: str | None) -> Interval:
     default = estimate.intervals[0]
-    if method is None or (method != "wald" and not estimate.claims):
+    if method is None or (method not in ("wald", METHOD) and not estimate.claims):
         return default
     return next((i for i in estimate.intervals if i.method == method), default)
