@@ -19,10 +19,10 @@ from unittest import mock
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from evalsampling.commands.ledger import Ledger
 
+from evalsampling.commands.estimate import EstimateOptions, estimate
+from evalsampling.commands.sample import SampleOptions, sample
 from evalsampling.spec import EvaluationSpec
-from evalsampling.workspace.workspace import Workspace
 from pipelines.prepare import PipelineOptions, prepare
 
 
@@ -61,17 +61,13 @@ def _run(pool: Path, workspace: Path) -> dict[str, float]:
     """Return the seconds of each command of one evaluation."""
     content = {"pool": {"path": str(pool)}, "budget": 500, "round_size": 100, "seed": 1}
     spec = EvaluationSpec.from_mapping({**content, "workspace": str(workspace)}, str(pool.parent))
-    ledger = Ledger(Workspace(workspace))
-    labels = workspace.with_suffix(".csv")
-
-    def deliver() -> None:
-        lines = [f"{task},{number % 2}" for number, task in enumerate(ledger.workspace.tasks)]
-        labels.write_text("\n".join(["task,label", *lines, ""]))
-
+    where, labels = str(workspace), workspace.with_suffix(".csv")
     seconds = {"prepare": _time(lambda: prepare(spec, PipelineOptions([])))}
-    seconds["sample"] = _time(ledger.sample)
-    deliver()
-    seconds["estimate"] = _time(lambda: ledger.estimate([labels]))
+    seconds["sample"] = _time(lambda: sample(SampleOptions(where)))
+    batch = pq.read_table(workspace / "rounds" / "0001" / "batch.parquet")
+    lines = [f"{task},{number % 2}" for number, task in enumerate(batch["task"].to_pylist())]
+    labels.write_text("\n".join(["task,label", *lines, ""]))
+    seconds["estimate"] = _time(lambda: estimate(EstimateOptions(where, (str(labels),))))
     return seconds
 
 
