@@ -158,8 +158,14 @@ def _quiet(workers_here: bool) -> Iterator[None]:
     if workers_here:
         log.setLevel(logging.CRITICAL)
         threading.excepthook = report_others
+    interrupted = False
     try:
         yield
+    except KeyboardInterrupt:
+        # Workers go on until the process ends, in a workspace that is cleared away meanwhile.
+        interrupted = workers_here
+        raise
     finally:
-        log.setLevel(level)
+        if not interrupted:
+            log.setLevel(level)
         threading.excepthook = report
