@@ -83,6 +83,7 @@ class ReportedEstimate:
     largest_share: float | None
     largest_weight: float | None
     sensitivity: tuple[ReportedSensitivity, ...] = ()
+    undetected: Mapping[str, Any] | None = None
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> "ReportedEstimate":

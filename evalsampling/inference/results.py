@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from evalsampling.inference.assumption_light import AssumptionLight
 from evalsampling.inference.evidence import Gap
 from evalsampling.inference.intervals import (
     Interval,
@@ -94,6 +95,8 @@ class Estimate:
         reliable: whether the default interval claims anything and no warning speaks against it.
         sensitivity: the model-assisted interval for other shares of hidden positives, if it is the
             default.
+        light: how the assumption-light interval came about, or why there is none; None where it was
+            not asked for, or would say nothing more.
     """
 
     target: Target
@@ -109,6 +112,7 @@ class Estimate:
     largest_weight: float | None = None
     reliable: bool = True
     sensitivity: tuple[Sensitivity, ...] = ()
+    light: AssumptionLight | None = None
 
     @property
     def measure(self) -> str:
@@ -385,6 +389,7 @@ def as_json(estimate: Estimate) -> dict[str, Any]:
         "design_effect": estimate.design_effect,
         "largest_share": estimate.largest_share,
         "largest_weight": estimate.largest_weight,
+        "undetected": None if estimate.light is None else estimate.light.as_json(),
     }
     return finite(told)
 
