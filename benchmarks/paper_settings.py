@@ -56,6 +56,12 @@ BUDGETS = {"separated 500k": (300, 1000, 2000)}
 USUAL = (200, 1000)
 
 
+HEAD = (
+    "| pool | bins | accelerated | leaves | labels | RMSE | ratio | claims | coverage | score |",
+    "| --- | --- | --- | ---: | ---: | ---: | --- | ---: | ---: | ---: |",
+)
+
+
 @dataclasses.dataclass(frozen=True)
 class Arm:
     """One way to run `ais`.
@@ -162,12 +168,19 @@ def line(name: str, arm: Arm, budget: int, place: int, one: Outcome, base: Outco
     ratio = np.sqrt(square.mean() / other.mean())
     claims = one.claims[:, place]
     coverage = f"{one.covers[claims, place].mean():.2f}" if claims.any() else "-"
-    return (
-        f"| {name} | {arm.strata} | {'yes' if arm.accelerate else 'no'} | {one.leaves} | {budget:,} | "
-        f"{np.sqrt(square.mean()):.4f} | "
-        f"{'1' if one is base else f'{ratio:.2f} ({low:.2f}, {high:.2f})'} | "
-        f"{claims.mean():.2f} | {coverage} | {one.score[:, place].mean():.3f} |"
+    cells = (
+        name,
+        arm.strata,
+        "yes" if arm.accelerate else "no",
+        str(one.leaves),
+        f"{budget:,}",
+        f"{np.sqrt(square.mean()):.4f}",
+        "1" if one is base else f"{ratio:.2f} ({low:.2f}, {high:.2f})",
+        f"{claims.mean():.2f}",
+        coverage,
+        f"{one.score[:, place].mean():.3f}",
     )
+    return f"| {' | '.join(cells)} |"
 
 
 def main() -> None:
@@ -186,10 +199,7 @@ def main() -> None:
         names = [pool for pool in folder if not options.only or pool in options.only]
         jobs = [(folder[pool], pool, arm) for pool in names for arm in ARMS]
         work = functools.partial(simulate, options.repeats)
-        print(
-            "| pool | bins | accelerated | leaves | labels | RMSE | ratio | claims | coverage | score |"
-        )
-        print("| --- | --- | --- | ---: | ---: | ---: | --- | ---: | ---: | ---: |")
+        print("\n".join(HEAD))
         found: list[Outcome] = []
         with concurrent.futures.ProcessPoolExecutor(options.workers) as executor:
             for (_, pool, arm), outcome in zip(jobs, executor.map(work, jobs), strict=True):
