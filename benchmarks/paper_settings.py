@@ -46,14 +46,17 @@ SEED = 3
 CONFIDENCE = 0.95
 RESAMPLES = 2000
 
-SEPARATED = {"separated 60k": (60_000, 80), "separated 60k, 60 positives": (60_000, 60),
-             "separated 500k": (500_000, 100)}  # fmt: skip
+SEPARATED = {
+    "separated 60k": (60_000, 80),
+    "separated 60k, 60 positives": (60_000, 60),
+    "separated 500k": (500_000, 100),
+}
 """Rows and positives of the made-up pools."""
 
-BUDGETS = {"separated 500k": (300, 1000, 2000)}
+BUDGETS = {"separated 60k, 60 positives": (200,), "separated 500k": (1000, 2000)}
 """Labels at which estimates are taken, where they are not `USUAL`."""
 
-USUAL = (200, 1000)
+USUAL = (300, 1000)
 
 
 HEAD = (
