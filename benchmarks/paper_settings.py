@@ -36,6 +36,7 @@ from evalsampling.samplers.build import build_sampler
 from evalsampling.simulation.simulate import Plan, covers, run_repeat
 from evalsampling.simulation.truth import KnownPool
 from evalsampling.spec import RoundSize
+from evalsampling.stats.score_counts import ScoreCounts
 from evalsampling.stats.strata import csf_edges
 
 FloatArray = npt.NDArray[np.float64]
@@ -70,17 +71,26 @@ class Arm:
     """One way to run `ais`.
 
     Attributes:
-        strata: of which bins the leaves are cut.
+        kind: of the bins that the leaves are cut from: "dyadic", or "equal-width", the paper's.
+        bins: of them for each leaf, at most.
         accelerate: whether the fit of the model is.
     """
 
-    strata: str
-    accelerate: bool
+    kind: str
+    bins: int
+    accelerate: bool = True
 
 
-ARMS = tuple(
-    Arm(strata, accelerate) for strata in ("dyadic", "equal-width") for accelerate in (True, False)
+ARMS = (
+    Arm("dyadic", 8),
+    Arm("dyadic", 2),
+    Arm("equal-width", 4),
+    Arm("dyadic", 8, accelerate=False),
+    Arm("equal-width", 4, accelerate=False),
 )
+
+UNACCELERATED = ("separated 60k", "separated 60k, 60 positives")
+"""Pools on which both fits are tried: on others it takes long."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -122,13 +132,15 @@ def make_pool(directory: Path, name: str) -> None:
 
 
 def strata_of(directory: Path, name: str, arm: Arm) -> dict[str, Any]:
-    """Return the spec's strata; the paper's as explicit edges."""
-    strata: dict[str, Any] = {"branching": 2}
-    if arm.strata == "equal-width":
-        score = pq.read_table(directory / f"{name}.parquet", columns=["score"])["score"].to_numpy()
-        counts, ends = np.histogram(score, 4 * LEAVES)
-        return strata | {"edges": csf_edges(ends[:-1], counts, LEAVES).tolist()}
-    return strata | {"method": "csf", "leaves": LEAVES}
+    """Return the spec's strata, as explicit edges."""
+    score = pq.read_table(directory / f"{name}.parquet", columns=["score"])["score"].to_numpy()
+    if arm.kind == "equal-width":
+        counts, ends = np.histogram(score, arm.bins * LEAVES)
+        edges = csf_edges(ends[:-1], counts, LEAVES)
+    else:
+        found = ScoreCounts.from_scores(score, arm.bins * LEAVES).bins()
+        edges = csf_edges(found.lower_ends, found.counts, LEAVES)
+    return {"branching": 2, "edges": edges.tolist()}
 
 
 def simulate(repeats: int, job: tuple[Path, str, Arm]) -> Outcome:
@@ -173,7 +185,7 @@ def line(name: str, arm: Arm, budget: int, place: int, one: Outcome, base: Outco
     coverage = f"{one.covers[claims, place].mean():.2f}" if claims.any() else "-"
     cells = (
         name,
-        arm.strata,
+        f"{arm.kind}, {arm.bins}",
         "yes" if arm.accelerate else "no",
         str(one.leaves),
         f"{budget:,}",
@@ -200,19 +212,24 @@ def main() -> None:
             make_pool(Path(name), pool)
         folder |= dict.fromkeys(pools.find(options.pools), options.pools)
         names = [pool for pool in folder if not options.only or pool in options.only]
-        jobs = [(folder[pool], pool, arm) for pool in names for arm in ARMS]
+        jobs = [(folder[pool], pool, arm) for pool in names for arm in arms_of(pool)]
         work = functools.partial(simulate, options.repeats)
-        print("\n".join(HEAD))
-        found: list[Outcome] = []
+        print("\n".join(HEAD), flush=True)
+        found: dict[str, dict[Arm, Outcome]] = {name: {} for name in names}
         with concurrent.futures.ProcessPoolExecutor(options.workers) as executor:
             for (_, pool, arm), outcome in zip(jobs, executor.map(work, jobs), strict=True):
-                found.append(outcome)
                 print(f"{pool}, {arm}", file=sys.stderr, flush=True)
-                if len(found) % len(ARMS) == 0:
-                    of_pool = found[-len(ARMS) :]
+                found[pool][arm] = outcome
+                if len(found[pool]) == len(arms_of(pool)):
                     for place, budget in enumerate(BUDGETS.get(pool, USUAL)):
-                        for one_arm, one in zip(ARMS, of_pool, strict=True):
-                            print(line(pool, one_arm, budget, place, one, of_pool[0]), flush=True)
+                        for one_arm, one in found[pool].items():
+                            base = found[pool][ARMS[0]]
+                            print(line(pool, one_arm, budget, place, one, base), flush=True)
+
+
+def arms_of(pool: str) -> list[Arm]:
+    """Return what is tried on a pool."""
+    return [arm for arm in ARMS if arm.accelerate or pool in UNACCELERATED]
 
 
 if __name__ == "__main__":
