@@ -53,6 +53,15 @@ class ReportedInterval:
 
 
 @dataclasses.dataclass(frozen=True)
+class ReportedSensitivity:
+    """The default interval had another share of hidden positives been expected."""
+
+    share: float
+    low: float | None
+    high: float | None
+
+
+@dataclasses.dataclass(frozen=True)
 class ReportedEstimate:
     """One number of the result, as `inference.results.as_json` tells it."""
 
@@ -73,12 +82,16 @@ class ReportedEstimate:
     design_effect: float | None
     largest_share: float | None
     largest_weight: float | None
+    sensitivity: tuple[ReportedSensitivity, ...] = ()
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> "ReportedEstimate":
         """Return the estimate that an object stands for."""
-        intervals = tuple(ReportedInterval(**one) for one in content["intervals"])
-        return cls(**{**content, "intervals": intervals})
+        parts = {
+            "intervals": tuple(ReportedInterval(**one) for one in content["intervals"]),
+            "sensitivity": tuple(ReportedSensitivity(**one) for one in content["sensitivity"]),
+        }
+        return cls(**{**content, **parts})
 
 
 @dataclasses.dataclass(frozen=True)

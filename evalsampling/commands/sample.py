@@ -224,7 +224,7 @@ def _design(
 ) -> dict[str, Any]:
     """Return the contents of design.json of the last round of a history."""
     spec, drawn = snapshot.pool.spec, history.rounds[-1]
-    mapping = spec.to_mapping()
+    mapping, chances = spec.to_mapping(), drawn.cell_probability
     return {
         "version": 1,
         "round": len(history.rounds),
@@ -235,6 +235,7 @@ def _design(
         "new_rows": new_rows,
         "exported": TASK_FILES[spec.sink] if new_rows else None,
         "posterior": None if drawn.posterior is None else drawn.posterior.tolist(),
+        "cell_probability": None if chances is None else chances.tolist(),
         "request": request.name,
         "closes": list(snapshot.open_questions) if request.options.next else [],
     }

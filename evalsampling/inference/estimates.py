@@ -21,6 +21,8 @@ from evalsampling.inference.evidence import (
 )
 from evalsampling.inference.intervals import Interval
 from evalsampling.inference.known_totals import CalibratedWeights, calibrate
+from evalsampling.inference.model_assisted import assist
+from evalsampling.inference.predictive import LabelModel
 from evalsampling.inference.regions import (
     Ellipsoid,
     f_ellipsoid,
@@ -57,6 +59,7 @@ class EstimationInput:
         chance: shape (cells,): of the next draw to take a given row without a label; None if
             there is no next draw.
         stochastic: whether a row has more labels than one.
+        model: draws of all labels, for model-assisted intervals; None for no such intervals.
     """
 
     table: CellTable
@@ -66,6 +69,7 @@ class EstimationInput:
     covers_pool: bool = False
     chance: FloatArray | None = None
     stochastic: bool = False
+    model: LabelModel | None = None
 
     @functools.cached_property
     def outputs(self) -> Outputs:
@@ -119,7 +123,8 @@ def estimate_measure(
         inside = domain.holds(inputs.history, inputs.sample.question)
         if domain.count is not None and not inside.any():
             reason = f"no labelled row where {domain.title}"
-            estimates += [undefined(t, confidence, "no labels", reason) for t in targets]
+            found = [undefined(t, confidence, "no labels", reason) for t in targets]
+            estimates += _with_model(found, measure, inputs, domain)
             continue
         value, influence = _linearise(measure, inputs, domain, inside, calibrate)
         evidence = _evidence(requested, inputs, domain, inside, aimed_at)
@@ -132,8 +137,22 @@ def estimate_measure(
             found = _with_bands(
                 found, np.where(solid, value, np.nan), contributions, confidence, seed
             )
-        estimates += found
+        band = domain.count is None and scope.bands_seed is not None
+        estimates += _with_model(found, measure, inputs, domain, band)
     return estimates
+
+
+def _with_model(
+    found: list[Estimate],
+    measure: Measure,
+    inputs: EstimationInput,
+    domain: Domain,
+    band: bool = False,
+) -> list[Estimate]:
+    """Put the model-assisted intervals in front, if there is a model and a label."""
+    if inputs.model is None or not len(inputs.history.labelled):
+        return found
+    return assist(found, measure, inputs.model, domain, band)
 
 
 def _evidence(

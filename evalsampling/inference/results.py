@@ -67,6 +67,21 @@ class Target:
 
 
 @dataclasses.dataclass(frozen=True)
+class Sensitivity:
+    """The default interval had there been another prior of the hidden positives.
+
+    Attributes:
+        share: median of their number by that of the positives that the scores tell.
+        low: lower end.
+        high: upper end.
+    """
+
+    share: float
+    low: float
+    high: float
+
+
+@dataclasses.dataclass(frozen=True)
 class Estimate:
     """An estimate of one number.
 
@@ -83,6 +98,8 @@ class Estimate:
         largest_share: share of the variance that comes from a single row, at most.
         largest_weight: share of the weights of all labelled rows that a single one has, at most.
         reliable: whether the default interval claims anything and no warning speaks against it.
+        sensitivity: the model-assisted interval for other shares of hidden positives, if it is the
+            default.
     """
 
     target: Target
@@ -97,6 +114,7 @@ class Estimate:
     largest_share: float | None = None
     largest_weight: float | None = None
     reliable: bool = True
+    sensitivity: tuple[Sensitivity, ...] = ()
 
     @property
     def measure(self) -> str:
@@ -374,6 +392,7 @@ def as_json(estimate: Estimate) -> dict[str, Any]:
         "confidence": estimate.confidence,
         "method": default.method,
         "intervals": [dataclasses.asdict(interval) for interval in estimate.intervals],
+        "sensitivity": [dataclasses.asdict(one) for one in estimate.sensitivity],
         "reason": estimate.reason,
         "effective_size": estimate.effective_size,
         "design_effect": estimate.design_effect,

@@ -66,6 +66,7 @@ class Stratified(Sampler):
             question=len(history) + np.arange(size),
             probability=np.full(size, 1 / max(rows, 1)),
             new=np.ones(size, dtype=np.bool_),
+            cell_probability=np.full(len(table), size / max(rows, 1)),
         )
         outputs = table.outputs.take(table.first_kind[cells])
         return history.with_round(drawn, cells.astype(np.int64), ranks, outputs)

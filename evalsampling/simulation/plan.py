@@ -93,6 +93,7 @@ def plan(
         seed=spec.seed,
         confidence=spec.confidence,
         divergence=False,
+        hidden=spec.hidden,
     )
     systems = tuple(system.name for system in spec.pool.systems)
     each = functools.partial(_repeat, table, systems, measures=measures, plan=plan)

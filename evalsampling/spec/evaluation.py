@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from evalsampling.errors import InputError
+from evalsampling.spec.hidden import HiddenPrior, read_hidden
 from evalsampling.spec.measures import MeasureSpec
 from evalsampling.spec.parameters import name_and_parameters
 from evalsampling.spec.pool import LabelsSpec, PoolSpec, pool_mapping, read_labels, read_pool
@@ -99,6 +100,7 @@ class EvaluationSpec:
         budget: distinct rows labelled, in all; of a stochastic oracle, answers.
         round_size: new rows sent to annotators in a round.
         confidence: level of the intervals, in (0, 1).
+        hidden: prior of the positives that scores do not tell, behind model-assisted intervals.
         seed: in [0, 2^64).
         sink: format of the batches sent out.
         workspace: absolute path of the workspace, or None.
@@ -115,6 +117,7 @@ class EvaluationSpec:
     seed: int
     sink: str
     workspace: str | None
+    hidden: HiddenPrior = HiddenPrior()
 
     @classmethod
     def load(cls, path: str | Path) -> "EvaluationSpec":
@@ -156,7 +159,7 @@ class EvaluationSpec:
         top = Section("", content)
         top.check_keys(
             "pool", "labels", "measure", "strata", "sampler", "budget", "round_size",
-            "confidence", "seed", "sink", "workspace",
+            "confidence", "hidden", "seed", "sink", "workspace",
         )  # fmt: skip
         labels = read_labels(top.section("labels"))
         strata = _strata(top.section("strata"))
@@ -175,6 +178,7 @@ class EvaluationSpec:
             budget=top.integer("budget", 1000, least=1),
             round_size=_round_size(top),
             confidence=top.number("confidence", 0.95),
+            hidden=read_hidden(top.section("hidden")),
             seed=top.integer("seed", 0, least=0),
             sink=_sink(top.section("sink")),
             workspace=absolute(
@@ -215,6 +219,7 @@ class EvaluationSpec:
             "budget": self.budget,
             "round_size": dataclasses.asdict(self.round_size),
             "confidence": self.confidence,
+            "hidden": dataclasses.asdict(self.hidden),
             "seed": self.seed,
             "sink": {"format": self.sink},
             "workspace": self.workspace,

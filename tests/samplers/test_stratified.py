@@ -60,6 +60,13 @@ def test_every_row_has_the_same_chance_and_estimates_are_unbiased(sizes: tuple[i
     assert np.mean(values) == pytest.approx(SMALL.value(Accuracy()), rel=1e-12)
 
 
+def test_a_round_tells_the_chance_of_a_row_to_be_in_it() -> None:
+    for history, _ in samples_of((3, 2), starts=1):
+        first, second = (r.cell_probability for r in history.rounds)
+        assert first.tolist() == [1 / 2] * 5
+        assert second.tolist() == [2 / 3] * 5
+
+
 def test_leaves_get_their_share_rounded_up_or_down() -> None:
     pool = make_pool(5000, 40, seed=2)
     for seed in range(20):
