@@ -87,6 +87,7 @@ PLAN = Plan(
     confidence=0.95,
     divergence=False,
     bands=True,
+    hidden=None,  # the design-based intervals
 )
 
 
