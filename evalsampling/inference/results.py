@@ -380,6 +380,17 @@ def widest_half(estimates: Sequence[Estimate]) -> float | None:
     return max(halves) if known else None
 
 
+def is_narrow(estimates: Sequence[Estimate], half_width: float | None) -> bool:
+    """Tell whether every default interval on the whole pool is known to be as narrow as wanted.
+
+    Args:
+        estimates: at least one.
+        half_width: greatest half-width wanted; None for no such wish, which is never met.
+    """
+    widest = widest_half(estimates)
+    return half_width is not None and widest is not None and widest <= half_width
+
+
 def as_json(estimate: Estimate) -> dict[str, Any]:
     """Return the object that stands for an estimate in `estimate --json`."""
     target, default = estimate.target, estimate.intervals[0]
