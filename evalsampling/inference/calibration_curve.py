@@ -55,7 +55,7 @@ HIDDEN = HiddenPrior()
 """The prior unless a spec has its own (docs/calibrated.md tells why)."""
 
 SCHEDULE = Schedule()
-"""How long chains run: two draws of three are as good as independent (docs/calibrated.md)."""
+"""How long chains run."""
 
 
 @dataclasses.dataclass(frozen=True)

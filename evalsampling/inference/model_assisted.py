@@ -57,8 +57,9 @@ def assist(
     values = model.within(domain).values(measure)
     if combine:
         estimates = [_combined(one, drawn) for one, drawn in zip(estimates, values.T, strict=True)]
+    is_number_of_pool = domain.count is None and len(estimates) == 1
     assisted = [
-        _assisted(one, drawn, model if domain.count is None else None)
+        _assisted(one, drawn, model if is_number_of_pool else None)
         for one, drawn in zip(estimates, values.T, strict=True)
     ]
     if not band or len(assisted) < 2:

@@ -35,7 +35,7 @@ POWERS = (0.5, 1.0, 2.0, 3.0)
 EVEN_SHARES = (0.1, 0.3)
 """Shares of a round that may be spread evenly over all rows."""
 
-_SCHEDULE = Schedule(chains=32, burn_in=12, kept=4)
+_SCHEDULE = Schedule(chains=64, burn_in=8, kept=2)
 """Of the model that designs are compared on: rough, as they are compared on the same draws."""
 
 

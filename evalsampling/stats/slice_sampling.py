@@ -26,10 +26,10 @@ class Schedule:
         thinning: steps from one kept state to the next.
     """
 
-    chains: int = 48
-    burn_in: int = 12
-    kept: int = 16
-    thinning: int = 2
+    chains: int = 64
+    burn_in: int = 8
+    kept: int = 8
+    thinning: int = 1
 
 
 def elliptical_slice(
