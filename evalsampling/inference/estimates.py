@@ -7,9 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.inference.anticipation import anticipated_error, calibrated_prior
+from evalsampling.inference.anticipation import (
+    MOST_COMPONENTS,
+    anticipated_error,
+    calibrated_prior,
+)
 from evalsampling.inference.assumption_light import Searched, assumption_light
-from evalsampling.inference.domains import MOST_IN_SLICES, Domain, ReportedDomains
+from evalsampling.inference.domains import Domain, ReportedDomains
 from evalsampling.inference.evidence import (
     FEWEST_EVIDENCE,
     Gap,
@@ -260,14 +264,14 @@ def _rows_it_is_about(
 
 
 def _can_anticipate(requested: Requested, inputs: EstimationInput, domain: Domain) -> bool:
-    """Tell whether the cells say what error to expect: not of parts of the pool, nor of curves."""
+    """Tell whether the cells say what error to expect: not of parts of the pool."""
     return (
         inputs.chance is not None
         and inputs.sample.draws > 0
         and not inputs.stochastic
         and domain.count is None
         and not isinstance(requested, Calibrated)
-        and len(requested.components) <= MOST_IN_SLICES
+        and len(requested.components) <= MOST_COMPONENTS
     )
 
 

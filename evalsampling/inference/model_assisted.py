@@ -20,7 +20,7 @@ METHOD = "calibration-curve"
 OTHER_SHARES = (0.5, 2.0)
 """What the share of hidden positives is multiplied by, to see how much an interval hangs on it."""
 
-HELD = 2 / 3
+HELD = 0.75
 """Share of the way from the estimate to either end of its design-based interval.
 
 With less, the smoothness of the curve shows where many labels are in few cells; with more,
