@@ -14,7 +14,7 @@ from evalsampling.commands.options import WorkspaceOptions, flag, many
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
 from evalsampling.evaluation.evaluation import Evaluation
-from evalsampling.inference.results import as_json, brief, widest_half
+from evalsampling.inference.results import as_json, brief, is_narrow, widest_half
 from evalsampling.labels.delivery import LabelFile
 from evalsampling.measures import Joint
 from evalsampling.measures.build import build_entry, build_joints, build_measures
@@ -83,6 +83,7 @@ class ReportedEstimate:
     largest_share: float | None
     largest_weight: float | None
     sensitivity: tuple[ReportedSensitivity, ...] = ()
+    undetected: Mapping[str, Any] | None = None
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> "ReportedEstimate":
@@ -139,7 +140,8 @@ class EstimateResult(Result):
         open: unanswered questions of open rounds.
         rejects: rows of all deliveries that do not count.
         warnings: what a reader must know before trusting the intervals.
-        done: whether the budget is spent, or every row that can add to the measure is labelled.
+        done: whether the budget is spent, every row that can add to the measure is labelled, or the
+            intervals are as narrow as the spec's ``stop`` wants them.
         measures: the estimates.
         regions: of measures listed jointly.
         half_width: of the widest default interval on the whole pool, None if it is not to be told.
@@ -248,7 +250,9 @@ def _result(snapshot: Snapshot, measures: Sequence[Requested] | None) -> Estimat
         open=still_open,
         rejects=snapshot.rejects,
         warnings=tuple(warnings),
-        done=labels >= spec.budget or exhausted,
+        done=labels >= spec.budget
+        or exhausted
+        or (not still_open and is_narrow(estimates, spec.stop_half_width)),
         measures=tuple(ReportedEstimate.from_json(as_json(one)) for one in estimates),
         regions=tuple(_region(parts, spec, evaluation) for parts in joints),
         half_width=widest_half(estimates),

@@ -35,13 +35,13 @@ _TRIM = 1e-3
 _TOP_SPREAD = 5.0
 """Standard deviation of the log-odds of the highest scores."""
 
-_SLOPE_SPREAD = 1.5
+_SLOPE_SPREAD = 1.0
 """Standard deviation of the logarithm of the curve's mean slope, by that of the prior."""
 
-_STEP_SPREAD = 1.0
+_STEP_SPREAD = 1.5
 """Standard deviation of the logarithm of one step by the mean slope."""
 
-_STEP_DECAY = 0.05
+_STEP_DECAY = 0.25
 """Correlation of steps d apart is exp(-d times this)."""
 
 _EFFECT_SPREAD = 2.0
@@ -122,34 +122,15 @@ class CalibrationCurve:
         """Number of parameters: a, b, s, the effects and log rho."""
         return 3 + STEPS + self.effect.shape[1]
 
-    def posterior(
-        self,
-        labelled: IntArray,
-        positive: IntArray,
-        rng: np.random.Generator,
-        schedule: Schedule = SCHEDULE,
-    ) -> "CurveDraws":
-        """Return draws of the parameters, given labels.
-
-        Chains of elliptical slice sampling start from a normal approximation at the mode.
+    def fit(self, labelled: IntArray, positive: IntArray) -> "CurveFit":
+        """Return the mode of the posterior given labels.
 
         Args:
             labelled: shape (cells,): rows with a label.
             positive: shape (cells,): those that are positive.
-            rng: source of randomness.
-            schedule: how long the chains run.
         """
         labels = GroupLabels.from_cells(self, labelled, positive)
-        mode, information = find_mode(self, labels)
-        root = np.linalg.cholesky(np.linalg.inv(information) * _INFLATION)
-
-        def log_ratio(u: FloatArray) -> FloatArray:
-            z = mode + u @ root.T
-            return self.log_likelihood(z, labels) + ((u**2).sum(axis=1) - (z**2).sum(axis=1)) / 2
-
-        start = rng.standard_normal((schedule.chains, self.dimensions)) / 2
-        draws = elliptical_slice(log_ratio, start, schedule, rng)
-        return CurveDraws(self, mode + draws @ root.T)
+        return CurveFit(self, labels, *find_mode(self, labels))
 
     def log_likelihood(self, z: FloatArray, labels: "GroupLabels") -> FloatArray:
         """Return the log-likelihood of labels, of parameters z: (draws, dimensions): (draws,)."""
@@ -171,7 +152,7 @@ class CalibrationCurve:
     def falls(self, z: FloatArray) -> FloatArray:
         """Return by how much the log-odds fall over each step, shape (draws, J)."""
         log_slope = _SLOPE_SPREAD * z[:, 1:2] + z[:, 2 : 2 + STEPS] @ _step_root().T
-        return np.exp(np.minimum(log_slope - _STEP_SPREAD**2 / 2, 30)) * self.step
+        return np.exp(np.minimum(log_slope, 30)) * self.step
 
     def background(self, z: FloatArray, curve: FloatArray) -> FloatArray:
         """Return r of draws, in [0, 1), shape (draws,), given expit(eta) of the groups."""
@@ -209,6 +190,50 @@ class GroupLabels:
 
 
 @dataclasses.dataclass(frozen=True)
+class CurveFit:
+    """The posterior of a curve near its mode.
+
+    Attributes:
+        curve: whose parameters.
+        labels: given which.
+        mode: shape (dimensions,).
+        information: Fisher information of labels and prior there.
+        height: log-likelihood and log-prior there, but for a constant.
+    """
+
+    curve: CalibrationCurve
+    labels: GroupLabels
+    mode: FloatArray
+    information: FloatArray
+    height: float
+
+    @property
+    def log_evidence(self) -> float:
+        """Laplace's approximation of the log-probability of the labels, but for a constant."""
+        return self.height - float(np.linalg.slogdet(self.information)[1]) / 2
+
+    def draw(self, rng: np.random.Generator, schedule: Schedule = SCHEDULE) -> "CurveDraws":
+        """Return draws of the parameters.
+
+        Chains of elliptical slice sampling start from a normal approximation at the mode.
+
+        Args:
+            rng: source of randomness.
+            schedule: how long the chains run.
+        """
+        root = np.linalg.cholesky(np.linalg.inv(self.information) * _INFLATION)
+
+        def log_ratio(u: FloatArray) -> FloatArray:
+            z = self.mode + u @ root.T
+            normal = ((u**2).sum(axis=1) - (z**2).sum(axis=1)) / 2
+            return self.curve.log_likelihood(z, self.labels) + normal
+
+        start = rng.standard_normal((schedule.chains, len(self.mode))) / 2
+        draws = elliptical_slice(log_ratio, start, schedule, rng)
+        return CurveDraws(self.curve, self.mode + draws @ root.T)
+
+
+@dataclasses.dataclass(frozen=True)
 class CurveDraws:
     """Draws of the parameters of a curve.
 
@@ -237,8 +262,8 @@ class CurveDraws:
         return self.curve.ratio(self.z)
 
 
-def find_mode(curve: CalibrationCurve, labels: GroupLabels) -> tuple[FloatArray, FloatArray]:
-    """Return the mode of the posterior, shape (dimensions,), and the Fisher information there.
+def find_mode(curve: CalibrationCurve, labels: GroupLabels) -> tuple[FloatArray, FloatArray, float]:
+    """Return the mode of the posterior, the Fisher information and the log-density there.
 
     By scoring steps, damped where they do not climb (Levenberg and Marquardt).
     """
@@ -258,7 +283,7 @@ def find_mode(curve: CalibrationCurve, labels: GroupLabels) -> tuple[FloatArray,
         damping = max(damping / 5, 1e-6)
         if gained < 1e-4:
             break
-    return z, information
+    return z, information, height
 
 
 _MOST_STEPS = 60

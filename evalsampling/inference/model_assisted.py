@@ -20,6 +20,12 @@ METHOD = "calibration-curve"
 OTHER_SHARES = (0.5, 2.0)
 """What the share of hidden positives is multiplied by, to see how much an interval hangs on it."""
 
+HELD = 0.75
+"""Share of the way from the estimate to either end of its design-based interval.
+
+With less, the smoothness of the curve shows where many labels are in few cells; with more,
+intervals grow wider than they gain in coverage (docs/calibrated.md)."""
+
 _MOST_UNDEFINED = 0.5
 """Share of draws in which a measure may be undefined; of the others its interval is made."""
 
@@ -30,12 +36,14 @@ def assist(
     model: LabelModel,
     domain: Domain,
     band: bool = False,
+    combine: bool = False,
 ) -> list[Estimate]:
     """Return estimates of a measure with the model-assisted interval in front.
 
     It is the shortest interval that holds the share `confidence` of the predictive draws, widened
-    to hold the estimate itself. Positives that no label has met make the distribution lean
-    against its bound, where equal tails would miss it.
+    to hold the estimate itself and the inner part, `HELD`, of the design-based interval where that
+    claims anything. Positives that no label has met make the distribution lean against its
+    bound, where equal tails would miss it.
 
     Args:
         estimates: of the measure's components, with design-based intervals.
@@ -43,8 +51,12 @@ def assist(
         model: of the labels.
         domain: on what part of the pool.
         band: whether intervals that hold together are wanted too.
+        combine: whether the estimate is to become the mean of itself and of the median of the
+            draws, each weighted by the variance of the other.
     """
     values = model.within(domain).values(measure)
+    if combine:
+        estimates = [_combined(one, drawn) for one, drawn in zip(estimates, values.T, strict=True)]
     assisted = [
         _assisted(one, drawn, model if domain.count is None else None)
         for one, drawn in zip(estimates, values.T, strict=True)
@@ -53,9 +65,25 @@ def assist(
         return assisted
     low, high = simultaneous(values, estimates[0].confidence)
     return [
-        dataclasses.replace(one, intervals=(*one.intervals, _interval(one, a, b, "simultaneous")))
-        for one, a, b in zip(assisted, low.tolist(), high.tolist(), strict=True)
+        dataclasses.replace(
+            one, intervals=(*one.intervals, _interval(unassisted, a, b, "simultaneous"))
+        )
+        for one, unassisted, a, b in zip(
+            assisted, estimates, low.tolist(), high.tolist(), strict=True
+        )
     ]
+
+
+def _combined(one: Estimate, drawn: FloatArray) -> Estimate:
+    """Return an estimate that is the mean of itself and of the median of draws of its number."""
+    drawn = drawn[np.isfinite(drawn)]
+    if one.value is None or one.standard_error is None or not len(drawn):
+        return one
+    of_design, of_model = one.standard_error**2, float(np.var(drawn))
+    if of_design + of_model == 0:
+        return one
+    share = of_design / (of_design + of_model)
+    return dataclasses.replace(one, value=(1 - share) * one.value + share * float(np.median(drawn)))
 
 
 def _assisted(one: Estimate, drawn: FloatArray, model: LabelModel | None) -> Estimate:
@@ -71,7 +99,7 @@ def _assisted(one: Estimate, drawn: FloatArray, model: LabelModel | None) -> Est
             _under_share(one, drawn[defined], model, factor, defined) for factor in OTHER_SHARES
         )
     warnings = []
-    if one.value is not None and interval.high - interval.low > 2 * (high - low):
+    if one.value is not None and max(low - one.value, one.value - high) > (high - low) / 2:
         warnings.append(
             f"{one.target.title}: the weighted estimate {one.value:.4g} is far from what scores "
             f"and labels together make expect, {low:.4g} to {high:.4g}; the interval holds both"
@@ -86,12 +114,16 @@ def _assisted(one: Estimate, drawn: FloatArray, model: LabelModel | None) -> Est
 
 
 def _interval(one: Estimate, low: float, high: float, what: str = "") -> Interval:
-    """Return an interval of draws, widened to hold the estimate itself."""
+    """Return an interval of draws, widened by what the design says."""
     method = f"{METHOD}, {what}" if what else METHOD
     if not (np.isfinite(low) and np.isfinite(high)):
         return dataclasses.replace(whole_range(one.target.bounds, method), kind=KIND)
-    value = low if one.value is None else one.value
-    return Interval(min(low, value), max(high, value), KIND, method)
+    if one.value is not None:
+        reach = HELD if one.claims else 0.0
+        design = one.intervals[0]
+        low = min(low, one.value - reach * (one.value - design.low))
+        high = max(high, one.value + reach * (design.high - one.value))
+    return Interval(low, high, KIND, method)
 
 
 def _under_share(

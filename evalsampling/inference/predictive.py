@@ -16,11 +16,12 @@ from evalsampling.inference.calibration_curve import (
     SCHEDULE,
     CalibrationCurve,
     CurveDraws,
-    HiddenPrior,
+    CurveFit,
 )
 from evalsampling.inference.domains import Domain
 from evalsampling.measures.base import Measure
 from evalsampling.measures.on_cells import bounding_outputs, each_label
+from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
 from evalsampling.stats.slice_sampling import Schedule
@@ -30,6 +31,9 @@ FloatArray = npt.NDArray[np.float64]
 
 MOST_CLASSES = 10
 """Classes beyond which there is no model: a curve is fitted for each."""
+
+_ODDS_AGAINST_FALLING = 20.0
+"""Prior odds that the rate of a class rises with its prior probability."""
 
 _SHIFT_SPREAD = 1.0
 """Standard deviation of the log-odds by which the rates of a slice differ from the pool's."""
@@ -87,10 +91,8 @@ class LabelModel:
         curves = []
         for y in (1,) if table.classes == 2 else range(table.classes):
             rng = np.random.Generator(np.random.PCG64([*seed, y]))
-            curve = CalibrationCurve.from_cells(
-                table.prior[:, y], table.count, unexplained_predictions(table, y), hidden
-            )
-            curves.append(curve.posterior(labelled, seen[:, y], rng, schedule))
+            fitted = fit_either_way(table, y, labelled, seen[:, y], hidden)
+            curves.append(fitted.draw(rng, schedule))
         return cls(table, history, tuple(curves), seed)
 
     @functools.cached_property
@@ -150,7 +152,7 @@ class Predictive:
     table: CellTable
     history: History
     domain: Domain
-    unlabelled: IntArray
+    unlabelled: IntArray | FloatArray
 
     @classmethod
     def drawn(
@@ -197,6 +199,29 @@ class Predictive:
         return np.asarray(total)
 
 
+def expected_labels(model: LabelModel, rates: FloatArray) -> Predictive:
+    """Return what some draws of the rates make expect: labels in fractions, without their noise.
+
+    Args:
+        model: whose cells and labels.
+        rates: shape (draws, cells, classes).
+    """
+    table = model.table
+    left = table.count - labels_by_cell(table, model.history).sum(axis=1)
+    return Predictive(table, model.history, Domain(), left[:, None] * rates)
+
+
+def likely_rates(table: CellTable, history: History, hidden: HiddenPrior = HIDDEN) -> FloatArray:
+    """Return the rate of each class in each cell at the mode of the model: (cells, classes)."""
+    seen = labels_by_cell(table, history)
+    labelled = seen.sum(axis=1)
+    modes = []
+    for y in (1,) if table.classes == 2 else range(table.classes):
+        fitted = fit_either_way(table, y, labelled, seen[:, y], hidden)
+        modes.append(CurveDraws(fitted.curve, fitted.mode[None]))
+    return LabelModel(table, history, tuple(modes), ()).rates[0]
+
+
 def obstacle(table: CellTable) -> str | None:
     """Return why there can be no model of the labels of a pool, in words; None if there can."""
     if table.classes > MOST_CLASSES:
@@ -214,25 +239,55 @@ def labels_by_cell(table: CellTable, history: History) -> IntArray:
     return seen
 
 
-def unexplained_predictions(table: CellTable, y: int) -> FloatArray:
+def fit_either_way(
+    table: CellTable, y: int, labelled: IntArray, positive: IntArray, hidden: HiddenPrior
+) -> CurveFit:
+    """Return the curve of a class, rising with its prior probability unless labels say it falls.
+
+    Scores are taken to mean what they should unless the labels make the opposite far more
+    probable: the prior odds against it are `_ODDS_AGAINST_FALLING`.
+
+    Args:
+        table: the cells.
+        y: the class.
+        labelled: shape (cells,): rows with a label.
+        positive: shape (cells,): those of the class.
+        hidden: prior of the background.
+    """
+    fits = []
+    for probability in (table.prior[:, y], 1 - table.prior[:, y]):
+        effect = unexplained_predictions(table, y, probability)
+        curve = CalibrationCurve.from_cells(probability, table.count, effect, hidden)
+        fits.append(curve.fit(labelled, positive))
+    rising, falling = fits
+    gain = falling.log_evidence - rising.log_evidence
+    return falling if gain > np.log(_ODDS_AGAINST_FALLING) else rising
+
+
+def unexplained_predictions(table: CellTable, y: int, probability: FloatArray) -> FloatArray:
     """Return, for each system, where its prediction of a class is not a threshold on the prior.
 
-    Whether a cell is predicted y, less whether its prior probability of y is above the threshold
-    that agrees best with the predictions; systems that a threshold explains are left out.
+    Whether a cell is predicted y, less whether its probability is above the threshold that agrees
+    best with the predictions; systems that a threshold explains are left out.
+
+    Args:
+        table: the cells.
+        y: the class.
+        probability: shape (cells,): what the threshold is on.
 
     Returns:
         Shape (cells, systems that remain), in [-1, 1].
     """
     predicted = table.mean_by_cell((table.outputs.prediction == y).astype(np.float64))
-    order = np.argsort(table.prior[:, y], kind="stable")
-    is_first = np.diff(table.prior[order, y], prepend=-1.0) > 0
+    order = np.argsort(probability, kind="stable")
+    is_first = np.diff(probability[order], prepend=-1.0) > 0
     columns = []
     for column in predicted.T:
         weighted = table.count[order] * column[order]
         opposed = table.count[order] - weighted
-        # Errors of a threshold below place i: predicted rows below it, others from it on.
-        errors = np.append(np.cumsum(weighted) - weighted, weighted.sum())
-        errors += np.append(opposed.sum() - np.cumsum(opposed) + opposed, 0.0)
+        # Errors of a threshold at place i: predicted rows below it, others from it on.
+        errors = np.append(0.0, np.cumsum(weighted))
+        errors += np.append(np.cumsum(opposed[::-1])[::-1], 0.0)
         threshold = int(np.argmin(np.where(np.append(is_first, True), errors, np.inf)))
         above = np.zeros(len(table))
         above[order[threshold:]] = 1.0

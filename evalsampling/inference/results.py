@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from evalsampling.inference.assumption_light import AssumptionLight
 from evalsampling.inference.evidence import Gap
 from evalsampling.inference.intervals import (
     Interval,
@@ -100,6 +101,8 @@ class Estimate:
         reliable: whether the default interval claims anything and no warning speaks against it.
         sensitivity: the model-assisted interval for other shares of hidden positives, if it is the
             default.
+        light: how the assumption-light interval came about, or why there is none; None where it was
+            not asked for, or would say nothing more.
     """
 
     target: Target
@@ -115,6 +118,7 @@ class Estimate:
     largest_weight: float | None = None
     reliable: bool = True
     sensitivity: tuple[Sensitivity, ...] = ()
+    light: AssumptionLight | None = None
 
     @property
     def measure(self) -> str:
@@ -376,6 +380,17 @@ def widest_half(estimates: Sequence[Estimate]) -> float | None:
     return max(halves) if known else None
 
 
+def is_narrow(estimates: Sequence[Estimate], half_width: float | None) -> bool:
+    """Tell whether every default interval on the whole pool is known to be as narrow as wanted.
+
+    Args:
+        estimates: at least one.
+        half_width: greatest half-width wanted; None for no such wish, which is never met.
+    """
+    widest = widest_half(estimates)
+    return half_width is not None and widest is not None and widest <= half_width
+
+
 def as_json(estimate: Estimate) -> dict[str, Any]:
     """Return the object that stands for an estimate in `estimate --json`."""
     target, default = estimate.target, estimate.intervals[0]
@@ -398,6 +413,7 @@ def as_json(estimate: Estimate) -> dict[str, Any]:
         "design_effect": estimate.design_effect,
         "largest_share": estimate.largest_share,
         "largest_weight": estimate.largest_weight,
+        "undetected": None if estimate.light is None else estimate.light.as_json(),
     }
     return finite(told)
 
