@@ -131,6 +131,21 @@ class ReportedRegion:
 
 
 @dataclasses.dataclass(frozen=True)
+class ReportedHidden:
+    """What is thought of positives that scores do not tell, by those that they do.
+
+    Attributes:
+        label: the class they are of.
+        prior: quantile of each level in the prior.
+        posterior: the same given all labels.
+    """
+
+    label: str
+    prior: Mapping[str, float]
+    posterior: Mapping[str, float]
+
+
+@dataclasses.dataclass(frozen=True)
 class EstimateResult(Result):
     """Estimates from all labels so far.
 
@@ -145,6 +160,7 @@ class EstimateResult(Result):
         measures: the estimates.
         regions: of measures listed jointly.
         half_width: of the widest default interval on the whole pool, None if it is not to be told.
+        hidden: of each class that the model of the labels has a curve for; none without a model.
         messages: a line for each delivery; not part of the JSON.
     """
 
@@ -157,6 +173,7 @@ class EstimateResult(Result):
     measures: tuple[ReportedEstimate, ...]
     regions: tuple[ReportedRegion, ...]
     half_width: float | None
+    hidden: tuple[ReportedHidden, ...] = ()
     messages: tuple[str, ...] = ()
 
     def to_json(self) -> Any:
@@ -172,6 +189,7 @@ class EstimateResult(Result):
             "warnings": tuple(content["warnings"]),
             "measures": tuple(map(ReportedEstimate.from_json, content["measures"])),
             "regions": tuple(map(ReportedRegion.from_json, content["regions"])),
+            "hidden": tuple(ReportedHidden(**one) for one in content["hidden"]),
         }
         return cls(**{**content, **parts}, messages=tuple(messages))
 
@@ -256,6 +274,27 @@ def _result(snapshot: Snapshot, measures: Sequence[Requested] | None) -> Estimat
         measures=tuple(ReportedEstimate.from_json(as_json(one)) for one in estimates),
         regions=tuple(_region(parts, spec, evaluation) for parts in joints),
         half_width=widest_half(estimates),
+        hidden=_hidden(spec, evaluation),
+    )
+
+
+def _hidden(spec: EvaluationSpec, evaluation: Evaluation) -> tuple[ReportedHidden, ...]:
+    """Return the prior and the posterior of hidden positives, where there is a model."""
+    model = evaluation.label_model()
+    if model is None:
+        return ()
+    levels = ((1 - spec.confidence) / 2, 0.5, (1 + spec.confidence) / 2)
+    names = [f"{level:.3g}" for level in levels]
+    classes = spec.labels.classes[1:] if len(model.curves) == 1 else spec.labels.classes
+    return tuple(
+        ReportedHidden(
+            label=str(name),
+            prior={n: draws.curve.prior_ratio(q) for n, q in zip(names, levels, strict=True)},
+            posterior=dict(
+                zip(names, np.quantile(draws.hidden_ratio, levels).tolist(), strict=True)
+            ),
+        )
+        for name, draws in zip(classes, model.curves, strict=True)
     )
 
 

@@ -167,6 +167,10 @@ class CalibrationCurve:
         """Return the odds m of the background, shape (draws,), given sigma of the groups."""
         return self.ratio(z) * (curve @ self.share)
 
+    def prior_ratio(self, level: float) -> float:
+        """Return a quantile of the prior of rho."""
+        return float(self.hidden.share * np.exp(self.hidden.spread * special.ndtri(level)))
+
     def ratio(self, z: FloatArray) -> FloatArray:
         """Return rho: positives of the background by those of the curve, shape (draws,)."""
         return self.hidden.share * np.exp(self.hidden.spread * z[:, -1])
