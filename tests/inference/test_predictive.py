@@ -18,7 +18,7 @@ from evalsampling.measures import (
     FBeta,
     MacroF1,
     Measure,
-    PrecisionRecallCurve,
+    PRCurve,
     Recall,
 )
 from evalsampling.stats.history import History
@@ -44,7 +44,7 @@ def completed(pool: Pool, rows: np.ndarray, drawn: Predictive, draw: int) -> np.
     return label
 
 
-@pytest.mark.parametrize("measure", [FBeta(), Accuracy(), Recall(), FBeta(2.0)])
+@pytest.mark.parametrize("measure", [FBeta(), Accuracy(), Recall(), FBeta(beta=2.0)])
 def test_value_of_a_draw_is_the_measure_of_its_labels(measure: Measure) -> None:
     rows = np.random.default_rng(4).permutation(300)[:60]
     drawn = model_of(POOL, labelled_rows(POOL, rows)).everywhere
@@ -70,7 +70,7 @@ def test_brier_score_of_a_draw_takes_the_mean_probability_of_a_cell() -> None:
 
 def test_curve_of_a_draw_is_that_of_its_labels() -> None:
     """Thresholds between leaves, whose numbers are the scores."""
-    measure = PrecisionRecallCurve(thresholds=(0.5, 2.5, 4.5))
+    measure = PRCurve(thresholds=(0.5, 2.5, 4.5))
     rows = np.random.default_rng(4).permutation(300)[:60]
     drawn = model_of(POOL, labelled_rows(POOL, rows)).everywhere
     values = drawn.values(measure)
