@@ -10,6 +10,7 @@ from evalsampling.commands.sample import SampleOptions, SampleResult, sample
 _REASONS = {
     "budget": "the budget is spent",
     "exhausted": "every row that can add to the measure has been drawn",
+    "half-width": "the intervals are as narrow as the spec's `stop` wants them",
     "no-new-rows": "the draws of this round met labelled rows only; sample again",
 }
 

@@ -14,7 +14,7 @@ from evalsampling.commands.options import WorkspaceOptions, flag, many
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
 from evalsampling.evaluation.evaluation import Evaluation
-from evalsampling.inference.results import as_json, brief, widest_half
+from evalsampling.inference.results import as_json, brief, is_narrow, widest_half
 from evalsampling.labels.delivery import LabelFile
 from evalsampling.measures import Joint
 from evalsampling.measures.build import build_entry, build_joints, build_measures
@@ -83,6 +83,7 @@ class ReportedEstimate:
     largest_share: float | None
     largest_weight: float | None
     sensitivity: tuple[ReportedSensitivity, ...] = ()
+    undetected: Mapping[str, Any] | None = None
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> "ReportedEstimate":
@@ -130,6 +131,21 @@ class ReportedRegion:
 
 
 @dataclasses.dataclass(frozen=True)
+class ReportedHidden:
+    """What is thought of positives that scores do not tell, by those that they do.
+
+    Attributes:
+        label: the class they are of.
+        prior: quantile of each level in the prior.
+        posterior: the same given all labels.
+    """
+
+    label: str
+    prior: Mapping[str, float]
+    posterior: Mapping[str, float]
+
+
+@dataclasses.dataclass(frozen=True)
 class EstimateResult(Result):
     """Estimates from all labels so far.
 
@@ -139,10 +155,12 @@ class EstimateResult(Result):
         open: unanswered questions of open rounds.
         rejects: rows of all deliveries that do not count.
         warnings: what a reader must know before trusting the intervals.
-        done: whether the budget is spent, or every row that can add to the measure is labelled.
+        done: whether the budget is spent, every row that can add to the measure is labelled, or the
+            intervals are as narrow as the spec's ``stop`` wants them.
         measures: the estimates.
         regions: of measures listed jointly.
         half_width: of the widest default interval on the whole pool, None if it is not to be told.
+        hidden: of each class that the model of the labels has a curve for; none without a model.
         messages: a line for each delivery; not part of the JSON.
     """
 
@@ -155,6 +173,7 @@ class EstimateResult(Result):
     measures: tuple[ReportedEstimate, ...]
     regions: tuple[ReportedRegion, ...]
     half_width: float | None
+    hidden: tuple[ReportedHidden, ...] = ()
     messages: tuple[str, ...] = ()
 
     def to_json(self) -> Any:
@@ -170,6 +189,7 @@ class EstimateResult(Result):
             "warnings": tuple(content["warnings"]),
             "measures": tuple(map(ReportedEstimate.from_json, content["measures"])),
             "regions": tuple(map(ReportedRegion.from_json, content["regions"])),
+            "hidden": tuple(ReportedHidden(**one) for one in content["hidden"]),
         }
         return cls(**{**content, **parts}, messages=tuple(messages))
 
@@ -248,10 +268,33 @@ def _result(snapshot: Snapshot, measures: Sequence[Requested] | None) -> Estimat
         open=still_open,
         rejects=snapshot.rejects,
         warnings=tuple(warnings),
-        done=labels >= spec.budget or exhausted,
+        done=labels >= spec.budget
+        or exhausted
+        or (not still_open and is_narrow(estimates, spec.stop_half_width)),
         measures=tuple(ReportedEstimate.from_json(as_json(one)) for one in estimates),
         regions=tuple(_region(parts, spec, evaluation) for parts in joints),
         half_width=widest_half(estimates),
+        hidden=_hidden(spec, evaluation),
+    )
+
+
+def _hidden(spec: EvaluationSpec, evaluation: Evaluation) -> tuple[ReportedHidden, ...]:
+    """Return the prior and the posterior of hidden positives, where there is a model."""
+    model = evaluation.label_model()
+    if model is None:
+        return ()
+    levels = ((1 - spec.confidence) / 2, 0.5, (1 + spec.confidence) / 2)
+    names = [f"{level:.3g}" for level in levels]
+    classes = spec.labels.classes[1:] if len(model.curves) == 1 else spec.labels.classes
+    return tuple(
+        ReportedHidden(
+            label=str(name),
+            prior={n: draws.curve.prior_ratio(q) for n, q in zip(names, levels, strict=True)},
+            posterior=dict(
+                zip(names, np.quantile(draws.hidden_ratio, levels).tolist(), strict=True)
+            ),
+        )
+        for name, draws in zip(classes, model.curves, strict=True)
     )
 
 

@@ -12,6 +12,7 @@ from evalsampling.commands.options import WorkspaceOptions, flag, option, positi
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
 from evalsampling.evaluation.evaluation import Evaluation
+from evalsampling.inference.results import is_narrow
 from evalsampling.labels.formats import TASK_FILES, write_tasks
 from evalsampling.labels.tasks import ID, blind, make_batch, task_name
 from evalsampling.pool.stored_columns import CELL, PAYLOAD_PREFIX, RANK
@@ -40,7 +41,8 @@ class SampleResult(Result):
         round: its number, from 1; 0 if there is none.
         rows: to be labelled in it.
         batch: where the file for the annotators is, None if there are no rows.
-        reason: why there are none: ``budget``, ``exhausted`` or ``no-new-rows``.
+        reason: why there are none: ``budget``, ``exhausted``, ``no-new-rows``, or ``half-width``
+            where the intervals are as narrow as the spec's ``stop`` wants them.
     """
 
     round: int
@@ -129,6 +131,9 @@ def _next_round(request: _Request, snapshot: Snapshot) -> SampleResult:
     evaluation = snapshot.evaluation()
     if evaluation.exhausted:
         return SampleResult(last, 0, None, "exhausted")
+    wants_narrow = spec.stop_half_width is not None and snapshot.answers > 0
+    if wants_narrow and is_narrow(evaluation.estimate(), spec.stop_half_width):
+        return SampleResult(last, 0, None, "half-width")
     rows = evaluation.draw(request.options.size or spec.round_size.after(last), budget=left)
     return _drawn(last + 1, len(rows), _write_round(request, snapshot, evaluation, rows))
 

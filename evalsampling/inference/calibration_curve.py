@@ -35,13 +35,13 @@ _TRIM = 1e-3
 _TOP_SPREAD = 5.0
 """Standard deviation of the log-odds of the highest scores."""
 
-_SLOPE_SPREAD = 1.5
+_SLOPE_SPREAD = 1.0
 """Standard deviation of the logarithm of the curve's mean slope, by that of the prior."""
 
-_STEP_SPREAD = 1.0
+_STEP_SPREAD = 1.5
 """Standard deviation of the logarithm of one step by the mean slope."""
 
-_STEP_DECAY = 0.05
+_STEP_DECAY = 0.25
 """Correlation of steps d apart is exp(-d times this)."""
 
 _EFFECT_SPREAD = 2.0
@@ -60,7 +60,7 @@ HIDDEN = HiddenPrior()
 """The prior unless a spec has its own (docs/calibrated.md tells why)."""
 
 SCHEDULE = Schedule()
-"""How long chains run: two draws of three are as good as independent (docs/calibrated.md)."""
+"""How long chains run."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -161,11 +161,15 @@ class CalibrationCurve:
     def falls(self, z: FloatArray) -> FloatArray:
         """Return by how much the log-odds fall over each step, shape (draws, J)."""
         log_slope = _SLOPE_SPREAD * z[:, 1:2] + z[:, 2 : 2 + STEPS] @ _step_root().T
-        return np.exp(np.minimum(log_slope - _STEP_SPREAD**2 / 2, 30)) * self.step
+        return np.exp(np.minimum(log_slope, 30)) * self.step
 
     def background(self, z: FloatArray, curve: FloatArray) -> FloatArray:
         """Return the odds m of the background, shape (draws,), given sigma of the groups."""
         return self.ratio(z) * (curve @ self.share)
+
+    def prior_ratio(self, level: float) -> float:
+        """Return a quantile of the prior of rho."""
+        return float(self.hidden.share * np.exp(self.hidden.spread * special.ndtri(level)))
 
     def ratio(self, z: FloatArray) -> FloatArray:
         """Return rho: positives of the background by those of the curve, shape (draws,)."""

@@ -7,14 +7,20 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.inference.anticipation import anticipated_error, calibrated_prior
-from evalsampling.inference.domains import MOST_IN_SLICES, Domain, ReportedDomains
+from evalsampling.inference.anticipation import (
+    MOST_COMPONENTS,
+    anticipated_error,
+    calibrated_prior,
+)
+from evalsampling.inference.assumption_light import Searched, assumption_light
+from evalsampling.inference.domains import Domain, ReportedDomains
 from evalsampling.inference.evidence import (
     FEWEST_EVIDENCE,
     Gap,
     find_gaps,
     find_missing_weight,
 )
+from evalsampling.inference.exposure import RoundOfTrials, rounds_of_trials
 from evalsampling.inference.intervals import Interval
 from evalsampling.inference.known_totals import CalibratedWeights, calibrate
 from evalsampling.inference.model_assisted import assist
@@ -65,6 +71,7 @@ class EstimationInput:
         model: draws of all labels, for model-assisted intervals; None for no such intervals.
         response: shape (cells, classes): rates of the classes that the difference estimator takes
             for rows without a label; None for estimates from weights alone.
+        with_replacement: whether draws of a round are independent of each other.
     """
 
     table: CellTable
@@ -76,6 +83,12 @@ class EstimationInput:
     stochastic: bool = False
     model: LabelModel | None = None
     response: FloatArray | None = None
+    with_replacement: bool = True
+
+    @functools.cached_property
+    def trials(self) -> list[RoundOfTrials] | None:
+        """What each round searched; None if that was not kept."""
+        return rounds_of_trials(self.table, self.history, self.with_replacement, self.stochastic)
 
     @functools.cached_property
     def outputs(self) -> Outputs:
@@ -144,7 +157,10 @@ def estimate_measure(
                 found, np.where(solid, value, np.nan), contributions, confidence, seed
             )
         band = domain.count is None and scope.bands_seed is not None
-        estimates += _with_model(found, measure, inputs, domain, band)
+        found = _with_model(found, measure, inputs, domain, band)
+        if scope.assumption_light and len(found) == 1:
+            found = [_with_light(found[0], measure, inputs, domain)]
+        estimates += found
     return estimates
 
 
@@ -159,6 +175,27 @@ def _with_model(
     if inputs.model is None or not len(inputs.history.labelled):
         return found
     return assist(found, measure, inputs.model, domain, band, inputs.response is not None)
+
+
+def _with_light(
+    one: Estimate, measure: Measure, inputs: EstimationInput, domain: Domain
+) -> Estimate:
+    """Add the assumption-light interval of a measure on a domain, or the reason why it has none."""
+    history, known = inputs.history, inputs.history.labelled
+    searched = Searched(
+        table=inputs.table,
+        rounds=inputs.trials,
+        rows=domain.rows(inputs.table),
+        cell=history.cell,
+        known=known[domain.holds(history, known)],
+        prediction=history.outputs.prediction,
+        label=history.label,
+        stochastic=inputs.stochastic,
+    )
+    default = one.intervals[0] if one.claims else None
+    light = assumption_light(measure, searched, inputs.confidence, default)
+    intervals = one.intervals if light.interval is None else (*one.intervals, light.interval)
+    return dataclasses.replace(one, intervals=intervals, light=light)
 
 
 def _evidence(
@@ -227,14 +264,14 @@ def _rows_it_is_about(
 
 
 def _can_anticipate(requested: Requested, inputs: EstimationInput, domain: Domain) -> bool:
-    """Tell whether the cells say what error to expect: not of parts of the pool, nor of curves."""
+    """Tell whether the cells say what error to expect: not of parts of the pool."""
     return (
         inputs.chance is not None
         and inputs.sample.draws > 0
         and not inputs.stochastic
         and domain.count is None
         and not isinstance(requested, Calibrated)
-        and len(requested.components) <= MOST_IN_SLICES
+        and len(requested.components) <= MOST_COMPONENTS
     )
 
 

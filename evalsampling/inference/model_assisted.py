@@ -21,7 +21,7 @@ METHOD = "calibration-curve"
 OTHER_SHARES = (0.5, 2.0)
 """What the share of hidden positives is multiplied by, to see how much an interval hangs on it."""
 
-HELD = 2 / 3
+HELD = 0.75
 """Share of the way from the estimate to either end of its design-based interval.
 
 With less, the smoothness of the curve shows where many labels are in few cells; with more,
@@ -61,7 +61,8 @@ def assist(
     values = model.within(domain).values(measure)
     if combine:
         estimates = [_combined(one, drawn) for one, drawn in zip(estimates, values.T, strict=True)]
-    others = _other_shares(values, measure, model) if domain.count is None else ()
+    is_number_of_pool = domain.count is None and len(estimates) == 1
+    others = _other_shares(values, measure, model) if is_number_of_pool else ()
     assisted = [
         _assisted(one, drawn, tuple(other.of_component(i) for other in others))
         for i, (one, drawn) in enumerate(zip(estimates, values.T, strict=True))

@@ -41,7 +41,7 @@ _ODDS_AGAINST_FALLING = 20.0
 _SHIFT_SPREAD = 1.0
 """Standard deviation of the log-odds by which the rates of a slice differ from the pool's."""
 
-_SHIFTS = 8
+_SHIFTS = 4
 """Shifts tried for each draw of the curve."""
 
 _MOST_RATES = 1 << 22

@@ -36,6 +36,7 @@ class Sampler(abc.ABC):
     """
 
     name = "sampler"
+    with_replacement = False
     measure: Measure
     oracle: str = "deterministic"
 
@@ -174,6 +175,7 @@ class Sampler(abc.ABC):
             confidence,
             self.covers_pool(table),
             stochastic=self.stochastic,
+            with_replacement=self.with_replacement,
         )
 
 
@@ -188,6 +190,7 @@ class ReplacementSampler(Sampler):
             positive one lets other measures be estimated from the same draws.
     """
 
+    with_replacement = True
     draws: int | None = None
     delta: float = 0.0
 

@@ -27,6 +27,7 @@ from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import NO_LABEL, History
 from evalsampling.stats.inclusion import draw_unseen, water_fill
+from evalsampling.stats.slice_sampling import Schedule
 
 POWERS = (0.5, 1.0, 2.0, 3.0)
 """Powers of the rate of positives that a row's measure of size may follow where they are rare."""
@@ -34,8 +35,8 @@ POWERS = (0.5, 1.0, 2.0, 3.0)
 EVEN_SHARES = (0.1, 0.3)
 """Shares of a round that may be spread evenly over all rows."""
 
-_DRAWS = 192
-"""Draws of the model that designs are compared on."""
+_SCHEDULE = Schedule(chains=64, burn_in=10, kept=2)
+"""Of the model that designs are compared on: rough, as they are compared on the same draws."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,7 +82,7 @@ class CalibratedDesign(Sampler):
         if obstacle(table):
             chance = np.full(len(table), wanted / max(int(left.sum()), 1))
             return draw_unseen(table, history, chance, rng)
-        model = LabelModel.fit(table, history, (model_seed,), self.hidden).thinned(_DRAWS)
+        model = LabelModel.fit(table, history, (model_seed,), self.hidden, _SCHEDULE)
         comparison = _Comparison.of_designs(self.measure, table, history, model)
         candidates = [
             water_fill(_mixed(comparison.size(power), left, share), left, wanted)

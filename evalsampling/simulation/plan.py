@@ -94,6 +94,7 @@ def plan(
         confidence=spec.confidence,
         divergence=False,
         hidden=spec.hidden,
+        assumption_light=False,
     )
     systems = tuple(system.name for system in spec.pool.systems)
     each = functools.partial(_repeat, table, systems, measures=measures, plan=plan)

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from evalsampling.errors import InputError
 from evalsampling.evaluation.evaluation import Evaluation
+from evalsampling.inference.assumption_light import METHOD
 from evalsampling.inference.domains import ReportedDomains
 from evalsampling.inference.estimates import point_estimate
 from evalsampling.inference.intervals import Interval, interval_score
@@ -59,6 +60,7 @@ class Plan:
             simultaneous bands; that takes time.
         hidden: prior of the positives that scores do not tell; None for no model-assisted
             intervals, which take a tenth of a second each time.
+        assumption_light: whether assumption-light intervals are made, which takes time too.
     """
 
     budgets: tuple[int, ...]
@@ -69,6 +71,7 @@ class Plan:
     divergence: bool = True
     bands: bool = False
     hidden: HiddenPrior | None = None
+    assumption_light: bool = True
 
 
 def simulate(
@@ -190,7 +193,9 @@ def run_repeat(
         confidence=plan.confidence,
         history=history,
         scope=ReportedDomains(
-            systems=known.systems, bands_seed=int(seeds[0]) if plan.bands else None
+            systems=known.systems,
+            bands_seed=int(seeds[0]) if plan.bands else None,
+            assumption_light=plan.assumption_light,
         ),
         hidden=plan.hidden,
     )
@@ -315,7 +320,8 @@ def _intervals(
 ) -> dict[str, Any]:
     """Sum up the intervals of one method, or of the default.
 
-    Where the first of its kind claims nothing, no method does: it then counts with that one.
+    Where the first of its kind claims nothing, no method does that rests on the labels met: it then
+    counts with that one. Where it is missing it counts with the default.
     """
     compared = _compared(points, truth)
     if compared is None:
@@ -367,4 +373,4 @@ def _interval(estimate: Estimate, method: str | None) -> Interval:
     chosen = next((i for i in estimate.intervals if i.method == method), default)
     first = next(i for i in estimate.intervals if i.kind == chosen.kind)
     says_nothing = (first.low, first.high) == estimate.target.bounds
-    return first if says_nothing and method != "wald" else chosen
+    return first if says_nothing and method not in ("wald", METHOD) else chosen

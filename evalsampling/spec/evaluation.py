@@ -100,6 +100,8 @@ class EvaluationSpec:
         budget: distinct rows labelled, in all; of a stochastic oracle, answers.
         round_size: new rows sent to annotators in a round.
         confidence: level of the intervals, in (0, 1).
+        stop_half_width: no further round is drawn once half the width of every default interval is
+            at most this; None to spend the budget.
         hidden: prior of the positives that scores do not tell, behind model-assisted intervals.
         seed: in [0, 2^64).
         sink: format of the batches sent out.
@@ -118,6 +120,7 @@ class EvaluationSpec:
     sink: str
     workspace: str | None
     hidden: HiddenPrior = HiddenPrior()
+    stop_half_width: float | None = None
 
     @classmethod
     def load(cls, path: str | Path) -> "EvaluationSpec":
@@ -159,7 +162,7 @@ class EvaluationSpec:
         top = Section("", content)
         top.check_keys(
             "pool", "labels", "measure", "strata", "sampler", "budget", "round_size",
-            "confidence", "hidden", "seed", "sink", "workspace",
+            "confidence", "hidden", "seed", "sink", "stop", "workspace",
         )  # fmt: skip
         labels = read_labels(top.section("labels"))
         strata = _strata(top.section("strata"))
@@ -179,6 +182,7 @@ class EvaluationSpec:
             round_size=_round_size(top),
             confidence=top.number("confidence", 0.95),
             hidden=read_hidden(top.section("hidden")),
+            stop_half_width=_stop(top.section("stop")),
             seed=top.integer("seed", 0, least=0),
             sink=_sink(top.section("sink")),
             workspace=absolute(
@@ -222,6 +226,7 @@ class EvaluationSpec:
             "hidden": dataclasses.asdict(self.hidden),
             "seed": self.seed,
             "sink": {"format": self.sink},
+            "stop": {"half_width": self.stop_half_width},
             "workspace": self.workspace,
         }
 
@@ -260,6 +265,16 @@ def _round_size(top: Section) -> RoundSize:
     if not 1 <= growth <= 100:
         raise InputError(f"round_size.growth: must be between 1 and 100, got {growth:g}")
     return RoundSize(section.integer("first", 100, least=1), growth)
+
+
+def _stop(section: Section) -> float | None:
+    section.check_keys("half_width")
+    if section.get("half_width") is None:
+        return None
+    half_width = section.number("half_width", 0.0)
+    if half_width <= 0:
+        raise InputError(f"stop.half_width: must be above 0, got {half_width:g}")
+    return half_width
 
 
 def _sink(section: Section) -> str:

@@ -26,9 +26,9 @@ class Schedule:
         thinning: steps from one kept state to the next.
     """
 
-    chains: int = 48
-    burn_in: int = 12
-    kept: int = 16
+    chains: int = 64
+    burn_in: int = 10
+    kept: int = 8
     thinning: int = 2
 
 
