@@ -217,9 +217,11 @@ def test_bias_of_weights_over_rounds_by_enumeration(label: list[int]) -> None:
     """Four rows, rounds of one: the weights of one round are unbiased, of more they are not.
 
     Nothing is as extreme as this: three of the four rows, each answer turning the next round.
+    Between .5 and 1.8 for 1.
     """
     pool = four_rows(label)
     assert expected_weights(pool, 1) == pytest.approx(np.ones(4))
     for rounds in (2, 3):
         found = expected_weights(pool, rounds)
-        assert np.abs(found - 1).max() < 0.6
+        assert 0.5 < found.min() < 0.98
+        assert 1.02 < found.max() < 1.8
