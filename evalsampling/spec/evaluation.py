@@ -12,8 +12,16 @@ import yaml
 from evalsampling.errors import InputError
 from evalsampling.spec.measures import MeasureSpec
 from evalsampling.spec.parameters import name_and_parameters
-from evalsampling.spec.pool import LabelsSpec, PoolSpec, pool_mapping, read_labels, read_pool
+from evalsampling.spec.pool import (
+    LabelsSpec,
+    PoolSpec,
+    labels_mapping,
+    pool_mapping,
+    read_labels,
+    read_pool,
+)
 from evalsampling.spec.sections import Section, absolute, number
+from evalsampling.spec.sink import SinkSpec
 from evalsampling.storage import folder_of, read_file
 
 MAX_CELLS = 4096
@@ -30,8 +38,6 @@ KD = "kd"
 
 WORKSPACE_STORES = ("gs",)
 """Schemes of the stores that can hold a workspace: those that create a file only if it is new."""
-
-SINK_FORMATS = ("csv", "jsonl", "parquet")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,7 +106,7 @@ class EvaluationSpec:
         round_size: new rows sent to annotators in a round.
         confidence: level of the intervals, in (0, 1).
         seed: in [0, 2^64).
-        sink: format of the batches sent out.
+        sink: how batches are sent out.
         workspace: absolute path of the workspace, or None.
     """
 
@@ -113,7 +119,7 @@ class EvaluationSpec:
     round_size: RoundSize
     confidence: float
     seed: int
-    sink: str
+    sink: SinkSpec
     workspace: str | None
 
     @classmethod
@@ -158,7 +164,7 @@ class EvaluationSpec:
             "pool", "labels", "measure", "strata", "sampler", "budget", "round_size",
             "confidence", "seed", "sink", "workspace",
         )  # fmt: skip
-        labels = read_labels(top.section("labels"))
+        labels = read_labels(top.section("labels"), str(directory))
         strata = _strata(top.section("strata"))
         section = top.section("pool", required=True)
         pool = read_pool(section, labels, str(directory), strata.by_features)
@@ -176,7 +182,7 @@ class EvaluationSpec:
             round_size=_round_size(top),
             confidence=top.number("confidence", 0.95),
             seed=top.integer("seed", 0, least=0),
-            sink=_sink(top.section("sink")),
+            sink=SinkSpec.read(top.section("sink"), pool.payload),
             workspace=absolute(
                 "workspace", top.text("workspace"), str(directory), WORKSPACE_STORES
             ),
@@ -204,11 +210,7 @@ class EvaluationSpec:
             strata["edges"] = list(self.strata.edges)
         return {
             "pool": pool_mapping(self.pool, self.labels),
-            "labels": {
-                "classes": list(self.labels.classes),
-                "positive": self.labels.classes[self.labels.positive],
-                "oracle": self.labels.oracle,
-            },
+            "labels": labels_mapping(self.labels),
             "measure": [measure.to_mapping() for measure in self.measures],
             "strata": strata,
             "sampler": {"name": self.sampler.name, **self.sampler.parameters},
@@ -216,7 +218,7 @@ class EvaluationSpec:
             "round_size": dataclasses.asdict(self.round_size),
             "confidence": self.confidence,
             "seed": self.seed,
-            "sink": {"format": self.sink},
+            "sink": self.sink.to_mapping(),
             "workspace": self.workspace,
         }
 
@@ -255,11 +257,3 @@ def _round_size(top: Section) -> RoundSize:
     if not 1 <= growth <= 100:
         raise InputError(f"round_size.growth: must be between 1 and 100, got {growth:g}")
     return RoundSize(section.integer("first", 100, least=1), growth)
-
-
-def _sink(section: Section) -> str:
-    section.check_keys("format")
-    chosen = section.get("format", "csv")
-    if chosen not in SINK_FORMATS:
-        raise InputError(f"sink.format: must be one of {', '.join(SINK_FORMATS)}, got {chosen!r}")
-    return str(chosen)
