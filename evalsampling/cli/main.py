@@ -7,7 +7,17 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from evalsampling.cli import diagnose, estimate, plan, prepare, sample, simulate, status, verify
+from evalsampling.cli import (
+    annotators,
+    diagnose,
+    estimate,
+    plan,
+    prepare,
+    sample,
+    simulate,
+    status,
+    verify,
+)
 from evalsampling.cli.command import Beam, Command
 from evalsampling.errors import exit_code
 from evalsampling.telemetry import logs
@@ -15,7 +25,7 @@ from evalsampling.version import __version__
 
 COMMANDS = tuple(
     module.COMMAND
-    for module in (prepare, sample, estimate, status, verify, diagnose, plan, simulate)
+    for module in (prepare, sample, estimate, annotators, status, verify, diagnose, plan, simulate)
 )
 
 _LOGGED = ("rows", "cells", "round", "rounds", "reason", "labels", "open", "rejects", "done")

@@ -14,6 +14,7 @@ import pyarrow as pa
 from evalsampling.errors import InputError
 from evalsampling.evaluation.evaluation import Evaluation
 from evalsampling.labels import splink
+from evalsampling.labels.annotators import ControlSubject, control_subjects, gold_table
 from evalsampling.labels.controls import Controls
 from evalsampling.labels.tally import State, Subjects, Tally
 from evalsampling.labels.task_names import opaque_name
@@ -357,6 +358,37 @@ class Snapshot:
     def answers(self) -> int:
         """Number of questions with a label."""
         return int(np.sum(self.labels != NO_LABEL))
+
+    @functools.cached_property
+    def control_subjects(self) -> Sequence[ControlSubject]:
+        """The gold rows and repeats among the subjects of votes."""
+        first = len(self.tasks) + len(self._settling)
+        return control_subjects(self.controls, first, self.pool.spec.labels.codes)
+
+    @property
+    def gold(self) -> npt.NDArray[np.int64]:
+        """Gold rows that are decided, by their class and by their label: (classes, classes)."""
+        classes = len(self.pool.spec.labels.classes)
+        return gold_table(self.tally, self.control_subjects, classes)
+
+    @functools.cached_property
+    def late(self) -> int:
+        """Number of questions whose first answer came after a later round had been drawn."""
+        met = [
+            place
+            for place, files in enumerate(self.standing, start=1)
+            for _ in range(len(files.asked))
+        ]
+        seen: set[int] = set()
+        late = 0
+        for one in self.deliveries:
+            rounds = self._standing_then(one)
+            for task in {*one.votes["task"].to_pylist()}:
+                question = self.question_of_task.get(task)
+                if question is not None and question not in seen:
+                    seen.add(question)
+                    late += one.rounds is not None and rounds > met[question]
+        return late
 
     @functools.cached_property
     def states(self) -> Sequence[State]:
