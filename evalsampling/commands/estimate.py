@@ -18,6 +18,7 @@ from evalsampling.evaluation.missing_labels import MissingBounds, missing_bounds
 from evalsampling.inference.label_error import correct
 from evalsampling.inference.results import as_json, brief, widest_half
 from evalsampling.labels.delivery import LabelFile
+from evalsampling.labels.drop_zone import files_in
 from evalsampling.labels.tally import State
 from evalsampling.measures import Joint
 from evalsampling.measures.build import build_entry, build_joints, build_measures
@@ -38,7 +39,7 @@ _COUNTS = ("round", "labels", "open", "rejects")
 class EstimateOptions(WorkspaceOptions):
     """What a call of `estimate` asks for."""
 
-    labels: tuple[str, ...] = many("deliveries of labels: .csv, .jsonl or .parquet", "FILE")
+    labels: tuple[str, ...] = many("deliveries of labels, or folders of them", "FILE")
     replace: tuple[str, ...] = many("deliveries whose labels replace earlier ones", "FILE")
     measure: tuple[str, ...] = many("measures to report (default: the spec's)", "NAME")
     close: bool = flag("close the open round")
@@ -264,8 +265,8 @@ def estimate(options: EstimateOptions, context: ExecutionContext = HERE) -> Esti
     pool = PreparedPool.read(workspace)
     measures = _chosen_measures(pool, options.measure)
     # Before others are locked out: a file may be slow to come.
-    files = [LabelFile.read(path) for path in options.labels]
-    files += [LabelFile.read(path, replace=True) for path in options.replace]
+    files = [LabelFile.read(path) for path in files_in(options.labels)]
+    files += [LabelFile.read(path, replace=True) for path in files_in(options.replace)]
     with workspace.in_use():
         snapshot, messages = _take_and_close(files, Snapshot.read(pool), options)
         result = dataclasses.replace(_result(snapshot, measures), messages=tuple(messages))

@@ -108,7 +108,7 @@ class _Look:
         return content
 
     def at_content(self, name: str, checksum: Checksum) -> None:
-        self.at(name, lambda: checksum.check(self.store.checksum(name), self.store.url(name)))
+        self.at(name, lambda: self.store.check_written(name, checksum, self.store.checksum(name)))
 
 
 def _read_round(workspace: Workspace, number: int) -> None:

@@ -5,6 +5,7 @@ See ``Linker.evaluation`` of Splink 4: columns ``source_dataset_l``, ``unique_id
 """
 
 import csv
+import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -78,10 +79,14 @@ def make_pair(left_source: str | None, left: str, right_source: str | None, righ
     return first, second
 
 
-def pairs_of(batch: pa.Table, records: RecordColumns) -> list[Pair | None]:
-    """Return the pair of each task of a batch, None where its payload was removed."""
+Record = tuple[str, str]
+"""Data set and id of a record."""
+
+
+def records_of(batch: pa.Table, records: RecordColumns) -> list[tuple[Record, Record] | None]:
+    """Return the left and the right record of each task of a batch, None without its payload."""
     names = (records.left_source, records.left, records.right_source, records.right)
-    columns = []
+    columns: list[list[str | None]] = []
     for name in names:
         stored = None if name is None else PAYLOAD_PREFIX + name
         if stored is not None and stored in batch.column_names:
@@ -89,8 +94,18 @@ def pairs_of(batch: pa.Table, records: RecordColumns) -> list[Pair | None]:
         else:
             columns.append([None] * len(batch))
     return [
-        None if left is None or right is None else make_pair(left_source, left, right_source, right)
+        None
+        if left is None or right is None
+        else ((left_source or "", left), (right_source or "", right))
         for left_source, left, right_source, right in zip(*columns, strict=True)
+    ]
+
+
+def pairs_of(batch: pa.Table, records: RecordColumns) -> list[Pair | None]:
+    """Return the pair of each task of a batch, None without its payload."""
+    return [
+        None if both is None else make_pair(*both[0], *both[1])
+        for both in records_of(batch, records)
     ]
 
 
@@ -125,20 +140,20 @@ def write_batch(table: pa.Table, path: Path, sink: SinkSpec) -> None:
         rows.writerows(zip(*columns, strict=True))
 
 
-def write_labels(path: Path, labels: Iterable[tuple[Pair, float]]) -> None:
-    """Write labels as Splink reads them.
+def as_table(labels: Iterable[tuple[tuple[Record, Record], float]]) -> bytes:
+    """Return labels as Splink reads them, as CSV.
 
     Args:
-        path: of the file.
         labels: pairs and the chance that each matches.
     """
-    with path.open("w", encoding="utf-8", newline="") as file:
-        rows = csv.writer(file)
-        rows.writerow([*_RECORDS, SCORE])
-        rows.writerows(_line(pair, score) for pair, score in labels)
+    text = io.StringIO(newline="")
+    rows = csv.writer(text)
+    rows.writerow([*_RECORDS, SCORE])
+    rows.writerows(_line(pair, score) for pair, score in labels)
+    return text.getvalue().encode()
 
 
-def _line(pair: Pair, score: float) -> Iterator[Any]:
+def _line(pair: tuple[Record, Record], score: float) -> Iterator[Any]:
     yield from (*pair[0], *pair[1], score)
 
 

@@ -6,6 +6,7 @@ A file that was written is in the memory of the machine first, and so is its nam
 
 import errno
 import os
+import uuid
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -68,3 +69,21 @@ def make_folders(path: Path) -> None:
     path.mkdir(parents=True, exist_ok=True)
     for folder in new:
         sync_folder(folder.parent)
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Write a file, in place of one that may be there: as a whole, or not at all.
+
+    Raises:
+        OSError: if it cannot be written; what was there stays.
+    """
+    # Like no other name, and new: nobody can have put a link there.
+    draft = path.with_name(f".{path.name}-{uuid.uuid4().hex}")
+    try:
+        with draft.open("xb") as file:
+            file.write(content)
+        sync_file(draft)
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+    sync_folder(path.parent)
