@@ -110,11 +110,11 @@ class _Erasure:
             folder = adjudication_folder(batch.number)
             there = self._erased(f"{folder}/tasks.parquet", ID, payload, "snappy", None)
             tasks |= self._tasks(batch.tasks)
-            found |= there
             if there:
                 shown = blind(self._clear(batch.tasks, ID, payload))
                 name = batch.exported.rpartition("/")[2]
                 found |= self._exported(folder, name, shown, -batch.number)
+            found |= there
         for delivery in self._snapshot.deliveries:
             if "comment" in delivery.votes.column_names and tasks:
                 name = f"labels/{delivery.name}.parquet"
@@ -134,7 +134,8 @@ class _Erasure:
         if found and files.exported is not None:
             shown = blind(self._clear(files.batch, ID, payload), controls)
             name = files.exported.rpartition("/")[2]
-            found |= self._exported(folder, name, shown, files.number)
+            # First: by what it is made from a killed call is known, so that goes last.
+            found = {**self._exported(folder, name, shown, files.number), **found}
         return found
 
     def _tasks(self, batch: pa.Table) -> set[str]:

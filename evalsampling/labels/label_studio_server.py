@@ -96,7 +96,8 @@ class LabelStudio:
             InputError: if the server refuses, or cannot be reached for some time.
         """
         project = self._project(title) or self._create(title, config, votes)
-        before = len({*self._tasks(project)})
+        named = {task["data"]["task"] for task in tasks}
+        before = len(named & {*self._tasks(project)})
         wait = self._first_wait
         for attempt in range(_TRIES):
             there = self._tasks(project)
@@ -114,7 +115,6 @@ class LabelStudio:
                 time.sleep(wait)
                 wait *= 2
         there = self._without_duplicates(project)
-        named = {task["data"]["task"] for task in tasks}
         return Pushed(project, len(named & {*there}), len(named & {*there}) - before)
 
     def pull(self, title: str) -> bytes:

@@ -89,13 +89,15 @@ class Server:
         cookies = http.cookiejar.CookieJar()
         opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(cookies))
         page = opener.open(f"{self.url}/user/login/").read().decode()
-        token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page)
-        assert token is not None
-        form = {"csrfmiddlewaretoken": token[1], "email": USER, "password": PASSWORD}
+        found = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page)
+        assert found is not None
+        form = {"csrfmiddlewaretoken": found[1], "email": USER, "password": PASSWORD}
         opener.open(f"{self.url}/user/login/", urllib.parse.urlencode(form).encode()).read()
         session = "; ".join(f"{cookie.name}={cookie.value}" for cookie in cookies)
         assert "sessionid" in session
-        door = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _door(self.url, session))
+        token = next(cookie.value or "" for cookie in cookies if cookie.name == "csrftoken")
+        passes = {"Cookie": session, "X-CSRFToken": token, "Referer": self.url}
+        door = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _door(self.url, passes))
         threading.Thread(target=door.serve_forever, daemon=True).start()
         try:
             yield f"http://127.0.0.1:{door.server_port}"
@@ -108,15 +110,24 @@ def _result(control: str, kind: str, value: dict[str, Any]) -> dict[str, Any]:
     return {"from_name": control, "to_name": "left_name", "type": kind, "value": value}
 
 
-def _door(url: str, session: str) -> type[http.server.BaseHTTPRequestHandler]:
+def _door(url: str, passes: dict[str, str]) -> type[http.server.BaseHTTPRequestHandler]:
     class Door(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            request = urllib.request.Request(url + self.path, headers={"Cookie": session})
+            length = int(self.headers.get("Content-Length", 0))
+            kind = self.headers.get("Content-Type", "application/json")
+            request = urllib.request.Request(
+                url + self.path,
+                data=self.rfile.read(length) if length else None,
+                headers={**passes, "Content-Type": kind},
+                method=self.command,
+            )
             try:
                 with urllib.request.urlopen(request) as answer:
                     self._pass_on(answer.status, answer.headers, answer.read())
             except urllib.error.HTTPError as error:
                 self._pass_on(error.code, error.headers, error.read())
+
+        do_POST = do_PATCH = do_DELETE = do_PUT = do_GET  # noqa: N815
 
         def _pass_on(self, status: int, headers: Any, content: bytes) -> None:
             self.send_response(status)
