@@ -234,7 +234,7 @@ def _read(line: int, task: str, annotation: Any) -> Vote:
     """Return the vote of one annotation."""
     if not isinstance(annotation, dict):
         return Vote(line, problem="annotations are no list of objects")
-    cancelled, results = annotation.get("was_cancelled", False), annotation.get("result")
+    cancelled, results = annotation.get("was_cancelled"), annotation.get("result")
     if not isinstance(cancelled, bool) or not isinstance(results, list):
         return Vote(line, problem="was_cancelled or result is damaged")
     annotator = _annotator(annotation.get("completed_by"))

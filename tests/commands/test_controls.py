@@ -52,7 +52,7 @@ def test_estimates_know_nothing_of_control_tasks(job: Callable[..., Job], tmp_pa
         drawn = one.sample().json
         assert (drawn["rows"], drawn["controls"]) == (40, 8 if number == 1 else 12)
         assert one.batch(number) == plain.batch(number)
-        rows = [row for row in votes(plain, number) if row[0]]
+        rows = votes(plain, number, skipped=0)
         result = plain.estimate("--labels", deliver(plain, rows, f"{number}.csv")).json
         controls = [row for row in votes(one, number) if row[0] not in plain.batch(number)["task"]]
         mixed = one.estimate("--labels", deliver(one, rows + controls, f"{number}.csv")).json
@@ -133,7 +133,7 @@ def test_wrong_labels_are_told_by_gold_rows(job: Callable[..., Job], tmp_path: P
     one = make(job, tmp_path)
     for number in (1, 2, 3):
         one.sample()
-        rows = votes(one, number, seed=number, wrong=0.35)
+        rows = votes(one, number, seed=number, wrong=0.35, skipped=0)
         result = one.estimate("--labels", deliver(one, rows, f"{number}.csv")).json
     error = result["label_error"]
     assert sum(map(sum, error["gold"])) > 10

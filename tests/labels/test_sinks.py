@@ -255,24 +255,22 @@ def test_a_class_that_no_choice_can_be(wrong: str) -> None:
 # --- what is no vote
 
 
+def answer(kind: str, value: Any) -> dict[str, Any]:
+    result = {"from_name": "label", "type": kind, "value": value}
+    return {"completed_by": 1, "was_cancelled": False, "result": [result]}
+
+
 @pytest.mark.parametrize(
     ("annotation", "words"),
     [
-        ({"completed_by": 1, "result": []}, "no choice"),
-        ({"completed_by": None, "result": []}, "completed_by names nobody"),
-        ({"completed_by": 1, "result": None}, "damaged"),
+        ({"completed_by": 1, "was_cancelled": False, "result": []}, "no choice"),
+        ({"completed_by": None, "was_cancelled": False, "result": []}, "completed_by names nobody"),
+        ({"completed_by": 1, "was_cancelled": False, "result": None}, "damaged"),
+        ({"completed_by": 1, "result": []}, "damaged"),
         ({"completed_by": 1, "was_cancelled": "no", "result": []}, "damaged"),
         (7, "no list of objects"),
-        (
-            {"completed_by": 1, "result": [{"from_name": "label", "type": "choices",
-                                            "value": {"choices": ["0", "1"]}}]},
-            "2 choices where one class is wanted",
-        ),
-        (
-            {"completed_by": 1, "result": [{"from_name": "label", "type": "rating",
-                                            "value": {"rating": 1}}]},
-            "damaged",
-        ),
+        (answer("choices", {"choices": ["0", "1"]}), "2 choices where one class is wanted"),
+        (answer("rating", {"rating": 1}), "damaged"),
     ],
 )  # fmt: skip
 def test_annotations_that_are_none(annotation: Any, words: str) -> None:
