@@ -66,7 +66,8 @@ def correct(
     the gold rows and 1/2 for each class as parameters, and of the error of sampling, from the
     normal distribution.
 
-    Losses are measured from those of the first class, whose mean over the pool the cells tell.
+    Of the correction l~ - l, what rows with the most common label have is known of every row of the
+    pool, if the cells tell its losses: the sample gives the rest.
 
     Args:
         measure: to correct.
@@ -121,12 +122,14 @@ class _Sums:
         covariance: of them, flattened.
         pool: shape (classes, d): mean losses of all rows of the pool, were all of one class; None
             if the cells do not tell them.
+        common: the most common label.
     """
 
     measure: Measure
     sums: FloatArray
     covariance: FloatArray
     pool: FloatArray | None
+    common: int
 
     @classmethod
     def of_sample(cls, measure: Measure, inputs: EstimationInput) -> "_Sums | None":
@@ -143,13 +146,21 @@ class _Sums:
             inputs.sample.mean(flat).reshape(features.shape[1:]),
             inputs.sample.covariance(flat),
             _pool_means(measure, inputs),
+            int(np.argmax(np.bincount(label, inputs.sample.weight, classes))),
         )
 
+    def _known_part(self, inverse: FloatArray) -> FloatArray:
+        """Return what the correction is of rows whose label is the common one: a row of P^-1 - I.
+
+        Its mean over the pool is known, so the sample is not asked for it.
+        """
+        return inverse[self.common] - np.eye(len(inverse))[self.common]
+
     def _coefficients(self, inverse: FloatArray) -> FloatArray:
-        return inverse if self.pool is None else inverse - inverse[0]
+        return inverse if self.pool is None else inverse - self._known_part(inverse)
 
     def _risk(self, inverse: FloatArray) -> FloatArray:
-        base = 0.0 if self.pool is None else inverse[0] @ self.pool
+        base = 0.0 if self.pool is None else self._known_part(inverse) @ self.pool
         return base + np.einsum("ji,jie->e", self._coefficients(inverse), self.sums)
 
     def value(self, inverse: FloatArray) -> float:
