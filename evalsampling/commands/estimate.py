@@ -10,16 +10,20 @@ from typing import Any
 import numpy as np
 
 from evalsampling.commands.deliveries import take
+from evalsampling.commands.label_quality import (
+    LabelError,
+    MissingLabels,
+    label_error,
+    label_warnings,
+    missing_labels,
+)
 from evalsampling.commands.options import WorkspaceOptions, flag, many
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
 from evalsampling.evaluation.evaluation import Evaluation
-from evalsampling.evaluation.missing_labels import MissingBounds, missing_bounds
-from evalsampling.inference.label_error import correct
 from evalsampling.inference.results import as_json, brief, widest_half
 from evalsampling.labels.delivery import LabelFile
 from evalsampling.labels.drop_zone import files_in
-from evalsampling.labels.tally import State
 from evalsampling.measures import Joint
 from evalsampling.measures.build import build_entry, build_joints, build_measures
 from evalsampling.measures.calibrated import Requested, measure_of
@@ -121,81 +125,6 @@ class ReportedRegion:
 
 
 @dataclasses.dataclass(frozen=True)
-class MissingLabels:
-    """Rows drawn that have no label, and what that may do to the estimates.
-
-    Attributes:
-        open: no answer yet, in a round that is open.
-        closed: no answer, in a round that is closed.
-        disputed: annotators do not agree, or contradict themselves.
-        skipped: declined.
-        unsure: the annotators could not tell.
-        late: rows whose first answer came after a later round had been drawn; they have one.
-        bounds: of each number on the whole pool, were all missing labels of one class.
-    """
-
-    open: int
-    closed: int
-    disputed: int
-    skipped: int
-    unsure: int
-    late: int
-    bounds: tuple[MissingBounds, ...]
-
-    @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> "MissingLabels":
-        """Return what an object stands for."""
-        bounds = tuple(MissingBounds(**one) for one in content["bounds"])
-        return cls(**{**content, "bounds": bounds})
-
-
-@dataclasses.dataclass(frozen=True)
-class CorrectedEstimate:
-    """A number corrected for wrong labels, with its band.
-
-    Attributes:
-        measure: name of the number.
-        system: that it is about, if systems have names.
-        value: corrected, None if it is undefined or the labels tell too little.
-        low: lower end of the band.
-        high: upper end.
-        sampling_error: standard error that the sample leaves in it.
-        label_error: what wrong labels do.
-        dominates: whether that is more.
-    """
-
-    measure: str
-    system: str | None
-    value: float | None
-    low: float | None
-    high: float | None
-    sampling_error: float | None
-    label_error: float | None
-    dominates: bool
-
-
-@dataclasses.dataclass(frozen=True)
-class LabelError:
-    """What wrong labels do to the estimates, by the gold rows.
-
-    Attributes:
-        gold: gold rows that are decided, by their class and by their label.
-        measures: those of one number, on the whole pool.
-        reason: why there are none, else None.
-    """
-
-    gold: Sequence[Sequence[int]]
-    measures: tuple[CorrectedEstimate, ...]
-    reason: str | None
-
-    @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> "LabelError":
-        """Return what an object stands for."""
-        measures = tuple(CorrectedEstimate(**one) for one in content["measures"])
-        return cls(**{**content, "measures": measures})
-
-
-@dataclasses.dataclass(frozen=True)
 class EstimateResult(Result):
     """Estimates from all labels so far.
 
@@ -241,11 +170,11 @@ class EstimateResult(Result):
             "measures": tuple(map(ReportedEstimate.from_json, content["measures"])),
             "regions": tuple(map(ReportedRegion.from_json, content["regions"])),
         }
-        missing, label_error = content["missing"], content["label_error"]
+        missing, wrong = content["missing"], content["label_error"]
         if missing is not None:
             parts["missing"] = MissingLabels.from_json(missing)
-        if label_error is not None:
-            parts["label_error"] = LabelError.from_json(label_error)
+        if wrong is not None:
+            parts["label_error"] = LabelError.from_json(wrong)
         return cls(**{**content, **parts}, messages=tuple(messages))
 
 
@@ -315,8 +244,8 @@ def _result(snapshot: Snapshot, measures: Sequence[Requested] | None) -> Estimat
             f"{missing} of {len(history)} rows drawn have no label ({still_open} still open)"
             + ("; others of their round stand for them, as if missing at random" * bool(labels))
         )
-    label_error = _label_error(snapshot, evaluation, measures)
-    warnings += _told(label_error)
+    wrong = label_error(snapshot, evaluation, measures)
+    warnings += label_warnings(wrong)
     exhausted = evaluation.exhausted and not still_open
     joints = build_joints(spec, snapshot.pool.stratification.ranges)
     return EstimateResult(
@@ -329,87 +258,9 @@ def _result(snapshot: Snapshot, measures: Sequence[Requested] | None) -> Estimat
         measures=tuple(ReportedEstimate.from_json(as_json(one)) for one in estimates),
         regions=tuple(_region(parts, spec, evaluation) for parts in joints),
         half_width=widest_half(estimates),
-        missing=_missing(snapshot, evaluation, measures),
-        label_error=label_error,
+        missing=missing_labels(snapshot, evaluation, measures),
+        label_error=wrong,
     )
-
-
-def _missing(
-    snapshot: Snapshot, evaluation: Evaluation, measures: Sequence[Requested] | None
-) -> MissingLabels | None:
-    """Return which rows drawn have no label and what that may do, None if there are none."""
-    counts = {state: sum(one is state for one in snapshot.states) for state in State}
-    if counts[State.DECIDED] == len(snapshot.states) and not snapshot.late:
-        return None
-    waiting = sum(
-        snapshot.states[question] is State.OPEN
-        for files in snapshot.standing
-        if files.number not in snapshot.closed
-        for question in map(snapshot.question_of_task.__getitem__, files.batch["task"].to_pylist())
-    )
-    return MissingLabels(
-        open=waiting,
-        closed=counts[State.OPEN] - waiting,
-        disputed=counts[State.DISPUTED],
-        skipped=counts[State.SKIPPED],
-        unsure=counts[State.UNSURE],
-        late=snapshot.late,
-        bounds=tuple(missing_bounds(evaluation, measures)),
-    )
-
-
-def _label_error(
-    snapshot: Snapshot, evaluation: Evaluation, measures: Sequence[Requested] | None
-) -> LabelError | None:
-    """Return what wrong labels do to the measures, None without gold rows."""
-    spec, gold = snapshot.pool.spec, snapshot.gold
-    if not gold.any():
-        return None
-    table = gold.tolist()
-    none = [name for name, row in zip(spec.labels.codes, table, strict=True) if not sum(row)]
-    if none or not snapshot.answers:
-        reason = f"no gold row of class {none[0]!r} has a label yet" if none else "no labels"
-        return LabelError(table, (), reason)
-    inputs = evaluation.sampler.inputs(evaluation.table, evaluation.history, spec.confidence)
-    corrected = []
-    for requested in measures or evaluation.measures:
-        measure = measure_of(requested)
-        if isinstance(measure, Joint) or not evaluation.sampler.can_estimate(
-            evaluation.table, measure
-        ):
-            continue
-        band = correct(measure, inputs, gold, spec.seed)
-        if band is not None:
-            component = measure.components[0]
-            corrected.append(
-                CorrectedEstimate(
-                    component.name,
-                    spec.pool.systems[component.system].name,
-                    band.value,
-                    band.low,
-                    band.high,
-                    band.sampling_error,
-                    band.label_error,
-                    band.dominates,
-                )
-            )
-    return LabelError(table, tuple(corrected), None)
-
-
-def _told(label_error: LabelError | None) -> list[str]:
-    """Return warnings where wrong labels matter more than sampling."""
-    lines = []
-    for one in label_error.measures if label_error else ():
-        of = "" if one.system is None else f" of {one.system}"
-        if one.dominates and one.value is None:
-            lines.append(f"{one.measure}{of}: by the gold rows, labels tell too little to say it")
-        elif one.dominates:
-            lines.append(
-                f"{one.measure}{of}: label error, not sampling, dominates: by the gold rows it is "
-                f"{one.value:.4f}, {one.low:.4f} to {one.high:.4f}; better labels or more gold "
-                "rows help, more labels do not"
-            )
-    return lines
 
 
 def _region(

@@ -77,18 +77,28 @@ class Tally:
         answers: what each annotator said of each subject.
         corrected: by question, where its label was another one before: how many rounds there were
             when it was corrected.
+        by_model: whether a model decides in place of the majority, see `decide_by_model`.
     """
 
     subjects: Subjects
     answers: dict[int, dict[str | None, int]] = dataclasses.field(default_factory=dict)
     corrected: dict[int, int] = dataclasses.field(default_factory=dict)
+    by_model: bool = False
+    _by_model: dict[int, int] = dataclasses.field(default_factory=dict)
     _settled: dict[int, int] = dataclasses.field(default_factory=dict)
     _last: dict[int, int] = dataclasses.field(default_factory=dict)
 
     def copy(self) -> "Tally":
         """Return a tally that can go another way."""
         answers = {subject: dict(given) for subject, given in self.answers.items()}
-        return Tally(self.subjects, answers, {**self.corrected}, {**self._settled}, {**self._last})
+        return dataclasses.replace(
+            self,
+            answers=answers,
+            corrected={**self.corrected},
+            _by_model={**self._by_model},
+            _settled={**self._settled},
+            _last={**self._last},
+        )
 
     def add(self, answers: Iterable[Answer], replace: bool, rounds: int) -> bool:
         """Count the votes of one delivery; return whether they change anything.
@@ -117,9 +127,21 @@ class Tally:
             question = self.subjects.settles.get(subject)
             if question is not None:
                 self._settle(question, subject)
-        for question in touched:
+        for question in () if self.by_model else touched:
             self._note(question, rounds)
         return changed
+
+    def decide_by_model(self, codes: Mapping[int, int], rounds: int) -> None:
+        """Take over what a model makes of all votes so far: it decides what has enough answers.
+
+        Args:
+            codes: class code of each subject that it says something of.
+            rounds: how many there were when the votes had come in.
+        """
+        self._by_model = dict(codes)
+        for subject in self.answers:
+            if subject < self.subjects.questions:
+                self._note(subject, rounds)
 
     def _settle(self, question: int, subject: int) -> None:
         """Take over what an adjudication says of a question."""
@@ -152,6 +174,9 @@ class Tally:
         """
         if subject in self._settled:
             return self._settled[subject]
+        if self.by_model and subject not in self.subjects.settles:
+            enough = len(self.answers.get(subject, {})) >= self.subjects.wanted(subject)
+            return self._by_model.get(subject, NO_LABEL) if enough else NO_LABEL
         counts: dict[int, int] = {}
         for code in self.answers.get(subject, {}).values():
             if code >= 0:

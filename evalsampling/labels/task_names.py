@@ -38,8 +38,8 @@ def opaque_name(key: bytes, *parts: Any) -> str:
 def with_check(name: str) -> str:
     """Return the name of a task with a check character behind it.
 
-    One wrong character, or two beside each other that changed places, make another check
-    character (ISO/IEC 7064, MOD 37,36).
+    One wrong character, and nearly always two beside each other that changed places, make another
+    check character (ISO/IEC 7064, MOD 37,36).
     """
     return name + _check_character(name.removeprefix(_PREFIX))
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import itertools
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,6 +17,7 @@ from evalsampling.evaluation.evaluation import Evaluation
 from evalsampling.labels import splink
 from evalsampling.labels.annotators import ControlSubject, control_subjects, gold_table
 from evalsampling.labels.controls import Controls
+from evalsampling.labels.dawid_skene import fit_labels
 from evalsampling.labels.tally import State, Subjects, Tally
 from evalsampling.labels.task_names import opaque_name
 from evalsampling.labels.tasks import KIND, TASK, task_name
@@ -337,10 +339,15 @@ class Snapshot:
         first = len(self.tasks)
         settles = {first + place: q for place, (_, _, q) in enumerate(self._settling)}
         labels = self.pool.spec.labels
-        tally = Tally(Subjects(first, settles, labels.votes))
-        for one in self.deliveries:
-            answers = answers_of(one.votes, self.subject_of_task, labels.codes)
-            tally.add(answers, one.replace, self._standing_then(one))
+        by_model = labels.rule == "dawid-skene"
+        tally = Tally(Subjects(first, settles, labels.votes), by_model=by_model)
+        # A model looks at all votes together: once for all that came before the next round.
+        for rounds, deliveries in itertools.groupby(self.deliveries, self._standing_then):
+            for one in deliveries:
+                answers = answers_of(one.votes, self.subject_of_task, labels.codes)
+                tally.add(answers, one.replace, rounds)
+            if by_model:
+                tally.decide_by_model(fit_labels(tally), rounds)
         return tally
 
     def _standing_then(self, delivery: Delivery) -> int:
