@@ -17,6 +17,7 @@ References:
 import dataclasses
 
 import numpy as np
+from scipy import special
 
 from evalsampling.inference.estimates import EstimationInput
 from evalsampling.measures.base import FloatArray, IntArray, Measure
@@ -64,7 +65,7 @@ def correct(
 
     The band is the middle part of draws: of P, from the Dirichlet distribution of each row with
     the gold rows and 1/2 for each class as parameters, and of the error of sampling, from the
-    normal distribution.
+    normal distribution. It holds at least the normal interval at the rates that were met.
 
     Of the correction l~ - l, what rows with the most common label have is known of every row of the
     pool, if the cells tell its losses: the sample gives the rest.
@@ -95,12 +96,14 @@ def correct(
     errors = np.array([sums.standard_error(one) for one in inverses])
     low, high = _middle(values + errors * rng.standard_normal(_DRAWS), bounds, inputs.confidence)
     finite = np.clip(values[np.isfinite(values)], *bounds)
-    cut = float(np.clip(value, *bounds))
+    cut, error = float(np.clip(value, *bounds)), sums.standard_error(_inverse(rates))
+    # The draws take rare errors for likely: at the rates that were met there may be none.
+    reach = float(special.ndtri((1 + inputs.confidence) / 2)) * error
     return LabelErrorBand(
         cut,
-        min(low, cut),
-        max(high, cut),
-        sums.standard_error(_inverse(rates)),
+        max(min(low, cut - reach), bounds[0]),
+        min(max(high, cut + reach), bounds[1]),
+        error,
         float(np.hypot(cut - plain, np.std(finite))),
     )
 
