@@ -1,11 +1,12 @@
 """The page of the coverage study: settings, the rule they are held to, and tables."""
 
 import dataclasses
+import itertools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
-from coverage_runs import PLAN, read_results
+from coverage_runs import DEFAULT, INTERVALS, PLAN, read_results
 from scipy import stats
 
 LEAST = 0.85
@@ -31,7 +32,8 @@ class Setting:
     Attributes:
         pool: its name.
         method: how rows were sampled.
-        measure: its name.
+        measure: its name, with the method of an interval that is not the default.
+        is_default: whether the interval is, which the rule is about.
         budget: labels.
         runs: repeats.
         claims: runs whose interval is not the whole range.
@@ -45,6 +47,7 @@ class Setting:
     pool: str
     method: str
     measure: str
+    is_default: bool
     budget: int
     runs: int
     claims: int
@@ -72,21 +75,22 @@ class Setting:
     @property
     def misleads(self) -> bool:
         """Whether most claims of a setting that covers too little come without a warning."""
-        return self.is_below and self.warned_share <= WARNED_TOO_LITTLE
+        return self.is_default and self.is_below and self.warned_share <= WARNED_TOO_LITTLE
 
     @property
     def alarms(self) -> bool:
         """Whether too many claims of a setting that covers come with a warning."""
-        return self.coverage >= TRUSTED and self.warned_share > WARNED_TOO_OFTEN
+        return self.is_default and self.coverage >= TRUSTED and self.warned_share > WARNED_TOO_OFTEN
 
 
 def settings_of(results: Path) -> list[Setting]:
     """Return all settings that have results and a claim, those that cover least first."""
     settings = []
     for pool, method, columns in read_results(results):
-        for measure in dict.fromkeys(columns["measure"]):
+        for measure, interval in itertools.product(dict.fromkeys(columns["measure"]), INTERVALS):
             for budget in PLAN.budgets:
-                chosen = (columns["measure"] == measure) & (columns["budget"] == budget)
+                chosen = (columns["measure"] == measure) & (columns["interval"] == interval)
+                chosen &= columns["budget"] == budget
                 claims = chosen & columns["claims"].astype(bool)
                 if not claims.any():
                     continue
@@ -96,7 +100,8 @@ def settings_of(results: Path) -> list[Setting]:
                     Setting(
                         pool=pool,
                         method=method,
-                        measure=measure,
+                        measure=measure if interval == DEFAULT else f"{measure} by {interval}",
+                        is_default=interval == DEFAULT,
                         budget=budget,
                         runs=int(chosen.sum()),
                         claims=int(claims.sum()),
@@ -218,10 +223,10 @@ INTRODUCTION = """\
 # Coverage
 
 Made with `python benchmarks/coverage.py run` and `report`, which overwrites this page. How often do
-the 95 % intervals that evalsampling gives by default hold the truth? Up to {runs} repeats on each
+the 95 % intervals of evalsampling hold the truth? Up to {runs} repeats on each
 pool: synthetic ones, each made to mislead in one way (`benchmarks/coverage_situations.py`), and
 those of [benchmarks/README.md](../benchmarks/README.md). Rounds of 50 rows at first, growing by
-1.4.
+1.4. The intervals are the design-based ones, of [methods.md](methods.md#intervals).
 
 - *Claims*: share of the runs whose interval is not the whole range of the measure.
 - *Coverage*: share of the claims that hold the truth. A band has to hold all points of the curve.

@@ -5,6 +5,7 @@ import dataclasses
 import functools
 import json
 import os
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -21,16 +22,20 @@ from evalsampling import EvaluationSpec
 from evalsampling.inference.intervals import Interval, interval_score
 from evalsampling.inference.results import Estimate
 from evalsampling.measures.base import Measure
+from evalsampling.measures.build import build_measures
+from evalsampling.measures.calibrated import measure_of
 from evalsampling.preparation.local import stratify_pool
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.samplers import Sampler
+from evalsampling.samplers.build import build_sampler
 from evalsampling.simulation.simulate import Plan, covers, run_repeat
 from evalsampling.simulation.truth import KnownPool
 from evalsampling.spec import RoundSize
 
 CURVE = "pr_curve"
 BAND = "PR band"
-THRESHOLDS = 64
+FEW = 64
+"""Thresholds of a curve beside which other measures are estimated too."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,36 +46,48 @@ class Method:
         name: in tables and paths.
         sampler: as in a spec.
         drives: the measure it samples for; that of several classes for `f1` is `macro_f1`.
-        bands: whether the curve is estimated from its draws.
+        thresholds: of the curve that is estimated from its draws; 0 for no curve.
+        pools: that it is tried on; all if empty.
+        most: repeats, at most.
     """
 
     name: str
     sampler: dict[str, Any]
     drives: str = "f1"
-    bands: bool = False
+    thresholds: int = 0
+    pools: tuple[str, ...] = ()
+    most: int = 200
 
 
 METHODS = (
-    Method("passive", {"name": "passive"}, bands=True),
-    Method("stratified", {"name": "stratified"}, bands=True),
+    Method("passive", {"name": "passive"}, thresholds=FEW),
+    Method("stratified", {"name": "stratified"}, thresholds=FEW),
     Method("importance", {"name": "importance"}),
     Method("oasis", {"name": "oasis"}),
     Method("ais", {"name": "ais"}),
     Method("ais, delta .1", {"name": "ais", "delta": 0.1}),
-    Method("ais for the curve", {"name": "ais"}, drives=CURVE, bands=True),
+    Method("ais for the curve", {"name": "ais"}, CURVE, thresholds=FEW),
+    Method("passive, 1,024 thresholds", {"name": "passive"}, CURVE, 1024, ("balanced",), 60),
+    Method("ais, 1,024 thresholds", {"name": "ais"}, CURVE, 1024, ("balanced",), 60),
 )
+"""What is compared. A sampler more is a line here."""
 
-BINARY = ("f1", "recall", "precision", "accuracy", "mcc", "brier")
-MULTICLASS = ("macro_f1", "recall", "precision", "accuracy", "micro_f1", "brier")
+BINARY = ("f1", "recall", "precision", "accuracy", "mcc", "brier", "log_loss")
+MULTICLASS = ("macro_f1", "recall", "precision", "accuracy", "micro_f1", "brier", "log_loss")
+
+DEFAULT = "default"
+INTERVALS = (DEFAULT,)
+"""Intervals that are judged: the default one, and methods that stand beside it."""
 
 PLAN = Plan(
     budgets=(100, 300, 1000, 2000),
     round_size=RoundSize(50, 1.4),
     repeats=1,
-    seed=23,
+    seed=29,
     confidence=0.95,
     divergence=False,
     bands=True,
+    hidden=None,  # the design-based intervals
 )
 
 
@@ -85,7 +102,7 @@ class Block:
 
     def path(self, results: Path) -> Path:
         """Return the file of its results."""
-        folder = self.method.name.replace(" ", "-").replace(",", "").replace(".", "")
+        folder = "-".join(re.findall(r"\w+", self.method.name))
         return results / "runs" / self.pool / folder / f"{self.first:05}-{self.end:05}.parquet"
 
 
@@ -119,7 +136,7 @@ def run(
         for first in range(0, repeats, block)
         for pool in folder
         for method in METHODS
-        if _possible(pool, method) and (not only or pool in only)
+        if first < method.most and _possible(pool, method) and (not only or pool in only)
     ]
     todo = [one for one in todo if not one.path(results).exists()]
     started = time.perf_counter()
@@ -141,6 +158,8 @@ def run(
 
 def _possible(pool: str, method: Method) -> bool:
     """Oasis is for two classes, as curves are in this study."""
+    if method.pools and pool not in method.pools:
+        return False
     return pool != "four-classes" or (method.name != "oasis" and method.drives != CURVE)
 
 
@@ -154,19 +173,23 @@ class Ground:
 
     @classmethod
     @functools.cache
-    def read(cls, folder: Path, pool: str, curve: bool) -> "Ground":
-        """Read a pool, with its strata cut for F1 or for the curve."""
+    def read(cls, folder: Path, pool: str, drives: str, thresholds: int) -> "Ground":
+        """Read a pool, with its strata cut for the measure that drives, and a curve's thresholds.
+
+        One more measure, a curve, comes last unless it drives.
+        """
         measures: list[Any] = list(MULTICLASS if pool == "four-classes" else BINARY)
         columns: dict[str, Any] = {"path": f"{pool}.parquet", "probability": "probability"}
         labels: dict[str, Any] = {}
         if pool == "four-classes":
             columns["probability"] = {c: f"probability_{c}" for c in range(CLASSES)}
             labels = {"classes": list(range(CLASSES)), "positive": 1}
-        else:
+        elif thresholds:
             score = pq.read_table(folder / f"{pool}.parquet", columns=["score"])["score"]
             low, high = np.quantile(score.to_numpy(), [0.005, 0.9999])
-            cuts = [float(low)] if low == high else np.linspace(low, high, THRESHOLDS).tolist()
-            measures.insert(0 if curve else len(measures), {"name": CURVE, "thresholds": cuts})
+            cuts = [float(low)] if low == high else np.linspace(low, high, thresholds).tolist()
+            curve = {"name": CURVE, "thresholds": cuts}
+            measures = [curve, *measures] if drives == CURVE else [*measures, curve]
         content = {
             "pool": columns,
             "labels": labels,
@@ -180,15 +203,15 @@ class Ground:
         return cls(spec, stratification, known)
 
     def measures(self, method: Method) -> list[Measure]:
-        """Return what is estimated from the draws of a method."""
-        built = self.spec.build_measures(self.stratification.ranges)
-        return [one for one in built if one.name != CURVE or method.bands]
+        """Return what is estimated from the draws of a method: of a fine curve that alone."""
+        built = [measure_of(one) for one in build_measures(self.spec, self.stratification.ranges)]
+        return built[:1] if method.thresholds > FEW else built
 
     def sampler(self, method: Method) -> Sampler:
         """Return the sampler of a method."""
         written = self.spec.to_mapping() | {"sampler": method.sampler}
         spec = EvaluationSpec.from_mapping(written, "/")
-        return spec.build_sampler(self.stratification.ranges)
+        return build_sampler(spec, self.stratification.ranges)
 
 
 SCHEMA = pa.schema(
@@ -196,6 +219,7 @@ SCHEMA = pa.schema(
         "repeat": pa.int32(),
         "budget": pa.int32(),
         "measure": pa.string(),
+        "interval": pa.string(),
         "claims": pa.bool_(),
         "covers": pa.bool_(),
         "warned": pa.bool_(),
@@ -206,9 +230,9 @@ SCHEMA = pa.schema(
         "seconds": pa.float64(),
     }
 )
-"""A row for each repeat, budget and measure.
+"""A row for each repeat, budget, measure and interval.
 
-`claims`: whether the default interval is not the whole range; of the band, whether it is not at
+`claims`: whether the interval is not the whole range; of the band, whether it is not at
 some point. `covers`: of the band, at all points. `warned`: whether words come with a claim, of the
 band with the claim of any point; `warning` has the first words. `error` of an undefined estimate is
 null; of a band it is null too, and width and score are means over the points.
@@ -218,8 +242,9 @@ null; of a band it is null too, and width and score are means over the points.
 def _simulate(folder: dict[str, Path], results: Path, block: Block) -> float:
     """Simulate a block, write its file and return the seconds it took."""
     started = time.perf_counter()
-    ground = Ground.read(folder[block.pool], block.pool, block.method.drives == CURVE)
-    sampler, measures = ground.sampler(block.method), ground.measures(block.method)
+    method = block.method
+    ground = Ground.read(folder[block.pool], block.pool, method.drives, method.thresholds)
+    sampler, measures = ground.sampler(method), ground.measures(method)
     truths = [ground.known.value(measure) for measure in measures]
     rows: list[dict[str, Any]] = []
     for repeat in range(block.first, block.end):
@@ -249,8 +274,18 @@ def _rows(
         yield _summed_up(BAND, points)
     else:
         for one, true in compared:
-            row = _summed_up(measure.name, [(one, one.intervals[0], true)])
-            yield row | {"error": None if one.value is None else one.value - true}
+            error = None if one.value is None else one.value - true
+            for method in INTERVALS:
+                row = _summed_up(measure.name, [(one, _interval(one, method), true)])
+                yield row | {"interval": method, "error": error}
+
+
+def _interval(one: Estimate, method: str) -> Interval:
+    """Return the interval of a method, the default where that claims nothing."""
+    if method == DEFAULT or not one.claims:
+        return one.intervals[0]
+    found = [interval for interval in one.intervals if interval.method == method]
+    return found[0] if found else Interval(*one.target.bounds, "design-based", "none")
 
 
 def _band(one: Estimate) -> Interval:
@@ -271,6 +306,7 @@ def _summed_up(name: str, points: list[tuple[Estimate, Interval, float]]) -> dic
     ]
     return {
         "measure": name,
+        "interval": DEFAULT,
         "claims": any(claims),
         "covers": all(covers(interval, true) for _, interval, true in points),
         "warned": bool(words),

@@ -1,7 +1,7 @@
 """Pools on which an interval can go wrong, each a pair of files as `pools` describes them."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,15 +19,26 @@ CLASSES = 4
 
 def write_situations(directory: Path) -> list[str]:
     """Write the pools that are not there yet and return the names of all of them."""
-    directory.mkdir(parents=True, exist_ok=True)
     for number, (name, make) in enumerate(SITUATIONS.items()):
-        if not (directory / f"{name}-truth.parquet").exists():
-            columns = make(np.random.default_rng([2024, number]))
-            columns["id"] = np.arange(len(columns["score"]))
-            truth = {"id": columns["id"], "label": columns.pop("label")}
-            _write(directory / f"{name}.parquet", columns)
-            _write(directory / f"{name}-truth.parquet", truth)
+        write_pool(directory, name, make, [2024, number])
     return list(SITUATIONS)
+
+
+def write_pool(
+    directory: Path,
+    name: str,
+    make: Callable[[np.random.Generator], Columns],
+    seed: Sequence[int],
+) -> None:
+    """Write a pool and its truth, if they are not there yet."""
+    if (directory / f"{name}-truth.parquet").exists():
+        return
+    directory.mkdir(parents=True, exist_ok=True)
+    columns = make(np.random.default_rng(seed))
+    columns["id"] = np.arange(len(columns["score"]))
+    truth = {"id": columns["id"], "label": columns.pop("label")}
+    _write(directory / f"{name}.parquet", columns)
+    _write(directory / f"{name}-truth.parquet", truth)
 
 
 def _write(path: Path, columns: Columns) -> None:

@@ -29,6 +29,7 @@ from evalsampling.measures import (
     Recall,
 )
 from evalsampling.preparation.local import stratify_pool
+from evalsampling.samplers.build import build_sampler
 from evalsampling.simulation.simulate import Plan, run_repeat
 from evalsampling.simulation.truth import KnownPool
 from evalsampling.spec import RoundSize
@@ -109,7 +110,7 @@ def simulate_setting(
     spec = EvaluationSpec.from_mapping(content, directory)
     stratification = stratify_pool(spec)
     known = KnownPool.read(spec, stratification, directory / f"{pool}-truth.parquet")
-    chosen = spec.build_sampler(stratification.ranges, sampler)
+    chosen = build_sampler(spec, stratification.ranges, sampler)
     measures = [one for one in MEASURES if chosen.can_estimate(known.table, one)]
     plan = Plan(BUDGETS, RoundSize(50), repeats, 7, CONFIDENCE, divergence=False)
     runs = [run_repeat(known, chosen, measures, plan, repeat) for repeat in range(repeats)]

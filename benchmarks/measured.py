@@ -126,7 +126,7 @@ def interleave(
 
 def _command(arguments: Sequence[str]) -> Callable[[], Any]:
     """Import what a command needs; return what calls the command line in this process."""
-    from evalsampling.cli import main as cli
+    from evalsampling import cli
 
     if arguments[0] == "prepare":
         importlib.import_module("pipelines.prepare")

@@ -79,9 +79,9 @@ def new_spec(pool: Path, directory: Path) -> Iterator[Path]:
         yield spec
 
 
-def prepare(pool: Path, directory: Path) -> Measurement:
+def prepare(pool: Path, directory: Path, *options: str) -> Measurement:
     """Prepare a pool by the command line; the result has the workspace's `bytes` too."""
     with new_spec(pool, directory) as spec:
-        cost, result = measured.measure_command("prepare", spec)
+        cost, result = measured.measure_command("prepare", spec, *options)
         files = [path for path in Path(result["workspace"]).rglob("*") if path.is_file()]
         return cost, {**result, "bytes": sum(path.stat().st_size for path in files)}

@@ -10,12 +10,15 @@ On Dataflow:
         --project=PROJECT --region=REGION --temp_location=gs://BUCKET/tmp
 """
 
+import contextlib
 import dataclasses
 import json
 import sys
+import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any
 
 import apache_beam as beam
@@ -52,15 +55,16 @@ from evalsampling.transforms import (
 )
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.snapshot import Snapshot
-from pipelines.running import is_template, job, recorded, run, run_as_program
+from pipelines.running import is_template, job, recorded, run, run_as_program, workers_here
 
 
-def build(root: beam.Pipeline, preparation: Preparation) -> None:
+def build(root: beam.Pipeline, preparation: Preparation, spill: Path | None = None) -> None:
     """Build the pipeline of one preparation.
 
     Args:
         root: to add it to.
         preparation: what to prepare, and where to.
+        spill: folder for hashes of ids, where all workers are on this machine; see `CheckIds`.
     """
     spec = preparation.spec
     started = root | "Start" >> beam.Create([spec.pool.path]) | "StampStart" >> beam.Map(_stamp)
@@ -97,7 +101,7 @@ def build(root: beam.Pipeline, preparation: Preparation) -> None:
     )
     checked = None
     if preparation.check_ids:
-        checked = pvalue.AsList(cells | "CheckIds" >> CheckIds(spec, pvalue.AsList(rows)))
+        checked = pvalue.AsList(cells | "CheckIds" >> CheckIds(spec, pvalue.AsList(rows), spill))
     # The marker is last: its side inputs are everything else that is written.
     _ = catalog | "Commit" >> beam.Map(
         _commit,
@@ -127,8 +131,8 @@ def build_top_up(root: beam.Pipeline, top_up: TopUp) -> None:
     )
 
 
-def build_id_check(root: beam.Pipeline, check: IdCheck) -> None:
-    """Build the pipeline that checks all ids of the pool of a prepared workspace."""
+def build_id_check(root: beam.Pipeline, check: IdCheck, spill: Path | None = None) -> None:
+    """Build the pipeline that checks all ids of the pool of a prepared workspace: see `build`."""
     spec = check.preparation.spec
     stratification = pvalue.AsSingleton(
         root | "Stratification" >> beam.Create([check.stratification])
@@ -137,7 +141,7 @@ def build_id_check(root: beam.Pipeline, check: IdCheck) -> None:
     checked = (
         items
         | "FetchCells" >> FetchCells(spec, stratification)
-        | "CheckIds" >> CheckIds(spec, pvalue.AsList(items))
+        | "CheckIds" >> CheckIds(spec, pvalue.AsList(items), spill)
     )
     _ = root | "Check" >> beam.Create([check]) | beam.Map(_keep, pvalue.AsList(checked))
 
@@ -171,19 +175,20 @@ def prepare(
             else None
         )
         if check is not None:
-            build_id_check(pipeline, check)
             _run_check(pipeline, check, wait)
         elif is_template(options):
             # Whoever launches a template wants a job.
             _ = pipeline | "Done" >> beam.Create([None])
             run(pipeline, wait=False)
         return preparation.result()
-    build(pipeline, preparation)
     if not wait:
+        build(pipeline, preparation)
         workspace.check_free()
         run(pipeline, wait=False)
         return None
-    with workspace.preparing(preparation.attempt), _progress():
+    spilling = _spill(options, needed=check_ids)
+    with workspace.preparing(preparation.attempt), _progress(), spilling as folder:
+        build(pipeline, preparation, folder)
         done = run(pipeline)
         with workspace.in_use():
             workspace.add_steps(JOB, read_meters(done))
@@ -192,13 +197,28 @@ def prepare(
 
 def _run_check(pipeline: beam.Pipeline, check: IdCheck, wait: bool) -> None:
     if not wait:
+        build_id_check(pipeline, check)
         run(pipeline, wait=False)
         return
-    with _progress(CHECK, check.pool.rows):
+    with _progress(CHECK, check.pool.rows), _spill(pipeline.options) as folder:
+        build_id_check(pipeline, check, folder)
         done = run(pipeline)
     workspace = check.preparation.workspace
     with workspace.in_use():
         workspace.add_steps(CHECK, read_meters(done))
+
+
+@contextlib.contextmanager
+def _spill(options: PipelineOptions, needed: bool = True) -> Iterator[Path | None]:
+    """Give a folder for what workers gather, for one block.
+
+    It is None if nothing is gathered, or workers are on other machines.
+    """
+    if not needed or not workers_here(options):
+        yield None
+        return
+    with tempfile.TemporaryDirectory(prefix="evalsampling-") as folder:
+        yield Path(folder)
 
 
 def _progress(label: str = JOB, rows: int = 0) -> AbstractContextManager[None]:

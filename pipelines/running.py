@@ -124,7 +124,7 @@ def run(pipeline: beam.Pipeline, wait: bool = True) -> PipelineResult:
         InputError: if a worker raised one, with its message alone.
     """
     try:
-        with _quiet(_workers_here(pipeline.options)):
+        with _quiet(workers_here(pipeline.options)):
             result = pipeline.run()
             if wait:
                 result.wait_until_finish()
@@ -136,7 +136,7 @@ def run(pipeline: beam.Pipeline, wait: bool = True) -> PipelineResult:
     return result
 
 
-def _workers_here(options: PipelineOptions) -> bool:
+def workers_here(options: PipelineOptions) -> bool:
     """Tell whether workers are threads of this process."""
     environment = options.view_as(PortableOptions).environment_type
     return environment == "LOOPBACK" or runner_name(options) in _RUNNERS_IN_PROCESS
@@ -158,8 +158,14 @@ def _quiet(workers_here: bool) -> Iterator[None]:
     if workers_here:
         log.setLevel(logging.CRITICAL)
         threading.excepthook = report_others
+    interrupted = False
     try:
         yield
+    except KeyboardInterrupt:
+        # Workers go on until the process ends, in a workspace that is cleared away meanwhile.
+        interrupted = workers_here
+        raise
     finally:
-        log.setLevel(level)
+        if not interrupted:
+            log.setLevel(level)
         threading.excepthook = report

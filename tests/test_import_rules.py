@@ -1,6 +1,7 @@
 """Layers: who may import whom."""
 
 import ast
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -49,6 +50,13 @@ MOST_FOR_A_FORMAT = 15
 """Modules of ours that a reader of one pool format may depend on."""
 
 MODULES = sorted(PACKAGE.rglob("*.py"))
+
+BESIDE = [
+    path
+    for folder in ("benchmarks", "examples", "deployment")
+    for path in sorted((ROOT / folder).rglob("*.py"))
+]
+"""Programs that use the package."""
 
 
 def imported(path: Path) -> set[str]:
@@ -196,3 +204,13 @@ def test_root_and_rounds_load_without_beam() -> None:
         "assert 'scipy.stats' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT)
+
+
+@pytest.mark.parametrize("path", BESIDE, ids=lambda path: str(path.relative_to(ROOT)))
+def test_programs_beside_the_package_import_what_is_there(path: Path) -> None:
+    for name in sorted(imported(path)):
+        if name.split(".")[0] not in ("evalsampling", "pipelines"):
+            continue
+        module, _, attribute = name.rpartition(".")
+        if file_of(name) is None:
+            assert hasattr(importlib.import_module(module), attribute), name

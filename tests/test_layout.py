@@ -53,6 +53,7 @@ ELSEWHERE = {
     "measures/mean_and_ratio.py": "measures/test_binary.py",
     "pool/batch.py": "pool/test_scorer.py",
     "pool/formats/registry.py": "pipelines/test_prepare_formats.py",
+    "pool/formats/thrift.py": "pool/formats/test_parquet_footer.py",
     "pool/splits.py": "pool/formats/test_text.py",
     "preparation/local.py": "simulation/test_truth.py",
     "spec/measures.py": "spec/test_evaluation.py",

@@ -12,6 +12,7 @@ from evalsampling.commands.estimate import (
     EstimateOptions,
     EstimateResult,
     ReportedEstimate,
+    ReportedInterval,
     estimate,
 )
 from evalsampling.commands.options import add_to_command, read_options
@@ -54,9 +55,41 @@ def _text(_: argparse.Namespace, result: EstimateResult) -> str:
         value = "undefined" if one.value is None else f"{one.value:.4f}"
         lines.append(
             f"{_title(one):<{width}} {value:>9}   {level} "
-            f"{_end(one.low)} to {_end(one.high)} ({one.method})"
+            f"{_end(one.low)} to {_end(one.high)} ({one.method}){_other_kinds(one)}"
         )
+    kinds = [kind for kind in _ASSUMES if any(kind in _kinds(one) for one in shown)]
+    if kinds[:1] == ["model-assisted"]:
+        lines += [f"{kind}: {_ASSUMES[kind]}" for kind in kinds]
     return "\n".join(lines)
+
+
+_ASSUMES = {
+    "model-assisted": "holds if the rate of positives rises with the score and no more positives "
+    "hide from it than the spec's `hidden` makes probable",
+    "design-based": "rests on how rows were drawn; it does not see positives that no label has met",
+    "assumption-light": "holds wherever positives hide",
+}
+"""What the kinds of intervals rest on, as they stand in a line."""
+
+
+def _kinds(one: ReportedEstimate) -> dict[str, ReportedInterval]:
+    """Return the first interval of each kind."""
+    kinds: dict[str, ReportedInterval] = {}
+    for interval in one.intervals:
+        kinds.setdefault(interval.kind, interval)
+    return kinds
+
+
+def _other_kinds(one: ReportedEstimate) -> str:
+    """Return the intervals of other kinds than the default one, for the end of its line."""
+    kinds = _kinds(one)
+    if "model-assisted" not in kinds:
+        return ""
+    return "".join(
+        f", {kind} {_end(kinds[kind].low)} to {_end(kinds[kind].high)}"
+        for kind in list(_ASSUMES)[1:]
+        if kind in kinds
+    )
 
 
 def _title(one: ReportedEstimate) -> str:

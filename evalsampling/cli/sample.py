@@ -11,6 +11,7 @@ _REASONS = {
     "budget": "the budget is spent",
     "exhausted": "every row that can add to the measure has been drawn",
     "no-disputes": "annotators agree on every row that they have answered",
+    "half-width": "the intervals are as narrow as the spec's `stop` wants them",
     "no-new-rows": "the draws of this round met labelled rows only; sample again",
 }
 

@@ -21,7 +21,7 @@ from evalsampling.commands.options import WorkspaceOptions, flag, many
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
 from evalsampling.evaluation.evaluation import Evaluation
-from evalsampling.inference.results import as_json, brief, widest_half
+from evalsampling.inference.results import as_json, brief, is_narrow, widest_half
 from evalsampling.labels.delivery import LabelFile
 from evalsampling.labels.drop_zone import files_in
 from evalsampling.measures import Joint
@@ -61,6 +61,15 @@ class ReportedInterval:
 
 
 @dataclasses.dataclass(frozen=True)
+class ReportedSensitivity:
+    """The default interval had another share of hidden positives been expected."""
+
+    share: float
+    low: float | None
+    high: float | None
+
+
+@dataclasses.dataclass(frozen=True)
 class ReportedEstimate:
     """One number of the result, as `inference.results.as_json` tells it."""
 
@@ -81,12 +90,17 @@ class ReportedEstimate:
     design_effect: float | None
     largest_share: float | None
     largest_weight: float | None
+    sensitivity: tuple[ReportedSensitivity, ...] = ()
+    undetected: Mapping[str, Any] | None = None
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> "ReportedEstimate":
         """Return the estimate that an object stands for."""
-        intervals = tuple(ReportedInterval(**one) for one in content["intervals"])
-        return cls(**{**content, "intervals": intervals})
+        parts = {
+            "intervals": tuple(ReportedInterval(**one) for one in content["intervals"]),
+            "sensitivity": tuple(ReportedSensitivity(**one) for one in content["sensitivity"]),
+        }
+        return cls(**{**content, **parts})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -134,7 +148,8 @@ class EstimateResult(Result):
         open: unanswered questions of open rounds.
         rejects: rows of all deliveries that do not count.
         warnings: what a reader must know before trusting the intervals.
-        done: whether the budget is spent, or every row that can add to the measure is labelled.
+        done: whether the budget is spent, every row that can add to the measure is labelled, or the
+            intervals are as narrow as the spec's ``stop`` wants them.
         measures: the estimates.
         regions: of measures listed jointly.
         half_width: of the widest default interval on the whole pool, None if it is not to be told.
@@ -254,7 +269,9 @@ def _result(snapshot: Snapshot, measures: Sequence[Requested] | None) -> Estimat
         open=still_open,
         rejects=snapshot.rejects,
         warnings=tuple(warnings),
-        done=labels >= spec.budget or exhausted,
+        done=labels >= spec.budget
+        or exhausted
+        or (not still_open and is_narrow(estimates, spec.stop_half_width)),
         measures=tuple(ReportedEstimate.from_json(as_json(one)) for one in estimates),
         regions=tuple(_region(parts, spec, evaluation) for parts in joints),
         half_width=widest_half(estimates),

@@ -15,6 +15,7 @@ from evalsampling.commands.result import Result
 from evalsampling.commands.withdrawal import withdraw
 from evalsampling.errors import InputError
 from evalsampling.evaluation.evaluation import Evaluation
+from evalsampling.inference.results import is_narrow
 from evalsampling.labels.sinks import TASK_FILES, write_tasks
 from evalsampling.labels.tasks import ID, blind, make_batch, mask_key, task_name
 from evalsampling.pool.stored_columns import CELL, PAYLOAD_PREFIX, RANK
@@ -47,8 +48,9 @@ class SampleResult(Result):
         round: its number, from 1; 0 if there is none.
         rows: to be labelled in it.
         batch: where the file for the annotators is, None if there are no rows.
-        reason: why there are none: ``budget``, ``exhausted``, ``no-new-rows``, ``no-disputes`` or
-            ``withdrawn``.
+        reason: why there are none: ``budget``, ``exhausted``, ``no-new-rows``, ``no-disputes``,
+            ``withdrawn``, or ``half-width`` where the intervals are as narrow as the spec's
+            ``stop`` wants them.
         controls: gold rows and repeats among the tasks, beside the rows.
     """
 
@@ -158,6 +160,9 @@ def _next_round(request: _Request, snapshot: Snapshot) -> SampleResult:
     evaluation = snapshot.evaluation()
     if evaluation.exhausted:
         return SampleResult(last, 0, None, "exhausted")
+    wants_narrow = spec.stop_half_width is not None and snapshot.answers > 0
+    if wants_narrow and is_narrow(evaluation.estimate(), spec.stop_half_width):
+        return SampleResult(last, 0, None, "half-width")
     size = request.options.size or spec.round_size.after(len(snapshot.standing))
     rows = evaluation.draw(size, budget=left)
     batch, controls = _write_round(request, snapshot, evaluation, rows)
@@ -262,7 +267,7 @@ def _design(
 ) -> dict[str, Any]:
     """Return the contents of design.json of the last round of a history."""
     spec, drawn = snapshot.pool.spec, history.rounds[-1]
-    mapping = spec.to_mapping()
+    mapping, chances = spec.to_mapping(), drawn.cell_probability
     return {
         "version": 1,
         "round": len(snapshot.rounds) + 1,
@@ -273,6 +278,7 @@ def _design(
         "new_rows": new_rows,
         "exported": TASK_FILES[spec.sink.format] if new_rows else None,
         "posterior": None if drawn.posterior is None else drawn.posterior.tolist(),
+        "cell_probability": None if chances is None else chances.tolist(),
         "request": request.name,
         "closes": list(snapshot.open_questions) if request.options.next else [],
         "withdrawn": sorted(snapshot.withdrawn),

@@ -14,6 +14,7 @@ from evalsampling.errors import InputError
 from evalsampling.evaluation.in_memory import MemoryPool
 from evalsampling.inference.domains import WHOLE_POOL, Domain, ReportedDomains
 from evalsampling.inference.estimates import estimate_region
+from evalsampling.inference.predictive import LabelModel, obstacle
 from evalsampling.inference.regions import Ellipsoid
 from evalsampling.inference.results import Estimate
 from evalsampling.measures.base import Measure
@@ -25,6 +26,7 @@ from evalsampling.samplers.base import Sampler
 from evalsampling.samplers.build import build_sampler
 from evalsampling.samplers.diagnosis import LeafDiagnosis, diagnose
 from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import NO_LABEL, History
 
@@ -42,6 +44,8 @@ class Evaluation:
         history: rounds, draws and labels so far; replaced, never changed, as they come in.
         scope: systems and slices that are reported.
         pool: the rows behind the cells, when they are in memory.
+        hidden: prior of the positives that scores do not tell; None for no model-assisted
+            intervals.
     """
 
     table: CellTable
@@ -52,6 +56,7 @@ class Evaluation:
     history: History
     scope: ReportedDomains = WHOLE_POOL
     pool: MemoryPool | None = None
+    hidden: HiddenPrior | None = None
 
     def draw(self, new_rows: int, budget: int | None = None) -> npt.NDArray[np.int64]:
         """Draw one round and return the indices of its new questions.
@@ -85,8 +90,25 @@ class Evaluation:
         One estimate for every component of every measure, on the pool and on every slice.
         """
         return self.sampler.estimate(
-            self.table, self.history, measures or self.measures, self.confidence, self.scope
+            self.table,
+            self.history,
+            measures or self.measures,
+            self.confidence,
+            self.scope,
+            self.label_model(),
         )
+
+    def label_model(self) -> LabelModel | None:
+        """Return draws of all labels given those so far; None where there is no such model.
+
+        There is none of a stochastic oracle, of a pool that `inference.predictive.obstacle` tells
+        of, and before the first label.
+        """
+        if self.hidden is None or self.sampler.stochastic or obstacle(self.table):
+            return None
+        if not len(self.history.labelled):
+            return None
+        return LabelModel.fit(self.table, self.history, (self.seed,), self.hidden)
 
     def region(self, measure: Measure, method: str = "f") -> Ellipsoid:
         """Return the joint confidence region of a measure's components ([MR] section 3).
@@ -140,6 +162,7 @@ class Evaluation:
                 systems=tuple(system.name for system in spec.pool.systems),
                 bands_seed=spec.seed,
             ),
+            hidden=spec.hidden,
         )
 
     @classmethod

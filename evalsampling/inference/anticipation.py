@@ -20,6 +20,9 @@ _CENTRE = np.array([0.0, 1.0, 0.0])
 _PRECISION = 1 / np.array([5.0, 1.0, 2.0]) ** 2
 """Normal prior of intercept, slope and effect of the prediction: scores as they are, but for..."""
 
+MOST_COMPONENTS = 256
+"""Most components of a measure for which an error is anticipated: it takes that many a cell."""
+
 _CLIP = 1e-9
 _STEPS = 50
 

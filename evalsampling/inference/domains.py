@@ -47,11 +47,13 @@ class ReportedDomains:
         domains: at least one.
         systems: names of the systems, None for one that needs no name.
         bands_seed: of the simultaneous bands of curves; None for none, which is faster.
+        assumption_light: whether assumption-light intervals are made, which takes time.
     """
 
     domains: tuple[Domain, ...] = (Domain(),)
     systems: tuple[str | None, ...] = (None,)
     bands_seed: int | None = None
+    assumption_light: bool = True
 
     def domains_of(self, requested: Requested) -> tuple[Domain, ...]:
         """Return the domains that a measure is reported for."""

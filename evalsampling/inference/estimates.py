@@ -7,16 +7,24 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.inference.anticipation import anticipated_error, calibrated_prior
-from evalsampling.inference.domains import MOST_IN_SLICES, Domain, ReportedDomains
+from evalsampling.inference.anticipation import (
+    MOST_COMPONENTS,
+    anticipated_error,
+    calibrated_prior,
+)
+from evalsampling.inference.assumption_light import Searched, assumption_light
+from evalsampling.inference.domains import Domain, ReportedDomains
 from evalsampling.inference.evidence import (
     FEWEST_EVIDENCE,
     Gap,
     find_gaps,
     find_missing_weight,
 )
+from evalsampling.inference.exposure import RoundOfTrials, rounds_of_trials
 from evalsampling.inference.intervals import Interval
 from evalsampling.inference.known_totals import CalibratedWeights, calibrate
+from evalsampling.inference.model_assisted import assist
+from evalsampling.inference.predictive import LabelModel
 from evalsampling.inference.regions import (
     Ellipsoid,
     f_ellipsoid,
@@ -34,7 +42,14 @@ from evalsampling.inference.results import (
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures.base import FloatArray, IntArray, Measure
 from evalsampling.measures.calibrated import Calibrated, Requested, measure_of
-from evalsampling.measures.on_cells import cells_adding_to, known_exactly, model_risk, rows_of_cells
+from evalsampling.measures.on_cells import (
+    bounding_outputs,
+    cells_adding_to,
+    each_label,
+    known_exactly,
+    model_risk,
+    rows_of_cells,
+)
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
 from evalsampling.stats.outputs import Outputs
@@ -53,6 +68,10 @@ class EstimationInput:
         chance: shape (cells,): of the next draw to take a given row without a label; None if
             there is no next draw.
         stochastic: whether a row has more labels than one.
+        model: draws of all labels, for model-assisted intervals; None for no such intervals.
+        response: shape (cells, classes): rates of the classes that the difference estimator takes
+            for rows without a label; None for estimates from weights alone.
+        with_replacement: whether draws of a round are independent of each other.
     """
 
     table: CellTable
@@ -62,6 +81,14 @@ class EstimationInput:
     covers_pool: bool = False
     chance: FloatArray | None = None
     stochastic: bool = False
+    model: LabelModel | None = None
+    response: FloatArray | None = None
+    with_replacement: bool = True
+
+    @functools.cached_property
+    def trials(self) -> list[RoundOfTrials] | None:
+        """What each round searched; None if that was not kept."""
+        return rounds_of_trials(self.table, self.history, self.with_replacement, self.stochastic)
 
     @functools.cached_property
     def outputs(self) -> Outputs:
@@ -115,7 +142,8 @@ def estimate_measure(
         inside = domain.holds(inputs.history, inputs.sample.question)
         if domain.count is not None and not inside.any():
             reason = f"no labelled row where {domain.title}"
-            estimates += [undefined(t, confidence, "no labels", reason) for t in targets]
+            found = [undefined(t, confidence, "no labels", reason) for t in targets]
+            estimates += _with_model(found, measure, inputs, domain)
             continue
         value, influence = _linearise(measure, inputs, domain, inside, calibrate)
         evidence = _evidence(requested, inputs, domain, inside, aimed_at)
@@ -128,8 +156,46 @@ def estimate_measure(
             found = _with_bands(
                 found, np.where(solid, value, np.nan), contributions, confidence, seed
             )
+        band = domain.count is None and scope.bands_seed is not None
+        found = _with_model(found, measure, inputs, domain, band)
+        if scope.assumption_light and len(found) == 1:
+            found = [_with_light(found[0], measure, inputs, domain)]
         estimates += found
     return estimates
+
+
+def _with_model(
+    found: list[Estimate],
+    measure: Measure,
+    inputs: EstimationInput,
+    domain: Domain,
+    band: bool = False,
+) -> list[Estimate]:
+    """Put the model-assisted intervals in front, if there is a model and a label."""
+    if inputs.model is None or not len(inputs.history.labelled):
+        return found
+    return assist(found, measure, inputs.model, domain, band, inputs.response is not None)
+
+
+def _with_light(
+    one: Estimate, measure: Measure, inputs: EstimationInput, domain: Domain
+) -> Estimate:
+    """Add the assumption-light interval of a measure on a domain, or the reason why it has none."""
+    history, known = inputs.history, inputs.history.labelled
+    searched = Searched(
+        table=inputs.table,
+        rounds=inputs.trials,
+        rows=domain.rows(inputs.table),
+        cell=history.cell,
+        known=known[domain.holds(history, known)],
+        prediction=history.outputs.prediction,
+        label=history.label,
+        stochastic=inputs.stochastic,
+    )
+    default = one.intervals[0] if one.claims else None
+    light = assumption_light(measure, searched, inputs.confidence, default)
+    intervals = one.intervals if light.interval is None else (*one.intervals, light.interval)
+    return dataclasses.replace(one, intervals=intervals, light=light)
 
 
 def _evidence(
@@ -198,14 +264,14 @@ def _rows_it_is_about(
 
 
 def _can_anticipate(requested: Requested, inputs: EstimationInput, domain: Domain) -> bool:
-    """Tell whether the cells say what error to expect: not of parts of the pool, nor of curves."""
+    """Tell whether the cells say what error to expect: not of parts of the pool."""
     return (
         inputs.chance is not None
         and inputs.sample.draws > 0
         and not inputs.stochastic
         and domain.count is None
         and not isinstance(requested, Calibrated)
-        and len(requested.components) <= MOST_IN_SLICES
+        and len(requested.components) <= MOST_COMPONENTS
     )
 
 
@@ -325,6 +391,8 @@ def _linearise(
         risk = measure.mean_loss(outputs, label, calibrated.weight * factor)
         influence = measure.influence(outputs, label, risk) * factor[:, None]
         return measure.value(risk), calibrated.residuals(influence)
+    if inputs.response is not None:
+        return _differences(measure, inputs, domain, weight * factor, inputs.response)
     if domain.count is None or not inputs.covers_pool:
         risk = measure.mean_loss(outputs, label, weight * factor)
         return measure.value(risk), measure.influence(outputs, label, risk) * factor[:, None]
@@ -332,6 +400,57 @@ def _linearise(
     risk = measure.mean_loss(outputs, label, weight * factor)
     influence = measure.influence(outputs, label, risk)
     return measure.value(risk), (influence - (weight * factor) @ influence) * factor[:, None]
+
+
+def _differences(
+    measure: Measure,
+    inputs: EstimationInput,
+    domain: Domain,
+    weight: FloatArray,
+    response: FloatArray,
+) -> tuple[FloatArray, FloatArray]:
+    """Return g(R^) and the influence of each row, R^ being the difference estimator.
+
+    The model's total over the cells, and the weighted sum of what the labels differ from it
+    (Särndal, Swensson and Wretman, *Model Assisted Survey Sampling*, 1992, eq. 6.3.4). Put in
+    another way: rows that the weights of their cell do not account for have the model's labels.
+
+    Args:
+        measure: what is estimated.
+        inputs: from what.
+        domain: on what part of the pool.
+        weight: shape (n,): of the labelled rows, 0 outside the domain, summing to 1 or so.
+        response: shape (cells, classes): rates of the model.
+    """
+    table = inputs.table
+    cell = inputs.history.cell[inputs.sample.question]
+    rows = domain.rows(table)
+    share = rows / max(int(rows.sum()), 1) - np.bincount(cell, weight, len(table))
+    risk = measure.mean_loss(inputs.outputs, inputs.label, weight)
+    risk = risk + model_risk(measure, table, share[:, None] * response)
+    mean = np.einsum("cy,cym->cm", response, influence_by_cell(measure, table, risk))
+    factor = np.divide(weight, inputs.sample.weight)[:, None]
+    influence = measure.influence(inputs.outputs, inputs.label, risk)
+    return measure.value(risk), (influence - mean[cell]) * factor
+
+
+def influence_by_cell(measure: Measure, table: CellTable, risk: FloatArray) -> FloatArray:
+    """Return the mean influence of a row of each cell with each label, 0 where undefined.
+
+    Args:
+        measure: g and l.
+        table: the cells.
+        risk: where the derivative of g is taken.
+
+    Returns:
+        Shape (cells, classes, m).
+    """
+    views = bounding_outputs(measure, table)
+    by_label = [
+        sum(table.mean_by_cell(measure.influence(view, y, risk)) for view in views) / len(views)
+        for y in each_label(table)
+    ]
+    return np.nan_to_num(np.stack(by_label, axis=1))
 
 
 def _calibrate_weights(

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from evalsampling.inference.assumption_light import AssumptionLight
 from evalsampling.inference.evidence import Gap
 from evalsampling.inference.intervals import (
     Interval,
@@ -25,8 +26,14 @@ from evalsampling.inference.weights import design_effect, effective_size, larges
 
 FloatArray = npt.NDArray[np.float64]
 
-NARROW = 0.1
+NARROW = 0.15
 """Share of the expected width below which an interval is not to be relied on."""
+
+NARROW_AND_SYMMETRIC = 0.5
+"""The same for a symmetric interval where one row has more than `DOMINANT` of the variance."""
+
+DOMINANT = 0.2
+"""Share of the variance from which on one row decides how wide an interval is."""
 
 _ROUNDING = 1e-7
 """A standard error below this share of the terms it is the difference of is rounding error: the
@@ -61,6 +68,21 @@ class Target:
 
 
 @dataclasses.dataclass(frozen=True)
+class Sensitivity:
+    """The default interval had there been another prior of the hidden positives.
+
+    Attributes:
+        share: median of their number by that of the positives that the scores tell.
+        low: lower end.
+        high: upper end.
+    """
+
+    share: float
+    low: float
+    high: float
+
+
+@dataclasses.dataclass(frozen=True)
 class Estimate:
     """An estimate of one number.
 
@@ -77,6 +99,10 @@ class Estimate:
         largest_share: share of the variance that comes from a single row, at most.
         largest_weight: share of the weights of all labelled rows that a single one has, at most.
         reliable: whether the default interval claims anything and no warning speaks against it.
+        sensitivity: the model-assisted interval for other shares of hidden positives, if it is the
+            default.
+        light: how the assumption-light interval came about, or why there is none; None where it was
+            not asked for, or would say nothing more.
     """
 
     target: Target
@@ -91,6 +117,8 @@ class Estimate:
     largest_share: float | None = None
     largest_weight: float | None = None
     reliable: bool = True
+    sensitivity: tuple[Sensitivity, ...] = ()
+    light: AssumptionLight | None = None
 
     @property
     def measure(self) -> str:
@@ -227,7 +255,7 @@ def _with_intervals(
             f"{target.title}: {gap.words}; the interval is the whole range of the measure"
         )
     else:
-        doubt = _doubt(intervals[0], evidence, confidence)
+        doubt = _doubt(intervals[0], moments, evidence, confidence)
         warnings += [f"{target.title}: {doubt}"] if doubt else []
     return Estimate(
         target=target,
@@ -248,13 +276,20 @@ def _gap(moments: Moments, evidence: Evidence) -> Gap | None:
     return evidence.gap
 
 
-def _doubt(interval: Interval, evidence: Evidence, confidence: float) -> str | None:
-    """Return why an interval is not to be relied on, in words, if it is not."""
+def _doubt(
+    interval: Interval, moments: Moments, evidence: Evidence, confidence: float
+) -> str | None:
+    """Return why an interval is not to be relied on, in words, if it is not.
+
+    A symmetric interval, as losses have, does not know that a few rows far off make up most of a
+    mean: where one row that was met decides its width, it has to be nearer the expected one.
+    """
     if evidence.expected_error is None:
         return None
     expected = 2 * float(special.ndtri((1 + confidence) / 2)) * evidence.expected_error
     width = interval.high - interval.low
-    if width >= NARROW * expected:
+    is_one_row = interval.method == "student" and largest_share(moments.terms) > DOMINANT
+    if width >= (NARROW_AND_SYMMETRIC if is_one_row else NARROW) * expected:
         return None
     return (
         f"its interval is {width:.2g} wide, scores and labels make expect {expected:.2g}: rows "
@@ -345,6 +380,17 @@ def widest_half(estimates: Sequence[Estimate]) -> float | None:
     return max(halves) if known else None
 
 
+def is_narrow(estimates: Sequence[Estimate], half_width: float | None) -> bool:
+    """Tell whether every default interval on the whole pool is known to be as narrow as wanted.
+
+    Args:
+        estimates: at least one.
+        half_width: greatest half-width wanted; None for no such wish, which is never met.
+    """
+    widest = widest_half(estimates)
+    return half_width is not None and widest is not None and widest <= half_width
+
+
 def as_json(estimate: Estimate) -> dict[str, Any]:
     """Return the object that stands for an estimate in `estimate --json`."""
     target, default = estimate.target, estimate.intervals[0]
@@ -361,11 +407,13 @@ def as_json(estimate: Estimate) -> dict[str, Any]:
         "confidence": estimate.confidence,
         "method": default.method,
         "intervals": [dataclasses.asdict(interval) for interval in estimate.intervals],
+        "sensitivity": [dataclasses.asdict(one) for one in estimate.sensitivity],
         "reason": estimate.reason,
         "effective_size": estimate.effective_size,
         "design_effect": estimate.design_effect,
         "largest_share": estimate.largest_share,
         "largest_weight": estimate.largest_weight,
+        "undetected": None if estimate.light is None else estimate.light.as_json(),
     }
     return finite(told)
 

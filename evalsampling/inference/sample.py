@@ -125,6 +125,38 @@ class WeightedSample:
             answered=len(question),
         )
 
+    @classmethod
+    def without_replacement(
+        cls, question: IntArray, inclusion: FloatArray, rows: int
+    ) -> "WeightedSample":
+        """Weigh rows drawn independently of each other: R^ = (1/M) sum l / pi (Horvitz-Thompson).
+
+        The variance is (1/M^2) sum (1 - pi) (l / pi)^2, that of Poisson sampling; it errs on the
+        large side where the number of rows is fixed.
+
+        Args:
+            question: shape (n,): labelled questions, each about another row.
+            inclusion: shape (n,): pi, in (0, 1].
+            rows: M.
+
+        References:
+            C.-E. Särndal, B. Swensson and J. Wretman, *Model Assisted Survey Sampling*, Springer
+            1992, section 3.5.
+        """
+        inclusion = np.minimum(inclusion, 1.0)  # rounding
+        weight = 1 / (inclusion * rows)
+        return cls(
+            question=question,
+            weight=weight,
+            weight_square_sum=(1 - inclusion) * weight**2,
+            weight_sum=np.sqrt(1 - inclusion) * weight,
+            group=np.zeros(len(question), dtype=np.int64),
+            scale=np.ones(1),
+            mean_correction=np.zeros(1),
+            draws=len(question),
+            answered=len(question),
+        )
+
     def with_latest(self, weight: FloatArray) -> "WeightedSample":
         """Add each question's weight under the latest proposal, 0 where that never draws it.
 
@@ -167,7 +199,9 @@ class WeightedSample:
         """
         mean = self._by_group(self.weight_sum[:, None] * values) * self.mean_correction[:, None]
         root = np.sqrt(self.weight_square_sum)[:, None]
-        deviation = root * values - self.weight_sum[:, None] / root * mean[self.group]
+        # A row that was certain to be drawn adds nothing.
+        of_mean = np.divide(self.weight_sum[:, None], root, out=np.zeros_like(root), where=root > 0)
+        deviation = root * values - of_mean * mean[self.group]
         return np.sqrt(self.scale[self.group])[:, None] * deviation
 
     def _by_group(self, values: FloatArray) -> FloatArray:

@@ -9,13 +9,12 @@ import dataclasses
 from collections.abc import Collection
 from typing import Any
 
+from evalsampling.pool.formats.thrift import Struct, Thrift, field
+
 MOST_FOOTER_BYTES = 1 << 22
 MOST_PAGES = 1 << 17
 
 _MAGIC = b"PAR1"
-_DEEPEST = 16
-
-_Struct = dict[int, Any]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,7 +43,7 @@ def look(content: bytes, columns: Collection[str]) -> Pages:
         raise ValueError("no Parquet file")
     if length > MOST_FOOTER_BYTES:
         raise ValueError(f"a footer of {length:,} bytes, at most {MOST_FOOTER_BYTES:,} are read")
-    footer = _Thrift(content, begin).struct()
+    footer = Thrift(content, begin).struct()
     rows, found = 0, _Found()
     for group in _structs(footer, 4):
         rows += _field(group, 3, int)
@@ -70,7 +69,7 @@ class _Found:
         self.pages = 0
         self.expanding: set[str] = set()
 
-    def add(self, content: bytes, most: int, name: str, told: _Struct) -> int:
+    def add(self, content: bytes, most: int, name: str, told: Struct) -> int:
         """Look at pages of a column, which end before a place; return how many values they hold."""
         begin, length, values = _field(told, 9, int), _field(told, 7, int), 0
         if 0 < told.get(11, 0) < begin:
@@ -79,7 +78,7 @@ class _Found:
             raise ValueError(f"column {name!r} lies outside of the file")
         place = begin
         while place < begin + length:
-            thrift = _Thrift(content, place)
+            thrift = Thrift(content, place)
             page = thrift.struct()
             self.pages += 1
             if self.pages > MOST_PAGES:
@@ -106,94 +105,15 @@ _AS_THEY_ARE = frozenset({0, 2, 3, 4, 8})
 """Plain, by a dictionary, run lengths: each value is stored once, as it is."""
 
 
-def _structs(struct: _Struct, field: int) -> list[_Struct]:
-    found: list[_Struct] = _field(struct, field, list)
+def _structs(struct: Struct, number: int) -> list[Struct]:
+    found: list[Struct] = _field(struct, number, list)
     if not all(isinstance(one, dict) for one in found):
         raise ValueError("damaged")
     return found
 
 
-def _field(struct: Any, field: int, kind: type) -> Any:
-    value = struct.get(field) if isinstance(struct, dict) else None
-    if not isinstance(value, kind) or value == []:
+def _field(struct: Any, number: int, kind: type) -> Any:
+    value = field(struct, number, kind)
+    if value == []:
         raise ValueError("its footer or the header of a page is damaged")
     return value
-
-
-class _Thrift:
-    """Reads values of Thrift's compact protocol.
-
-    Attributes:
-        place: of the next byte.
-    """
-
-    def __init__(self, content: bytes, place: int) -> None:
-        self._content = content
-        self.place = place
-
-    def _byte(self) -> int:
-        if self.place >= len(self._content):
-            raise ValueError("is cut short")
-        self.place += 1
-        return self._content[self.place - 1]
-
-    def _unsigned(self) -> int:
-        value = 0
-        for shift in range(0, 70, 7):
-            byte = self._byte()
-            value |= (byte & 127) << shift
-            if byte < 128:
-                return value
-        raise ValueError("has a number of too many bytes")
-
-    def _signed(self) -> int:
-        value = self._unsigned()
-        return value >> 1 ^ -(value & 1)
-
-    def _bytes(self, length: int) -> bytes:
-        if length > len(self._content) - self.place:
-            raise ValueError("is cut short")
-        self.place += length
-        return self._content[self.place - length : self.place]
-
-    def struct(self, depth: int = 0) -> _Struct:
-        """Read a struct: its values by the numbers of their fields."""
-        if depth > _DEEPEST:
-            raise ValueError("is nested too deeply")
-        fields: _Struct = {}
-        field = 0
-        while head := self._byte():
-            field = field + (head >> 4) if head >> 4 else self._signed()
-            kind = head & 15
-            fields[field] = kind == 1 if kind in (1, 2) else self._value(kind, depth)
-        return fields
-
-    def _value(self, kind: int, depth: int) -> Any:
-        match kind:
-            case 1 | 2 | 3:
-                return self._byte()
-            case 4 | 5 | 6:
-                return self._signed()
-            case 7:
-                return self._bytes(8)
-            case 8:
-                return self._bytes(self._unsigned())
-            case 9 | 10:
-                head = self._byte()
-                count = head >> 4 if head >> 4 < 15 else self._unsigned()
-                return [self._value(head & 15, depth + 1) for _ in self._counted(count)]
-            case 11:
-                count = self._unsigned()
-                kinds = self._byte() if count else 0
-                for _ in self._counted(count):
-                    self._value(kinds >> 4, depth + 1)
-                    self._value(kinds & 15, depth + 1)
-                return None
-            case 12:
-                return self.struct(depth + 1)
-        raise ValueError(f"has a value of unknown type {kind}")
-
-    def _counted(self, count: int) -> range:
-        if count > len(self._content) - self.place:
-            raise ValueError("is cut short")
-        return range(count)

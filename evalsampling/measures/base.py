@@ -2,10 +2,12 @@
 
 import abc
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
+from evalsampling.measures.tallies import Tally
 from evalsampling.stats.derivatives import jacobian
 from evalsampling.stats.outputs import Outputs
 
@@ -162,6 +164,22 @@ class Measure(abc.ABC):
             Share(self.evidence_name, self.evidence_name, self.evidence(outputs, label)),
             *(rows_of_class(label, code, right) for code in range(classes)),
         )
+
+    # What bounds on numbers of rows say of the measure.
+
+    @property
+    def tallies(self) -> tuple[Tally, ...]:
+        """Numbers of rows it is a function of, monotone in each; by default it is not."""
+        return ()
+
+    def risk_at(self, counts: Sequence[float], predicted: IntArray) -> FloatArray:
+        """Return R where the tallies have some values, shape (d,).
+
+        Args:
+            counts: of each tally.
+            predicted: shape (classes,): rows predicted to be of each class, at least one row.
+        """
+        raise NotImplementedError(f"{self.name} has no tallies")
 
     # What is known of the loss of rows whose scores lie between those of two others.
 

@@ -4,6 +4,7 @@ Losses and mappings are those of [MR] table 1, where it has the measure. 0/0 is 
 """
 
 import dataclasses
+from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -17,6 +18,7 @@ from evalsampling.measures.base import (
     Share,
 )
 from evalsampling.measures.mean_and_ratio import Mean, Ratio
+from evalsampling.measures.tallies import Tally, errors, false_negatives, positives, true_positives
 from evalsampling.stats.outputs import Outputs
 
 ROUNDING = 1e-12
@@ -48,6 +50,15 @@ class Accuracy(Measure):
         everything = np.ones(len(label), dtype=bool)
         right = outputs.prediction[:, self.system] == label
         return (Share("accuracy", "labels", everything, right, "right prediction", "error"),)
+
+    @property
+    def tallies(self) -> tuple[Tally, ...]:
+        """The errors."""
+        return (errors(),)
+
+    def risk_at(self, counts: Sequence[float], predicted: IntArray) -> FloatArray:
+        """Return the share of errors, shape (1,)."""
+        return np.array(counts) / predicted.sum()
 
     def value(self, risk: FloatArray) -> FloatArray:
         """Return 1 - R, shape (1,)."""
@@ -90,6 +101,24 @@ class Binary(Measure):
             found.append(Share(name, among, rows[among], rows[hits], hit, miss))
         return tuple(found)
 
+    @property
+    def tallies(self) -> tuple[Tally, ...]:
+        """True positives and false negatives, as far as the shares it is made of depend on them."""
+        on_hits = set(self.made_of) - {"npv"}
+        on_misses = set(self.made_of) - {"precision"}
+        return (
+            *([true_positives(self.positive)] if on_hits else []),
+            *([false_negatives(self.positive)] if on_misses else []),
+        )
+
+    def risk_at(self, counts: Sequence[float], predicted: IntArray) -> FloatArray:
+        """Return the mean loss of rows of the four kinds, shape (d,)."""
+        counted = dict(zip((tally.name for tally in self.tallies), counts, strict=True))
+        hits, missed = counted.get("true positives", 0.0), counted.get("false negatives", 0.0)
+        outputs, label, rows = four_kinds(self.positive, self.system, predicted)
+        weight = np.array([hits, rows[0] - hits, missed, rows[1] - missed]) / predicted.sum()
+        return self.mean_loss(outputs, label, weight)
+
     def _predicted(self, outputs: Outputs) -> BoolArray:
         return outputs.prediction[:, self.system] == self.positive
 
@@ -106,6 +135,31 @@ _SHARES = {
     "npv": ("predicted negatives", "negatives", "true negative", "false negative"),
 }
 """Of each share: its rows, which of them are hits, and the words for a hit and for a miss."""
+
+
+def four_kinds(
+    positive: int, system: int, predicted: IntArray
+) -> tuple[Outputs, IntArray, tuple[int, int]]:
+    """Return true positives, false positives, false negatives and true negatives, one row of each.
+
+    Args:
+        positive: code of the positive class.
+        system: number of the system that predicts.
+        predicted: shape (classes,): rows predicted to be of each class.
+
+    Returns:
+        Outputs and labels of the four rows; rows predicted positive, and predicted negative.
+    """
+    classes, negative = len(predicted), int(positive == 0)
+    prediction = np.array([positive, positive, negative, negative])
+    outputs = Outputs(
+        np.repeat(prediction[:, None], system + 1, axis=1),
+        np.zeros((4, system + 1)),
+        np.zeros((4, system + 1, classes)),
+    )
+    hits = int(predicted[positive])
+    label = np.array([positive, negative, positive, negative])
+    return outputs, label, (hits, int(predicted.sum()) - hits)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -199,6 +253,11 @@ class FalsePositiveRate(Binary, Ratio):
     made_of = ("specificity",)
     evidence_name = "negatives"
 
+    @property
+    def tallies(self) -> tuple[Tally, ...]:
+        """Those of specificity: one falls as the other rises."""
+        return tuple(dataclasses.replace(one, rises=not one.rises) for one in super().tallies)
+
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
         """Return [(1 - y) f, 1 - y], shape (n, 2)."""
         f, y = self._flags(outputs, label)
@@ -237,6 +296,15 @@ class Prevalence(Binary, Mean):
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
         """Return the positives: their number is all it depends on."""
         return (Share(self.name, self.evidence_name, self.evidence(outputs, label)),)
+
+    @property
+    def tallies(self) -> tuple[Tally, ...]:
+        """The positives, whatever is predicted."""
+        return (positives(self.positive),)
+
+    def risk_at(self, counts: Sequence[float], predicted: IntArray) -> FloatArray:
+        """Return the share of positives, shape (1,)."""
+        return np.array(counts) / predicted.sum()
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
         """Return y, shape (n, 1)."""

@@ -5,6 +5,7 @@ y_c, f_c and tp_c are 1 if the row is of class c, is predicted c, and both.
 
 import dataclasses
 import functools
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -17,8 +18,15 @@ from evalsampling.measures.base import (
     Share,
     rows_of_class,
 )
-from evalsampling.measures.binary import FBeta
+from evalsampling.measures.binary import FBeta, four_kinds
 from evalsampling.measures.mean_and_ratio import Ratio, divide
+from evalsampling.measures.tallies import (
+    Tally,
+    false_negatives,
+    right_predictions,
+    true_positives,
+    wrongly_predicted,
+)
 from evalsampling.stats.outputs import Outputs
 
 
@@ -74,6 +82,27 @@ class Averaged(Measure):
             for code in self._codes.tolist()
             for share in FBeta(code, self.system).shares(outputs, label)
         )
+
+    @property
+    def tallies(self) -> tuple[Tally, ...]:
+        """True positives and false negatives of each averaged class."""
+        return tuple(
+            tally(code, f" of class {code}")
+            for code in self._codes.tolist()
+            for tally in (true_positives, false_negatives)
+        )
+
+    def risk_at(self, counts: Sequence[float], predicted: IntArray) -> FloatArray:
+        """Return the mean loss, shape (d,), class by class: each has its own places in the loss."""
+        risk = []
+        for place, code in enumerate(self._codes.tolist()):
+            hits, missed = counts[2 * place : 2 * place + 2]
+            outputs, label, rows = four_kinds(code, self.system, predicted)
+            weight = np.array([hits, rows[0] - hits, missed, rows[1] - missed]) / predicted.sum()
+            risk.append(
+                self.mean_loss(outputs, label, weight).reshape(-1, len(self._codes))[:, place]
+            )
+        return np.stack(risk, axis=1).ravel()
 
     @functools.cached_property
     def _codes(self) -> IntArray:
@@ -139,6 +168,18 @@ class MicroF1(Averaged, Ratio):
     def known(self) -> tuple[int, ...]:
         """Over all classes, R2 is 1."""
         return (1,) if len(self._codes) == self.classes else ()
+
+    @property
+    def tallies(self) -> tuple[Tally, ...]:
+        """Right predictions; and wrong ones of the averaged classes, unless these are all."""
+        right = right_predictions(self._codes)
+        return (right,) if self.known else (right, wrongly_predicted(self._codes))
+
+    def risk_at(self, counts: Sequence[float], predicted: IntArray) -> FloatArray:
+        """Return shares of right predictions, and of labels and predictions averaged: (2,)."""
+        rows = int(predicted.sum())
+        labels = rows if self.known else sum(counts)
+        return np.array([counts[0], (labels + int(predicted[self._codes].sum())) / 2]) / rows
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
         """Return [sum_c tp_c, sum_c (y_c + f_c) / 2], shape (n, 2)."""

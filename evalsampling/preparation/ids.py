@@ -1,10 +1,15 @@
 """The full check that no two rows of a pool have the same id, in bounded memory.
 
-Only hashes of ids, eight bytes each, are gathered. Where one comes twice, its rows are read once
+Only hashes of ids, eight bytes each, are gathered: by the engine, or, where that has nothing but
+memory to gather them in, in files of this machine. Where one comes twice, its rows are read once
 more: either their ids are equal, or two ids share a hash of 64 bits by chance, which is no error.
 """
 
+import errno
+import os
+import struct
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +25,9 @@ from evalsampling.stats.hashing import UInt64Array
 
 _SHARE_BITS = 8
 
+_PLACE = struct.Struct("<QQ")
+"""Begin and length in a file, in bytes."""
+
 _MOST_SOUGHT = 1000
 """Hashes whose rows are looked up. Of a pool of a billion ids less than one comes twice by chance,
 so of more than these some are of equal ids."""
@@ -32,6 +40,30 @@ def split_hashes(cells: CellBatch, seed: int) -> Iterator[tuple[int, bytes]]:
     numbers, first = np.unique(shares, return_index=True)
     for number, begin, end in zip(numbers.tolist(), first, [*first[1:], len(ordered)], strict=True):
         yield number, ordered[begin:end].tobytes()
+
+
+def spill(shares: Iterable[tuple[int, bytes]], folder: Path) -> Iterator[tuple[int, bytes]]:
+    """Append the hashes of shares to files of a folder; yield the number and the place of each.
+
+    Threads and processes of one machine may do so at once. What is written in vain, for the engine
+    does a piece of work twice, is in no place that counts.
+
+    Raises:
+        OSError: if there is no room.
+    """
+    for number, hashes in shares:
+        with (folder / str(number)).open("ab", buffering=0) as file:
+            if file.write(hashes) != len(hashes):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder))
+            yield number, _PLACE.pack(file.tell() - len(hashes), len(hashes))
+
+
+def spilled(number: int, places: Iterable[bytes], folder: Path) -> Iterator[bytes]:
+    """Yield the hashes of a share that `spill` has kept at some places."""
+    with (folder / str(number)).open("rb") as file:
+        for begin, length in map(_PLACE.unpack, places):
+            file.seek(begin)
+            yield file.read(length)
 
 
 def repeated_hashes(share: Iterable[bytes]) -> UInt64Array:

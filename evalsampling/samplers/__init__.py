@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from evalsampling.samplers.ais import AdaptiveImportance as AdaptiveImportance
 from evalsampling.samplers.base import ReplacementSampler as ReplacementSampler
 from evalsampling.samplers.base import Sampler as Sampler
+from evalsampling.samplers.calibrated import CalibratedDesign as CalibratedDesign
 from evalsampling.samplers.given import Given as Given
 from evalsampling.samplers.importance import Importance as Importance
 from evalsampling.samplers.oasis import Oasis as Oasis
@@ -17,6 +18,7 @@ BY_NAME: Mapping[str, type[Sampler]] = {
     "importance": Importance,
     "oasis": Oasis,
     "ais": AdaptiveImportance,
+    "calibrated": CalibratedDesign,
     "given": Given,
 }
 """What a spec may name."""

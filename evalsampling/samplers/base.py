@@ -10,6 +10,7 @@ import numpy.typing as npt
 from evalsampling.inference.domains import WHOLE_POOL, ReportedDomains
 from evalsampling.inference.estimates import EstimationInput, estimate_measure, refuse, take_census
 from evalsampling.inference.nonresponse import adjust_for_nonresponse
+from evalsampling.inference.predictive import LabelModel
 from evalsampling.inference.results import Estimate
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures.base import IntArray, Measure
@@ -35,6 +36,7 @@ class Sampler(abc.ABC):
     """
 
     name = "sampler"
+    with_replacement = False
     measure: Measure
     oracle: str = "deterministic"
 
@@ -106,9 +108,20 @@ class Sampler(abc.ABC):
         measures: Sequence[Requested],
         confidence: float,
         scope: ReportedDomains = WHOLE_POOL,
+        model: LabelModel | None = None,
     ) -> list[Estimate]:
-        """Return estimates of measures on the pool, or on parts of it, from all rounds so far."""
-        inputs = self.inputs(table, history, confidence)
+        """Return estimates of measures on the pool, or on parts of it, from all rounds so far.
+
+        Args:
+            table: the cells.
+            history: rounds and labels.
+            measures: what to estimate.
+            confidence: level of the intervals, in (0, 1).
+            scope: systems and slices.
+            model: draws of all labels given those of the history; with them the default interval
+                is the model-assisted one.
+        """
+        inputs = dataclasses.replace(self.inputs(table, history, confidence), model=model)
         # With all labels known that matter to the sampler there is no next proposal.
         if inputs.sample.draws and self._has_next_draw(inputs):
             inputs = self._with_next_draw(inputs)
@@ -162,6 +175,7 @@ class Sampler(abc.ABC):
             confidence,
             self.covers_pool(table),
             stochastic=self.stochastic,
+            with_replacement=self.with_replacement,
         )
 
 
@@ -176,6 +190,7 @@ class ReplacementSampler(Sampler):
             positive one lets other measures be estimated from the same draws.
     """
 
+    with_replacement = True
     draws: int | None = None
     delta: float = 0.0
 

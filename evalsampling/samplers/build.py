@@ -37,6 +37,7 @@ def build_sampler(
         "measure": build_driver(spec, ranges),
         "oracle": spec.labels.oracle,
         "branching": spec.strata.branching,
+        "hidden": spec.hidden,
     }
     sampler: Sampler = construct("sampler", maker, chosen.name, parameters, given)
     return sampler

@@ -2,9 +2,8 @@
 
 References:
     W. G. Cochran, *Sampling Techniques*, 3rd edition, 1977, sections 5A.9 (post-stratification),
-    5A.12 (collapsed strata) and 8.1 (systematic sampling); Druck and McCallum, *Toward interactive
-    training and evaluation*, CIKM 2011; [MR] Marchant and Rubinstein, KDD 2021, section 6.1 (a
-    baseline there).
+    5A.12 (collapsed strata); Druck and McCallum, *Toward interactive training and evaluation*, CIKM
+    2011; [MR] Marchant and Rubinstein, KDD 2021, section 6.1 (a baseline there).
 """
 
 import dataclasses
@@ -15,7 +14,8 @@ from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures.base import IntArray
 from evalsampling.samplers.base import Sampler
 from evalsampling.stats.cells import CellTable
-from evalsampling.stats.history import NO_LABEL, History, Round
+from evalsampling.stats.history import NO_LABEL, History
+from evalsampling.stats.inclusion import draw_unseen
 
 LABELS_PER_STRATUM = 10
 """Labels that a stratum of the estimate should have: leaves are joined until they are expected."""
@@ -23,10 +23,11 @@ LABELS_PER_STRATUM = 10
 
 @dataclasses.dataclass(frozen=True)
 class Stratified(Sampler):
-    """A systematic sample of the rows in order of their leaves, each round of those not drawn yet.
+    """A sample stratified by leaf in proportion to its rows, each round of those not drawn yet.
 
-    Each of the U rows left has the same chance n / U to be among the n of a round, and a leaf gets
-    its share of them, rounded up or down. So all rows have the same chance to be drawn so far.
+    Each of the U rows left has the same chance n / U to be among the n of a round. A leaf gets its
+    share of them, rounded up or down, and so does a cell, by ordered pivotal sampling
+    (`stats.pivotal`). So all rows have the same chance to be drawn so far.
 
     The estimator is sum_h (M_h / M) mean_h over strata of adjacent leaves, joined until
     `LABELS_PER_STRATUM` labels are expected in each. Strata of single leaves would not do: where
@@ -51,24 +52,9 @@ class Stratified(Sampler):
     ) -> History:
         """Draw one round: see `Sampler.design`."""
         wanted = new_rows if budget is None else min(new_rows, budget)
-        rank = history.drawn_by_cell(len(table))
-        unseen = np.cumsum(table.count - rank)  # cells are in the order of their leaves
-        rows = int(unseen[-1])
-        size = min(wanted, rows)
-        places = (rng.random() + np.arange(size)) * (rows / max(size, 1))
-        cells = np.searchsorted(unseen, np.minimum(places, rows - 0.5), side="right")
-        cells = cells[np.argsort(rng.random(size))]  # the order of a round's tasks tells nothing
-        by_cell = np.argsort(cells, kind="stable")
-        ordered = cells[by_cell]
-        ranks = np.zeros(size, dtype=np.int64)
-        ranks[by_cell] = rank[ordered] + np.arange(size) - np.searchsorted(ordered, ordered)
-        drawn = Round(
-            question=len(history) + np.arange(size),
-            probability=np.full(size, 1 / max(rows, 1)),
-            new=np.ones(size, dtype=np.bool_),
-        )
-        outputs = table.outputs.take(table.first_kind[cells])
-        return history.with_round(drawn, cells.astype(np.int64), ranks, outputs)
+        rows = int((table.count - history.drawn_by_cell(len(table))).sum())
+        chance = np.full(len(table), min(wanted, rows) / max(rows, 1))
+        return draw_unseen(table, history, chance, rng)
 
     def weigh(self, table: CellTable, history: History) -> WeightedSample:
         """Weigh the labelled rows of each stratum alike; they stand for those without a label."""

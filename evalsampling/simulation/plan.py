@@ -93,6 +93,8 @@ def plan(
         seed=spec.seed,
         confidence=spec.confidence,
         divergence=False,
+        hidden=spec.hidden,
+        assumption_light=False,
     )
     systems = tuple(system.name for system in spec.pool.systems)
     each = functools.partial(_repeat, table, systems, measures=measures, plan=plan)

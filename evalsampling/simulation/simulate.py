@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from evalsampling.errors import InputError
 from evalsampling.evaluation.evaluation import Evaluation
+from evalsampling.inference.assumption_light import METHOD
 from evalsampling.inference.domains import ReportedDomains
 from evalsampling.inference.estimates import point_estimate
 from evalsampling.inference.intervals import Interval, interval_score
@@ -28,6 +29,7 @@ from evalsampling.samplers.base import Sampler
 from evalsampling.samplers.diagnosis import divergence
 from evalsampling.simulation.truth import KnownPool
 from evalsampling.spec import RoundSize
+from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.stats.draws import DRAWS_PER_NEW_ROW
 from evalsampling.stats.history import NO_LABEL, History
 
@@ -56,6 +58,9 @@ class Plan:
         divergence: whether proposals are compared with the best one.
         bands: whether curves get intervals too, however many points they have, and their
             simultaneous bands; that takes time.
+        hidden: prior of the positives that scores do not tell; None for no model-assisted
+            intervals, which take a tenth of a second each time.
+        assumption_light: whether assumption-light intervals are made, which takes time too.
     """
 
     budgets: tuple[int, ...]
@@ -65,6 +70,8 @@ class Plan:
     confidence: float
     divergence: bool = True
     bands: bool = False
+    hidden: HiddenPrior | None = None
+    assumption_light: bool = True
 
 
 def simulate(
@@ -186,8 +193,11 @@ def run_repeat(
         confidence=plan.confidence,
         history=history,
         scope=ReportedDomains(
-            systems=known.systems, bands_seed=int(seeds[0]) if plan.bands else None
+            systems=known.systems,
+            bands_seed=int(seeds[0]) if plan.bands else None,
+            assumption_light=plan.assumption_light,
         ),
+        hidden=plan.hidden,
     )
     oracle = _Urns(known, int(seeds[1]))
     started, stuck, points = time.process_time(), 0, []
@@ -300,6 +310,7 @@ def _methods(points: Sequence[Point]) -> list[str]:
         for point in points
         for estimate in point.estimates
         for interval in estimate.intervals[1:]
+        if (interval.low, interval.high) != estimate.target.bounds
     }
     return sorted(found)
 
@@ -309,7 +320,8 @@ def _intervals(
 ) -> dict[str, Any]:
     """Sum up the intervals of one method, or of the default.
 
-    Where the default claims nothing, no method does: it then counts with the default interval.
+    Where the first of its kind claims nothing, no method does that rests on the labels met: it then
+    counts with that one. Where it is missing it counts with the default.
     """
     compared = _compared(points, truth)
     if compared is None:
@@ -356,6 +368,9 @@ def covers(interval: Interval, truth: float) -> bool:
 
 def _interval(estimate: Estimate, method: str | None) -> Interval:
     default = estimate.intervals[0]
-    if method is None or (method != "wald" and not estimate.claims):
+    if method is None:
         return default
-    return next((i for i in estimate.intervals if i.method == method), default)
+    chosen = next((i for i in estimate.intervals if i.method == method), default)
+    first = next(i for i in estimate.intervals if i.kind == chosen.kind)
+    says_nothing = (first.low, first.high) == estimate.target.bounds
+    return first if says_nothing and method not in ("wald", METHOD) else chosen

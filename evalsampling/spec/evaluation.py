@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from evalsampling.errors import InputError
+from evalsampling.spec.hidden import HiddenPrior, read_hidden
 from evalsampling.spec.measures import MeasureSpec
 from evalsampling.spec.parameters import name_and_parameters
 from evalsampling.spec.pool import (
@@ -105,6 +106,9 @@ class EvaluationSpec:
         budget: distinct rows labelled, in all; of a stochastic oracle, answers.
         round_size: new rows sent to annotators in a round.
         confidence: level of the intervals, in (0, 1).
+        stop_half_width: no further round is drawn once half the width of every default interval is
+            at most this; None to spend the budget.
+        hidden: prior of the positives that scores do not tell, behind model-assisted intervals.
         seed: in [0, 2^64).
         sink: how batches are sent out.
         workspace: absolute path of the workspace, or None.
@@ -121,6 +125,8 @@ class EvaluationSpec:
     seed: int
     sink: SinkSpec
     workspace: str | None
+    hidden: HiddenPrior = HiddenPrior()
+    stop_half_width: float | None = None
 
     @classmethod
     def load(cls, path: str | Path) -> "EvaluationSpec":
@@ -162,7 +168,7 @@ class EvaluationSpec:
         top = Section("", content)
         top.check_keys(
             "pool", "labels", "measure", "strata", "sampler", "budget", "round_size",
-            "confidence", "seed", "sink", "workspace",
+            "confidence", "hidden", "seed", "sink", "stop", "workspace",
         )  # fmt: skip
         labels = read_labels(top.section("labels"), str(directory))
         strata = _strata(top.section("strata"))
@@ -181,6 +187,8 @@ class EvaluationSpec:
             budget=top.integer("budget", 1000, least=1),
             round_size=_round_size(top),
             confidence=top.number("confidence", 0.95),
+            hidden=read_hidden(top.section("hidden")),
+            stop_half_width=_stop(top.section("stop")),
             seed=top.integer("seed", 0, least=0),
             sink=SinkSpec.read(top.section("sink"), pool.payload),
             workspace=absolute(
@@ -217,8 +225,10 @@ class EvaluationSpec:
             "budget": self.budget,
             "round_size": dataclasses.asdict(self.round_size),
             "confidence": self.confidence,
+            "hidden": dataclasses.asdict(self.hidden),
             "seed": self.seed,
             "sink": self.sink.to_mapping(),
+            "stop": {"half_width": self.stop_half_width},
             "workspace": self.workspace,
         }
 
@@ -257,3 +267,13 @@ def _round_size(top: Section) -> RoundSize:
     if not 1 <= growth <= 100:
         raise InputError(f"round_size.growth: must be between 1 and 100, got {growth:g}")
     return RoundSize(section.integer("first", 100, least=1), growth)
+
+
+def _stop(section: Section) -> float | None:
+    section.check_keys("half_width")
+    if section.get("half_width") is None:
+        return None
+    half_width = section.number("half_width", 0.0)
+    if half_width <= 0:
+        raise InputError(f"stop.half_width: must be above 0, got {half_width:g}")
+    return half_width

@@ -162,7 +162,7 @@ class _Draws:
         new[first[distinct >= len(self._before)]] = True
         proposal, picks = self._proposal, np.array(self._picks, dtype=np.int64)
         probability = np.concatenate([proposal.cell_probability, proposal.atom_probability])
-        drawn = Round(asked, probability[picks], new, proposal.posterior)
+        drawn = Round(asked, probability[picks], new, proposal.posterior, proposal.cell_probability)
         cell = np.array(self.new_cells, dtype=np.int64)
         rank = np.array(self._new_ranks, dtype=np.int64)
         outputs = self._table.outputs.take(self._table.first_kind[cell])

@@ -28,12 +28,16 @@ class Round:
         probability: shape (draws,): q, the chance that one draw of the round took this row.
         new: shape (draws,), bool: whether the draw asked the question.
         posterior: pi(y|k) behind the proposal, shape (leaves, classes), if it had a model.
+        cell_probability: shape (cells,): chance of a given row of each cell that no round had drawn
+            before, drawn from or not: of draws with replacement to be taken by one draw, of a
+            sample without replacement to be in the round. None if it was not kept.
     """
 
     question: IntArray
     probability: FloatArray
     new: npt.NDArray[np.bool_]
     posterior: FloatArray | None = None
+    cell_probability: FloatArray | None = None
 
 
 @dataclasses.dataclass(frozen=True)

@@ -4,6 +4,7 @@ A file that was written is in the memory of the machine first, and so is its nam
 `fsync` of the file keeps the content, `fsync` of the folder keeps the name (POSIX.1-2017, `fsync`).
 """
 
+import contextlib
 import errno
 import os
 import uuid
@@ -64,11 +65,22 @@ def sync_parents(root: Path, names: Iterable[str]) -> None:
 
 
 def make_folders(path: Path) -> None:
-    """Make a folder and those above it, and flush the names of all that are new."""
+    """Make a folder and those above it, and flush the names of all that are new.
+
+    Raises:
+        OSError: if that cannot be done; folders that are new are gone then.
+    """
     new = [folder for folder in (path, *path.parents) if not folder.exists()]
-    path.mkdir(parents=True, exist_ok=True)
-    for folder in new:
-        sync_folder(folder.parent)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        for folder in new:
+            sync_folder(folder.parent)
+    except OSError:
+        for folder in new:
+            # One that somebody has put something into meanwhile stays.
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+        raise
 
 
 def replace_file(path: Path, content: bytes) -> None:

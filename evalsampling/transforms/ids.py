@@ -1,44 +1,68 @@
 """The check that all ids of a pool differ."""
 
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 import apache_beam as beam
 from apache_beam import pvalue
 
 from evalsampling.pool.splits import WorkItem
 from evalsampling.preparation.assignment import CellBatch
-from evalsampling.preparation.ids import check_repeated, repeated_hashes, split_hashes
+from evalsampling.preparation.ids import (
+    check_repeated,
+    repeated_hashes,
+    spill,
+    spilled,
+    split_hashes,
+)
 from evalsampling.spec import EvaluationSpec
 
 
 class CheckIds(beam.PTransform):
     """PCollection[CellBatch] to PCollection[int]: hashes that came twice, by shares of them.
 
-    Shuffles eight bytes of every row, so it is for those who ask for it. Fails with an `InputError`
+    Gathers eight bytes of every row, so it is for those who ask for it. Fails with an `InputError`
     if two ids are alike. Where hashes come twice the ids are read again, else nothing is.
     """
 
-    def __init__(self, spec: EvaluationSpec, items: pvalue.AsList) -> None:
-        """Choose the column; ``items`` is a side input of all that the rows were read from."""
+    def __init__(
+        self, spec: EvaluationSpec, items: pvalue.AsList, folder: Path | None = None
+    ) -> None:
+        """Choose the column.
+
+        Args:
+            spec: names it.
+            items: side input of all that the rows were read from.
+            folder: of the one machine on which all workers are, for the hashes; None to shuffle
+                them, which an engine without a disk does in memory.
+        """
         super().__init__()
         self._spec = spec
         self._items = items
+        self._folder = folder
 
     def expand(self, cells: beam.PCollection[CellBatch]) -> beam.PCollection[int]:
         """Wire the transform."""
         return (
             cells
-            | "SplitByHash" >> beam.FlatMap(_split, self._spec.seed)  # (share, hashes)
-            | "GroupShares" >> beam.GroupByKey()
-            | "CheckShares" >> beam.Map(_check, self._items, self._spec)
+            | "SplitByHash" >> beam.FlatMap(_split, self._spec.seed, self._folder)
+            | "GroupShares" >> beam.GroupByKey()  # (share, hashes or their places)
+            | "CheckShares" >> beam.Map(_check, self._items, self._spec, self._folder)
         )
 
 
-def _split(cells: CellBatch, seed: int) -> Iterator[tuple[int, bytes]]:
-    return split_hashes(cells, seed)
+def _split(cells: CellBatch, seed: int, folder: Path | None) -> Iterator[tuple[int, bytes]]:
+    shares = split_hashes(cells, seed)
+    return shares if folder is None else spill(shares, folder)
 
 
-def _check(share: tuple[int, Iterable[bytes]], items: list[WorkItem], spec: EvaluationSpec) -> int:
-    hashes = repeated_hashes(share[1])
+def _check(
+    share: tuple[int, Iterable[bytes]],
+    items: list[WorkItem],
+    spec: EvaluationSpec,
+    folder: Path | None,
+) -> int:
+    number, gathered = share
+    hashes = repeated_hashes(gathered if folder is None else spilled(number, gathered, folder))
     check_repeated(hashes, items, spec)
     return len(hashes)

@@ -130,11 +130,13 @@ class RoundFiles:
     def round(self) -> Round:
         """Its draws, without what is known of their rows."""
         posterior = self.design["posterior"]
+        chances = self.design.get("cell_probability")  # Of before it was kept: absent.
         return Round(
             question=self.draws["question"].to_numpy() - 1,
             probability=self.draws["q"].to_numpy(),
             new=self.draws["new"].to_numpy(zero_copy_only=False),
             posterior=None if posterior is None else np.array(posterior),
+            cell_probability=None if chances is None else np.array(chances),
         )
 
 

@@ -1,6 +1,7 @@
 """Ctrl-C: one line, exit code 130, no traceback, nothing half-written."""
 
 import importlib.abc
+import logging
 import signal
 import subprocess
 import sys
@@ -8,9 +9,12 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import apache_beam as beam
 import pytest
 
 from evalsampling.__main__ import run
+from pipelines.running import parse_options
+from pipelines.running import run as run_pipeline
 from tests.jobs import Job, call
 
 
@@ -55,13 +59,34 @@ def test_while_beam_is_imported(
     assert not one.workspace.exists()
 
 
+def test_workers_that_go_on_say_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads cannot be stopped: they fail when the workspace goes, and Beam would tell."""
+    log = logging.getLogger("apache_beam")
+    monkeypatch.setattr(log, "level", logging.WARNING)
+    pipeline = beam.Pipeline(options=parse_options([]))
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(pipeline, "run", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        run_pipeline(pipeline)
+    assert not log.isEnabledFor(logging.ERROR)
+    log.setLevel(logging.WARNING)
+
+
+def heed_signal() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.slow
 def test_while_a_pool_is_prepared(job: Callable[..., Job]) -> None:
     one = job(files=4, group_rows=50, pool={"scorer": "napping:score"})
     scorer = "import time\ndef score(batch):\n    time.sleep(0.1)\n    return batch\n"
     (one.directory / "napping.py").write_text(scorer)
     command = [sys.executable, "-m", "evalsampling", "prepare", str(one.spec)]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    # Whoever runs the tests in the background may have them ignore the signal, children too.
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=heed_signal)
     while not (one.workspace / "scored").exists():
         assert process.poll() is None, process.communicate()[1]
         time.sleep(0.05)

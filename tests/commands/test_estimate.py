@@ -42,7 +42,8 @@ def test_estimate_json(drawn: Job) -> None:
     for one in result["measures"]:
         assert one["low"] == one["intervals"][0]["low"]
         assert one["low"] <= one["value"] <= one["high"]
-        assert {interval["kind"] for interval in one["intervals"]} == {"design-based"}
+        kinds = {interval["kind"] for interval in one["intervals"]}
+        assert kinds == {"model-assisted", "design-based", "assumption-light"}
     assert len(list((drawn.workspace / "estimates").iterdir())) == 1
     one = drawn.estimate("--measure", "recall").json["measures"]
     assert one == [result["measures"][2]]

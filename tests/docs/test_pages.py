@@ -102,9 +102,9 @@ def python(code: str, folder: Path) -> str:
 
 
 def run(command: list[str], folder: Path) -> str:
-    done = subprocess.run(
-        command, cwd=folder, env={"PYTHON": sys.executable}, capture_output=True, text=True
-    )
+    # The package beside these pages, whichever one is installed.
+    variables = {"PYTHON": sys.executable, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

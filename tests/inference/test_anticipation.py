@@ -6,6 +6,7 @@ from scipy import optimize, special
 
 from evalsampling.inference.anticipation import anticipated_error, calibrated_prior
 from evalsampling.measures import Accuracy, FBeta, Measure, Precision, Recall
+from evalsampling.measures.curves import PRCurve
 from evalsampling.samplers import AdaptiveImportance, Importance, Oasis, Passive
 from tests.samplers.pools import Pool, make_pool
 
@@ -101,6 +102,24 @@ def test_positives_that_are_hardly_looked_for_are_warned_of() -> None:
             warned += not found.reliable
     assert missed >= 15
     assert warned >= 0.75 * missed
+
+
+def test_points_of_a_curve_are_warned_of_too() -> None:
+    """Static sampling for F1, in 20 runs: where recall is doubted, so is that of the curve.
+
+    All 40 thresholds are where the predictions change.
+    """
+    pool, curve = hiding(1), PRCurve(tuple(np.linspace(1.1, 1.9, 40)))
+    sampler, doubted = Importance(FBeta()), 0
+    for seed in range(20):
+        history, _ = pool.run(sampler, 2, 60, seed)
+        recall, *points = sampler.estimate(pool.table, history, [Recall(), curve], 0.95)
+        if recall.claims and not recall.reliable:
+            doubted += 1
+            recalls = [one for one in points if one.measure.endswith("recall")]
+            assert len(recalls) == 40
+            assert not any(one.reliable for one in recalls)
+    assert doubted >= 3
 
 
 @pytest.mark.parametrize("kind", [Passive, AdaptiveImportance, Importance])

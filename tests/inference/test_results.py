@@ -12,6 +12,7 @@ from evalsampling.inference.evidence import Gap
 from evalsampling.inference.intervals import Interval
 from evalsampling.inference.results import (
     NARROW,
+    NARROW_AND_SYMMETRIC,
     Estimate,
     Evidence,
     Target,
@@ -258,6 +259,29 @@ def test_error_far_below_the_expected_one_is_warned_of() -> None:
     assert words in found.warnings[0]
     nothing = estimate_one(evidence=dataclasses.replace(lacking(2), expected_error=1e9))
     assert_whole_range(nothing, "only 2")
+
+
+@pytest.mark.parametrize(
+    ("heaviest", "most", "method", "least"),
+    [
+        (1.0, 2, "student", NARROW_AND_SYMMETRIC),
+        (1.0, 1, "korn-graubard", NARROW),
+        (0.1, 2, "student", NARROW),
+    ],
+)
+def test_symmetric_interval_that_hangs_on_one_row_has_to_be_nearer_the_expected_width(
+    heaviest: float, most: int, method: str, least: float
+) -> None:
+    influence = np.random.default_rng(4).normal(0, 0.1, 100)
+    influence[17] = heaviest
+    target = Target("a mean loss", (0.0, float(most)))
+    default = estimate_one(influence=influence, target=target).intervals[0]
+    assert default.method == method
+    error = (default.high - default.low) / 2 / special.ndtri(0.975)
+    for share, reliable in ((0.99, False), (1.01, True)):
+        evidence = Evidence("labels", expected_error=error / least / share)
+        found = estimate_one(influence=influence, target=target, evidence=evidence)
+        assert found.reliable == reliable
 
 
 def test_diagnostics_of_the_weights() -> None:

@@ -1,6 +1,7 @@
 """All ids of a pool, compared by their hashes first."""
 
 from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,13 @@ import pytest
 from evalsampling import EvaluationSpec, InputError
 from evalsampling.pool.catalog import Catalog
 from evalsampling.preparation import ids as checked
-from evalsampling.preparation.ids import check_repeated, repeated_hashes, split_hashes
+from evalsampling.preparation.ids import (
+    check_repeated,
+    repeated_hashes,
+    spill,
+    spilled,
+    split_hashes,
+)
 from evalsampling.preparation.local import SecondPass, stratify_pool
 from evalsampling.stats.hashing import hash_integers
 
@@ -23,6 +30,31 @@ def pool(directory: Path, ids: list[np.ndarray]) -> EvaluationSpec:
         pq.write_table(table, directory / f"{number}.parquet", row_group_size=70)
     content = {"pool": {"path": str(directory / "*.parquet")}, "budget": 10}
     return EvaluationSpec.from_mapping(content, directory)
+
+
+def test_spilled_hashes_are_those_of_the_places_told(tmp_path: Path) -> None:
+    """By several threads at once, each of which has written in vain before."""
+    rng = np.random.default_rng(0)
+    batches = rng.integers(1 << 60, size=(20, 50), dtype=np.uint64)
+
+    def write(batch: np.ndarray) -> list[tuple[int, bytes]]:
+        for _ in spill([(7, b"in vain")], tmp_path):
+            pass
+        return list(spill([(7, batch.tobytes()), (8, batch[:3].tobytes())], tmp_path))
+
+    with ThreadPoolExecutor(8) as threads:
+        told = [place for places in threads.map(write, batches) for place in places]
+    for number, wanted in ((7, batches), (8, batches[:, :3])):
+        places = [place for share, place in told if share == number]
+        found = np.frombuffer(b"".join(spilled(number, places, tmp_path)), dtype=np.uint64)
+        np.testing.assert_array_equal(found, wanted.ravel())
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a disk that is full")
+def test_a_full_disk_is_told(tmp_path: Path) -> None:
+    (tmp_path / "7").symlink_to("/dev/full")
+    with pytest.raises(OSError, match="No space left"):
+        list(spill([(7, b"hashes")], tmp_path))
 
 
 def hashes(spec: EvaluationSpec) -> np.ndarray:

@@ -1,6 +1,5 @@
 """Stratified sampling by enumeration, and the survey formulas."""
 
-import itertools
 from collections.abc import Iterator
 
 import numpy as np
@@ -11,6 +10,7 @@ from evalsampling.measures import Accuracy, FBeta, Precision, Prevalence, Recall
 from evalsampling.samplers import Stratified
 from evalsampling.stats.history import NO_LABEL, History
 from tests.samplers.pools import Pool, make_pool
+from tests.stats.coins import every_outcome
 
 SMALL = Pool(
     leaf=np.array([0, 0, 0, 1, 1, 3]),
@@ -21,43 +21,42 @@ SMALL = Pool(
 """Leaves of three, two, no and one row; cells of two, one, one, one and one."""
 
 
-class Uniforms:
-    """A generator whose first number is given."""
-
-    def __init__(self, first: float) -> None:
-        self._first = first
-
-    def random(self, size: int | None = None) -> float | np.ndarray:
-        return self._first if size is None else np.arange(size) / max(size, 1)
-
-
-def samples_of(sizes: tuple[int, ...], starts: int = 12) -> Iterator[tuple[History, list]]:
-    """Histories of rounds of given sizes: all orders of SMALL's rows, equally spaced starts.
-
-    With 12 starts every sample of 6, 4 or 3 rows left comes up in proportion to its chance.
-    """
-    places = (np.arange(starts) + 0.5) / starts
+def samples_of(sizes: tuple[int, ...]) -> Iterator[tuple[float, History, list]]:
+    """Every history of rounds of given sizes with its chance: two orders of SMALL's rows."""
     for step in (1, -1):
         order = [rows[::step] for rows in SMALL.order(0)]
-        for firsts in itertools.product(places, repeat=len(sizes)):
-            history = SMALL.start()
-            for size, first in zip(sizes, firsts, strict=True):
-                drawn = Stratified(FBeta()).design(SMALL.table, history, size, Uniforms(first))
-                history = SMALL.answer(drawn, order)
-            yield history, order
+        found = [(0.5, SMALL.start())]
+        for size in sizes:
+            found = [
+                (before * chance, SMALL.answer(drawn, order))
+                for before, history in found
+                for chance, drawn in every_outcome(
+                    lambda coins, history=history, size=size: Stratified(FBeta()).design(
+                        SMALL.table, history, size, coins
+                    )
+                )
+            ]
+        yield from ((chance, history, order) for chance, history in found)
 
 
 @pytest.mark.parametrize("sizes", [(1,), (2,), (3,), (5,), (2, 1), (3, 2)])
 def test_every_row_has_the_same_chance_and_estimates_are_unbiased(sizes: tuple[int, ...]) -> None:
     """By enumeration: six rows, four leaves, one of them empty, most without a label."""
-    drawn, values = np.zeros(6), []
+    drawn, mean = np.zeros(6), 0.0
     sampler = Stratified(Accuracy())
-    for history, order in samples_of(sizes):
-        np.add.at(drawn, SMALL.rows(history, order), 1)
+    for chance, history, order in samples_of(sizes):
+        np.add.at(drawn, SMALL.rows(history, order), chance)
         (found,) = sampler.estimate(SMALL.table, history, [Accuracy()], 0.95)
-        values.append(found.value)
-    np.testing.assert_allclose(drawn / len(values), sum(sizes) / 6, rtol=1e-12)
-    assert np.mean(values) == pytest.approx(SMALL.value(Accuracy()), rel=1e-12)
+        mean += chance * found.value
+    np.testing.assert_allclose(drawn, sum(sizes) / 6, rtol=1e-12)
+    assert mean == pytest.approx(SMALL.value(Accuracy()), rel=1e-12)
+
+
+def test_a_round_tells_the_chance_of_a_row_to_be_in_it() -> None:
+    for _, history, _ in samples_of((3, 2)):
+        first, second = (r.cell_probability for r in history.rounds)
+        assert first.tolist() == [1 / 2] * 5
+        assert second.tolist() == [2 / 3] * 5
 
 
 def test_leaves_get_their_share_rounded_up_or_down() -> None:

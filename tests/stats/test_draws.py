@@ -425,6 +425,7 @@ def test_new_rows_are_described_by_the_first_kind_of_their_cell_until_told() -> 
         rng = np.random.default_rng(1)
         after = draw_rows(proposal, table, History.start(), StopRule(40, NEVER), rng, ask_again)
         assert after.outputs.prediction[:, 0].tolist() == [[0, 3, 4][c] for c in after.cell]
+        assert after.rounds[-1].cell_probability is proposal.cell_probability
         assert set(after.cell.tolist()) == {0, 1, 2}
 
 

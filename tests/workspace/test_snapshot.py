@@ -1,5 +1,6 @@
 """What is read of a workspace: an evaluation from its files alone, and files that are damaged."""
 
+import json
 import shutil
 from typing import Any
 
@@ -8,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalsampling import workspace
+from evalsampling.storage.checksums import sealed, unsealed
 from evalsampling.workspace.workspace import VERSION
 from tests.commands.rounds import labelled, measures, rich_job
 from tests.jobs import Job
@@ -35,6 +37,18 @@ def test_a_round_of_many_starts_from_the_files_alone(job: Any) -> None:
         labels = memory.history.label.copy()
         labels[rows] = [one.pool.truth[id] for id in ids]
         memory.history = memory.history.with_labels(labels)
+    for kept, made in zip(
+        workspace.load(one.workspace).history.rounds, memory.history.rounds, strict=True
+    ):
+        np.testing.assert_array_equal(kept.cell_probability, made.cell_probability)
+
+
+def test_rounds_of_before_chances_of_cells_were_kept_lack_them(drawn: Job) -> None:
+    path = drawn.round_directory(1) / "design.json"
+    content = unsealed(json.loads(path.read_text()), "design.json")
+    assert len(content.pop("cell_probability")) == len(workspace.load(drawn.workspace).table)
+    path.write_text(json.dumps(sealed(content)))
+    assert workspace.load(drawn.workspace).history.rounds[0].cell_probability is None
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,18 @@ import contextlib
 from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from evalsampling.errors import InputError
 from evalsampling.pool.files import StoredFile
+from evalsampling.pool.formats.parquet_footer import (
+    Chunk,
+    RowGroup,
+    arrow_metadata,
+    read_footer,
+    row_groups,
+)
 from evalsampling.pool.splits import Contents, Split, WorkItem
 from evalsampling.storage.filesystems import open_file, unreadable
 
@@ -44,23 +53,24 @@ class Parquet:
             InputError: if there is none.
         """
         with open_file(file.path) as source, _readable(file.path):
-            metadata = pq.read_metadata(source)
-            schema = metadata.schema.to_arrow_schema()
-        groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+            footer = read_footer(source)
+            schema = _metadata(footer).schema.to_arrow_schema()
+            # Names that are no text are found now.
+            types = [(field.name, _value_type(field.type)) for field in schema]
+            groups = row_groups(footer)
         splits = (
-            Split(number, number + 1, group.num_rows)
+            Split(number, number + 1, group.rows)
             for number, group in enumerate(groups)
-            if group.num_rows
+            if group.rows
         )
         warning = None
         for group in groups:
-            if group.num_rows > GIANT_ROWS or group.total_byte_size > GIANT_BYTES:
+            if group.rows > GIANT_ROWS or group.plain > GIANT_BYTES:
                 warning = (
-                    f"{file.path}: a row group of {group.num_rows:,} rows and "
-                    f"{group.total_byte_size / 1e6:,.0f} MB is read by one worker alone; "
+                    f"{file.path}: a row group of {group.rows:,} rows and "
+                    f"{group.plain / 1e6:,.0f} MB is read by one worker alone; "
                     "write row groups of about a million rows"
                 )
-        types = [(field.name, _value_type(field.type)) for field in schema]
         return Contents(pa.schema(types), tuple(splits), warning)
 
     def stored_bytes(self, item: WorkItem, columns: Sequence[str]) -> int:
@@ -70,66 +80,85 @@ class Parquet:
             InputError: if the file cannot be read.
         """
         with open_file(item.path) as source, _readable(item.path):
-            metadata = pq.read_metadata(source)
-        groups = range(item.begin, min(item.end, metadata.num_row_groups))
-        chunks = [c for number in groups for c in _chunks(metadata.row_group(number), columns)]
-        return sum(chunk.total_uncompressed_size for chunk in chunks)
+            groups = row_groups(read_footer(source))[item.begin : item.end]
+        return sum(chunk.plain for group in groups for chunk in _chunks(group, columns))
 
     def read(self, item: WorkItem, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
         """Read row groups; a large one a buffer of each column at a time."""
         with open_file(item.path) as source, _readable(item.path):
-            metadata = pq.read_metadata(source)
-            for number in range(item.begin, min(item.end, metadata.num_row_groups)):
-                group = metadata.row_group(number)
-                chunks = _chunks(group, columns)
-                large = sum(chunk.total_compressed_size for chunk in chunks) > LARGE_BYTES
+            footer = read_footer(source)
+            metadata, groups = _metadata(footer), row_groups(footer)
+            for number in range(item.begin, min(item.end, len(groups))):
+                chunks, read = _chunks(groups[number], columns), 0
+                large = sum(chunk.stored for chunk in chunks) > LARGE_BYTES
                 # All columns of a row group are asked for at once: stores answer slowly.
                 parquet = pq.ParquetFile(
                     source,
                     metadata=metadata,
-                    read_dictionary=[c.path_in_schema for c in chunks if _is_repetitive(c)],
+                    read_dictionary=[chunk.path for chunk in chunks if _is_repetitive(chunk)],
                     buffer_size=_BUFFER_BYTES if large else 0,
                     pre_buffer=not large,
+                    page_checksum_verification=True,
                 )
-                rows = _batch_rows(group, chunks)
+                rows = _batch_rows(groups[number], chunks)
                 # The workers are threads enough.
-                yield from parquet.iter_batches(rows, [number], columns, use_threads=False)
+                for batch in parquet.iter_batches(rows, [number], columns, use_threads=False):
+                    _check_codes(batch)
+                    read += len(batch)
+                    yield batch
+                if read != groups[number].rows:
+                    raise ValueError(f"{read:,} of {groups[number].rows:,} rows of a group")
 
 
 @contextlib.contextmanager
 def _readable(path: str) -> Iterator[None]:
     try:
         yield
-    except (OSError, pa.ArrowException) as error:
+    except InputError:
+        raise
+    except (OSError, ValueError, pa.ArrowException) as error:
         raise unreadable(path, error) from error
 
 
-def _chunks(
-    group: pq.RowGroupMetaData, columns: Sequence[str] | None
-) -> list[pq.ColumnChunkMetaData]:
+def _metadata(footer: bytes) -> pq.FileMetaData:
+    return pq.read_metadata(arrow_metadata(footer))
+
+
+def _check_codes(batch: pa.RecordBatch) -> None:
+    """Check that codes of a dictionary are of values that it has.
+
+    Raises:
+        pyarrow.ArrowInvalid: if one is not.
+    """
+    for column in batch.columns:
+        if pa.types.is_dictionary(column.type) and len(column):
+            ends = pc.min_max(column.indices)
+            low, high = ends["min"].as_py(), ends["max"].as_py()
+            if low is not None and not 0 <= low <= high < len(column.dictionary):
+                raise pa.ArrowInvalid("a column is damaged: it names values that are not there")
+
+
+def _chunks(group: RowGroup, columns: Sequence[str] | None) -> list[Chunk]:
     """Return what a row group has of some columns, or of all; a column may have several chunks."""
-    chunks = [group.column(number) for number in range(group.num_columns)]
     if columns is None:
-        return chunks
+        return list(group.chunks)
     nested = tuple(f"{name}." for name in columns)
-    return [c for c in chunks if c.path_in_schema in columns or c.path_in_schema.startswith(nested)]
+    return [c for c in group.chunks if c.path in columns or c.path.startswith(nested)]
 
 
-def _is_repetitive(chunk: pq.ColumnChunkMetaData) -> bool:
+def _is_repetitive(chunk: Chunk) -> bool:
     """Tell whether a chunk may be text that takes little room for the same values coming again.
 
     How much it is when it is decoded a file does not say.
     """
-    is_text = chunk.physical_type == "BYTE_ARRAY" and chunk.has_dictionary_page
-    return is_text and chunk.total_uncompressed_size < max(
-        _REPETITIVE_BYTES, _PLAIN_BYTES * chunk.num_values
-    )
+    limit = max(_REPETITIVE_BYTES, _PLAIN_BYTES * chunk.values)
+    return chunk.is_text and chunk.has_dictionary and chunk.plain < limit
 
 
-def _batch_rows(group: pq.RowGroupMetaData, chunks: Sequence[pq.ColumnChunkMetaData]) -> int:
+def _batch_rows(group: RowGroup, chunks: Sequence[Chunk]) -> int:
     """Return how many rows of a row group are read at a time."""
-    size = sum(chunk.total_uncompressed_size for chunk in chunks)
-    return max(1, min(BATCH_ROWS, group.num_rows * BATCH_BYTES // max(size, 1)))
+    size = sum(chunk.plain for chunk in chunks)
+    return max(1, min(BATCH_ROWS, group.rows * BATCH_BYTES // max(size, 1)))
 
 
 def _value_type(column: pa.DataType) -> pa.DataType:

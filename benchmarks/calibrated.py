@@ -1,0 +1,131 @@
+"""Measures the calibrated design, and the intervals of its model, against published samplers.
+
+    python benchmarks/calibrated.py run --results=DIR       # continues where it stopped
+    python benchmarks/calibrated.py report --results=DIR    # writes docs/calibrated-study.md
+
+Every sampler labels the same pools of known truth, each repeat with seeds of its own. Rounds of all
+begin with 50 rows and grow by 1.3.
+"""
+
+import argparse
+import concurrent.futures
+import dataclasses
+import os
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import calibrated_pools
+import pools
+import pyarrow as pa
+import pyarrow.parquet as pq
+from calibrated_report import document
+
+from evalsampling.inference.results import Estimate
+from evalsampling.simulation.simulate import Plan, run_repeat
+from evalsampling.spec import RoundSize
+from evalsampling.spec.hidden import HiddenPrior
+
+SAMPLERS = ("calibrated", "ais", "importance", "oasis", "stratified")
+BUDGETS = (100, 300, 1000, 2000, 5000)
+
+
+@dataclasses.dataclass(frozen=True)
+class Block:
+    """Some repeats of one sampler on one pool."""
+
+    pool: str
+    sampler: str
+    first: int
+    end: int
+
+    def path(self, results: Path) -> Path:
+        """Return the file of its results."""
+        folder = results / "runs" / self.pool.replace(" ", "-") / self.sampler
+        return folder / f"{self.first:05}-{self.end:05}.parquet"
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Simulate or report; return the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("action", choices=("run", "report"))
+    pools.add_option(parser)
+    build = pools.PROJECT / "build" / "calibrated"
+    parser.add_argument("--results", type=Path, default=build, metavar="DIR")
+    parser.add_argument("--repeats", type=int, default=300, metavar="N", help="default: 300")
+    parser.add_argument("--block", type=int, default=5, metavar="N", help="repeats of a file")
+    parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes, default: 1")
+    parser.add_argument("--only", nargs="*", default=[], metavar="POOL", help="default: all pools")
+    parser.add_argument("--samplers", nargs="*", default=SAMPLERS, metavar="NAME")
+    page = pools.PROJECT / "docs" / "calibrated-study.md"
+    parser.add_argument("--output", type=Path, default=page, metavar="FILE")
+    options = parser.parse_args(argv)
+    if options.action == "run":
+        run(options)
+    else:
+        text = document(options.results)
+        options.output.write_text(text, encoding="utf-8")
+        print(f"{options.output}: written")
+    return 0
+
+
+def run(options: argparse.Namespace) -> None:
+    """Simulate whatever has no results yet; a file of results is there whole or not at all."""
+    todo = [
+        Block(pool, sampler, first, min(first + options.block, options.repeats))
+        for first in range(0, options.repeats, options.block)
+        for pool in options.only or calibrated_pools.names(options.pools)
+        for sampler in options.samplers
+        if pool != "four-classes" or sampler != "oasis"  # which is for two classes
+    ]
+    todo = [one for one in todo if not one.path(options.results).exists()]
+    started = time.perf_counter()
+    with concurrent.futures.ProcessPoolExecutor(options.workers) as executor:
+        jobs = {executor.submit(simulate, one, options.pools, options.results): one for one in todo}
+        for done, job in enumerate(concurrent.futures.as_completed(jobs), start=1):
+            job.result()
+            one, minutes = jobs[job], (time.perf_counter() - started) / 60
+            left = minutes / done * (len(todo) - done)
+            told = f"{one.pool}, {one.sampler}, {one.first}-{one.end}"
+            print(f"{done}/{len(todo)} {told}; about {left:.0f} min left", file=sys.stderr)
+
+
+def simulate(block: Block, shared: Path, results: Path) -> None:
+    """Simulate a block and write its file."""
+    ground = calibrated_pools.read(shared, results / "pools", block.pool)
+    measures, known = ground.measures(), ground.known
+    plan = Plan(BUDGETS, RoundSize(50, 1.3), 1, 29, 0.95, divergence=False, hidden=HiddenPrior())
+    truths = [float(known.value(measure)[0]) for measure in measures]
+    rows: list[dict[str, Any]] = []
+    for repeat in range(block.first, block.end):
+        points = run_repeat(known, ground.sampler(block.sampler), measures, plan, repeat)
+        for budget, of_budget in zip(BUDGETS, points, strict=True):
+            for measure, truth, point in zip(measures, truths, of_budget, strict=True):
+                one = point.estimates[0]
+                row = {"repeat": repeat, "budget": budget, "measure": measure.name, "truth": truth}
+                row |= {"value": one.value, "warned": bool(one.warnings), "seconds": point.seconds}
+                rows += [row | told for told in intervals(one)]
+    path = block.path(results)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_suffix(f".{os.getpid()}.tmp")
+    pq.write_table(pa.Table.from_pylist(rows), unfinished, compression="zstd")
+    os.replace(unfinished, path)
+
+
+def intervals(one: Estimate) -> Iterator[dict[str, Any]]:
+    """Yield the intervals that are compared: the default, the first of each kind, Korn-Graubard."""
+    yield {"interval": "default", "low": one.intervals[0].low, "high": one.intervals[0].high}
+    for kind in ("model-assisted", "design-based", "assumption-light"):
+        first = next((i for i in one.intervals if i.kind == kind), None)
+        if first is not None:
+            yield {"interval": kind, "low": first.low, "high": first.high}
+    # What was the default before any rule of evidence; the normal one if the variance is 0.
+    by_method = {interval.method: interval for interval in one.intervals}
+    old = by_method.get("korn-graubard") or by_method.get("wald") or one.intervals[-1]
+    yield {"interval": "korn-graubard", "low": old.low, "high": old.high}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,336 @@
+"""The rate of positives in every cell: a monotone curve over the scores, learnt from labels.
+
+Which row of a cell gets a label does not depend on its label, so the likelihood of the labels needs
+no weights, whatever design chose the rows.
+
+References:
+    docs/calibrated.md tells what was tried before this model, and how it did.
+"""
+
+import dataclasses
+import functools
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from evalsampling.spec.hidden import HiddenPrior
+from evalsampling.stats.slice_sampling import Schedule, elliptical_slice
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+STEPS = 24
+"""Steps of the curve from the top score to the bottom."""
+
+_PER_STEP = 6
+"""Cells are told apart to so many parts of a step."""
+
+_CLIP = 1e-9
+"""Prior probabilities are taken to be at least this far from 0 and 1."""
+
+_TRIM = 1e-3
+"""Share of the rows at the bottom, of the expected positives at the top, past the curve's ends."""
+
+_TOP_SPREAD = 5.0
+"""Standard deviation of the log-odds of the highest scores."""
+
+_SLOPE_SPREAD = 1.0
+"""Standard deviation of the logarithm of the curve's mean slope, by that of the prior."""
+
+_STEP_SPREAD = 1.5
+"""Standard deviation of the logarithm of one step by the mean slope."""
+
+_STEP_DECAY = 0.25
+"""Correlation of steps d apart is exp(-d times this)."""
+
+_EFFECT_SPREAD = 2.0
+"""Standard deviation of the effect of a prediction that the score does not explain, in log-odds."""
+
+_INFLATION = 1.3
+"""Variance of the normal approximation that draws start from, by the one that fits the mode."""
+
+
+HIDDEN = HiddenPrior()
+"""The prior unless a spec has its own (docs/calibrated.md tells why)."""
+
+SCHEDULE = Schedule()
+"""How long chains run."""
+
+
+@dataclasses.dataclass(frozen=True)
+class CalibrationCurve:
+    """A monotone curve of log-odds over the prior log-odds x of cells, and a background.
+
+    Over J equal steps of x from the top down, eta_0 = a, eta_j = eta_{j-1} - exp(b + s_j) dx, s a
+    stationary Gaussian process; between the steps it is linear. The rate of a cell is
+    p = r + (1 - r) expit(eta(x) + effects), the background r = rho times the pool's mean of expit.
+    So a background is relative to the positives there are, and nothing depends on the pool's size.
+    a, b, s, log rho and the effects are normal, so the parameters z are standard normal ones.
+
+    Attributes:
+        group: shape (cells,): cells of the same place on the curve are one group.
+        weight: shape (groups, J + 1): of each corner of the curve in the log-odds of a group.
+        share: shape (groups,): of the pool's rows.
+        effect: shape (groups, effects): what, beside x, shifts the log-odds of a group.
+        step: dx.
+        hidden: prior of rho.
+    """
+
+    group: IntArray
+    weight: FloatArray
+    share: FloatArray
+    effect: FloatArray
+    step: float
+    hidden: HiddenPrior = HIDDEN
+
+    @classmethod
+    def from_cells(
+        cls,
+        probability: FloatArray,
+        count: IntArray,
+        effect: FloatArray | None = None,
+        hidden: HiddenPrior = HIDDEN,
+    ) -> "CalibrationCurve":
+        """Return the curve of a pool, before any label.
+
+        Args:
+            probability: shape (cells,): prior probability of a positive; only its order and, as a
+                prior, its slope matter.
+            count: shape (cells,): rows.
+            effect: shape (cells, effects): see the class; none by default.
+            hidden: prior of the background.
+        """
+        x = special.logit(np.clip(probability, _CLIP, 1 - _CLIP))
+        share = count / count.sum()
+        high, low = _ends(x, share)
+        step = max((high - low) / STEPS, 1e-9)
+        place = np.rint(np.clip((high - x) / step, 0, STEPS) * _PER_STEP)
+        effect = np.zeros((len(x), 0)) if effect is None else effect
+        key, group = np.unique(np.column_stack([place, effect]), axis=0, return_inverse=True)
+        at = key[:, 0] / _PER_STEP
+        corner = np.minimum(at.astype(np.int64), STEPS - 1)
+        weight = np.zeros((len(key), STEPS + 1))
+        rows = np.arange(len(key))
+        weight[rows, corner] = 1 - (at - corner)
+        weight[rows, corner + 1] = at - corner
+        rows_of: FloatArray = np.bincount(group.ravel(), share).astype(np.float64)
+        return cls(group.ravel(), weight, rows_of, key[:, 1:], step, hidden)
+
+    @property
+    def dimensions(self) -> int:
+        """Number of parameters: a, b, s, the effects and log rho."""
+        return 3 + STEPS + self.effect.shape[1]
+
+    def fit(self, labelled: IntArray, positive: IntArray) -> "CurveFit":
+        """Return the mode of the posterior given labels.
+
+        Args:
+            labelled: shape (cells,): rows with a label.
+            positive: shape (cells,): those that are positive.
+        """
+        labels = GroupLabels.from_cells(self, labelled, positive)
+        return CurveFit(self, labels, *find_mode(self, labels))
+
+    def log_likelihood(self, z: FloatArray, labels: "GroupLabels") -> FloatArray:
+        """Return the log-likelihood of labels, of parameters z: (draws, dimensions): (draws,)."""
+        curve = special.expit(self.log_odds(z))
+        rate = self.background(z, curve)[:, None]
+        curve = curve[:, labels.group]
+        rest = (1 - rate) * (1 - curve)
+        return np.log(np.maximum(1 - rest, 1e-300)) @ labels.positive + (
+            np.log(np.maximum(rest, 1e-300)) @ labels.negative
+        )
+
+    def log_odds(self, z: FloatArray) -> FloatArray:
+        """Return eta of each group, without the background, shape (draws, groups)."""
+        corners = np.empty((len(z), STEPS + 1))
+        corners[:, 0] = _TOP_SPREAD * z[:, 0]
+        corners[:, 1:] = corners[:, :1] - np.cumsum(self.falls(z), axis=1)
+        return corners @ self.weight.T + z[:, 2 + STEPS : -1] @ (_EFFECT_SPREAD * self.effect.T)
+
+    def falls(self, z: FloatArray) -> FloatArray:
+        """Return by how much the log-odds fall over each step, shape (draws, J)."""
+        log_slope = _SLOPE_SPREAD * z[:, 1:2] + z[:, 2 : 2 + STEPS] @ _step_root().T
+        return np.exp(np.minimum(log_slope, 30)) * self.step
+
+    def background(self, z: FloatArray, curve: FloatArray) -> FloatArray:
+        """Return r of draws, in [0, 1), shape (draws,), given expit(eta) of the groups."""
+        return np.minimum(self.ratio(z) * (curve @ self.share), 0.999)
+
+    def ratio(self, z: FloatArray) -> FloatArray:
+        """Return rho: positives of the background by those of the curve, shape (draws,)."""
+        return self.hidden.share * np.exp(self.hidden.spread * z[:, -1])
+
+
+@dataclasses.dataclass(frozen=True)
+class GroupLabels:
+    """Labels of the groups of a curve that have any.
+
+    Attributes:
+        group: shape (n,).
+        positive: shape (n,).
+        negative: shape (n,).
+    """
+
+    group: IntArray
+    positive: FloatArray
+    negative: FloatArray
+
+    @classmethod
+    def from_cells(
+        cls, curve: CalibrationCurve, labelled: IntArray, positive: IntArray
+    ) -> "GroupLabels":
+        """Sum the labels of cells, shape (cells,), by group."""
+        groups = len(curve.share)
+        rows: FloatArray = np.bincount(curve.group, labelled, groups).astype(np.float64)
+        hits: FloatArray = np.bincount(curve.group, positive, groups).astype(np.float64)
+        group = np.flatnonzero(rows)
+        return cls(group, hits[group], (rows - hits)[group])
+
+
+@dataclasses.dataclass(frozen=True)
+class CurveFit:
+    """The posterior of a curve near its mode.
+
+    Attributes:
+        curve: whose parameters.
+        labels: given which.
+        mode: shape (dimensions,).
+        information: Fisher information of labels and prior there.
+        height: log-likelihood and log-prior there, but for a constant.
+    """
+
+    curve: CalibrationCurve
+    labels: GroupLabels
+    mode: FloatArray
+    information: FloatArray
+    height: float
+
+    @property
+    def log_evidence(self) -> float:
+        """Laplace's approximation of the log-probability of the labels, but for a constant."""
+        return self.height - float(np.linalg.slogdet(self.information)[1]) / 2
+
+    def draw(self, rng: np.random.Generator, schedule: Schedule = SCHEDULE) -> "CurveDraws":
+        """Return draws of the parameters.
+
+        Chains of elliptical slice sampling start from a normal approximation at the mode.
+
+        Args:
+            rng: source of randomness.
+            schedule: how long the chains run.
+        """
+        root = np.linalg.cholesky(np.linalg.inv(self.information) * _INFLATION)
+
+        def log_ratio(u: FloatArray) -> FloatArray:
+            z = self.mode + u @ root.T
+            normal = ((u**2).sum(axis=1) - (z**2).sum(axis=1)) / 2
+            return self.curve.log_likelihood(z, self.labels) + normal
+
+        start = rng.standard_normal((schedule.chains, len(self.mode))) / 2
+        draws = elliptical_slice(log_ratio, start, schedule, rng)
+        return CurveDraws(self.curve, self.mode + draws @ root.T)
+
+
+@dataclasses.dataclass(frozen=True)
+class CurveDraws:
+    """Draws of the parameters of a curve.
+
+    Attributes:
+        curve: whose parameters.
+        z: shape (draws, dimensions).
+    """
+
+    curve: CalibrationCurve
+    z: FloatArray
+
+    @functools.cached_property
+    def group_rates(self) -> FloatArray:
+        """The rate of positives in each group, shape (draws, groups)."""
+        curve = special.expit(self.curve.log_odds(self.z))
+        background = self.curve.background(self.z, curve)[:, None]
+        return background + (1 - background) * curve
+
+    def rates(self) -> FloatArray:
+        """Return the rate of positives in each cell, shape (draws, cells), in [0, 1]."""
+        return self.group_rates[:, self.curve.group]
+
+    @property
+    def hidden_ratio(self) -> FloatArray:
+        """Positives of the background by those of the curve, shape (draws,)."""
+        return self.curve.ratio(self.z)
+
+
+def find_mode(curve: CalibrationCurve, labels: GroupLabels) -> tuple[FloatArray, FloatArray, float]:
+    """Return the mode of the posterior, the Fisher information and the log-density there.
+
+    By scoring steps, damped where they do not climb (Levenberg and Marquardt).
+    """
+    z = np.zeros(curve.dimensions)
+    height, gradient, information = _climb(curve, labels, z)
+    damping = 1e-3
+    for _ in range(_MOST_STEPS):
+        damped = information + damping * np.diag(np.diag(information))
+        step = np.linalg.solve(damped, gradient)
+        step *= min(1.0, 3 / max(float(np.linalg.norm(step)), 1e-300))
+        higher, gradient_there, information_there = _climb(curve, labels, z + step)
+        if higher < height:
+            damping = 10 * damping + 1e-3
+            continue
+        gained = higher - height
+        z, height, gradient, information = z + step, higher, gradient_there, information_there
+        damping = max(damping / 5, 1e-6)
+        if gained < 1e-4:
+            break
+    return z, information, height
+
+
+_MOST_STEPS = 60
+
+
+def _climb(
+    curve: CalibrationCurve, labels: GroupLabels, z: FloatArray
+) -> tuple[float, FloatArray, FloatArray]:
+    """Return log posterior, its gradient, and the Fisher information of labels and prior."""
+    at = z[None]
+    log_odds = curve.log_odds(at)[0]
+    up, down = special.expit(log_odds), special.expit(-log_odds)
+    corners = np.zeros((STEPS + 1, len(z)))
+    corners[:, 0] = _TOP_SPREAD
+    lower = -np.tril(np.ones((STEPS, STEPS))) * curve.falls(at)
+    corners[1:, 1] = lower.sum(axis=1) * _SLOPE_SPREAD
+    corners[1:, 2 : 2 + STEPS] = lower @ _step_root()
+    slope = curve.weight @ corners
+    slope[:, 2 + STEPS : -1] = _EFFECT_SPREAD * curve.effect
+    of_curve = (up * down)[:, None] * slope
+    background = float(curve.background(at, up[None])[0])
+    of_background = float(curve.ratio(at)[0]) * (curve.share @ of_curve)
+    of_background[-1] += curve.hidden.spread * background
+    kept = labels.group
+    rest = np.maximum((1 - background) * down[kept], 1e-300)
+    rate = np.maximum(1 - rest, 1e-300)
+    of_rate = (1 - background) * of_curve[kept] + down[kept, None] * of_background
+    gradient = of_rate.T @ (labels.positive / rate - labels.negative / rest) - z
+    weight = (labels.positive + labels.negative) / (rate * rest)
+    information = np.eye(len(z)) + of_rate.T @ (of_rate * weight[:, None])
+    height = labels.positive @ np.log(rate) + labels.negative @ np.log(rest) - z @ z / 2
+    return float(height), gradient, information
+
+
+def _ends(x: FloatArray, share: FloatArray) -> tuple[float, float]:
+    """Return the ends of the curve: it must not hang on a few rows far from all others."""
+    order = np.argsort(x)
+    rows = np.cumsum(share[order])
+    positives = np.cumsum((share * special.expit(x))[order][::-1])
+    low = x[order][np.searchsorted(rows, _TRIM)]
+    high = x[order][::-1][np.searchsorted(positives, _TRIM * positives[-1])]
+    return (float(high), float(low)) if high > low else (float(x.max()), float(x.min()))
+
+
+@functools.cache
+def _step_root() -> FloatArray:
+    """Return the root of the covariance of the steps, shape (J, J)."""
+    apart = np.abs(np.subtract.outer(np.arange(STEPS), np.arange(STEPS)))
+    covariance = np.exp(-_STEP_DECAY * apart) + 1e-9 * np.eye(STEPS)
+    return np.asarray(_STEP_SPREAD * np.linalg.cholesky(covariance))

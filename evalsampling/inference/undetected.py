@@ -1,0 +1,175 @@
+"""How many rows of a kind a pool can have at most, whatever hides where the design hardly looked.
+
+Let *hits* be rows of the kind that count, K_c of them in cell c without a label, and let trial t
+take row i with chance x_ti (`inference.exposure`). For any weights theta_ti known before the trial
+
+    W_t = prod_{s <= t} exp(sum_{open hits i} x_si (1 - exp(-theta_si)) - sum_{hits in s} theta_si)
+
+is a nonnegative supermartingale from 1, "open" being those without a label from an earlier trial:
+the indicators of a strongly Rayleigh set are negatively associated, functions of single ones that
+are all falling (theta > 0) or all rising (theta < 0) have a product whose mean is at most the
+product of the means (Joag-Dev and Proschan), and 1 - x + x exp(-theta) is at most
+exp(-x (1 - exp(-theta))). So is any mean sum_j w_j W^j of such products, w summing to 1, and with
+probability 1 - alpha it stays below 1 / alpha for ever (Ville): whatever the labels, however the
+design answers to them, whenever one stops.
+
+With 1 - exp(-theta) = s g / x for exposures g capped at a level, log W^j = G^j . K - R^j is linear
+in K: G = s sum_t g, and R sums theta less what the hit itself adds to the exponent. The rows that
+are no hits, with s < 0, bound the hits from above as well; they are tighter where hits are common.
+By Jensen's inequality, for any probabilities v of the rules,
+
+    (sum_j v_j G^j) . K <= log(1 / alpha) + sum_j v_j (R^j + log(v_j / w_j)),
+
+and the largest sum of K, each in [0, rows of the cell without a label], fills the least searched
+cells first. The bound is the least of these over some v.
+
+References:
+    K. Joag-Dev and F. Proschan, *Negative association of random variables, with applications*,
+    Annals of Statistics 11, 1983; J. Ville, *Étude critique de la notion de collectif*, 1939;
+    I. Waudby-Smith and A. Ramdas, *Estimating means of bounded random variables by betting*,
+    JRSS B 86, 2024 (mixtures of bets; without replacement).
+"""
+
+import dataclasses
+
+import numpy as np
+from scipy import special
+
+from evalsampling.inference.exposure import Exposure
+from evalsampling.measures.base import BoolArray, FloatArray, IntArray
+
+BETS = np.array([0.98, 0.85, 0.6, 0.35, 0.15, 0.05])
+"""s of the rules about the hits."""
+
+COUNTER_BETS = np.array([-2.0, -0.7, -0.25, -0.08, -0.025])
+"""s of the rules about the rows that are no hits."""
+
+_SHARE_OF_BETS = 0.8
+"""Of the weight, that the rules about the hits have."""
+
+_STEPS = 40
+"""Steps of the search for the v with the least bound."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Most:
+    """The most hits that there can be among the rows without a label.
+
+    Attributes:
+        count: of them; a whole number if labels do not vary.
+        cell_count: shape (cells,): one way they could be spread over the cells.
+        budget: right side of the constraint that they meet.
+        slope: shape (cells,): left side of the constraint, for one hit in the cell.
+        rows: shape (cells,): those without a label that may be hits.
+        bet: what further exposure of 1 adds to the slope.
+    """
+
+    count: float
+    cell_count: FloatArray
+    budget: float
+    slope: FloatArray
+    rows: IntArray
+    bet: float = 1.0
+
+
+def most_undetected(
+    exposure: Exposure, hit: BoolArray, inside: BoolArray, rows: IntArray, alpha: float
+) -> Most:
+    """Bound the number of hits among rows without a label from above.
+
+    Args:
+        exposure: of the design.
+        hit: shape (n,): which of its labelled questions are hits.
+        inside: shape (n,): which are about rows that may be hits, whatever their label.
+        rows: shape (cells,): rows without a label that may be hits.
+        alpha: chance to be wrong, in (0, 1).
+    """
+    rules = _Rules.of(exposure, hit, inside & ~hit, rows)
+    found = [rules.bound(rules.best_alone(rows, alpha), rows, alpha)]
+    # The v of the least bound is in proportion to w_j W^j at the K of that bound: step towards it.
+    log_weight = np.log(rules.weight)
+    logs = log_weight.copy()
+    for step in range(_STEPS):
+        found.append(rules.bound(np.exp(logs), rows, alpha))
+        aim = _normalised(log_weight + rules.slope @ found[-1].cell_count - rules.offset)
+        logs = _normalised(logs + (aim - logs) / (step + 2))
+    return min(found, key=lambda most: most.count)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Rules:
+    """The rules log W^j = slope_j . K - offset_j.
+
+    Attributes:
+        slope: G, shape (rules, cells).
+        offset: R, shape (rules,).
+        weight: w, shape (rules,), summing to 1.
+        bet: |s|, shape (rules,).
+    """
+
+    slope: FloatArray
+    offset: FloatArray
+    weight: FloatArray
+    bet: FloatArray
+
+    @classmethod
+    def of(cls, exposure: Exposure, hit: BoolArray, miss: BoolArray, rows: IntArray) -> "_Rules":
+        """Return the rules of each level and s, from which questions are hits and which not."""
+        slope, offset = [], []
+        for total, share, reached in zip(
+            exposure.total, exposure.share, exposure.reached, strict=True
+        ):
+            for s in BETS.tolist():
+                slope.append(s * total)
+                offset.append(-np.sum(np.log1p(-s * share[hit]) + s * reached[hit]))
+            for s in COUNTER_BETS.tolist():
+                slope.append(-s * total)
+                gained = np.sum(np.log1p(-s * share[miss]) + s * reached[miss])
+                offset.append(-s * (total @ rows) - gained)
+        weight = np.repeat(
+            [_SHARE_OF_BETS / len(BETS), (1 - _SHARE_OF_BETS) / len(COUNTER_BETS)],
+            [len(BETS), len(COUNTER_BETS)],
+        )
+        levels = len(exposure.total)
+        bet = np.abs(np.append(BETS, COUNTER_BETS))
+        return cls(
+            np.array(slope),
+            np.array(offset),
+            np.tile(weight / levels, levels),
+            np.tile(bet, levels),
+        )
+
+    def best_alone(self, rows: IntArray, alpha: float) -> FloatArray:
+        """Return the v of the single rule with the least bound, shape (rules,)."""
+        budget = np.maximum(self.offset - np.log(alpha * self.weight), 0.0)
+        order = np.argsort(self.slope, axis=1)
+        cost = np.take_along_axis(self.slope, order, axis=1) * rows[order]
+        free = budget[:, None] - (np.cumsum(cost, axis=1) - cost)
+        share = np.divide(free, cost, out=np.ones_like(cost), where=cost > 0)
+        count = np.sum(np.clip(share, 0.0, 1.0) * rows[order], axis=1)
+        return (np.arange(len(count)) == np.argmin(count)).astype(np.float64)
+
+    def bound(self, choice: FloatArray, rows: IntArray, alpha: float) -> Most:
+        """Return the bound that goes with one v, shape (rules,)."""
+        budget = -np.log(alpha) + choice @ self.offset
+        budget += special.rel_entr(choice, self.weight).sum()
+        slope = choice @ self.slope
+        count = fill(slope, float(budget), rows)
+        return Most(float(count.sum()), count, float(budget), slope, rows, float(choice @ self.bet))
+
+
+def fill(slope: FloatArray, budget: float, rows: IntArray) -> FloatArray:
+    """Return the K of largest sum with slope . K <= budget and 0 <= K <= rows, shape (cells,)."""
+    order = np.argsort(slope, kind="stable")
+    cost = slope[order] * rows[order]
+    free = max(budget, 0.0) - (np.cumsum(cost) - cost)
+    share = np.divide(free, cost, out=np.ones_like(cost), where=cost > 0)
+    count = np.zeros(len(rows))
+    count[order] = np.clip(share, 0.0, 1.0) * rows[order]
+    return count
+
+
+def _normalised(logs: FloatArray) -> FloatArray:
+    """Return logarithms of probabilities from those of numbers in proportion to them."""
+    logs = logs - logs.max()
+    return logs - np.log(np.exp(logs).sum())

@@ -1,0 +1,92 @@
+"""Numbers of rows that measures of classes are functions of: false negatives, errors."""
+
+import dataclasses
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+BoolArray = npt.NDArray[np.bool_]
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclasses.dataclass(frozen=True)
+class Tally:
+    """A number of rows, told by prediction and label, that a measure is monotone in.
+
+    Whatever the other tallies of the measure are, and wherever it is defined.
+
+    Attributes:
+        name: what is counted, in words: "false negatives".
+        among: of what, in words: "rows predicted negative".
+        may_count: of class codes predicted, shape (n,): which rows may count.
+        counts: of these and of labels, shape (n,) each: which rows count; only such as may.
+        rises: whether the measure rises with the number, or else falls.
+    """
+
+    name: str
+    among: str
+    may_count: Callable[[IntArray], BoolArray]
+    counts: Callable[[IntArray, IntArray], BoolArray]
+    rises: bool = True
+
+
+def true_positives(positive: int, of_class: str = "") -> Tally:
+    """Return the tally of rows of a class that are predicted so.
+
+    Args:
+        positive: code of the class.
+        of_class: words for it if there are several, " of class 2".
+    """
+    return Tally(
+        f"true positives{of_class}",
+        f"rows predicted positive{of_class}",
+        lambda prediction: prediction == positive,
+        lambda prediction, label: (prediction == positive) & (label == positive),
+    )
+
+
+def false_negatives(positive: int, of_class: str = "") -> Tally:
+    """Return the tally of rows of a class that are not predicted so; see `true_positives`."""
+    return Tally(
+        f"false negatives{of_class}",
+        f"rows predicted negative{of_class}",
+        lambda prediction: prediction != positive,
+        lambda prediction, label: (prediction != positive) & (label == positive),
+        rises=False,
+    )
+
+
+def positives(positive: int) -> Tally:
+    """Return the tally of all rows of a class."""
+    return Tally("positives", "rows", _all, lambda prediction, label: label == positive)
+
+
+def errors() -> Tally:
+    """Return the tally of all wrong predictions."""
+    return Tally("errors", "rows", _all, lambda prediction, label: prediction != label, rises=False)
+
+
+def right_predictions(codes: IntArray) -> Tally:
+    """Return the tally of right predictions of some classes."""
+    return Tally(
+        "right predictions",
+        "rows predicted one of the averaged classes",
+        lambda prediction: np.isin(prediction, codes),
+        lambda prediction, label: (prediction == label) & np.isin(label, codes),
+    )
+
+
+def wrongly_predicted(codes: IntArray) -> Tally:
+    """Return the tally of rows of some classes that are predicted another one."""
+    return Tally(
+        "rows of the averaged classes predicted wrong",
+        "rows",
+        _all,
+        lambda prediction, label: (prediction != label) & np.isin(label, codes),
+        rises=False,
+    )
+
+
+def _all(prediction: IntArray) -> BoolArray:
+    return np.ones(len(prediction), dtype=bool)

@@ -1,0 +1,116 @@
+"""What the footer of a Parquet file says of row groups and of their columns.
+
+Arrow reads footers too, but its own view of a column ends the process where that is damaged.
+"""
+
+import dataclasses
+import functools
+
+import pyarrow as pa
+
+from evalsampling.pool.formats.thrift import Struct, Thrift, field
+
+_MAGIC = b"PAR1"
+_END_BYTES = 8
+"""Of what follows a footer: its length, and the magic word."""
+
+_TAIL_BYTES = 1 << 16
+"""Read at once, in the hope that the footer is among them."""
+
+_TEXT = 6
+"""Number of the type of text and other bytes."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Chunk:
+    """What a row group has of a column.
+
+    Attributes:
+        path: name of the column; of a nested one, with those of the fields behind dots.
+        is_text: whether values are bytes of any length.
+        has_dictionary: whether some values are stored once only.
+        values: how many there are.
+        stored: bytes in the file.
+        plain: bytes before compression.
+    """
+
+    path: str
+    is_text: bool
+    has_dictionary: bool
+    values: int
+    stored: int
+    plain: int
+
+
+@dataclasses.dataclass(frozen=True)
+class RowGroup:
+    """Rows that are stored together.
+
+    Attributes:
+        rows: how many there are.
+        plain: bytes before compression.
+        chunks: of the columns.
+    """
+
+    rows: int
+    plain: int
+    chunks: tuple[Chunk, ...]
+
+
+def read_footer(source: pa.NativeFile) -> bytes:
+    """Return the footer of a file, and its length and the magic word behind it.
+
+    Raises:
+        ValueError: if there is none.
+        OSError: if the file cannot be read.
+    """
+    size = source.size()
+    tail: bytes = source.read_at(min(size, _TAIL_BYTES), max(0, size - _TAIL_BYTES))
+    length = int.from_bytes(tail[-_END_BYTES : -len(_MAGIC)], "little") + _END_BYTES
+    if tail[-len(_MAGIC) :] != _MAGIC or not _END_BYTES < length <= size - len(_MAGIC):
+        raise ValueError("no Parquet file, or one that is cut short")
+    if length > len(tail):
+        tail = source.read_at(length, size - length)
+    return tail[-length:]
+
+
+@functools.lru_cache(maxsize=8)
+def row_groups(footer: bytes) -> tuple[RowGroup, ...]:
+    """Return the row groups of a file by its footer.
+
+    Raises:
+        ValueError: if it is damaged.
+    """
+    told = Thrift(footer, 0).struct()
+    return tuple(_row_group(group) for group in field(told, 4, list))
+
+
+def _row_group(told: Struct) -> RowGroup:
+    chunks = tuple(_chunk(field(chunk, 3, dict)) for chunk in field(told, 1, list))
+    return RowGroup(_count(told, 3), _count(told, 2), chunks)
+
+
+def _chunk(told: Struct) -> Chunk:
+    names = field(told, 3, list)
+    if not all(isinstance(name, bytes) for name in names):
+        raise ValueError("its footer is damaged")
+    return Chunk(
+        path=b".".join(names).decode(),
+        is_text=field(told, 1, int) == _TEXT,
+        has_dictionary=11 in told,
+        values=_count(told, 5),
+        stored=_count(told, 7),
+        plain=_count(told, 6),
+    )
+
+
+def _count(told: Struct, number: int) -> int:
+    count: int = field(told, number, int)
+    if count < 0:
+        raise ValueError("its footer is damaged")
+    return count
+
+
+def arrow_metadata(footer: bytes) -> pa.BufferReader:
+    """Return a file with nothing but a footer, for Arrow to read."""
+    return pa.BufferReader(_MAGIC + footer)

@@ -1,0 +1,279 @@
+"""The assumption-light interval of measures, for every sampler."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from evalsampling import samplers
+from evalsampling.inference.assumption_light import KIND, METHOD
+from evalsampling.inference.domains import Domain, ReportedDomains
+from evalsampling.inference.intervals import Interval
+from evalsampling.inference.results import Estimate, as_json
+from evalsampling.measures import (
+    Accuracy,
+    Brier,
+    FBeta,
+    MacroF1,
+    Measure,
+    PRCurve,
+    Precision,
+    Recall,
+)
+from evalsampling.samplers import Sampler
+from evalsampling.stats.history import NO_LABEL, History
+from tests.samplers.pools import Pool, make_pool
+
+
+def tail_pool(rows: int = 3000, hidden: int = 20, seed: int = 1) -> Pool:
+    """20 leaves; positives are at the top, and as many hide evenly where the scores are lowest."""
+    rng = np.random.default_rng(seed)
+    leaf = np.sort((20 * rng.random(rows) ** 2.5).astype(int))
+    rate = np.array([0.0005] * 14 + [0.01, 0.05, 0.1, 0.3, 0.6, 0.9])
+    label = (rng.random(rows) < rate[leaf]).astype(int)
+    label[rng.choice(np.flatnonzero(leaf < 10), hidden, replace=False)] = 1
+    p = rate[leaf]
+    return Pool(leaf, (leaf >= 18).astype(int), np.stack([1 - p, p], axis=1), label)
+
+
+POOL = tail_pool()
+
+
+def by_leaf(table, history):  # type: ignore[no-untyped-def]
+    """Weights that answer to labels: twice as much for each leaf where a positive was met."""
+    met = np.bincount(history.cell[history.label == 1], minlength=len(table))
+    return 1.0 + np.minimum(2 * met, 30)
+
+
+SAMPLERS: dict[str, Sampler] = {
+    "passive": samplers.Passive(FBeta()),
+    "stratified": samplers.Stratified(FBeta()),
+    "importance": samplers.Importance(FBeta()),
+    "oasis": samplers.Oasis(FBeta()),
+    "ais": samplers.AdaptiveImportance(FBeta()),
+    "ais, mixed": samplers.AdaptiveImportance(FBeta(), delta=0.1),
+    "given": samplers.Given(FBeta(), weights=by_leaf),
+}
+
+
+def light_of(found: Estimate) -> Interval:
+    (interval,) = [one for one in found.intervals if one.kind == KIND]
+    assert interval.method == METHOD
+    assert found.intervals[0] is not interval, "it is not the default"
+    return interval
+
+
+@pytest.mark.parametrize("name", SAMPLERS)
+def test_it_holds_the_truth_though_positives_hide_in_the_tail(name: str) -> None:
+    """20 runs of 3 rounds of 40: with a level of .95 more than 4 miss with a chance below .003."""
+    sampler, measures = SAMPLERS[name], [FBeta(), Recall()]
+    truth = [POOL.value(measure) for measure in measures]
+    missed = np.zeros(len(measures))
+    for seed in range(20):
+        history, _ = POOL.run(sampler, 3, 40, seed)
+        for place, found in enumerate(sampler.estimate(POOL.table, history, measures, 0.95)):
+            interval = light_of(found)
+            missed[place] += not interval.low <= truth[place] <= interval.high
+    assert missed.max() <= 4
+
+
+def test_the_default_misses_where_it_holds() -> None:
+    """Importance sampling as the scores have it never meets the tail."""
+    sampler = SAMPLERS["importance"]
+    missed = np.zeros(2)
+    for seed in range(20):
+        history, _ = POOL.run(sampler, 2, 60, seed)
+        (found,) = sampler.estimate(POOL.table, history, [Recall()], 0.95)
+        for place, interval in enumerate((found.intervals[0], light_of(found))):
+            missed[place] += not interval.low <= POOL.value(Recall()) <= interval.high
+    assert missed[0] >= 5
+    assert missed[1] == 0
+
+
+def test_it_narrows_to_the_truth_as_the_pool_is_labelled() -> None:
+    pool = tail_pool(400, 5)
+    sampler = samplers.Stratified(FBeta())
+    widths = []
+    for rounds in (1, 3, 7):
+        history, _ = pool.run(sampler, rounds, 50, seed=2)
+        (found,) = sampler.estimate(pool.table, history, [FBeta()], 0.95)
+        interval = light_of(found)
+        assert interval.low <= pool.value(FBeta()) <= interval.high
+        widths.append(interval.high - interval.low)
+    assert widths[0] > widths[1] > widths[2]
+    assert widths[2] < 0.2
+
+
+def test_regions_that_are_labelled_are_known_exactly() -> None:
+    """Every predicted positive has a label: bounds of true positives are their number."""
+    everything = np.flatnonzero(POOL.prediction == 1)
+    sampler = samplers.Importance(FBeta())
+    history, _ = POOL.run(sampler, 10, 60, seed=1)
+    found = sampler.estimate(POOL.table, history, [FBeta()], 0.95)[0]
+    assert found.light is not None
+    hits = found.light.counts[0]
+    assert (hits.rows, hits.labelled) == (len(everything), len(everything))
+    assert hits.low == hits.high == hits.met == POOL.label[everything].sum()
+
+
+def test_words_tell_what_could_hide_and_what_would_help() -> None:
+    sampler = SAMPLERS["ais"]
+    history, _ = POOL.run(sampler, 6, 50, seed=3)
+    (found,) = sampler.estimate(POOL.table, history, [FBeta()], 0.95)
+    assert found.light is not None
+    counts, told = found.light.counts[1], found.light.words
+    assert f"up to {counts.high:,.0f} false negatives could be among {counts.rows:,} rows" in told
+    assert f"of which {counts.labelled:,} have a label and {counts.met} were met" in told
+    content = as_json(found)["undetected"]
+    assert content["words"] == told
+    assert "whatever labels the other rows have" in content["assumes"]
+    assert content["counts"][1]["high"] == counts.high
+
+
+def test_further_labels_are_about_enough() -> None:
+    """Labelled as told, with no positive met, the interval gets about as narrow as it was told."""
+    pool = dataclasses.replace(POOL, label=np.where(POOL.leaf < 15, 0, POOL.label))
+    sampler = SAMPLERS["ais, mixed"]
+    history, order = pool.run(sampler, 4, 60, seed=3)
+    (found,) = sampler.estimate(pool.table, history, [FBeta()], 0.95)
+    assert found.light is not None
+    further = found.light.further
+    assert further is not None
+    before = light_of(found)
+    default = found.intervals[0]
+    assert further.width <= 2 * (default.high - default.low) + 1e-9
+    assert further.name == "false negatives"
+    assert 0 <= further.first_leaf <= further.last_leaf < pool.table.leaves
+
+    def by_need(table, history):  # type: ignore[no-untyped-def]
+        inside = (table.leaf >= further.first_leaf) & (table.leaf <= further.last_leaf)
+        return np.where(inside & (table.outputs.prediction[:, 0] == 0), 1.0, 1e-9)
+
+    more = samplers.Given(FBeta(), weights=by_need)
+    rng = np.random.default_rng(5)
+    history = pool.answer(more.design(pool.table, history, further.labels, rng), order)
+    (after,) = sampler.estimate(pool.table, history, [FBeta()], 0.95)
+    interval = light_of(after)
+    assert interval.high - interval.low < (before.high - before.low + further.width) / 2
+
+
+def test_slices_count_their_own_rows() -> None:
+    """Complement and total by slice; the truth of each slice is held."""
+    rng = np.random.default_rng(1)
+    pool = dataclasses.replace(POOL, slice=rng.integers(0, 2, (len(POOL), 1)))
+    scope = ReportedDomains((Domain(), pool.domain(0, 0), pool.domain(0, 1)))
+    sampler = samplers.Passive(FBeta())
+    history, _ = pool.run(sampler, 5, 120, seed=1)
+    found = sampler.estimate(pool.table, history, [Accuracy()], 0.95, scope)
+    assert [one.target.slice for one in found] == [None, "column-0=0", "column-0=1"]
+    for one, rows in zip(
+        found, (POOL.leaf >= 0, *(pool.slices[:, 0] == v for v in (0, 1))), strict=True
+    ):
+        assert one.light is not None
+        errors = int(np.sum((pool.prediction != pool.label)[rows]))
+        assert one.light.counts[0].rows == rows.sum()
+        assert one.light.counts[0].low <= errors <= one.light.counts[0].high
+        assert one.light.counts[0].high < 0.3 * rows.sum()
+
+
+def test_several_classes() -> None:
+    pool = make_pool(600, 6, seed=3, classes=3)
+    sampler = samplers.Passive(Accuracy())
+    history, _ = pool.run(sampler, 5, 100, seed=1)
+    measure = MacroF1(3)
+    (found,) = sampler.estimate(pool.table, history, [measure], 0.95)
+    interval = light_of(found)
+    assert 0 < interval.low <= pool.value(measure) <= interval.high < 1
+
+
+def test_stochastic_oracle_bounds_sums_of_probabilities() -> None:
+    """30 runs; what is estimated is the mean over rows and labels."""
+    chance = np.where(POOL.leaf[:, None] >= 17, [0.2, 0.8], [0.99, 0.01])
+    sampler = samplers.Passive(Accuracy(), "stochastic")
+    right = np.where(POOL.prediction == 1, chance[:, 1], chance[:, 0]).mean()
+    missed, widths = 0, []
+    for seed in range(30):
+        history, _ = POOL.run_stochastic(sampler, chance, 3, 150, seed)
+        (found,) = sampler.estimate(POOL.table, history, [Accuracy()], 0.95)
+        interval = light_of(found)
+        missed += not interval.low <= right <= interval.high
+        widths.append(interval.high - interval.low)
+    assert missed <= 5
+    assert np.median(widths) < 0.2
+
+
+def test_missing_labels_are_left_out() -> None:
+    """A third without a label, whatever the row: wider than with all, and the truth is held."""
+    sampler = samplers.Passive(FBeta())
+    rng = np.random.default_rng(1)
+    missed, wider = 0, 0
+    for seed in range(15):
+        history, _ = POOL.run(sampler, 4, 100, seed)
+        some = np.where(rng.random(len(history)) < 1 / 3, NO_LABEL, history.label)
+        highs = []
+        for one in (history, history.with_labels(some)):
+            (found,) = sampler.estimate(POOL.table, one, [Accuracy()], 0.95)
+            highs.append(light_of(found))
+        missed += not highs[1].low <= POOL.value(Accuracy()) <= highs[1].high
+        wider += highs[1].high - highs[1].low > highs[0].high - highs[0].low
+    assert missed <= 3
+    assert wider >= 13
+
+
+@pytest.mark.parametrize(
+    ("measure", "words"),
+    [
+        (Brier(), "brier is not a function of numbers of rows told by prediction and label"),
+        (Precision(), None),
+    ],
+)
+def test_measures_of_scores_have_none_and_say_so(measure: Measure, words: str | None) -> None:
+    sampler = samplers.Passive(FBeta())
+    history, _ = POOL.run(sampler, 2, 100, seed=1)
+    (found,) = sampler.estimate(POOL.table, history, [measure], 0.95)
+    assert found.light is not None
+    if words is None:
+        light_of(found)
+        return
+    assert words in found.light.words
+    assert found.light.interval is None
+    assert not [one for one in found.intervals if one.kind == KIND]
+    assert as_json(found)["undetected"]["assumes"] is None
+
+
+def test_curves_have_none() -> None:
+    sampler = samplers.Passive(FBeta())
+    history, _ = POOL.run(sampler, 2, 100, seed=1)
+    found = sampler.estimate(POOL.table, history, [PRCurve((3.0, 10.0))], 0.95)
+    assert all(one.light is None for one in found)
+
+
+def test_rounds_of_before_and_cells_of_several_predictions_are_refused() -> None:
+    sampler = samplers.Passive(FBeta())
+    history, _ = POOL.run(sampler, 1, 100, seed=1)
+    old = tuple(dataclasses.replace(one, cell_probability=None) for one in history.rounds)
+    (found,) = sampler.estimate(
+        POOL.table, dataclasses.replace(history, rounds=old), [FBeta()], 0.95
+    )
+    assert found.light is not None
+    assert "before the chances of all cells were kept" in found.light.words
+
+    rng = np.random.default_rng(1)
+    prediction = np.stack([POOL.prediction, rng.integers(0, 2, len(POOL))], axis=1)
+    mixed = dataclasses.replace(POOL, prediction=prediction, slots=2)
+    history, _ = mixed.run(sampler, 1, 100, seed=1)
+    (found,) = sampler.estimate(mixed.table, history, [FBeta(system=1)], 0.95, TWO)
+    assert found.light is not None
+    assert "some cells hold rows of different predictions" in found.light.words
+
+
+TWO = ReportedDomains(systems=("a", "b"))
+
+
+def test_it_can_be_left_out() -> None:
+    sampler = samplers.Passive(FBeta())
+    history, _ = POOL.run(sampler, 1, 100, seed=1)
+    scope = ReportedDomains(assumption_light=False)
+    (found,) = sampler.estimate(POOL.table, history, [FBeta()], 0.95, scope)
+    assert found.light is None
+    assert isinstance(history, History)
