@@ -6,13 +6,13 @@ BIN := $(VENV)/bin
 
 # Every test is in one suite: `slow`, `stores` and `runners` are markers of pytest, `test` the rest.
 
-.PHONY: demo test test-slow test-stores test-runners check-airflow check format reference-points study coverage clean
+.PHONY: demo test test-slow test-stores test-runners test-labelstudio check-airflow check format reference-points study coverage clean
 
 demo: $(VENV)/.examples ## score and evaluate 25 million record pairs
 	$(BIN)/python examples/febrl/demo.py
 
 test: $(VENV)/.examples $(VENV)/.test check ## lint, types, and all tests that need no server and take seconds
-	$(BIN)/python -m pytest -n auto -m "not slow and not stores and not runners"
+	$(BIN)/python -m pytest -n auto -m "not slow and not stores and not runners and not labelstudio"
 
 test-slow: $(VENV)/.examples $(VENV)/.test ## larger pools, longer simulations, the whole demonstration
 	$(BIN)/python -m pytest -n auto -rs -m "slow and not stores and not runners" tests
@@ -26,6 +26,9 @@ test-runners: $(VENV)/.test $(VENV)/.spark ## on Prism, Flink and Spark, and by 
 	-PATH="$(abspath $(BIN)):$$PATH" deployment/flink/job-server
 	-PATH="$(abspath $(BIN)):$$PATH" deployment/spark/job-server
 	$(BIN)/python -m pytest -rs -m runners tests
+
+test-labelstudio: $(VENV)/.test $(VENV)/label-studio/.done ## a batch to a real Label Studio and back; about 1 GB is installed
+	$(BIN)/python -m pytest -rs -m labelstudio tests
 
 check-airflow: $(VENV)/.test ## the DAG under a real Airflow, in an environment of its own
 	deployment/airflow/check.sh $(abspath $(BIN))/evalsampling
@@ -70,6 +73,12 @@ $(VENV)/.test: setup.py | $(BIN)/python
 
 $(VENV)/.spark: setup.py | $(BIN)/python
 	$(BIN)/pip install --quiet --editable ".[spark]"
+	touch $@
+
+# In an environment of its own: what it needs is older than what we do. Last tried with 1.23.2.
+$(VENV)/label-studio/.done: | $(BIN)/python
+	$(PYTHON) -m venv $(VENV)/label-studio
+	$(VENV)/label-studio/bin/pip install --quiet "label-studio>=1.23,<1.24"
 	touch $@
 
 $(BIN)/fake-gcs-server: | $(BIN)/python

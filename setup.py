@@ -43,6 +43,7 @@ setup(
             "types-PyYAML",
             "xxhash",
         ],
+        "votes": ["crowd-kit>=1.4"],
         "studies": ["matplotlib>=3.9"],
         "examples": ["rapidfuzz>=3", "recordlinkage>=0.16", "scikit-learn>=1.4"],
     },

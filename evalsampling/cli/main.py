@@ -7,15 +7,43 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from evalsampling.cli import diagnose, estimate, plan, prepare, sample, simulate, status, verify
+from evalsampling.cli import (
+    annotators,
+    diagnose,
+    estimate,
+    forget,
+    label_studio,
+    plan,
+    prepare,
+    sample,
+    simulate,
+    status,
+    verify,
+    votes,
+)
 from evalsampling.cli.command import Beam, Command
 from evalsampling.errors import exit_code
 from evalsampling.telemetry import logs
 from evalsampling.version import __version__
 
-COMMANDS = tuple(
-    module.COMMAND
-    for module in (prepare, sample, estimate, status, verify, diagnose, plan, simulate)
+COMMANDS = (
+    *(module.COMMAND for module in (prepare, sample)),
+    label_studio.PUSH,
+    label_studio.PULL,
+    *(
+        module.COMMAND
+        for module in (
+            estimate,
+            annotators,
+            votes,
+            forget,
+            status,
+            verify,
+            diagnose,
+            plan,
+            simulate,
+        )
+    ),
 )
 
 _LOGGED = ("rows", "cells", "round", "rounds", "reason", "labels", "open", "rejects", "done")

@@ -10,6 +10,7 @@ from evalsampling.commands.sample import SampleOptions, SampleResult, sample
 _REASONS = {
     "budget": "the budget is spent",
     "exhausted": "every row that can add to the measure has been drawn",
+    "no-disputes": "annotators agree on every row that they have answered",
     "half-width": "the intervals are as narrow as the spec's `stop` wants them",
     "no-new-rows": "the draws of this round met labelled rows only; sample again",
 }
@@ -25,10 +26,14 @@ def _run(arguments: argparse.Namespace) -> SampleResult:
         return SampleResult(**output["result"])
 
 
-def _text(_: argparse.Namespace, result: SampleResult) -> str:
+def _text(arguments: argparse.Namespace, result: SampleResult) -> str:
+    if result.reason == "withdrawn":
+        return f"round {result.round} is withdrawn: its rows count as never drawn"
     if result.reason is not None:
         return f"nothing to label: {_REASONS[result.reason]}"
-    return f"round {result.round}: {result.rows} rows to label in\n{result.batch}"
+    called = "adjudication" if arguments.adjudicate else "round"
+    mixed = f" and {result.controls} to check annotators by" if result.controls else ""
+    return f"{called} {result.round}: {result.rows} rows to label{mixed} in\n{result.batch}"
 
 
 COMMAND = Command(

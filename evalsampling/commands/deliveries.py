@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from evalsampling.errors import InputError
 from evalsampling.labels.delivery import LabelFile
-from evalsampling.labels.formats import Vote
+from evalsampling.labels.vote import Vote
 from evalsampling.labels.votes import Register, Reject, check_votes, vote_table
 from evalsampling.telemetry.logs import LOG
 from evalsampling.workspace.snapshot import Snapshot
@@ -67,27 +67,29 @@ def take(files: Sequence[LabelFile], snapshot: Snapshot, strict: bool) -> list[s
         InputError: if there is a reject under ``strict``, or somebody else took a delivery
             meanwhile; nothing is stored then.
     """
-    register, answered = snapshot.register, set(snapshot.answered)
+    register = snapshot.register
+    delivered = _votes_by_content(snapshot)
     known = {delivery.name for delivery in snapshot.deliveries}
     checked: list[_Checked] = []
     messages = []
     for file in files:
         taken, rejects = check_votes(file.votes, register, file.replace)
+        if not file.replace:
+            # What a file said before a correction it does not say again.
+            said = delivered.get(file.sha256, frozenset())
+            taken = [one for one in taken if _named(one[1], register.tasks[one[0]]) not in said]
         if rejects and strict:
             raise InputError(
                 f"{file.path}: line {rejects[0].line}: {rejects[0].reason} "
                 f"({len(rejects)} rejected; --strict takes nothing)"
             )
-        after = register.with_labels(taken)
-        answers = {question for question, _ in taken} - answered
-        changed = bool((after.labels != register.labels).any())
+        after, changed = register.with_votes(taken, file.replace, len(snapshot.standing))
         before = file.sha256 in {name.partition("-")[0] for name in known}
-        if before and not changed and not answers:
+        if before and not changed:
             messages.append(f"{file.path}: taken before, nothing changed")
             continue
         name = f"{file.sha256}-{len(known) + 1}" if before else file.sha256
         known.add(name)
-        answered |= answers
         register = after
         checked.append(_Checked(file, name, taken, rejects))
     workspace = snapshot.pool.workspace
@@ -97,3 +99,21 @@ def take(files: Sequence[LabelFile], snapshot: Snapshot, strict: bool) -> list[s
     for one in checked:
         one.log()
     return messages + [one.message(workspace) for one in checked]
+
+
+_Named = tuple[str, str | None, str | None]
+"""Task, annotator and label of a vote."""
+
+
+def _named(vote: Vote, task: str) -> _Named:
+    return task, vote.annotator, vote.label
+
+
+def _votes_by_content(snapshot: Snapshot) -> dict[str, frozenset[_Named]]:
+    """Return the votes that were taken of each content, by its hash."""
+    found: dict[str, set[_Named]] = {}
+    for delivery in snapshot.deliveries:
+        if not delivery.replace:
+            columns = (delivery.votes[name].to_pylist() for name in ("task", "annotator", "label"))
+            found.setdefault(delivery.digest, set()).update(zip(*columns, strict=True))
+    return {digest: frozenset(votes) for digest, votes in found.items()}

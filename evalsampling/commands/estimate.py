@@ -10,12 +10,20 @@ from typing import Any
 import numpy as np
 
 from evalsampling.commands.deliveries import take
+from evalsampling.commands.label_quality import (
+    LabelError,
+    MissingLabels,
+    label_error,
+    label_warnings,
+    missing_labels,
+)
 from evalsampling.commands.options import WorkspaceOptions, flag, many
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
 from evalsampling.evaluation.evaluation import Evaluation
 from evalsampling.inference.results import as_json, brief, is_narrow, widest_half
 from evalsampling.labels.delivery import LabelFile
+from evalsampling.labels.drop_zone import files_in
 from evalsampling.measures import Joint
 from evalsampling.measures.build import build_entry, build_joints, build_measures
 from evalsampling.measures.calibrated import Requested, measure_of
@@ -35,7 +43,7 @@ _COUNTS = ("round", "labels", "open", "rejects")
 class EstimateOptions(WorkspaceOptions):
     """What a call of `estimate` asks for."""
 
-    labels: tuple[str, ...] = many("deliveries of labels: .csv, .jsonl or .parquet", "FILE")
+    labels: tuple[str, ...] = many("deliveries of labels, or folders of them", "FILE")
     replace: tuple[str, ...] = many("deliveries whose labels replace earlier ones", "FILE")
     measure: tuple[str, ...] = many("measures to report (default: the spec's)", "NAME")
     close: bool = flag("close the open round")
@@ -161,6 +169,8 @@ class EstimateResult(Result):
         regions: of measures listed jointly.
         half_width: of the widest default interval on the whole pool, None if it is not to be told.
         hidden: of each class that the model of the labels has a curve for; none without a model.
+        missing: rows without a label, None if all have one and none was late.
+        label_error: what wrong labels do, None without gold rows.
         messages: a line for each delivery; not part of the JSON.
     """
 
@@ -174,6 +184,8 @@ class EstimateResult(Result):
     regions: tuple[ReportedRegion, ...]
     half_width: float | None
     hidden: tuple[ReportedHidden, ...] = ()
+    missing: MissingLabels | None = None
+    label_error: LabelError | None = None
     messages: tuple[str, ...] = ()
 
     def to_json(self) -> Any:
@@ -185,12 +197,17 @@ class EstimateResult(Result):
     @classmethod
     def from_json(cls, content: Mapping[str, Any], messages: Sequence[str]) -> "EstimateResult":
         """Return the result that an object stands for."""
-        parts = {
+        parts: dict[str, Any] = {
             "warnings": tuple(content["warnings"]),
             "measures": tuple(map(ReportedEstimate.from_json, content["measures"])),
             "regions": tuple(map(ReportedRegion.from_json, content["regions"])),
             "hidden": tuple(ReportedHidden(**one) for one in content["hidden"]),
         }
+        missing, wrong = content["missing"], content["label_error"]
+        if missing is not None:
+            parts["missing"] = MissingLabels.from_json(missing)
+        if wrong is not None:
+            parts["label_error"] = LabelError.from_json(wrong)
         return cls(**{**content, **parts}, messages=tuple(messages))
 
 
@@ -210,8 +227,8 @@ def estimate(options: EstimateOptions, context: ExecutionContext = HERE) -> Esti
     pool = PreparedPool.read(workspace)
     measures = _chosen_measures(pool, options.measure)
     # Before others are locked out: a file may be slow to come.
-    files = [LabelFile.read(path) for path in options.labels]
-    files += [LabelFile.read(path, replace=True) for path in options.replace]
+    files = [LabelFile.read(path) for path in files_in(options.labels)]
+    files += [LabelFile.read(path, replace=True) for path in files_in(options.replace)]
     with workspace.in_use():
         snapshot, messages = _take_and_close(files, Snapshot.read(pool), options)
         result = dataclasses.replace(_result(snapshot, measures), messages=tuple(messages))
@@ -260,6 +277,8 @@ def _result(snapshot: Snapshot, measures: Sequence[Requested] | None) -> Estimat
             f"{missing} of {len(history)} rows drawn have no label ({still_open} still open)"
             + ("; others of their round stand for them, as if missing at random" * bool(labels))
         )
+    wrong = label_error(snapshot, evaluation, measures)
+    warnings += label_warnings(wrong)
     exhausted = evaluation.exhausted and not still_open
     joints = build_joints(spec, snapshot.pool.stratification.ranges)
     return EstimateResult(
@@ -275,6 +294,8 @@ def _result(snapshot: Snapshot, measures: Sequence[Requested] | None) -> Estimat
         regions=tuple(_region(parts, spec, evaluation) for parts in joints),
         half_width=widest_half(estimates),
         hidden=_hidden(spec, evaluation),
+        missing=missing_labels(snapshot, evaluation, measures),
+        label_error=wrong,
     )
 
 

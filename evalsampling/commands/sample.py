@@ -8,13 +8,16 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from evalsampling.commands.adjudication import adjudicate
+from evalsampling.commands.control_tasks import control_tasks
 from evalsampling.commands.options import WorkspaceOptions, flag, option, positive
 from evalsampling.commands.result import Result
+from evalsampling.commands.withdrawal import withdraw
 from evalsampling.errors import InputError
 from evalsampling.evaluation.evaluation import Evaluation
 from evalsampling.inference.results import is_narrow
-from evalsampling.labels.formats import TASK_FILES, write_tasks
-from evalsampling.labels.tasks import ID, blind, make_batch, task_name
+from evalsampling.labels.sinks import TASK_FILES, write_tasks
+from evalsampling.labels.tasks import ID, blind, make_batch, mask_key, task_name
 from evalsampling.pool.stored_columns import CELL, PAYLOAD_PREFIX, RANK
 from evalsampling.stats.history import History
 from evalsampling.storage import write_parquet
@@ -31,24 +34,31 @@ class SampleOptions(WorkspaceOptions):
 
     size: int | None = option("new rows to draw", type=positive, metavar="N")
     next: bool = flag("close the open round first")
+    adjudicate: bool = flag("batch of the rows that annotators did not agree on")
+    withdraw: int | None = option(
+        "take the last round back, before any answer came", type=positive, metavar="ROUND"
+    )
 
 
 @dataclasses.dataclass(frozen=True)
 class SampleResult(Result):
-    """The round that is open now.
+    """The round that is open now, or the batch that settles disputes.
 
     Attributes:
         round: its number, from 1; 0 if there is none.
         rows: to be labelled in it.
         batch: where the file for the annotators is, None if there are no rows.
-        reason: why there are none: ``budget``, ``exhausted``, ``no-new-rows``, or ``half-width``
-            where the intervals are as narrow as the spec's ``stop`` wants them.
+        reason: why there are none: ``budget``, ``exhausted``, ``no-new-rows``, ``no-disputes``,
+            ``withdrawn``, or ``half-width`` where the intervals are as narrow as the spec's
+            ``stop`` wants them.
+        controls: gold rows and repeats among the tasks, beside the rows.
     """
 
     round: int
     rows: int
     batch: str | None
     reason: str | None = None
+    controls: int = 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,10 +94,26 @@ def sample(
     """
     call = _Request(options, request, context, time.time())
     workspace = Workspace(options.workspace)
+    if sum([options.adjudicate, options.withdraw is not None, options.next]) > 1:
+        raise InputError("--next, --adjudicate and --withdraw are three calls, not one")
     with workspace.in_use():
-        result = _sample(call, Snapshot.read(PreparedPool.read(workspace)))
+        snapshot = Snapshot.read(PreparedPool.read(workspace))
+        if options.withdraw is not None:
+            withdraw(snapshot, options.withdraw)
+            result = SampleResult(options.withdraw, 0, None, "withdrawn")
+        elif options.adjudicate:
+            result = _adjudicated(call, snapshot)
+        else:
+            result = _sample(call, snapshot)
     LOG.info("sampled", extra={key: getattr(result, key) for key in ("round", "rows", "reason")})
     return result
+
+
+def _adjudicated(request: _Request, snapshot: Snapshot) -> SampleResult:
+    found = adjudicate(snapshot, request.context, request.started)
+    if found is None:
+        return SampleResult(len(snapshot.adjudications), 0, None, "no-disputes")
+    return SampleResult(found.number, found.rows, found.exported)
 
 
 def _sample(request: _Request, snapshot: Snapshot) -> SampleResult:
@@ -100,7 +126,8 @@ def _sample(request: _Request, snapshot: Snapshot) -> SampleResult:
     elif still_open and not request.options.next:
         again = [rounds[max(still_open) - 1]]
     if again:
-        result = _drawn(again[0].number, len(again[0].batch), again[0].exported)
+        one = again[0]
+        result = _drawn(one.number, len(one.batch), one.exported, len(one.controls.tasks))
     else:
         result = _next_round(request, snapshot)
     closing = {*still_open} if request.options.next else set()
@@ -118,6 +145,8 @@ def _is_unseen(snapshot: Snapshot) -> bool:
     Whoever runs that again gets the round. Not if there are answers: then somebody has it.
     """
     last = len(snapshot.rounds)
+    if last in snapshot.withdrawn:
+        return False
     return bool(snapshot.half_closed) and (
         snapshot.open_questions.get(last, 0) == len(snapshot.rounds[-1].batch)
     )
@@ -134,33 +163,38 @@ def _next_round(request: _Request, snapshot: Snapshot) -> SampleResult:
     wants_narrow = spec.stop_half_width is not None and snapshot.answers > 0
     if wants_narrow and is_narrow(evaluation.estimate(), spec.stop_half_width):
         return SampleResult(last, 0, None, "half-width")
-    rows = evaluation.draw(request.options.size or spec.round_size.after(last), budget=left)
-    return _drawn(last + 1, len(rows), _write_round(request, snapshot, evaluation, rows))
+    size = request.options.size or spec.round_size.after(len(snapshot.standing))
+    rows = evaluation.draw(size, budget=left)
+    batch, controls = _write_round(request, snapshot, evaluation, rows)
+    return _drawn(last + 1, len(rows), batch, controls)
 
 
-def _drawn(number: int, rows: int, batch: str | None) -> SampleResult:
-    return SampleResult(number, rows, batch, None if rows else "no-new-rows")
+def _drawn(number: int, rows: int, batch: str | None, controls: int) -> SampleResult:
+    return SampleResult(number, rows, batch, None if rows else "no-new-rows", controls)
 
 
 def _write_round(
     request: _Request, snapshot: Snapshot, evaluation: Evaluation, new: npt.NDArray[np.int64]
-) -> str | None:
+) -> tuple[str | None, int]:
     """Write the last round of an evaluation, whose new questions are ``new``.
 
     Returns:
-        Where its tasks are, None if there are none.
+        Where its tasks are, None if there are none; and how many controls are among them.
     """
     pool, history = snapshot.pool, evaluation.history
-    spec, number = pool.spec, len(history.rounds)
+    spec, number = pool.spec, len(snapshot.rounds) + 1
+    check = spec.sink.format == "vendor"
     code = evaluation.table.code[history.cell]
     rows = pool.read_rows(code[new], history.rank[new])
     _check_ids(snapshot, rows, code, history)
     names = [
-        task_name(spec, pool.task_key, number, id, question + 1)
+        task_name(spec, pool.task_key, number, id, question + 1, check)
         for id, question in zip(rows[ID].to_pylist(), new.tolist(), strict=True)
     ]
-    batch, draws = make_batch(names, rows), _draws_to_store(snapshot, rows, code, history)
-    design = _design(request, snapshot, history, len(new))
+    batch = make_batch(names, rows, spec, mask_key(pool.task_key, number))
+    draws = _draws_to_store(snapshot, rows, code, history)
+    controls = control_tasks(snapshot, number, batch, check) if len(new) else None
+    design = _design(request, snapshot, history, len(new)) | ({"check": True} if check else {})
     manifest = request.context.manifest(
         f"sample-{number:04d}",
         spec,
@@ -171,10 +205,14 @@ def _write_round(
     )
     with pool.workspace.new_round(number, design, manifest) as directory:
         if len(new):
-            write_tasks(blind(batch), directory, spec.sink)
+            shown = blind(batch, controls)
+            write_tasks(shown, directory, spec, snapshot.batch_name(number))
+        if controls is not None:
+            write_parquet(controls, directory / "controls.parquet", "snappy")
         write_parquet(draws, directory / "draws.parquet", "snappy")
         write_parquet(batch, directory / "batch.parquet", "snappy")
-    return pool.workspace.tasks_of(number, design["exported"])
+    exported = pool.workspace.tasks_of(number, design["exported"])
+    return exported, 0 if controls is None else len(controls)
 
 
 def _check_ids(
@@ -204,7 +242,7 @@ def _draws_to_store(
         code: cell code of each question.
         history: with that round.
     """
-    drawn, number = history.rounds[-1], len(history.rounds)
+    drawn, number = history.rounds[-1], len(snapshot.rounds) + 1
     draws = pa.table(
         {
             "round": pa.array([number] * len(drawn.question), pa.int32()),
@@ -217,7 +255,7 @@ def _draws_to_store(
         }
     )
     described = [name for name in rows.column_names if not name.startswith(PAYLOAD_PREFIX)]
-    earlier = [files.asked.select(described) for files in snapshot.rounds]
+    earlier = [files.asked.select(described) for files in snapshot.standing]
     known = pa.concat_tables([*earlier, rows.select(described)])
     for name in described:
         draws = draws.append_column(name, known[name].take(pa.array(drawn.question)))
@@ -232,15 +270,16 @@ def _design(
     mapping, chances = spec.to_mapping(), drawn.cell_probability
     return {
         "version": 1,
-        "round": len(history.rounds),
+        "round": len(snapshot.rounds) + 1,
         "sampler": mapping["sampler"],
         "measure": mapping["measure"][0],
         "seed": spec.seed,
         "draws": len(drawn.question),
         "new_rows": new_rows,
-        "exported": TASK_FILES[spec.sink] if new_rows else None,
+        "exported": TASK_FILES[spec.sink.format] if new_rows else None,
         "posterior": None if drawn.posterior is None else drawn.posterior.tolist(),
         "cell_probability": None if chances is None else chances.tolist(),
         "request": request.name,
         "closes": list(snapshot.open_questions) if request.options.next else [],
+        "withdrawn": sorted(snapshot.withdrawn),
     }

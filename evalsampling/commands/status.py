@@ -6,6 +6,7 @@ from typing import Any
 
 from evalsampling.commands.options import WorkspaceOptions
 from evalsampling.commands.result import Result
+from evalsampling.labels.tally import State
 from evalsampling.workspace.manifest import JobRecord, read_jobs
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.snapshot import Snapshot
@@ -34,6 +35,8 @@ class StatusResult(Result):
         rejects: rows of all deliveries that do not count.
         prepared: how it was prepared.
         jobs: in the order they were started.
+        disputed: questions that annotators do not agree on; of open rounds they are open too.
+        withdrawn: numbers of the rounds that were withdrawn.
     """
 
     rounds: int
@@ -43,6 +46,8 @@ class StatusResult(Result):
     rejects: int
     prepared: PreparedStatus
     jobs: tuple[JobRecord, ...]
+    disputed: int = 0
+    withdrawn: tuple[int, ...] = ()
 
     def to_json(self) -> Any:
         """Return the object that `status --json` prints, jobs by their names."""
@@ -68,4 +73,6 @@ def status(options: WorkspaceOptions) -> StatusResult:
             marker["rows"], marker["seconds"], marker["runner"], marker["versions"]
         ),
         jobs=tuple(read_jobs(workspace)),
+        disputed=sum(state is State.DISPUTED for state in snapshot.states),
+        withdrawn=tuple(sorted(snapshot.withdrawn)),
     )

@@ -8,6 +8,7 @@ from typing import Any
 from evalsampling.commands.options import WorkspaceOptions
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
+from evalsampling.labels.sinks import TASK_FILES
 from evalsampling.storage import Store, checksums_of
 from evalsampling.storage.checksums import FILES, SHA256, Checksum
 from evalsampling.workspace.prepared import PreparedPool
@@ -57,7 +58,7 @@ def verify(options: WorkspaceOptions) -> VerifyResult:
     looked.at("", store.settle_if_allowed)
     names = store.written([""], lambda name: not name.startswith("."))
     names = [name.removeprefix("/") for name in names]
-    contents = {name: looked.at_json(name) for name in names if name.endswith(".json")}
+    contents = {name: looked.at_json(name) for name in names if _is_our_json(name)}
     markers = {name: contents[name] for name in contents if _is_marker(name)}
     expected: dict[str, Checksum] = {}
     for name, content in markers.items():
@@ -108,7 +109,7 @@ class _Look:
         return content
 
     def at_content(self, name: str, checksum: Checksum) -> None:
-        self.at(name, lambda: checksum.check(self.store.checksum(name), self.store.url(name)))
+        self.at(name, lambda: self.store.check_written(name, checksum, self.store.checksum(name)))
 
 
 def _read_round(workspace: Workspace, number: int) -> None:
@@ -117,6 +118,10 @@ def _read_round(workspace: Workspace, number: int) -> None:
 
 def _gather(marker: dict[str, Any], into: dict[str, Checksum]) -> None:
     into.update(checksums_of(marker))
+
+
+def _is_our_json(name: str) -> bool:
+    return name.endswith(".json") and f"/{TASK_FILES['label-studio']}/" not in name
 
 
 def _is_marker(name: str) -> bool:

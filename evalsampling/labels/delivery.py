@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from evalsampling.errors import InputError
-from evalsampling.labels.formats import Vote, read_votes
+from evalsampling.labels.formats import read_votes
+from evalsampling.labels.vote import Vote
 from evalsampling.storage.filesystems import read_regular_file
 
 MOST_BYTES = 1 << 28

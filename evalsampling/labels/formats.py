@@ -1,78 +1,30 @@
-"""Files of tasks and of votes: CSV, JSON Lines, Parquet."""
+"""Files of votes: the extension tells the format, and in some the columns tell which of two."""
 
 import csv
-import dataclasses
 import decimal
 import io
 import itertools
 import json
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from evalsampling.errors import InputError
+from evalsampling.labels import ground_truth, label_studio, splink
 from evalsampling.labels.parquet_votes import EXACT, MOST_ROWS, inexact, read_columns, too_large
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Vote:
-    """One answer as it was delivered; values are text, compared exactly.
-
-    Attributes:
-        line: of the file, from 1; of a Parquet file the row, from 1.
-        task: name of the task, if given.
-        id: id of the row, if given.
-        label: class, None if the field is empty.
-        annotator: who answered, if told.
-        time: when, if told.
-        skipped: whether the annotator declined to answer.
-        problem: why the line makes no vote, if it does not.
-    """
-
-    line: int
-    task: str | None = None
-    id: str | None = None
-    label: str | None = None
-    annotator: str | None = None
-    time: str | None = None
-    skipped: bool = False
-    problem: str | None = None
-
-
-TASK_FILES = {"csv": "batch.csv", "jsonl": "batch.jsonl", "parquet": "tasks.parquet"}
-"""What the file of a round's tasks is called, by format."""
-
-
-def write_tasks(table: pa.Table, directory: Path, format: str) -> None:
-    """Write the tasks for the annotators.
-
-    Args:
-        table: as `tasks.blind` makes it.
-        directory: where to; see `TASK_FILES`.
-        format: ``csv``, ``jsonl`` or ``parquet``.
-    """
-    path = directory / TASK_FILES[format]
-    if format == "parquet":
-        pq.write_table(table, path)
-        return
-    with path.open("w", encoding="utf-8", newline="") as file:
-        if format == "csv":
-            rows = csv.writer(file)
-            rows.writerow(table.column_names)
-            rows.writerows(zip(*(column.to_pylist() for column in table.columns), strict=True))
-        else:
-            for row in table.to_pylist():
-                file.write(json.dumps(row, ensure_ascii=False, default=str) + "\n")
+from evalsampling.labels.vote import Vote as Vote
+from evalsampling.labels.vote import in_unicode
 
 
 def read_votes(path: str, content: bytes) -> list[Vote]:
     """Read a delivery; its extension tells the format.
 
-    Columns are ``task`` or ``id``, ``label``, and if there are any ``annotator``, ``time`` and
-    ``skipped``; others are passed over.
+    Columns are ``task`` or ``id``, ``label``, and if there are any ``annotator``, ``time``,
+    ``skipped`` and ``comment``; others are passed over. Tables of Splink have columns of their
+    own, ``.json`` is an export of Label Studio, ``.manifest`` one of Ground Truth.
 
     Args:
         path: of the file.
@@ -86,7 +38,7 @@ def read_votes(path: str, content: bytes) -> list[Vote]:
     if reader is None:
         raise InputError(f"{path}: labels come as {', '.join(_READERS)}")
     try:
-        votes = list(itertools.islice(reader(path, content), MOST_ROWS + 1))
+        votes = list(map(in_unicode, itertools.islice(reader(path, content), MOST_ROWS + 1)))
     except InputError:
         raise
     except UnicodeDecodeError as error:
@@ -126,7 +78,8 @@ def _read_csv(path: str, content: bytes) -> Iterator[Vote]:
     header = next(rows, None)
     if header is None:
         raise InputError(f"{path}: the file is empty")
-    _check_columns(path, header)
+    is_splink = splink.is_table(header)
+    _check_columns(path, header, is_splink)
     for row in rows:
         lines.taken = 0
         if not any(row):
@@ -135,7 +88,8 @@ def _read_csv(path: str, content: bytes) -> Iterator[Vote]:
             problem = f"{len(row)} fields where the header has {len(header)}"
             yield Vote(rows.line_num, problem=problem)
             continue
-        yield _vote(rows.line_num, dict(zip(header, row, strict=True)))
+        values = dict(zip(header, row, strict=True))
+        yield (splink.read_row if is_splink else _vote)(rows.line_num, values)
 
 
 def _read_jsonl(path: str, content: bytes) -> Iterator[Vote]:
@@ -154,6 +108,10 @@ def _read_jsonl(path: str, content: bytes) -> Iterator[Vote]:
             raise InputError(f"{path}: line {line}: not a JSON object")
         if row.twice is not None:
             yield Vote(line, problem=f"{row.twice!r} is there twice")
+            continue
+        if ground_truth.is_line(row):
+            labelled = True
+            yield ground_truth.read_line(line, row)
             continue
         if not ("task" in row or "id" in row):
             yield Vote(line, problem="neither task nor id is given")
@@ -178,8 +136,12 @@ class _Object(dict[str, Any]):
 
     def __init__(self, pairs: list[tuple[str, Any]]) -> None:
         super().__init__(pairs)
-        names = [name for name, _ in pairs if name in _COLUMNS] if len(pairs) > len(self) else []
+        names = [name for name, _ in pairs if _is_ours(name)] if len(pairs) > len(self) else []
         self.twice = next((name for name in names if names.count(name) > 1), None)
+
+
+def _is_ours(name: str) -> bool:
+    return name in _COLUMNS[:-1] or name.endswith(ground_truth.METADATA)
 
 
 def _of_json(path: str, row: Mapping[str, Any]) -> dict[str, Any]:
@@ -203,17 +165,28 @@ def _fraction(value: decimal.Decimal) -> float | str:
 
 
 def _read_parquet(path: str, content: bytes) -> Iterator[Vote]:
-    _check_columns(path, pq.read_schema(pa.BufferReader(content)).names)
-    for line, row in enumerate(read_columns(path, content, _COLUMNS), start=1):
-        yield _vote(line, row)
+    schema = pq.read_schema(pa.BufferReader(content))
+    is_splink = splink.is_table(schema.names)
+    _check_columns(path, schema.names, is_splink)
+    names: tuple[str, ...] = splink.COLUMNS if is_splink else _COLUMNS
+    if "comment" in schema.names and pa.types.is_nested(schema.field("comment").type):
+        names = _COLUMNS[:-1]
+    for line, row in enumerate(read_columns(path, content, names), start=1):
+        yield (splink.read_row if is_splink else _vote)(line, row)
 
 
 _READERS: Mapping[str, Callable[[str, bytes], Iterator[Vote]]] = {
     ".csv": _read_csv,
     ".jsonl": _read_jsonl,
     ".parquet": _read_parquet,
+    ".json": label_studio.read_export,
+    ".manifest": _read_jsonl,
 }
-_COLUMNS = ("task", "id", "label", "annotator", "time", "skipped")
+SUFFIXES = tuple(_READERS)
+"""Extensions of files of labels."""
+
+_COLUMNS = ("task", "id", "label", "annotator", "time", "skipped", "comment")
+"""What is read of a vote. A comment decides nothing, so it is last and may be anything."""
 
 _SKIPPED = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
@@ -226,7 +199,13 @@ _WHOLE_BELOW = 1 << 53
 _NAMES_TOLD = 20
 
 
-def _check_columns(path: str, columns: list[str]) -> None:
+def _check_columns(path: str, columns: list[str], is_splink: bool) -> None:
+    for name in splink.COLUMNS if is_splink else _COLUMNS[:-1]:
+        if columns.count(name) > 1:
+            raise InputError(f"{path}: column {name!r} is there twice")
+    if is_splink:
+        splink.check_columns(path, columns)
+        return
     there = ", ".join(map(repr, columns))
     if len(columns) == 1 and any(mark in columns[0] for mark in ";\t"):
         there += " (fields are told apart by commas, not by semicolons or tabs)"
@@ -236,30 +215,30 @@ def _check_columns(path: str, columns: list[str]) -> None:
         raise InputError(f"{path}: column 'task' (or 'id') is missing; there are: {there}")
     if "label" not in columns:
         raise InputError(f"{path}: column 'label' is missing; there are: {there}")
-    for name in _COLUMNS:
-        if columns.count(name) > 1:
-            raise InputError(f"{path}: column {name!r} is there twice")
 
 
 def _vote(line: int, row: Mapping[str, Any]) -> Vote:
     """Return the vote of a row, with a problem if a field is no single value or not known."""
-    fields = {name: row.get(name) for name in _COLUMNS}
+    fields = {name: row.get(name) for name in _COLUMNS[:-1]}
     for name, value in fields.items():
         if isinstance(value, dict | list):
             return Vote(line, problem=f"{name} is no text and no number")
-        if isinstance(value, str) and not value.isascii() and not _is_unicode(value):
-            return Vote(line, problem=f"{name} is no Unicode text: {value!a}")
     told = {name: _text(value) for name, value in fields.items()}
     skipped = told.pop("skipped") or "no"
     if skipped.lower() not in _SKIPPED:
         known = ", ".join(_SKIPPED)
         return Vote(line, problem=f"skipped is {skipped!r}, which is none of: {known}")
-    return Vote(line, **told, skipped=_SKIPPED[skipped.lower()])
-
-
-def _is_unicode(text: str) -> bool:
-    """Tell whether text has no half of a pair of surrogates, which JSON can spell."""
-    return not any("\ud800" <= letter <= "\udfff" for letter in text)
+    comment = row.get("comment")
+    return Vote(
+        line,
+        task=told["task"],
+        id=told["id"],
+        label=told["label"],
+        annotator=told["annotator"],
+        time=told["time"],
+        skipped=_SKIPPED[skipped.lower()],
+        comment=comment if isinstance(comment, str) and comment else None,
+    )
 
 
 def _text(value: Any) -> str | None:

@@ -1,37 +1,31 @@
 """Tasks: what annotators are shown of the rows that were drawn."""
 
-import base64
-import hashlib
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from evalsampling.labels.masks import masked
+from evalsampling.labels.task_names import opaque_name, with_check
+from evalsampling.labels.task_names import task_key as task_key
 from evalsampling.pool.rendering import rendered
+from evalsampling.pool.stored_columns import PAYLOAD_PREFIX
 from evalsampling.spec import EvaluationSpec
 
 TASK, ID, KIND, LABEL = "task", "id", "kind", "label"
-SAMPLE = "sample"
-"""The kind of a task whose row was drawn by the design."""
+SAMPLE, ADJUDICATION, GOLD, REPEAT = "sample", "adjudication", "gold", "repeat"
+"""Kinds of tasks: a row drawn by the design, a dispute, a row whose class is known, a row asked
+about before."""
 
 
-def task_key(key: str | None, seed: int) -> bytes:
-    """Return the key of the names of tasks.
-
-    Args:
-        key: the workspace's own, in hexadecimal digits; None if it was prepared before there
-            were any. Then the seed is the key.
-        seed: of the spec. Small ones are soon found by trying.
-    """
-    return seed.to_bytes(8, "little") if key is None else bytes.fromhex(key)
-
-
-def task_name(spec: EvaluationSpec, key: bytes, number: int, id: Any, question: int) -> str:
+def task_name(
+    spec: EvaluationSpec, key: bytes, number: int, id: Any, question: int, check: bool = False
+) -> str:
     """Return the opaque name of a question: a keyed hash that tells nothing of the id.
 
-    Names are text that no spreadsheet takes for a number, 18 characters, equal for equal
-    arguments.
+    Names are text that no spreadsheet takes for a number, 18 characters or, with a check
+    character, 19, equal for equal arguments.
 
     Args:
         spec: of the evaluation.
@@ -39,14 +33,16 @@ def task_name(spec: EvaluationSpec, key: bytes, number: int, id: Any, question: 
         number: of the round, from 1.
         id: of the row, an integer or a string.
         question: its number, from 1: a stochastic oracle is asked about a row more than once.
+        check: whether to add a check character.
     """
-    again = f":{question}" if spec.labels.oracle == "stochastic" else ""
-    text = f"{number}:{id}{again}".encode()
-    digest = hashlib.blake2b(text, digest_size=10, key=key).digest()
-    return "t_" + base64.b32encode(digest).decode().lower()
+    again = (question,) if spec.labels.oracle == "stochastic" else ()
+    name = opaque_name(key, number, id, *again)
+    return with_check(name) if check else name
 
 
-def make_batch(names: Sequence[str], rows: pa.Table) -> pa.Table:
+def make_batch(
+    names: Sequence[str], rows: pa.Table, spec: EvaluationSpec | None = None, key: bytes = b""
+) -> pa.Table:
     """Return the tasks of a round: columns task, id, kind and the payload.
 
     Rows are ordered by task, which is an order at random: neither the order of the draws nor
@@ -55,24 +51,47 @@ def make_batch(names: Sequence[str], rows: pa.Table) -> pa.Table:
     Args:
         names: of the tasks.
         rows: columns id and payload, with its prefix, a row for each task.
+        spec: tells how columns are masked; they are not if it is not given.
+        key: of masks that are hashes; another one for each batch.
     """
     table = pa.table(
         {TASK: pa.array(names, pa.string()), ID: rows[ID], KIND: [SAMPLE] * len(names)}
     )
     for name in payload_columns(rows):
         # Reserves of earlier versions hold dates and nested values as they are.
-        table = table.append_column(name, rendered(rows[name].combine_chunks()))
+        shown = rendered(rows[name].combine_chunks())
+        mask = spec.pool.masks.get(name.removeprefix(PAYLOAD_PREFIX)) if spec else None
+        table = table.append_column(name, shown if mask is None else masked(shown, mask, key))
     return table.take(pa.array(np.argsort(names)))
 
 
-def blind(batch: pa.Table) -> pa.Table:
-    """Return what goes out: task, payload and an empty label, nothing else."""
+def mask_key(key: bytes, number: int) -> bytes:
+    """Return the key of the masks of a batch, which no other batch has.
+
+    Args:
+        key: of the workspace's task names.
+        number: of the round; of an adjudication batch below 0.
+    """
+    return opaque_name(key, "mask", number).encode()
+
+
+def blind(batch: pa.Table, controls: pa.Table | None = None) -> pa.Table:
+    """Return what goes out: task, payload and an empty label, nothing else.
+
+    Args:
+        batch: the rows drawn.
+        controls: tasks to mix in, with the same payload.
+    """
+    if controls is not None:
+        common = [TASK, *payload_columns(batch)]
+        both = pa.concat_tables([batch.select(common), controls.select(common)])
+        batch = both.take(pa.array(np.argsort(both[TASK].to_pylist())))
     shown = {TASK: batch[TASK]}
     for name in payload_columns(batch):
-        shown[name.removeprefix("payload.")] = batch[name]
+        shown[name.removeprefix(PAYLOAD_PREFIX)] = batch[name]
     return pa.table({**shown, LABEL: pa.array([""] * len(batch), pa.string())})
 
 
 def payload_columns(batch: pa.Table) -> Sequence[str]:
     """Return the names of the payload columns of a batch."""
-    return [name for name in batch.column_names if name.startswith("payload.")]
+    return [name for name in batch.column_names if name.startswith(PAYLOAD_PREFIX)]

@@ -7,22 +7,33 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from evalsampling.labels.formats import Vote
-from evalsampling.stats.history import NO_LABEL
+from evalsampling.labels.tally import SKIPPED, UNSURE, Answer, Subjects, Tally
+from evalsampling.labels.task_names import check_problem
+from evalsampling.labels.vote import Pair, Vote
+
+UNSURE_LABEL = "unsure"
+"""What an annotator may answer who cannot tell, unless that is a class."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Register:
     """What has been sent out and what is known, for checking a delivery.
 
+    A *subject* is what a vote can be about: the questions come first, then the tasks that are no
+    questions (adjudications, gold rows, repeats).
+
     Attributes:
-        question_of_task: the question behind each task.
+        question_of_task: the subject behind each task.
         questions_of_id: the questions about each row, by its id as text: one, unless the oracle
             is stochastic.
-        ids: id of each question's row as text.
-        tasks: task of each question.
+        ids: id of each subject's row as text.
+        tasks: task of each subject.
         labels: class code of each question, shape (questions,), `NO_LABEL` for none.
         codes: code of each class as text, in the order of the codes.
+        tally: votes so far; none if it is not given.
+        withdrawn: by task, the number of its round, which was withdrawn.
+        pairs: the questions about each pair of records, see `labels.splink`.
+        positive: the positive class as text.
     """
 
     question_of_task: Mapping[str, int]
@@ -31,19 +42,37 @@ class Register:
     tasks: Sequence[str]
     labels: npt.NDArray[np.int64]
     codes: Mapping[str, int]
+    tally: Tally | None = None
+    withdrawn: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    pairs: Mapping[Pair, Sequence[int]] = dataclasses.field(default_factory=dict)
+    positive: str = ""
 
     @property
     def classes(self) -> Sequence[str]:
         """The classes as text, by their codes."""
         return list(self.codes)
 
-    def with_labels(self, taken: Sequence[tuple[int, Vote]]) -> "Register":
-        """Return the register with the labels of votes on some questions; skips change nothing."""
-        labels = self.labels.copy()
-        for question, vote in taken:
-            if vote.label is not None:
-                labels[question] = self.codes[vote.label]
-        return dataclasses.replace(self, labels=labels)
+    @property
+    def known(self) -> Tally:
+        """The votes so far."""
+        return self.tally or Tally(Subjects(len(self.labels)))
+
+    def with_votes(
+        self, taken: Sequence[tuple[int, Vote]], replace: bool, rounds: int
+    ) -> tuple["Register", bool]:
+        """Return the register with votes on some subjects, and whether they changed anything."""
+        tally = self.known.copy()
+        answers = [
+            Answer(subject, vote.annotator, _code(vote, self.codes)) for subject, vote in taken
+        ]
+        changed = tally.add(answers, replace, rounds)
+        return dataclasses.replace(self, tally=tally, labels=tally.codes), changed
+
+
+def _code(vote: Vote, codes: Mapping[str, int]) -> int:
+    if vote.label is not None:
+        return codes[vote.label]
+    return UNSURE if vote.unsure else SKIPPED
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,61 +99,135 @@ def check_votes(
         replace: whether a label may differ from the one the row has.
 
     Returns:
-        The votes that count, each with the index of its row, and the rejects by line.
+        The votes that count, each with the number of its subject, and the rejects by line.
     """
     stripped = {known.lstrip("0"): known for known in register.questions_of_id if known[:1] == "0"}
     rejects: list[Reject] = []
     found: list[tuple[int, Vote]] = []
     for vote in votes:
-        if vote.problem is not None:
-            rejects.append(Reject(vote.line, vote.problem))
-            continue
-        row, reason = _find(vote, register, stripped)
-        if row is None:
+        subject, reason = _subject_of(vote, register, stripped)
+        if subject is None:
             rejects.append(Reject(vote.line, reason))
-        elif vote.skipped:
-            found.append((row, dataclasses.replace(vote, label=None)))
-        elif vote.label is not None and vote.label not in register.codes:
-            known = ", ".join(register.classes)
-            rejects.append(Reject(vote.line, f"label {vote.label!r} is none of: {known}"))
-        elif vote.label is not None:
-            found.append((row, vote))
+            continue
+        vote, reason = _with_label(vote, register)
+        if not reason and not replace and vote.annotator is None and _is_answer(vote):
+            wanted = register.known.subjects.wanted(subject)
+            if wanted > 1:
+                reason = f"no annotator is named, and a row is to have {wanted} votes"
+        if reason:
+            rejects.append(Reject(vote.line, reason))
+        elif _is_answer(vote):
+            found.append((subject, vote))
 
-    given: dict[int, dict[str, int]] = {}
-    for row, vote in found:
-        if vote.label is not None:
-            given.setdefault(row, {}).setdefault(vote.label, vote.line)
+    given = _given(found)
     taken = []
-    for row, vote in found:
-        labels, known_code = given.get(row, {}), int(register.labels[row])
-        if vote.label is not None and len(labels) > 1:
-            lines = " and ".join(f"{label!r} in line {line}" for label, line in labels.items())
-            rejects.append(Reject(vote.line, f"two different labels for one row: {lines}"))
-        elif (
-            vote.label is not None
-            and known_code not in (NO_LABEL, register.codes[vote.label])
-            and not replace
-        ):
-            reason = (
-                f"label {vote.label!r}, but the row has {register.classes[known_code]!r} already; "
-                "a correction comes by --replace"
-            )
+    for subject, vote in found:
+        reason = _contradiction(subject, vote, given, register, replace)
+        if reason:
             rejects.append(Reject(vote.line, reason))
         else:
-            taken.append((row, vote))
+            taken.append((subject, vote))
     return taken, sorted(rejects, key=lambda reject: reject.line)
+
+
+def _is_answer(vote: Vote) -> bool:
+    return vote.label is not None or vote.skipped or vote.unsure
+
+
+def _subject_of(
+    vote: Vote, register: Register, stripped: Mapping[str, str]
+) -> tuple[int | None, str]:
+    if vote.problem is not None:
+        return None, vote.problem
+    return _find(vote, register, stripped)
+
+
+def _with_label(vote: Vote, register: Register) -> tuple[Vote, str]:
+    """Return a vote with its label as a class, and what is wrong with that."""
+    label = vote.label
+    if vote.score is not None:
+        if len(register.codes) != 2:
+            return vote, "clerical_match_score is about two classes, match and no match"
+        others = [name for name in register.codes if name != register.positive]
+        label = register.positive if vote.score > 0.5 else others[0]
+        label = UNSURE_LABEL if vote.score == 0.5 else label
+    if vote.skipped:
+        return dataclasses.replace(vote, label=None, unsure=False), ""
+    if label == UNSURE_LABEL and label not in register.codes:
+        return dataclasses.replace(vote, label=None, unsure=True), ""
+    if label is not None and label not in register.codes:
+        return vote, f"label {label!r} is none of: {', '.join(register.classes)}"
+    return dataclasses.replace(vote, label=label, unsure=False), ""
+
+
+Given = Mapping[int, Mapping[str | None, Mapping[str, int]]]
+"""By subject, annotator and label: the first line of a delivery that says so."""
+
+
+def _given(found: Sequence[tuple[int, Vote]]) -> Given:
+    given: dict[int, dict[str | None, dict[str, int]]] = {}
+    for subject, vote in found:
+        if vote.label is not None:
+            of_annotator = given.setdefault(subject, {}).setdefault(vote.annotator, {})
+            of_annotator.setdefault(vote.label, vote.line)
+    return given
+
+
+def _contradiction(
+    subject: int, vote: Vote, given: Given, register: Register, replace: bool
+) -> str:
+    """Return why a vote does not count beside others of its delivery and those before it.
+
+    Where several votes a row are wanted, two answers of one annotator make none: they are kept,
+    for which of them came first depends on nothing. Else whoever is not named may be the one who
+    gave the other answer.
+    """
+    if vote.label is None:
+        return ""
+    wanted, of_row = register.known.subjects.wanted(subject), given[subject]
+    if wanted == 1 or replace:
+        together = (
+            {label: line for labels in of_row.values() for label, line in labels.items()}
+            if None in of_row or (replace and wanted == 1)
+            else of_row[vote.annotator]
+        )
+        if len(together) > 1:
+            told = sorted(together.items(), key=lambda item: item[1])
+            lines = " and ".join(f"{label!r} in line {line}" for label, line in told)
+            return f"two different labels for one row: {lines}"
+    if wanted > 1 or replace:
+        return ""
+    tally, code = register.known, register.codes[vote.label]
+    known = tally.answers.get(subject, {})
+    if tally.is_settled(subject):
+        before = [tally.code(subject)]
+    elif vote.annotator is None:
+        before = list(known.values())
+    else:
+        before = [known.get(vote.annotator, SKIPPED), known.get(None, SKIPPED)]
+    other = next((one for one in before if one >= 0 and one != code), None)
+    if other is None:
+        return ""
+    return (
+        f"label {vote.label!r}, but the row has {register.classes[other]!r} already; "
+        "a correction comes by --replace"
+    )
 
 
 def _find(vote: Vote, register: Register, stripped: Mapping[str, str]) -> tuple[int | None, str]:
     """Return the row a vote is about, or why there is none."""
     if vote.task is not None:
         question = register.question_of_task.get(vote.task)
+        if question is None and vote.task in register.withdrawn:
+            return None, f"round {register.withdrawn[vote.task]} was withdrawn"
         if question is None:
-            return None, f"unknown task {vote.task!r}"
+            return None, f"unknown task {vote.task!r}{check_problem(vote.task)}"
         if vote.id not in (None, register.ids[question]):
             of = register.ids[question]
             return None, f"task {vote.task!r} is about id {of!r}, not {vote.id!r}"
         return question, ""
+    if vote.pair is not None:
+        return _find_pair(vote.pair, register)
     if vote.id is None:
         return None, "neither task nor id is given"
     questions = register.questions_of_id.get(vote.id, ())
@@ -138,8 +241,18 @@ def _find(vote: Vote, register: Register, stripped: Mapping[str, str]) -> tuple[
     return None, reason
 
 
+def _find_pair(pair: Pair, register: Register) -> tuple[int | None, str]:
+    told = " and ".join(repr(":".join(filter(None, record))) for record in pair)
+    questions = register.pairs.get(pair, ())
+    if len(questions) == 1:
+        return questions[0], ""
+    return None, f"the pair {told} was drawn {len(questions)} times" if questions else (
+        f"unknown pair {told}"
+    )
+
+
 def vote_table(taken: Sequence[tuple[int, Vote]], register: Register) -> pa.Table:
-    """Return the votes that count as stored: line, task, id, label, annotator, time, skipped."""
+    """Return the votes that count as stored, in the long form: a row for each."""
     return pa.table(
         {
             "line": pa.array([vote.line for _, vote in taken], pa.int64()),
@@ -149,44 +262,31 @@ def vote_table(taken: Sequence[tuple[int, Vote]], register: Register) -> pa.Tabl
             "annotator": pa.array([vote.annotator for _, vote in taken], pa.string()),
             "time": pa.array([vote.time for _, vote in taken], pa.string()),
             "skipped": pa.array([vote.skipped for _, vote in taken], pa.bool_()),
+            "unsure": pa.array([vote.unsure for _, vote in taken], pa.bool_()),
+            "comment": pa.array([vote.comment for _, vote in taken], pa.string()),
         }
     )
 
 
-@dataclasses.dataclass(frozen=True)
-class LatestLabels:
-    """What deliveries say of the questions, the last vote with a label counting.
-
-    Attributes:
-        codes: shape (questions,): class codes, `NO_LABEL` where no vote has a label.
-        corrected: by question, where its label was another one before: how many rounds there were
-            when it was corrected.
-    """
-
-    codes: npt.NDArray[np.int64]
-    corrected: Mapping[int, int]
-
-
-def latest_labels(
-    deliveries: Sequence[tuple[pa.Table, int]],
-    question_of_task: Mapping[str, int],
-    codes: Mapping[str, int],
-) -> LatestLabels:
-    """Return the label of each question, and which of them were corrected.
+def answers_of(
+    votes: pa.Table, subject_of_task: Mapping[str, int], codes: Mapping[str, int]
+) -> list[Answer]:
+    """Return the votes of a delivery as they are counted.
 
     Args:
-        deliveries: votes as `vote_table` returns them, in the order they came in, and how many
-            rounds there were then.
-        question_of_task: the question behind each task.
+        votes: as `vote_table` returns them, or an earlier version, which knew no unsure ones.
+        subject_of_task: the subject behind each task; votes on other tasks are left out.
         codes: code of each class as text.
     """
-    labels = np.full(len(question_of_task), NO_LABEL, dtype=np.int64)
-    corrected: dict[int, int] = {}
-    for votes, rounds in deliveries:
-        for task, label in zip(votes["task"].to_pylist(), votes["label"].to_pylist(), strict=True):
-            if label is not None:
-                question, code = question_of_task[task], codes[label]
-                if labels[question] not in (NO_LABEL, code):
-                    corrected[question] = rounds
-                labels[question] = code
-    return LatestLabels(labels, corrected)
+    names = votes.column_names
+    unsure = votes["unsure"].to_pylist() if "unsure" in names else [False] * len(votes)
+    columns = [votes[name].to_pylist() for name in ("task", "annotator", "label")]
+    return [
+        Answer(
+            subject_of_task[task],
+            annotator,
+            (UNSURE if cannot_tell else SKIPPED) if label is None else codes[label],
+        )
+        for task, annotator, label, cannot_tell in zip(*columns, unsure, strict=True)
+        if task in subject_of_task
+    ]

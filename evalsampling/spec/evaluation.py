@@ -13,8 +13,16 @@ from evalsampling.errors import InputError
 from evalsampling.spec.hidden import HiddenPrior, read_hidden
 from evalsampling.spec.measures import MeasureSpec
 from evalsampling.spec.parameters import name_and_parameters
-from evalsampling.spec.pool import LabelsSpec, PoolSpec, pool_mapping, read_labels, read_pool
+from evalsampling.spec.pool import (
+    LabelsSpec,
+    PoolSpec,
+    labels_mapping,
+    pool_mapping,
+    read_labels,
+    read_pool,
+)
 from evalsampling.spec.sections import Section, absolute, number
+from evalsampling.spec.sink import SinkSpec
 from evalsampling.storage import folder_of, read_file
 
 MAX_CELLS = 4096
@@ -31,8 +39,6 @@ KD = "kd"
 
 WORKSPACE_STORES = ("gs",)
 """Schemes of the stores that can hold a workspace: those that create a file only if it is new."""
-
-SINK_FORMATS = ("csv", "jsonl", "parquet")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,7 +110,7 @@ class EvaluationSpec:
             at most this; None to spend the budget.
         hidden: prior of the positives that scores do not tell, behind model-assisted intervals.
         seed: in [0, 2^64).
-        sink: format of the batches sent out.
+        sink: how batches are sent out.
         workspace: absolute path of the workspace, or None.
     """
 
@@ -117,7 +123,7 @@ class EvaluationSpec:
     round_size: RoundSize
     confidence: float
     seed: int
-    sink: str
+    sink: SinkSpec
     workspace: str | None
     hidden: HiddenPrior = HiddenPrior()
     stop_half_width: float | None = None
@@ -164,7 +170,7 @@ class EvaluationSpec:
             "pool", "labels", "measure", "strata", "sampler", "budget", "round_size",
             "confidence", "hidden", "seed", "sink", "stop", "workspace",
         )  # fmt: skip
-        labels = read_labels(top.section("labels"))
+        labels = read_labels(top.section("labels"), str(directory))
         strata = _strata(top.section("strata"))
         section = top.section("pool", required=True)
         pool = read_pool(section, labels, str(directory), strata.by_features)
@@ -184,7 +190,7 @@ class EvaluationSpec:
             hidden=read_hidden(top.section("hidden")),
             stop_half_width=_stop(top.section("stop")),
             seed=top.integer("seed", 0, least=0),
-            sink=_sink(top.section("sink")),
+            sink=SinkSpec.read(top.section("sink"), pool.payload),
             workspace=absolute(
                 "workspace", top.text("workspace"), str(directory), WORKSPACE_STORES
             ),
@@ -212,11 +218,7 @@ class EvaluationSpec:
             strata["edges"] = list(self.strata.edges)
         return {
             "pool": pool_mapping(self.pool, self.labels),
-            "labels": {
-                "classes": list(self.labels.classes),
-                "positive": self.labels.classes[self.labels.positive],
-                "oracle": self.labels.oracle,
-            },
+            "labels": labels_mapping(self.labels),
             "measure": [measure.to_mapping() for measure in self.measures],
             "strata": strata,
             "sampler": {"name": self.sampler.name, **self.sampler.parameters},
@@ -225,7 +227,7 @@ class EvaluationSpec:
             "confidence": self.confidence,
             "hidden": dataclasses.asdict(self.hidden),
             "seed": self.seed,
-            "sink": {"format": self.sink},
+            "sink": self.sink.to_mapping(),
             "stop": {"half_width": self.stop_half_width},
             "workspace": self.workspace,
         }
@@ -275,11 +277,3 @@ def _stop(section: Section) -> float | None:
     if half_width <= 0:
         raise InputError(f"stop.half_width: must be above 0, got {half_width:g}")
     return half_width
-
-
-def _sink(section: Section) -> str:
-    section.check_keys("format")
-    chosen = section.get("format", "csv")
-    if chosen not in SINK_FORMATS:
-        raise InputError(f"sink.format: must be one of {', '.join(SINK_FORMATS)}, got {chosen!r}")
-    return str(chosen)

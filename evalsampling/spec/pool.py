@@ -10,6 +10,12 @@ from evalsampling.spec.sections import Section, absolute, number
 STORES = ("gs", "s3", "hdfs")
 """Where pools may be beside this machine."""
 
+RULES = ("majority", "dawid-skene")
+"""How several votes decide a row."""
+
+MASKS = ("redact", "hash", "truncate")
+"""How a payload column may be shown."""
+
 Probability = str | Mapping[str, str] | None
 """A column of the positive class, a column for each class, or neither."""
 
@@ -35,6 +41,19 @@ class SystemSpec:
 
 
 @dataclasses.dataclass(frozen=True)
+class Mask:
+    """How annotators see a payload column that is not shown as it is.
+
+    Attributes:
+        how: ``redact``, ``hash`` or ``truncate``.
+        characters: shown of each text, if it is cut.
+    """
+
+    how: str
+    characters: int = 0
+
+
+@dataclasses.dataclass(frozen=True)
 class PoolSpec:
     """Where the pool is and what its columns mean.
 
@@ -49,6 +68,7 @@ class PoolSpec:
         payload: columns shown to annotators.
         scorer: ``module:function`` that adds columns to Arrow record batches, if any.
         directory: looked in first for modules the spec names: the spec's own.
+        masks: by payload column, how it is shown; a column that is not here is shown as it is.
     """
 
     path: str
@@ -61,6 +81,20 @@ class PoolSpec:
     payload: tuple[str, ...]
     scorer: str | None
     directory: str
+    masks: Mapping[str, Mask] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True)
+class GoldSpec:
+    """Rows whose class is known, mixed into every batch.
+
+    Attributes:
+        path: absolute path or URL of their file: payload columns and ``label``.
+        rows: of them in a batch.
+    """
+
+    path: str
+    rows: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,11 +105,19 @@ class LabelsSpec:
         classes: integers or strings, at least two; their places here are their codes.
         positive: code of the positive class.
         oracle: ``deterministic`` or ``stochastic``.
+        votes: answers wanted for each row, of as many annotators.
+        gold: rows whose class is known, None for none.
+        repeats: rows of earlier rounds that are asked about again, in every batch.
+        rule: how votes decide: ``majority`` or ``dawid-skene``.
     """
 
     classes: tuple[int | str, ...]
     positive: int
     oracle: str
+    votes: int = 1
+    gold: GoldSpec | None = None
+    repeats: int = 0
+    rule: str = "majority"
 
     @property
     def codes(self) -> dict[str, int]:
@@ -83,13 +125,17 @@ class LabelsSpec:
         return {str(c): code for code, c in enumerate(self.classes)}
 
 
-def read_labels(section: Section) -> LabelsSpec:
+def read_labels(section: Section, directory: str) -> LabelsSpec:
     """Return what the section ``labels`` says, checked.
+
+    Args:
+        section: of the file.
+        directory: relative paths resolve against it.
 
     Raises:
         InputError: naming the key that is wrong.
     """
-    section.check_keys("classes", "positive", "oracle")
+    section.check_keys("classes", "positive", "oracle", "votes", "gold", "repeats", "rule")
     classes = section.get("classes", [0, 1])
     if not isinstance(classes, list) or len(classes) < 2:
         raise InputError(f"labels.classes: must list at least two classes, got {classes!r}")
@@ -108,7 +154,51 @@ def read_labels(section: Section) -> LabelsSpec:
     oracle = section.get("oracle", "deterministic")
     if oracle not in ("deterministic", "stochastic"):
         raise InputError(f"labels.oracle: must be deterministic or stochastic, got {oracle!r}")
-    return LabelsSpec(tuple(classes), classes.index(positive), oracle)
+    votes, repeats = section.integer("votes", 1, least=1), section.integer("repeats", 0, least=0)
+    if oracle == "stochastic" and (votes > 1 or repeats):
+        key = "votes" if votes > 1 else "repeats"
+        raise InputError(
+            f"labels.{key}: a stochastic oracle's answers count as they are, each draw asks for one"
+        )
+    rule = section.get("rule", RULES[0])
+    if rule not in RULES:
+        raise InputError(f"labels.rule: must be one of {', '.join(RULES)}, got {rule!r}")
+    if rule != RULES[0] and votes == 1:
+        raise InputError(f"labels.rule: {rule} needs labels.votes of at least 2")
+    return LabelsSpec(
+        classes=tuple(classes),
+        positive=classes.index(positive),
+        oracle=oracle,
+        votes=votes,
+        gold=_gold(section.section("gold"), directory) if section.get("gold") else None,
+        repeats=repeats,
+        rule=rule,
+    )
+
+
+def _gold(section: Section, directory: str) -> GoldSpec:
+    section.check_keys("path", "rows")
+    path = absolute("labels.gold.path", section.text("path", required=True), directory, STORES)
+    return GoldSpec(str(path), section.integer("rows", 5, least=1))
+
+
+def labels_mapping(labels: LabelsSpec) -> dict[str, Any]:
+    """Return the section ``labels``, with the defaults that every spec had from the start."""
+    mapping: dict[str, Any] = {
+        "classes": list(labels.classes),
+        "positive": labels.classes[labels.positive],
+        "oracle": labels.oracle,
+    }
+    # What came later is left out where it is not used: specs of older workspaces are compared.
+    if labels.votes > 1:
+        mapping["votes"] = labels.votes
+    if labels.gold is not None:
+        mapping["gold"] = dataclasses.asdict(labels.gold)
+    if labels.repeats:
+        mapping["repeats"] = labels.repeats
+    if labels.rule != RULES[0]:
+        mapping["rule"] = labels.rule
+    return mapping
 
 
 def read_pool(section: Section, labels: LabelsSpec, directory: str, by_features: bool) -> PoolSpec:
@@ -131,7 +221,7 @@ def read_pool(section: Section, labels: LabelsSpec, directory: str, by_features:
     scorer = section.text("scorer")
     if scorer is not None and len([p for p in scorer.split(":") if p]) != 2:
         raise InputError(f"pool.scorer: must be module:function, got {scorer!r}")
-    payload = section.columns("payload")
+    payload, masks = _payload(section)
     for column in payload:
         if column in ("task", "label"):
             raise InputError(f"pool.payload: {column} is a column of every batch, rename it")
@@ -166,7 +256,38 @@ def read_pool(section: Section, labels: LabelsSpec, directory: str, by_features:
         payload=payload,
         scorer=scorer,
         directory=directory,
+        masks=masks,
     )
+
+
+def _payload(section: Section) -> tuple[tuple[str, ...], dict[str, Mask]]:
+    """Return the payload columns and how they are shown: ``[name, {email: hash}]``."""
+    listed = section.get("payload", [])
+    names: list[Any] = []
+    masks: dict[str, Mask] = {}
+    for item in listed if isinstance(listed, list) else [listed]:
+        if not isinstance(item, Mapping):
+            names.append(item)
+            continue
+        if len(item) != 1:
+            raise InputError(f"pool.payload: must be a column and how it is shown, got {item!r}")
+        ((name, how),) = item.items()
+        names.append(name)
+        masks[str(name)] = _mask(str(name), how)
+    plain = Section(section.name, {"payload": names if isinstance(listed, list) else listed})
+    return plain.columns("payload"), masks
+
+
+def _mask(column: str, how: Any) -> Mask:
+    if isinstance(how, Mapping):
+        own = Section(f"pool.payload.{column}", how)
+        own.check_keys("truncate")
+        return Mask("truncate", own.integer("truncate", 0, least=1))
+    if how not in MASKS[:2]:
+        raise InputError(
+            f"pool.payload.{column}: must be redact, hash or {{truncate: characters}}, got {how!r}"
+        )
+    return Mask(str(how))
 
 
 def _systems(section: Section, labels: LabelsSpec) -> tuple[SystemSpec, ...]:
@@ -221,8 +342,14 @@ def pool_mapping(pool: PoolSpec, labels: LabelsSpec) -> dict[str, Any]:
     for key, columns in (("slices", pool.slices), ("features", pool.features)):
         if columns:
             mapping[key] = list(columns)
-    mapping["payload"] = list(pool.payload)
+    mapping["payload"] = [_shown(name, pool.masks.get(name)) for name in pool.payload]
     return mapping | ({"scorer": pool.scorer} if pool.scorer else {})
+
+
+def _shown(name: str, mask: Mask | None) -> Any:
+    if mask is None:
+        return name
+    return {name: {"truncate": mask.characters} if mask.how == "truncate" else mask.how}
 
 
 def _system_mapping(system: SystemSpec, labels: LabelsSpec) -> dict[str, Any]:

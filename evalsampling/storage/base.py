@@ -25,11 +25,15 @@ from evalsampling.storage.checksums import (
     SHA256,
     Checksum,
     Checksums,
+    checksums_of,
     sealed,
     unsealed,
     write_parquet,
 )
 from evalsampling.storage.filesystems import locate, one_line, open_file, unreadable
+
+FORGOTTEN = "forgotten"
+"""Folder of records: what files are like since something in them was forgotten."""
 
 DRAFTS = ".drafts"
 """Folder of what does not count yet."""
@@ -183,8 +187,30 @@ class Store(abc.ABC):
         except OSError as error:
             raise unreadable(self.url(name), error) from error
         if checksum is not None:
-            checksum.check(Checksum.from_content(content), self.url(name))
+            self.check_written(name, checksum, Checksum.from_content(content))
         return content
+
+    def is_as_written(self, name: str, checksum: Checksum, found: Checksum) -> bool:
+        """Tell whether a file is as it was written, or as it was left when something was forgotten.
+
+        Args:
+            name: of the file.
+            checksum: with which it was written.
+            found: of what is there now.
+        """
+        if found == checksum:
+            return True
+        records = [self.read_json(f"{FORGOTTEN}/{one}") for one in self.names(FORGOTTEN)]
+        return any(checksums_of(record).get(name) == found for record in records)
+
+    def check_written(self, name: str, checksum: Checksum, found: Checksum) -> None:
+        """Check what `is_as_written` tells.
+
+        Raises:
+            InputError: naming the file, if it is not.
+        """
+        if not self.is_as_written(name, checksum, found):
+            checksum.check(found, self.url(name))
 
     def read_table(
         self, names: str | Sequence[str], checksums: Checksums | None = None, **options: Any
@@ -293,8 +319,12 @@ class Store(abc.ABC):
         """Create a file of text; one that is there stays as it is."""
 
     @abc.abstractmethod
+    def replace(self, name: str, content: bytes) -> None:
+        """Write a file in place of one that may be there: no part of a workspace, or cleared."""
+
     def replace_text(self, name: str, text: str) -> None:
-        """Write a file that is no part of a workspace, in place of one that is there."""
+        """Write a file of text, as `replace` does."""
+        self.replace(name, text.encode())
 
     @abc.abstractmethod
     def remove(self, names: Collection[str]) -> None:

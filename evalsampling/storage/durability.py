@@ -7,6 +7,7 @@ A file that was written is in the memory of the machine first, and so is its nam
 import contextlib
 import errno
 import os
+import uuid
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -80,3 +81,21 @@ def make_folders(path: Path) -> None:
             with contextlib.suppress(OSError):
                 folder.rmdir()
         raise
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Write a file, in place of one that may be there: as a whole, or not at all.
+
+    Raises:
+        OSError: if it cannot be written; what was there stays.
+    """
+    # Like no other name, and new: nobody can have put a link there.
+    draft = path.with_name(f".{path.name}-{uuid.uuid4().hex}")
+    try:
+        with draft.open("xb") as file:
+            file.write(content)
+        sync_file(draft)
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+    sync_folder(path.parent)

@@ -123,9 +123,9 @@ class GcsStore(Store):
         with self._told(name), contextlib.suppress(exceptions.PreconditionFailed):
             self._blob(name).upload_from_string(text, if_generation_match=0, retry=_RETRY)
 
-    def replace_text(self, name: str, text: str) -> None:
+    def replace(self, name: str, content: bytes) -> None:
         with self._told(name):
-            self._blob(name).upload_from_string(text, retry=_RETRY)
+            self._blob(name).upload_from_string(content, retry=_RETRY)
 
     def remove(self, names: Collection[str]) -> None:
         for name in names:

@@ -13,7 +13,13 @@ from typing import Any
 from evalsampling.errors import InputError
 from evalsampling.storage.base import DRAFTS, MARKER, AccessError, Store
 from evalsampling.storage.checksums import Checksum
-from evalsampling.storage.durability import make_folders, sync_file, sync_parents, sync_tree
+from evalsampling.storage.durability import (
+    make_folders,
+    replace_file,
+    sync_file,
+    sync_parents,
+    sync_tree,
+)
 
 _NOT_ALLOWED = (errno.EROFS, errno.EACCES, errno.EPERM)
 
@@ -98,17 +104,8 @@ class LocalStore(Store):
         with self.new_file(name) as path:
             path.write_text(text, encoding="utf-8")
 
-    def replace_text(self, name: str, text: str) -> None:
-        # Like no other name, and new: nobody can have put a link there.
-        draft = self.directory / f".{name}-{uuid.uuid4().hex}"
-        try:
-            with draft.open("x", encoding="utf-8") as file:
-                file.write(text)
-            sync_file(draft)
-            draft.replace(self.directory / name)
-        finally:
-            draft.unlink(missing_ok=True)
-        self.sync([name])
+    def replace(self, name: str, content: bytes) -> None:
+        replace_file(self.directory / name, content)
 
     def remove(self, names: Collection[str]) -> None:
         for name in names:

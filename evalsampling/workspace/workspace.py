@@ -180,7 +180,21 @@ class Workspace:
         Raises:
             InputError: if somebody else added a round meanwhile; nothing of theirs is changed.
         """
-        folder = round_folder(number)
+        with self._new_batch(round_folder(number), design, manifest, "round") as directory:
+            yield directory
+
+    @contextlib.contextmanager
+    def new_adjudication(
+        self, number: int, design: dict[str, Any], manifest: dict[str, Any]
+    ) -> Iterator[Path]:
+        """Give a directory for the other files of an adjudication batch, as `new_round` does."""
+        with self._new_batch(adjudication_folder(number), design, manifest, "batch") as directory:
+            yield directory
+
+    @contextlib.contextmanager
+    def _new_batch(
+        self, folder: str, design: dict[str, Any], manifest: dict[str, Any], called: str
+    ) -> Iterator[Path]:
         with self.store.draft() as draft:
             directory = draft.directory / folder
             directory.mkdir(parents=True)
@@ -190,7 +204,7 @@ class Workspace:
                 draft.commit(f"{folder}/design.json", design)
             except FileExistsError as error:
                 raise InputError(
-                    f"{self.store.url(folder)}: another command made this round meanwhile; "
+                    f"{self.store.url(folder)}: another command made this {called} meanwhile; "
                     "run this one again"
                 ) from error
 
@@ -261,10 +275,9 @@ def round_folder(number: int) -> str:
     return f"rounds/{number:04d}"
 
 
-def _pairs(table: pa.Table, names: Sequence[str]) -> dict[Any, Any]:
-    """Return two columns as a mapping."""
-    keys, values = (table[name].to_pylist() for name in names)
-    return dict(zip(keys, values, strict=True))
+def adjudication_folder(number: int) -> str:
+    """Return the name of the folder of an adjudication batch."""
+    return f"adjudications/{number:04d}"
 
 
 def _rejects(name: str) -> str:

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalsampling.commands.sample import SampleOptions, sample
-from evalsampling.labels.formats import write_tasks
+from evalsampling.labels.sinks import write_tasks
 from evalsampling.workspace.workspace import Workspace
 from tests.jobs import Job, call, files_below, make_pool
 

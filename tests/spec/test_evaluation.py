@@ -28,7 +28,7 @@ def test_defaults() -> None:
     assert spec.sampler.name == "ais"
     assert (spec.strata.method, spec.strata.edges) == ("csf", None)
     assert (spec.strata.leaves, spec.strata.branching) == (256, 2)
-    assert (spec.budget, spec.confidence, spec.sink) == (1000, 0.95, "csv")
+    assert (spec.budget, spec.confidence, spec.sink.format) == (1000, 0.95, "csv")
     assert spec.round_size == RoundSize(100)
     assert spec.workspace is None
 

@@ -12,7 +12,7 @@ from google.cloud import storage
 
 from evalsampling.commands import deliveries
 from evalsampling.commands import sample as commands
-from evalsampling.labels.formats import write_tasks
+from evalsampling.labels.sinks import write_tasks
 from evalsampling.labels.votes import check_votes
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.snapshot import Snapshot

@@ -1,0 +1,102 @@
+"""Batches of the rows that annotators did not agree on, for somebody to settle."""
+
+import dataclasses
+
+import pyarrow as pa
+
+from evalsampling.commands.control_tasks import rows_of
+from evalsampling.labels.sinks import TASK_FILES, write_tasks
+from evalsampling.labels.tally import State
+from evalsampling.labels.task_names import opaque_name, with_check
+from evalsampling.labels.tasks import (
+    ADJUDICATION,
+    KIND,
+    TASK,
+    blind,
+    make_batch,
+    mask_key,
+)
+from evalsampling.storage import write_parquet
+from evalsampling.workspace.manifest import ExecutionContext
+from evalsampling.workspace.snapshot import Adjudication, Snapshot
+from evalsampling.workspace.workspace import adjudication_folder
+
+
+@dataclasses.dataclass(frozen=True)
+class AdjudicationBatch:
+    """A batch that is open.
+
+    Attributes:
+        number: from 1.
+        rows: to be settled.
+        exported: where the file for who settles them is.
+    """
+
+    number: int
+    rows: int
+    exported: str
+
+
+def adjudicate(
+    snapshot: Snapshot, context: ExecutionContext, started: float
+) -> AdjudicationBatch | None:
+    """Return the batch of disputed rows that is open, a new one if none is, None without disputes.
+
+    Args:
+        snapshot: of the workspace.
+        context: what the work runs on, for the record.
+        started: when, for the record.
+
+    Raises:
+        InputError: if the reserve was deleted, or another command made the batch meanwhile.
+    """
+    disputed = [q for q, state in enumerate(snapshot.states) if state is State.DISPUTED]
+    for batch in reversed(snapshot.adjudications):
+        if _is_open(snapshot, batch, disputed):
+            return AdjudicationBatch(batch.number, len(batch.tasks), batch.exported)
+    if not disputed:
+        return None
+    return _write(snapshot, disputed, context, started)
+
+
+def _is_open(snapshot: Snapshot, batch: Adjudication, disputed: list[int]) -> bool:
+    """Tell whether a dispute of a batch waits for an answer."""
+    subjects = snapshot.subject_of_task
+    tasks, questions = batch.tasks[TASK].to_pylist(), batch.tasks["question"].to_pylist()
+    return any(
+        question - 1 in disputed
+        and task in subjects
+        and snapshot.tally.state(subjects[task]) is State.OPEN
+        for task, question in zip(tasks, questions, strict=True)
+    )
+
+
+def _write(
+    snapshot: Snapshot, disputed: list[int], context: ExecutionContext, started: float
+) -> AdjudicationBatch:
+    pool, number = snapshot.pool, len(snapshot.adjudications) + 1
+    rows = rows_of(snapshot, disputed)
+    names = [opaque_name(pool.task_key, ADJUDICATION, number, question) for question in disputed]
+    if pool.spec.sink.format == "vendor":
+        names = [with_check(name) for name in names]
+    tasks = make_batch(names, rows, pool.spec, mask_key(pool.task_key, -number))
+    question = dict(zip(names, disputed, strict=True))
+    order = pa.array([question[name] + 1 for name in tasks[TASK].to_pylist()], pa.int64())
+    kinds = pa.array([ADJUDICATION] * len(tasks), pa.string())
+    tasks = tasks.set_column(tasks.column_names.index(KIND), KIND, kinds)
+    tasks = tasks.append_column("question", order)
+    design = {"version": 1, "number": number, "exported": TASK_FILES[pool.spec.sink.format]}
+    manifest = context.manifest(
+        f"adjudicate-{number:04d}",
+        pool.spec,
+        pool.marker["pool"],
+        started=started,
+        options={},
+        counts={"rows": len(tasks)},
+    )
+    with pool.workspace.new_adjudication(number, design, manifest) as directory:
+        write_tasks(blind(tasks), directory, pool.spec, snapshot.batch_name(-number))
+        write_parquet(tasks, directory / "tasks.parquet", "snappy")
+    folder = adjudication_folder(number)
+    exported = pool.workspace.store.url(f"{folder}/{design['exported']}")
+    return AdjudicationBatch(number, len(tasks), exported)

@@ -1,0 +1,65 @@
+"""Telling how well annotators answer."""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from evalsampling.commands.options import WorkspaceOptions
+from evalsampling.commands.result import Result
+from evalsampling.labels.annotators import AnnotatorRecord, agreement, records
+from evalsampling.labels.tally import State
+from evalsampling.stats.agreement import Agreement
+from evalsampling.workspace.snapshot import Snapshot
+
+
+@dataclasses.dataclass(frozen=True)
+class AnnotatorsResult(Result):
+    """How well annotators answer.
+
+    Attributes:
+        votes: answers wanted for each row.
+        classes: as text.
+        rows: questions by where they stand: open, decided, disputed, skipped, unsure.
+        agreement: of the annotators on the rows drawn.
+        gold: gold rows that are decided, by their class and by their label.
+        annotators: one by one.
+        confidence: of all intervals.
+    """
+
+    votes: int
+    classes: tuple[str, ...]
+    rows: dict[str, int]
+    agreement: Agreement
+    gold: tuple[tuple[int, ...], ...]
+    annotators: tuple[AnnotatorRecord, ...]
+    confidence: float
+
+    def to_json(self) -> Any:
+        """Return the object that `annotators --json` prints: recall by class."""
+        content = super().to_json()
+        for one in content["annotators"]:
+            one["recall"] = dict(zip(self.classes, one["recall"], strict=True))
+        return content
+
+
+def annotators(options: WorkspaceOptions) -> AnnotatorsResult:
+    """Return how well annotators answer, by gold rows, repeats and each other.
+
+    Raises:
+        InputError: if the workspace is not prepared, or a file of it cannot be read.
+    """
+    snapshot = Snapshot.at(options.workspace)
+    spec, tally = snapshot.pool.spec, snapshot.tally
+    classes = len(spec.labels.classes)
+    states = [state.value for state in snapshot.states]
+    table: list[list[int]] = np.asarray(snapshot.gold).tolist()
+    return AnnotatorsResult(
+        votes=spec.labels.votes,
+        classes=tuple(spec.labels.codes),
+        rows={state.value: states.count(state.value) for state in State},
+        agreement=agreement(tally, classes, spec.confidence),
+        gold=tuple(map(tuple, table)),
+        annotators=tuple(records(tally, snapshot.control_subjects, classes, spec.confidence)),
+        confidence=spec.confidence,
+    )

@@ -1,0 +1,66 @@
+"""The control tasks of the next round: gold rows and repeats, drawn from a workspace."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from evalsampling.labels.controls import (
+    QUESTION,
+    control_name,
+    gold_rows,
+    make_controls,
+    repeated,
+)
+from evalsampling.labels.task_names import with_check
+from evalsampling.labels.tasks import GOLD, ID, LABEL, REPEAT, TASK, make_batch, mask_key
+from evalsampling.pool.stored_columns import PAYLOAD_PREFIX
+from evalsampling.workspace.snapshot import Snapshot
+
+
+def control_tasks(snapshot: Snapshot, number: int, batch: pa.Table, check: bool) -> pa.Table | None:
+    """Return the control tasks of a round as they are stored, None if there are to be none.
+
+    Args:
+        snapshot: before the round.
+        number: of the round.
+        batch: the rows drawn, as `tasks.make_batch` makes them.
+        check: whether names have a check character.
+
+    Raises:
+        InputError: if the gold rows cannot be read, or the reserve has not the repeated rows.
+    """
+    labels, parts = snapshot.pool.spec.labels, []
+    if labels.gold is not None:
+        rows = gold_rows(snapshot.pool.spec, snapshot.pool.task_key, number, batch.schema)
+        parts.append(_controls(snapshot, GOLD, number, rows, rows[LABEL], check))
+    if labels.repeats and len(snapshot.tasks):
+        again = repeated(len(snapshot.tasks), labels.repeats, snapshot.pool.task_key, number)
+        parts.append(
+            _controls(
+                snapshot, REPEAT, number, rows_of(snapshot, again),
+                pa.array(np.array(again) + 1), check,
+            )
+        )  # fmt: skip
+    return pa.concat_tables(parts) if parts else None
+
+
+def rows_of(snapshot: Snapshot, questions: list[int]) -> pa.Table:
+    """Return id, as text, and payload of the rows of some questions, from the reserve."""
+    history, table = snapshot.history, snapshot.pool.table
+    asked = np.array(questions, dtype=np.int64)
+    rows = snapshot.pool.read_rows(table.code[history.cell[asked]], history.rank[asked])
+    shown = [name for name in rows.column_names if name.startswith(PAYLOAD_PREFIX)]
+    return rows.select([ID, *shown]).set_column(0, ID, rows[ID].cast(pa.string()))
+
+
+def _controls(
+    snapshot: Snapshot, kind: str, number: int, rows: pa.Table, known: Any, check: bool
+) -> pa.Table:
+    """Return the tasks of one kind: ``known`` are classes of gold rows, questions of repeats."""
+    pool = snapshot.pool
+    names = [control_name(pool.task_key, kind, number, id) for id in rows[ID].to_pylist()]
+    names = [with_check(name) for name in names] if check else names
+    tasks = make_batch(names, rows, pool.spec, mask_key(pool.task_key, number))
+    like = pa.table({TASK: names, LABEL if kind == GOLD else QUESTION: known})
+    return make_controls(tasks, kind, like)

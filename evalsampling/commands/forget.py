@@ -1,0 +1,198 @@
+"""Erasing what a workspace holds of one row beside what estimates need: its payload."""
+
+import dataclasses
+import tempfile
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evalsampling.commands.options import WorkspaceOptions, argument
+from evalsampling.commands.result import Result
+from evalsampling.errors import InputError
+from evalsampling.labels.sinks import write_tasks
+from evalsampling.labels.task_names import opaque_name
+from evalsampling.labels.tasks import TASK, blind
+from evalsampling.pool.stored_columns import ID, PAYLOAD_PREFIX
+from evalsampling.storage import Store, write_parquet
+from evalsampling.storage.base import FORGOTTEN
+from evalsampling.storage.checksums import FILES, Checksum
+from evalsampling.workspace.prepared import PreparedPool
+from evalsampling.workspace.snapshot import RoundFiles, Snapshot
+from evalsampling.workspace.workspace import Workspace, adjudication_folder, round_folder
+
+_RESERVE_GROUP = 1024
+
+
+@dataclasses.dataclass(frozen=True)
+class ForgetOptions(WorkspaceOptions):
+    """Whose payload is to be erased."""
+
+    id: str = argument("id of the row in the pool")
+
+
+@dataclasses.dataclass(frozen=True)
+class ForgetResult(Result):
+    """What was erased.
+
+    Attributes:
+        id: of the row.
+        files: that held its payload and do not any more.
+    """
+
+    id: str
+    files: tuple[str, ...]
+
+
+def forget(options: ForgetOptions) -> ForgetResult:
+    """Erase the payload of one row, and comments on it, from all files of a workspace.
+
+    Estimates stay as they are: its id, predictions, scores, slices and labels are kept. What a file
+    is like afterwards is recorded before it is written, so that this may be killed and run again.
+
+    Args:
+        options: what is asked.
+
+    Raises:
+        InputError: if the workspace is not prepared, or it knows no row of that id.
+    """
+    workspace = Workspace(options.workspace)
+    with workspace.in_use():
+        pool = PreparedPool.read(workspace)
+        found = _Erasure(Snapshot.read(pool), options.id)
+        files = found.files()
+        if not found.known:
+            raise InputError(f"{workspace.path}: no row of id {options.id!r} is kept here")
+        record = {
+            "row": opaque_name(pool.task_key, FORGOTTEN, options.id),
+            FILES: {
+                name: dataclasses.asdict(Checksum.from_content(content))
+                for name, content in files.items()
+            },
+        }
+        if files:
+            number = len(workspace.store.names(FORGOTTEN)) + 1
+            workspace.store.write_json(f"{FORGOTTEN}/{number:04d}.json", record)
+        for name, content in files.items():
+            workspace.store.replace(name, content)
+    return ForgetResult(options.id, tuple(sorted(files)))
+
+
+class _Erasure:
+    """What the files of a workspace are without the payload of one row.
+
+    Attributes:
+        known: whether some file has a row of that id.
+    """
+
+    def __init__(self, snapshot: Snapshot, id: str) -> None:
+        self._snapshot = snapshot
+        self._pool = snapshot.pool
+        self._store: Store = snapshot.pool.workspace.store
+        self._id = id
+        self.known = False
+
+    def files(self) -> dict[str, bytes]:
+        """Return the new content of each file that holds some of it."""
+        found: dict[str, bytes] = {}
+        payload = [PAYLOAD_PREFIX + name for name in self._pool.spec.pool.payload]
+        for name in self._store.written(["reserve"], lambda name: name.endswith(".parquet")):
+            found |= self._erased(name, ID, payload, "zstd", _RESERVE_GROUP)
+        for name in self._store.written(["scored"], lambda name: name.endswith(".parquet")):
+            plain = list(self._pool.spec.pool.payload)
+            found |= self._erased(name, self._pool.spec.pool.id, plain, "zstd", None)
+        tasks: set[str] = set()
+        for files in self._snapshot.rounds:
+            found |= self._batch(files, payload, tasks)
+        for batch in self._snapshot.adjudications:
+            folder = adjudication_folder(batch.number)
+            there = self._erased(f"{folder}/tasks.parquet", ID, payload, "snappy", None)
+            tasks |= self._tasks(batch.tasks)
+            if there:
+                shown = blind(self._clear(batch.tasks, ID, payload))
+                name = batch.exported.rpartition("/")[2]
+                found |= self._exported(folder, name, shown, -batch.number)
+            found |= there
+        for delivery in self._snapshot.deliveries:
+            if "comment" in delivery.votes.column_names and tasks:
+                name = f"labels/{delivery.name}.parquet"
+                found |= self._erased(name, TASK, ["comment"], "zstd", None, tasks)
+        return found
+
+    def _batch(self, files: RoundFiles, payload: list[str], tasks: set[str]) -> dict[str, bytes]:
+        """Return the new content of the files of a round, and add the tasks of the row."""
+        folder = round_folder(files.number)
+        found = self._erased(f"{folder}/batch.parquet", ID, payload, "snappy", None)
+        tasks |= self._tasks(files.batch)
+        controls = None
+        if len(files.controls.table):
+            found |= self._erased(f"{folder}/controls.parquet", ID, payload, "snappy", None)
+            tasks |= self._tasks(files.controls.table)
+            controls = self._clear(files.controls.table, ID, payload)
+        if found and files.exported is not None:
+            shown = blind(self._clear(files.batch, ID, payload), controls)
+            name = files.exported.rpartition("/")[2]
+            # First: by what it is made from a killed call is known, so that goes last.
+            found = {**self._exported(folder, name, shown, files.number), **found}
+        return found
+
+    def _tasks(self, batch: pa.Table) -> set[str]:
+        return set(batch.filter(self._is_row(batch, ID, [self._id]))[TASK].to_pylist())
+
+    def _exported(
+        self, folder: str, exported: str, shown: pa.Table, number: int
+    ) -> dict[str, bytes]:
+        """Return the files for the annotators anew, as far as they are still there."""
+        there = self._store.written([folder], lambda name: name.startswith(exported))
+        with tempfile.TemporaryDirectory() as directory:
+            write_tasks(shown, Path(directory), self._pool.spec, self._snapshot.batch_name(number))
+            return {
+                name: (Path(directory) / name.removeprefix(f"{folder}/")).read_bytes()
+                for name in there
+            }
+
+    def _erased(
+        self,
+        name: str,
+        key: str,
+        columns: Sequence[str],
+        compression: str,
+        group_rows: int | None,
+        keys: Collection[str] = (),
+    ) -> dict[str, bytes]:
+        """Return the new content of a Parquet file, by its name; nothing if it holds nothing."""
+        if not self._store.exists(name):
+            return {}
+        table = self._store.parse_table(name, self._store.read(name))
+        is_row = self._is_row(table, key, list(keys) or [self._id])
+        if not pc.any(is_row).as_py():
+            return {}
+        self.known = True
+        there = [column for column in columns if column in table.column_names]
+        held = [pc.any(pc.and_(is_row, table[column].is_valid())).as_py() for column in there]
+        if not any(held):
+            return {}
+        with tempfile.TemporaryDirectory() as directory:
+            path = Path(directory) / "table.parquet"
+            write_parquet(self._clear(table, key, there, keys), path, compression, group_rows)
+            return {name: path.read_bytes()}
+
+    def _clear(
+        self, table: pa.Table, key: str, columns: Sequence[str], keys: Collection[str] = ()
+    ) -> pa.Table:
+        """Return a table with nulls in some columns of the row."""
+        is_row = self._is_row(table, key, list(keys) or [self._id])
+        for name in columns:
+            if name in table.column_names:
+                place = table.column_names.index(name)
+                null = pa.scalar(None, table[name].type)
+                values = pc.if_else(is_row, null, table[name])
+                table = table.set_column(place, table.schema.field(name), values)
+        return table
+
+    def _is_row(self, table: pa.Table, key: str, keys: Sequence[str]) -> Any:
+        """Return which rows are meant, by the text of a column."""
+        text = table[key].cast(pa.string())
+        return pc.fill_null(pc.is_in(text, value_set=pa.array(list(keys), pa.string())), False)

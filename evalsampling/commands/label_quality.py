@@ -1,0 +1,166 @@
+"""What missing and wrong labels may do to the estimates of a workspace."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from evalsampling.evaluation.evaluation import Evaluation
+from evalsampling.evaluation.missing_labels import MissingBounds, missing_bounds
+from evalsampling.inference.label_error import correct
+from evalsampling.labels.tally import State
+from evalsampling.measures import Joint
+from evalsampling.measures.calibrated import Requested, measure_of
+from evalsampling.workspace.snapshot import Snapshot
+
+
+@dataclasses.dataclass(frozen=True)
+class MissingLabels:
+    """Rows drawn that have no label, and what that may do to the estimates.
+
+    Attributes:
+        open: no answer yet, in a round that is open.
+        closed: no answer, in a round that is closed.
+        disputed: annotators do not agree, or contradict themselves.
+        skipped: declined.
+        unsure: the annotators could not tell.
+        late: rows whose first answer came after a later round had been drawn; they have one.
+        bounds: of each number on the whole pool, were all missing labels of one class.
+    """
+
+    open: int
+    closed: int
+    disputed: int
+    skipped: int
+    unsure: int
+    late: int
+    bounds: tuple[MissingBounds, ...]
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> "MissingLabels":
+        """Return what an object stands for."""
+        bounds = tuple(MissingBounds(**one) for one in content["bounds"])
+        return cls(**{**content, "bounds": bounds})
+
+
+@dataclasses.dataclass(frozen=True)
+class CorrectedEstimate:
+    """A number corrected for wrong labels, with its band.
+
+    Attributes:
+        measure: name of the number.
+        system: that it is about, if systems have names.
+        value: corrected, None if it is undefined or the labels tell too little.
+        low: lower end of the band.
+        high: upper end.
+        sampling_error: standard error that the sample leaves in it.
+        label_error: what wrong labels do.
+        dominates: whether that is more.
+    """
+
+    measure: str
+    system: str | None
+    value: float | None
+    low: float | None
+    high: float | None
+    sampling_error: float | None
+    label_error: float | None
+    dominates: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class LabelError:
+    """What wrong labels do to the estimates, by the gold rows.
+
+    Attributes:
+        gold: gold rows that are decided, by their class and by their label.
+        measures: those of one number, on the whole pool.
+        reason: why there are none, else None.
+    """
+
+    gold: Sequence[Sequence[int]]
+    measures: tuple[CorrectedEstimate, ...]
+    reason: str | None
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> "LabelError":
+        """Return what an object stands for."""
+        measures = tuple(CorrectedEstimate(**one) for one in content["measures"])
+        return cls(**{**content, "measures": measures})
+
+
+def missing_labels(
+    snapshot: Snapshot, evaluation: Evaluation, measures: Sequence[Requested] | None
+) -> MissingLabels | None:
+    """Return which rows drawn have no label and what that may do, None if there are none."""
+    counts = {state: sum(one is state for one in snapshot.states) for state in State}
+    if counts[State.DECIDED] == len(snapshot.states) and not snapshot.late:
+        return None
+    waiting = sum(
+        snapshot.states[question] is State.OPEN
+        for files in snapshot.standing
+        if files.number not in snapshot.closed
+        for question in map(snapshot.question_of_task.__getitem__, files.batch["task"].to_pylist())
+    )
+    return MissingLabels(
+        open=waiting,
+        closed=counts[State.OPEN] - waiting,
+        disputed=counts[State.DISPUTED],
+        skipped=counts[State.SKIPPED],
+        unsure=counts[State.UNSURE],
+        late=snapshot.late,
+        bounds=tuple(missing_bounds(evaluation, measures)),
+    )
+
+
+def label_error(
+    snapshot: Snapshot, evaluation: Evaluation, measures: Sequence[Requested] | None
+) -> LabelError | None:
+    """Return what wrong labels do to the measures, None without gold rows."""
+    spec, gold = snapshot.pool.spec, snapshot.gold
+    if not gold.any():
+        return None
+    table = gold.tolist()
+    none = [name for name, row in zip(spec.labels.codes, table, strict=True) if not sum(row)]
+    if none or not snapshot.answers:
+        reason = f"no gold row of class {none[0]!r} has a label yet" if none else "no labels"
+        return LabelError(table, (), reason)
+    inputs = evaluation.sampler.inputs(evaluation.table, evaluation.history, spec.confidence)
+    corrected = []
+    for requested in measures or evaluation.measures:
+        measure = measure_of(requested)
+        if isinstance(measure, Joint) or not evaluation.sampler.can_estimate(
+            evaluation.table, measure
+        ):
+            continue
+        band = correct(measure, inputs, gold, spec.seed)
+        if band is not None:
+            component = measure.components[0]
+            corrected.append(
+                CorrectedEstimate(
+                    component.name,
+                    spec.pool.systems[component.system].name,
+                    band.value,
+                    band.low,
+                    band.high,
+                    band.sampling_error,
+                    band.label_error,
+                    band.dominates,
+                )
+            )
+    return LabelError(table, tuple(corrected), None)
+
+
+def label_warnings(found: LabelError | None) -> list[str]:
+    """Return warnings where wrong labels matter more than sampling."""
+    lines = []
+    for one in found.measures if found else ():
+        of = "" if one.system is None else f" of {one.system}"
+        if one.dominates and one.value is None:
+            lines.append(f"{one.measure}{of}: by the gold rows, labels tell too little to say it")
+        elif one.dominates:
+            lines.append(
+                f"{one.measure}{of}: label error, not sampling, dominates: by the gold rows it is "
+                f"{one.value:.4f}, {one.low:.4f} to {one.high:.4f}; better labels or more gold "
+                "rows help, more labels do not"
+            )
+    return lines

@@ -1,0 +1,117 @@
+"""Batches to a server of Label Studio, and votes back."""
+
+import dataclasses
+import json
+import os
+from pathlib import Path
+
+from evalsampling.commands.options import WorkspaceOptions, flag, option, positive
+from evalsampling.commands.result import Result
+from evalsampling.errors import InputError
+from evalsampling.labels.label_studio import CONFIG
+from evalsampling.labels.label_studio_server import TOKEN, LabelStudio
+from evalsampling.labels.sinks import TASK_FILES
+from evalsampling.storage.durability import replace_file
+from evalsampling.workspace.snapshot import Snapshot
+from evalsampling.workspace.workspace import adjudication_folder, round_folder
+
+_FORMAT = "label-studio"
+
+
+@dataclasses.dataclass(frozen=True)
+class BatchOptions(WorkspaceOptions):
+    """Which batch, and on which server."""
+
+    url: str = option(f"of the server; the key is in {TOKEN}", metavar="URL", required=True)
+    round: int | None = option("round (default: the last)", type=positive, metavar="N")
+    adjudication: bool = flag("the last adjudication batch, or that of --round")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class PullOptions(BatchOptions):
+    """Where to put the votes, too."""
+
+    to: str = option("file of votes to write, .json", metavar="FILE", required=True)
+
+
+@dataclasses.dataclass(frozen=True)
+class PushResult(Result):
+    """What is on the server.
+
+    Attributes:
+        round: number of the round, or of the adjudication batch.
+        project: number of the project.
+        title: of the project.
+        tasks: of the batch that are in it.
+        new: of these, imported by this call.
+    """
+
+    round: int
+    project: int
+    title: str
+    tasks: int
+    new: int
+
+
+@dataclasses.dataclass(frozen=True)
+class PullResult(Result):
+    """Votes that were fetched.
+
+    Attributes:
+        round: number of the round, or of the adjudication batch.
+        file: that holds them, for `estimate --labels`.
+        bytes: its size.
+    """
+
+    round: int
+    file: str
+    bytes: int
+
+
+def push(options: BatchOptions) -> PushResult:
+    """Put a batch on a server of Label Studio; twice is once.
+
+    Raises:
+        InputError: if there is no such batch, or the server refuses or cannot be reached.
+    """
+    snapshot = Snapshot.at(options.workspace)
+    number, title, folder = _batch(snapshot, options)
+    spec, store = snapshot.pool.spec, snapshot.pool.workspace.store
+    server = LabelStudio(options.url, os.environ.get(TOKEN, ""))
+    files = [name for name in store.names(folder) if name.startswith("tasks-")]
+    tasks = [task for name in files for task in json.loads(store.read(f"{folder}/{name}"))]
+    config = store.read(f"{folder}/{CONFIG}").decode()
+    votes = 1 if options.adjudication else spec.labels.votes
+    done = server.push(title, config, tasks, votes, spec.sink.chunk)
+    return PushResult(number, done.project, title, done.tasks, done.new)
+
+
+def pull(options: PullOptions) -> PullResult:
+    """Fetch the votes of a batch from a server of Label Studio into a file.
+
+    Raises:
+        InputError: if there is no such batch, or the server refuses or cannot be reached.
+    """
+    path = Path(options.to)
+    if path.suffix != ".json":
+        raise InputError(f"{options.to}: the file of votes must end in .json")
+    number, title, _ = _batch(Snapshot.at(options.workspace), options)
+    content = LabelStudio(options.url, os.environ.get(TOKEN, "")).pull(title)
+    replace_file(path, content)
+    return PullResult(number, str(path), len(content))
+
+
+def _batch(snapshot: Snapshot, options: BatchOptions) -> tuple[int, str, str]:
+    """Return number, title on the server and folder of the batch that is meant."""
+    workspace, spec = snapshot.pool.workspace, snapshot.pool.spec
+    if spec.sink.format != _FORMAT:
+        raise InputError(f"{workspace.path}: sink.format is {spec.sink.format}, not {_FORMAT}")
+    if options.adjudication:
+        there, of = [one.number for one in snapshot.adjudications], adjudication_folder
+    else:
+        there, of = [one.number for one in snapshot.standing if one.exported], round_folder
+    number = options.round or max(there, default=0)
+    if number not in there:
+        raise InputError(f"{workspace.path}: there is no batch {number or ''}".rstrip())
+    name = snapshot.batch_name(-number if options.adjudication else number)
+    return number, f"evalsampling {name}", f"{of(number)}/{TASK_FILES[_FORMAT]}"

@@ -1,0 +1,116 @@
+"""All votes of a workspace in one table, or its labels as Splink reads them."""
+
+import csv
+import dataclasses
+import io
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from evalsampling.commands.options import WorkspaceOptions, option
+from evalsampling.commands.result import Result
+from evalsampling.errors import InputError
+from evalsampling.labels import splink
+from evalsampling.labels.tasks import GOLD, KIND, REPEAT, SAMPLE, TASK
+from evalsampling.stats.history import NO_LABEL
+from evalsampling.storage.durability import replace_file
+from evalsampling.workspace.snapshot import Snapshot
+
+_COLUMNS = ("task", "id", "kind", "annotator", "label", "time", "skipped", "unsure", "comment")
+
+
+@dataclasses.dataclass(frozen=True)
+class VotesOptions(WorkspaceOptions):
+    """Which table, and where to."""
+
+    to: str = option("file to write: .csv or .parquet", metavar="FILE", required=True)
+    form: str = option("long (a line a vote) or splink (decided pairs)", default="long",
+                       metavar="FORM")  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True)
+class VotesResult(Result):
+    """What was written.
+
+    Attributes:
+        file: its path.
+        rows: in it.
+    """
+
+    file: str
+    rows: int
+
+
+def votes(options: VotesOptions) -> VotesResult:
+    """Write all votes that were taken, or the decided pairs of records.
+
+    Raises:
+        InputError: if the workspace is not prepared, or there is no such form.
+    """
+    snapshot = Snapshot.at(options.workspace)
+    if options.form == "splink":
+        return _write_splink(snapshot, Path(options.to))
+    if options.form != "long":
+        raise InputError(f"--form: must be long or splink, got {options.form!r}")
+    table = long_table(snapshot)
+    path = Path(options.to)
+    if path.suffix == ".parquet":
+        sink = pa.BufferOutputStream()
+        pq.write_table(table, sink)
+        replace_file(path, sink.getvalue().to_pybytes())
+    elif path.suffix == ".csv":
+        lines = [table.column_names, *(list(row.values()) for row in table.to_pylist())]
+        replace_file(path, _as_csv(lines))
+    else:
+        raise InputError(f"{path}: votes are written as .csv or .parquet")
+    return VotesResult(str(path), len(table))
+
+
+def long_table(snapshot: Snapshot) -> pa.Table:
+    """Return all votes as they came, in their order: a row for each.
+
+    Columns task, id, kind, annotator, label, time, skipped, unsure and comment.
+    """
+    kinds = dict(
+        zip(snapshot.controls.tasks, snapshot.controls.table[KIND].to_pylist(), strict=True)
+    )
+    settling = {task for one in snapshot.adjudications for task in one.tasks[TASK].to_pylist()}
+    rows: list[dict[str, Any]] = []
+    for delivery in snapshot.deliveries:
+        for row in delivery.votes.to_pylist():
+            task = row["task"]
+            kind = "adjudication" if task in settling else kinds.get(task, SAMPLE)
+            assert kind in (SAMPLE, GOLD, REPEAT, "adjudication")
+            told = {"unsure": False, "comment": None, **row, "kind": kind}
+            rows.append({name: told[name] for name in _COLUMNS})
+    text = dict.fromkeys(_COLUMNS, pa.string())
+    schema = pa.schema((text | {"skipped": pa.bool_(), "unsure": pa.bool_()}).items())
+    return pa.Table.from_pylist(rows, schema)
+
+
+def _write_splink(snapshot: Snapshot, path: Path) -> VotesResult:
+    """Write the labels of decided questions as Splink reads them: 1 for a match, 0 for none."""
+    spec, workspace = snapshot.pool.spec, snapshot.pool.workspace
+    if spec.sink.records is None:
+        raise InputError(f"{workspace.path}: sink.records names no columns of two records")
+    if len(spec.labels.classes) != 2:
+        raise InputError(f"{workspace.path}: Splink knows match and no match, not more classes")
+    if path.suffix != ".csv":
+        raise InputError(f"{path}: a table of Splink is written as .csv")
+    labels = []
+    for files in snapshot.standing:
+        pairs = splink.records_of(files.batch, spec.sink.records)
+        for task, pair in zip(files.batch[TASK].to_pylist(), pairs, strict=True):
+            code = int(snapshot.labels[snapshot.question_of_task[task]])
+            if pair is not None and code != NO_LABEL:
+                labels.append((pair, float(code == spec.labels.positive)))
+    replace_file(path, splink.as_table(labels))
+    return VotesResult(str(path), len(labels))
+
+
+def _as_csv(lines: list[list[Any]]) -> bytes:
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows(lines)
+    return text.getvalue().encode()

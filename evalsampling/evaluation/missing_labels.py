@@ -1,0 +1,84 @@
+"""What estimates would be, were all missing labels of one class."""
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+from evalsampling.evaluation.evaluation import Evaluation
+from evalsampling.inference.domains import Domain
+from evalsampling.measures.calibrated import Requested
+from evalsampling.stats.history import NO_LABEL, History
+
+
+@dataclasses.dataclass(frozen=True)
+class MissingBounds:
+    """Least and greatest value of a number over the classes that missing labels may all be of.
+
+    Attributes:
+        measure: name of the number.
+        system: that it is about, if systems have names.
+        threshold: of a point of a curve, else None.
+        low: least value, None if it is undefined for some class.
+        high: greatest value, likewise.
+        interval_low: least lower end of the default interval.
+        interval_high: greatest upper end.
+    """
+
+    measure: str
+    system: str | None
+    threshold: float | None
+    low: float | None
+    high: float | None
+    interval_low: float
+    interval_high: float
+
+
+def missing_bounds(
+    evaluation: Evaluation, measures: Sequence[Requested] | None = None
+) -> list[MissingBounds]:
+    """Return bounds for each number on the whole pool; none if no label is missing.
+
+    Rounds without any label are left out, as from the estimates.
+
+    Args:
+        evaluation: with labels so far.
+        measures: by default the evaluation's own.
+    """
+    history = evaluation.history
+    missing = _missing(history)
+    if not len(missing):
+        return []
+    whole = dataclasses.replace(evaluation.scope, domains=(Domain(),), bands_seed=None)
+    by_class = []
+    for code in range(evaluation.table.classes):
+        label = history.label.copy()
+        label[missing] = code
+        filled = dataclasses.replace(evaluation, history=history.with_labels(label), scope=whole)
+        by_class.append(filled.estimate(measures))
+    bounds = []
+    for estimates in zip(*by_class, strict=True):
+        target = estimates[0].target
+        values = [one.value for one in estimates if one.value is not None]
+        told = len(values) == len(estimates)
+        bounds.append(
+            MissingBounds(
+                target.measure,
+                target.system,
+                target.threshold,
+                min(values) if told else None,
+                max(values) if told else None,
+                min(one.intervals[0].low for one in estimates),
+                max(one.intervals[0].high for one in estimates),
+            )
+        )
+    return bounds
+
+
+def _missing(history: History) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
+    """Return the questions without a label, of rounds that have one."""
+    asked = np.array([int(one.new.sum()) for one in history.rounds], dtype=np.int64)
+    met = np.repeat(np.arange(len(asked)), asked)
+    has_label = history.label != NO_LABEL
+    answered = np.bincount(met, has_label, minlength=len(asked))
+    return np.flatnonzero(~has_label & (answered[met] > 0))

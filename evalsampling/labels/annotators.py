@@ -1,0 +1,153 @@
+"""How well annotators answer: against rows whose class is known, themselves and each other."""
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from evalsampling.labels.controls import Controls
+from evalsampling.labels.tally import CONTRADICTED, SKIPPED, UNSURE, Tally
+from evalsampling.labels.tasks import GOLD, KIND, LABEL
+from evalsampling.stats.agreement import Agreement, Share, krippendorff_alpha
+from evalsampling.stats.history import NO_LABEL
+
+
+@dataclasses.dataclass(frozen=True)
+class ControlSubject:
+    """A control task among the subjects of a tally.
+
+    Attributes:
+        subject: its number.
+        code: of its class, if it is a gold row, else `NO_LABEL`.
+        question: that it asks again, if it is a repeat, else None.
+    """
+
+    subject: int
+    code: int
+    question: int | None
+
+
+def control_subjects(controls: Controls, first: int, codes: dict[str, int]) -> list[ControlSubject]:
+    """Return control tasks by the numbers of their subjects, of which the first is given.
+
+    Args:
+        controls: of all rounds.
+        first: number of the first one.
+        codes: code of each class as text.
+    """
+    columns = (controls.table[name].to_pylist() for name in (KIND, LABEL, "question"))
+    return [
+        ControlSubject(
+            first + place,
+            codes[label] if kind == GOLD else NO_LABEL,
+            None if question is None else question - 1,
+        )
+        for place, (kind, label, question) in enumerate(zip(*columns, strict=True))
+    ]
+
+
+@dataclasses.dataclass(frozen=True)
+class AnnotatorRecord:
+    """What is known of one annotator.
+
+    Attributes:
+        annotator: name, None for answers that name nobody.
+        labels: answers that name a class.
+        skipped: answers declined.
+        unsure: answers that could not tell.
+        contradicted: rows with two different answers.
+        gold: right answers among those on gold rows.
+        recall: the same for the gold rows of each class, in the order of the classes.
+        repeats: rows asked about again that got the same answer as before.
+    """
+
+    annotator: str | None
+    labels: int
+    skipped: int
+    unsure: int
+    contradicted: int
+    gold: Share
+    recall: tuple[Share, ...]
+    repeats: Share
+
+
+def records(
+    tally: Tally, controls: Sequence[ControlSubject], classes: int, confidence: float
+) -> list[AnnotatorRecord]:
+    """Return what is known of each annotator, by name.
+
+    Args:
+        tally: of all votes.
+        controls: gold rows and repeats.
+        classes: number of classes.
+        confidence: of the intervals.
+    """
+    by_annotator: dict[str | None, dict[int, int]] = {}
+    for subject, given in tally.answers.items():
+        for annotator, code in given.items():
+            by_annotator.setdefault(annotator, {})[subject] = code
+    ordered = sorted(by_annotator.items(), key=lambda item: (item[0] is not None, item[0] or ""))
+    return [_record(name, codes, controls, classes, confidence) for name, codes in ordered]
+
+
+def _record(
+    annotator: str | None,
+    codes: dict[int, int],
+    controls: Sequence[ControlSubject],
+    classes: int,
+    confidence: float,
+) -> AnnotatorRecord:
+    gold = [
+        (one.code, codes[one.subject])
+        for one in controls
+        if one.code != NO_LABEL and codes.get(one.subject, NO_LABEL) >= 0
+    ]
+    again = [
+        (codes[one.question], codes[one.subject])
+        for one in controls
+        if one.question is not None
+        and codes.get(one.question, NO_LABEL) >= 0
+        and codes.get(one.subject, NO_LABEL) >= 0
+    ]
+    given = list(codes.values())
+
+    def share(pairs: Sequence[tuple[int, int]]) -> Share:
+        hits = sum(first == second for first, second in pairs)
+        return Share.of_trials(hits, len(pairs), confidence)
+
+    return AnnotatorRecord(
+        annotator=annotator,
+        labels=sum(code >= 0 for code in given),
+        skipped=given.count(SKIPPED),
+        unsure=given.count(UNSURE),
+        contradicted=given.count(CONTRADICTED),
+        gold=share(gold),
+        recall=tuple(share([pair for pair in gold if pair[0] == y]) for y in range(classes)),
+        repeats=share(again),
+    )
+
+
+def agreement(tally: Tally, classes: int, confidence: float) -> Agreement:
+    """Return how far annotators agree on the rows drawn, by Krippendorff's alpha."""
+    questions = [one for one in tally.answers if one < tally.subjects.questions]
+    counts = np.zeros((len(questions), classes), dtype=np.int64)
+    for row, question in enumerate(questions):
+        for code in tally.answers[question].values():
+            if code >= 0:
+                counts[row, code] += 1
+    return krippendorff_alpha(counts, confidence)
+
+
+def gold_table(
+    tally: Tally, controls: Sequence[ControlSubject], classes: int
+) -> npt.NDArray[np.int64]:
+    """Return the gold rows that are decided by their class and by their label: (classes, classes).
+
+    They are decided as all rows are, so this tells of labels as estimates use them.
+    """
+    table = np.zeros((classes, classes), dtype=np.int64)
+    for one in controls:
+        if one.code != NO_LABEL and (label := tally.code(one.subject)) != NO_LABEL:
+            table[one.code, label] += 1
+    return table

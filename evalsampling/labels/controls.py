@@ -1,0 +1,200 @@
+"""Control tasks: rows whose class is known, and rows asked about again, mixed into a batch.
+
+They tell how well annotators answer. No estimate knows of them.
+"""
+
+import csv
+import dataclasses
+import io
+import json
+from collections.abc import Sequence
+from pathlib import PurePath
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from evalsampling.errors import InputError
+from evalsampling.labels.task_names import opaque_name
+from evalsampling.labels.tasks import GOLD, ID, KIND, LABEL, REPEAT, TASK
+from evalsampling.pool.rendering import rendered
+from evalsampling.pool.stored_columns import PAYLOAD_PREFIX
+from evalsampling.spec import EvaluationSpec
+from evalsampling.storage.filesystems import one_line, read_regular_file
+
+QUESTION = "question"
+_MOST_BYTES = 1 << 28
+_SCHEMA = pa.schema(
+    [(TASK, pa.string()), (ID, pa.string()), (KIND, pa.string()), (LABEL, pa.string()),
+     (QUESTION, pa.int64())]
+)  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True)
+class Controls:
+    """Control tasks of some batches.
+
+    Attributes:
+        table: columns task, id, kind, label (the true class of a gold row), question (from 1, that
+            a repeat asks again), and maybe the payload.
+    """
+
+    table: pa.Table
+
+    @classmethod
+    def none(cls) -> "Controls":
+        """Return no tasks."""
+        return cls(_SCHEMA.empty_table())
+
+    @classmethod
+    def concatenate(cls, several: Sequence["Controls"]) -> "Controls":
+        """Return the tasks of several batches, without payload."""
+        return cls(
+            pa.concat_tables([_SCHEMA.empty_table(), *(one.table.select(_SCHEMA.names)
+                                                       for one in several)])
+        )  # fmt: skip
+
+    @property
+    def tasks(self) -> list[str]:
+        """Names of the tasks."""
+        return list(self.table[TASK].to_pylist())
+
+    @property
+    def ids(self) -> list[str]:
+        """Ids of their rows."""
+        return list(self.table[ID].to_pylist())
+
+
+def gold_rows(spec: EvaluationSpec, key: bytes, number: int, like: pa.Schema) -> pa.Table:
+    """Return the gold rows of a batch: columns id, label and payload, with its prefix.
+
+    They take turns in an order at random, so that all are shown before one is shown again.
+
+    Args:
+        spec: names their file.
+        key: of the order.
+        number: of the round, from 1.
+        like: of the batch, whose types the payload gets.
+
+    Raises:
+        InputError: naming the file, and the column and row that are wrong.
+    """
+    gold = spec.labels.gold
+    assert gold is not None
+    listed = _read(gold.path)
+    _check(gold.path, listed, spec)
+    order = sorted(range(len(listed)), key=lambda place: opaque_name(key, "gold", place))
+    count = min(gold.rows, len(listed))
+    chosen = [order[((number - 1) * gold.rows + step) % len(order)] for step in range(count)]
+    rows = [listed[place] for place in chosen]
+    columns = {
+        ID: pa.array([_id(row, place) for row, place in zip(rows, chosen, strict=True)]),
+        LABEL: pa.array([str(row[LABEL]) for row in rows], pa.string()),
+    }
+    for name in spec.pool.payload:
+        kind = like.field(PAYLOAD_PREFIX + name).type
+        values = [row.get(name) for row in rows]
+        columns[PAYLOAD_PREFIX + name] = _like(gold.path, name, values, kind)
+    return pa.table(columns)
+
+
+def make_controls(batch: pa.Table, kind: str, like: pa.Table) -> pa.Table:
+    """Return control tasks as they are stored.
+
+    Args:
+        batch: as `tasks.make_batch` makes it of them.
+        kind: `GOLD` or `REPEAT`.
+        like: by task: columns task and, of gold rows, label; of repeats, question.
+    """
+    place = {task: row for row, task in enumerate(like[TASK].to_pylist())}
+    rows = [place[task] for task in batch[TASK].to_pylist()]
+    known = {
+        name: like[name].to_pylist() for name in (LABEL, QUESTION) if name in like.column_names
+    }
+    values = {
+        name: [known[name][row] for row in rows] if name in known else [None] * len(rows)
+        for name in (LABEL, QUESTION)
+    }
+    table = pa.table(
+        {
+            TASK: batch[TASK],
+            ID: batch[ID].cast(pa.string()),
+            KIND: pa.array([kind] * len(rows), pa.string()),
+            LABEL: pa.array(values[LABEL], pa.string()),
+            QUESTION: pa.array(values[QUESTION], pa.int64()),
+        }
+    )
+    for name in batch.column_names:
+        if name.startswith(PAYLOAD_PREFIX):
+            table = table.append_column(name, batch[name])
+    return table
+
+
+def repeated(questions: int, wanted: int, key: bytes, number: int) -> list[int]:
+    """Return some of the questions of earlier rounds, at random: those to be asked again.
+
+    Args:
+        questions: how many there are.
+        wanted: how many to choose, at most.
+        key: of the choice.
+        number: of the round.
+    """
+    order = sorted(range(questions), key=lambda one: opaque_name(key, REPEAT, number, one))
+    return sorted(order[:wanted])
+
+
+def control_name(key: bytes, kind: str, number: int, id: Any) -> str:
+    """Return the name of a control task, which looks like any other."""
+    assert kind in (GOLD, REPEAT)
+    return opaque_name(key, kind, number, id)
+
+
+def _read(path: str) -> list[dict[str, Any]]:
+    content = read_regular_file(path, _MOST_BYTES)
+    suffix = PurePath(path).suffix.lower()
+    try:
+        if suffix == ".csv":
+            return list(csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline="")))
+        if suffix == ".jsonl":
+            lines = content.decode("utf-8-sig").splitlines()
+            return [json.loads(line) for line in lines if line.strip()]
+        if suffix == ".parquet":
+            return list(pq.read_table(pa.BufferReader(content)).to_pylist())
+    except (OSError, ValueError, csv.Error, pa.ArrowException) as error:
+        raise InputError(f"{path}: cannot be read: {one_line(error)}") from error
+    raise InputError(f"{path}: gold rows come as .csv, .jsonl, .parquet")
+
+
+def _check(path: str, rows: list[dict[str, Any]], spec: EvaluationSpec) -> None:
+    if not rows:
+        raise InputError(f"{path}: there are no gold rows")
+    for place, row in enumerate(rows):
+        if not isinstance(row, dict):
+            raise InputError(f"{path}: row {place}: not an object")
+        for name in (*spec.pool.payload, LABEL):
+            if name not in row:
+                raise InputError(f"{path}: row {place}: column {name!r} is missing")
+        if str(row[LABEL]) not in spec.labels.codes:
+            known = ", ".join(spec.labels.codes)
+            raise InputError(
+                f"{path}: column 'label', row {place}: {row[LABEL]!r} is none of: {known}"
+            )
+
+
+def _id(row: dict[str, Any], place: int) -> str:
+    return str(row.get(ID) or f"gold {place}")
+
+
+def _like(path: str, name: str, values: list[Any], kind: pa.DataType) -> pa.Array:
+    """Return values of a column that look like those of the pool."""
+    try:
+        if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+            texts = [None if value is None else str(value) for value in values]
+            return pa.array(texts, pa.string()).cast(kind)
+        if all(value is None or isinstance(value, str) for value in values):
+            texts = [value or None for value in values]
+            return rendered(pa.array(texts, pa.string())).cast(kind)
+        return pa.array(values).cast(kind)
+    except (pa.ArrowException, TypeError) as error:
+        told = f"it must look like the pool's, which is {kind}"
+        raise InputError(f"{path}: column {name!r}: {told}: {one_line(error)}") from error

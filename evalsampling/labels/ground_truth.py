@@ -1,0 +1,80 @@
+"""Manifests of SageMaker Ground Truth: JSON Lines, an object that was labelled in each.
+
+A line of the input has ``source``, the text that is shown, and keys of ours, which come back as
+they are. A line of the output has also the label attribute of the job and, under the same name
+and ``-metadata``, how it came about.
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from evalsampling.labels.vote import Vote
+
+METADATA = "-metadata"
+
+
+def write_manifest(table: pa.Table, path: Path) -> None:
+    """Write tasks as an input manifest: the payload as one text, a line for each column.
+
+    Args:
+        table: as `tasks.blind` makes it.
+        path: of the file.
+    """
+    names = [name for name in table.column_names if name not in ("task", "label")]
+    with path.open("w", encoding="utf-8") as file:
+        for row in table.to_pylist():
+            lines = [f"{name}: {'' if row[name] is None else row[name]}" for name in names]
+            line = {"source": "\n".join(lines), "task": row["task"]}
+            file.write(json.dumps(line, ensure_ascii=False) + "\n")
+
+
+def is_line(row: Mapping[str, Any]) -> bool:
+    """Tell whether an object is a line of an output manifest: it tells how a label came about."""
+    return "label" not in row and any(
+        name.endswith(METADATA) and isinstance(value, dict) for name, value in row.items()
+    )
+
+
+def read_line(line: int, row: Mapping[str, Any]) -> Vote:
+    """Return the vote of a line of an output manifest.
+
+    A line that no job has labelled yet is not answered. One that a machine has labelled is none
+    of ours, and neither is one whose parts disagree.
+    """
+    task = row.get("task")
+    if not isinstance(task, str) or not task:
+        return Vote(line, problem="'task' is missing")
+    attributes = [name for name in row if name.endswith(METADATA)]
+    if len(attributes) > 1:
+        return Vote(line, problem=f"labels of several jobs: {', '.join(map(repr, attributes))}")
+    name, metadata = attributes[0], row[attributes[0]]
+    if not isinstance(metadata, dict):
+        return Vote(line, problem=f"{name!r} is no object")
+    if "failure-reason" in metadata:
+        return Vote(line, task=task)
+    if metadata.get("human-annotated") != "yes":
+        return Vote(line, problem="labelled by a machine: human-annotated is not 'yes'")
+    if "class-map" in metadata:
+        return Vote(line, problem="several classes for one row ('class-map')")
+    label = metadata.get("class-name", row.get(name.removesuffix(METADATA)))
+    if isinstance(label, bool) or not isinstance(label, str | int) or label == "":
+        return Vote(line, problem="no class-name, and the label is no text and no whole number")
+    job, time = metadata.get("job-name"), metadata.get("creation-date")
+    return Vote(
+        line,
+        task=task,
+        label=str(label),
+        annotator=job if isinstance(job, str) and job else None,
+        time=time if isinstance(time, str) else None,
+        comment=_comment(metadata.get("worker-feedback")),
+    )
+
+
+def _comment(feedback: Any) -> str | None:
+    told = feedback if isinstance(feedback, list) else []
+    comments = [one["comment"] for one in told if isinstance(one, dict) and "comment" in one]
+    return "\n".join(map(str, comments)) or None

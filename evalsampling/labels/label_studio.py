@@ -1,0 +1,294 @@
+"""Tasks and exports of Label Studio: JSON, and the configuration of its page.
+
+Tried with Label Studio 1.23. Only its JSON export holds skipped answers; that is the one read here.
+"""
+
+import dataclasses
+import decimal
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from xml.sax.saxutils import quoteattr
+
+import pyarrow as pa
+
+from evalsampling.errors import InputError
+from evalsampling.labels.vote import Vote
+from evalsampling.spec.pool import LabelsSpec
+from evalsampling.spec.sink import SinkSpec
+
+FOLDER, CONFIG = "label-studio", "label-config.xml"
+
+_LABEL, _COMMENT = "label", "comment"
+"""Names of the controls that annotators use."""
+
+_TASK, _BATCH = "task", "batch"
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_UNSHOWN = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that XML does not have."""
+
+QUESTION = "Which label is right?"
+
+
+# --- out
+
+
+def write_tasks(
+    table: pa.Table, directory: Path, sink: SinkSpec, labels: LabelsSpec, batch: str
+) -> None:
+    """Write tasks in files of JSON, and the configuration of the page that shows them.
+
+    Args:
+        table: as `tasks.blind` makes it.
+        directory: of the round; all goes into a folder of it.
+        sink: how tasks are shown, and how many are in a file.
+        labels: the classes.
+        batch: opaque name of the batch.
+    """
+    folder = directory / FOLDER
+    folder.mkdir()
+    columns = [name for name in table.column_names if name not in (_TASK, "label")]
+    (folder / CONFIG).write_text(label_config(columns, labels, sink), encoding="utf-8")
+    tasks = list(tasks_of(table, batch))
+    for number, begin in enumerate(range(0, len(tasks), sink.chunk), start=1):
+        text = json.dumps(tasks[begin : begin + sink.chunk], ensure_ascii=False, indent=1)
+        (folder / f"tasks-{number:04d}.json").write_text(text + "\n", encoding="utf-8")
+
+
+def tasks_of(table: pa.Table, batch: str) -> Iterator[dict[str, Any]]:
+    """Yield tasks as they are imported: all values are text, for the page is JavaScript.
+
+    Args:
+        table: as `tasks.blind` makes it.
+        batch: opaque name of the batch.
+    """
+    columns = [name for name in table.column_names if name not in (_TASK, "label")]
+    keys = data_keys(columns)
+    for row in table.select([_TASK, *columns]).to_pylist():
+        shown = {key: _shown(row[name]) for name, key in keys.items()}
+        yield {"data": {_TASK: row[_TASK], _BATCH: batch, **shown}}
+
+
+def _shown(value: Any) -> str:
+    return "" if value is None else str(value)
+
+
+def data_keys(columns: Sequence[str]) -> dict[str, str]:
+    """Return what each column is called in a task, where a name is letters and digits."""
+    return {
+        name: name if _NAME.fullmatch(name) and name not in (_TASK, _BATCH) else f"field_{place}__"
+        for place, name in enumerate(columns, start=1)
+    }
+
+
+def label_config(
+    columns: Sequence[str], labels: LabelsSpec, sink: SinkSpec, several: bool = False
+) -> str:
+    """Return the configuration of a page: the payload, a question and the classes.
+
+    Args:
+        columns: of the payload.
+        labels: the classes.
+        sink: the question, and which columns stand side by side.
+        several: whether a row may have several classes at once.
+
+    Raises:
+        InputError: if a class is a text that no attribute of XML holds.
+    """
+    keys = data_keys(columns)
+    pairs, single = _side_by_side(columns, sink.sides)
+    first = next(iter(keys.values()), _TASK)
+    lines = ["<View>", f"  <Header value={_attribute(sink.question or QUESTION)}/>"]
+    if pairs:
+        lines.append('  <View style="display: grid; grid-template-columns: 1fr 1fr; gap: 0 2em">')
+        for title, left, right in pairs:
+            for side in (left, right):
+                lines += ["    <View>", *_field(title, keys[side], 6), "    </View>"]
+        lines.append("  </View>")
+    for name in single:
+        lines += _field(name, keys[name], 2)
+    if not keys:
+        lines.append(f'  <Text name="{_TASK}" value="${_TASK}"/>')
+    choice = "multiple" if several else "single-radio"
+    lines.append(
+        f'  <Choices name="{_LABEL}" toName="{first}" choice="{choice}" required="true" '
+        'showInline="true">'
+    )
+    classes = [_class_text(one) for one in labels.classes]
+    offered = [*classes, *([] if "unsure" in classes else ["unsure"])]
+    for place, text in enumerate(offered, start=1):
+        hotkey = f' hotkey="{place}"' if place < 10 else ""
+        lines.append(f"    <Choice value={_attribute(text)}{hotkey}/>")
+    lines += [
+        "  </Choices>",
+        f'  <TextArea name="{_COMMENT}" toName="{first}" placeholder="Comment"/>',
+        "</View>",
+    ]  # fmt: skip
+    return "\n".join(lines) + "\n"
+
+
+def _side_by_side(
+    columns: Sequence[str], sides: tuple[str, str] | None
+) -> tuple[list[tuple[str, str, str]], list[str]]:
+    """Return columns that are there of both records, with what they have in common, and others."""
+    if sides is None:
+        return [], list(columns)
+    left, right = sides
+    pairs = []
+    for name in columns:
+        if name.startswith(left) and right + name.removeprefix(left) in columns:
+            title = name.removeprefix(left)
+            pairs.append((title.strip("_. -"), name, right + title))
+        elif name.endswith(left) and name.removesuffix(left) + right in columns:
+            title = name.removesuffix(left)
+            pairs.append((title.strip("_. -"), name, title + right))
+    paired = {name for _, *both in pairs for name in both}
+    return pairs, [name for name in columns if name not in paired]
+
+
+def _field(title: str, key: str, indent: int) -> list[str]:
+    space = " " * indent
+    return [
+        f'{space}<Header value={_attribute(title)} size="5"/>',
+        f'{space}<Text name="{key}" value="${key}"/>',
+    ]
+
+
+def _attribute(text: str) -> str:
+    shown = _UNSHOWN.sub("\ufffd", text)
+    return quoteattr(shown, {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})
+
+
+def _class_text(value: int | str) -> str:
+    text = str(value)
+    if text != text.strip() or any(mark in text for mark in "\r\n\t") or _UNSHOWN.search(text):
+        raise InputError(
+            f"labels.classes: {text!r} cannot be a choice of Label Studio: it begins or ends with "
+            "a space, or has characters that its page does not show"
+        )
+    return text
+
+
+# --- in
+
+
+class _TwiceError(ValueError):
+    """A key is there twice in an object, so that nobody knows which counts."""
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise _TwiceError(f"{twice!r} is there twice in one object")
+    return found
+
+
+def read_export(path: str, content: bytes) -> Iterator[Vote]:
+    """Yield the votes of a JSON export: one for each annotation, numbered from 1.
+
+    Tasks without annotations are not answered yet. Drafts and predictions are nobody's answer.
+
+    Args:
+        path: of the file, for messages.
+        content: of the file.
+
+    Raises:
+        InputError: if it is no such export.
+        UnicodeDecodeError: if it is not UTF-8.
+    """
+    text = content.decode("utf-8-sig")
+    try:
+        tasks = json.loads(text, object_pairs_hook=_object, parse_float=decimal.Decimal)
+    except (ValueError, RecursionError, decimal.DecimalException) as error:
+        raise InputError(f"{path}: not JSON: {error}") from error
+    if not isinstance(tasks, list):
+        raise InputError(f"{path}: not an export of Label Studio: it is no list of tasks")
+    if tasks and not any(isinstance(task, dict) and "annotations" in task for task in tasks):
+        raise InputError(
+            f"{path}: not a JSON export of Label Studio: no task has 'annotations' "
+            "(JSON_MIN leaves out what was skipped)"
+        )
+    line = 0
+    for task in tasks:
+        name, problem = _task_name(task)
+        annotations = task.get("annotations", []) if isinstance(task, dict) else [None]
+        for annotation in annotations if isinstance(annotations, list) else [None]:
+            line += 1
+            yield Vote(line, problem=problem) if problem else _read(line, name, annotation)
+
+
+def _task_name(task: Any) -> tuple[str, str]:
+    """Return the name of a task of ours, and why there is none."""
+    data = task.get("data") if isinstance(task, dict) else None
+    name = data.get(_TASK) if isinstance(data, dict) else None
+    if isinstance(name, str) and name:
+        return name, ""
+    return "", "data.task is missing: not a task of ours"
+
+
+def _read(line: int, task: str, annotation: Any) -> Vote:
+    """Return the vote of one annotation."""
+    if not isinstance(annotation, dict):
+        return Vote(line, problem="annotations are no list of objects")
+    cancelled, results = annotation.get("was_cancelled"), annotation.get("result")
+    if not isinstance(cancelled, bool) or not isinstance(results, list):
+        return Vote(line, problem="was_cancelled or result is damaged")
+    annotator = _annotator(annotation.get("completed_by"))
+    if annotator is None:
+        return Vote(line, problem="completed_by names nobody")
+    time = annotation.get("updated_at", annotation.get("created_at"))
+    found = {name: _values(results, name, kind) for name, kind in _CONTROLS.items()}
+    comment = "\n".join(found[_COMMENT] or []) or None
+    choices = found[_LABEL]
+    vote = Vote(
+        line,
+        task=task,
+        annotator=annotator,
+        time=time if isinstance(time, str) and time else None,
+        skipped=cancelled,
+        comment=comment,
+    )
+    if cancelled:
+        return vote
+    if choices is None or not all(isinstance(choice, str) and choice for choice in choices):
+        return Vote(line, problem="the result is damaged")
+    if len(choices) != 1:
+        told = f"{len(choices)} choices" if choices else "no choice"
+        return Vote(line, problem=f"{told} where one class is wanted")
+    return dataclasses.replace(vote, label=choices[0])
+
+
+_CONTROLS: Mapping[str, tuple[str, str]] = {
+    _LABEL: ("choices", "choices"),
+    _COMMENT: ("textarea", "text"),
+}
+"""Type of the result of each control, and where its values are."""
+
+
+def _values(results: Sequence[Any], control: str, kind: tuple[str, str]) -> list[Any] | None:
+    """Return the values of a control, None if the results are damaged."""
+    found: list[Any] = []
+    for result in results:
+        if not isinstance(result, dict):
+            return None
+        if result.get("from_name") != control:
+            continue
+        value = result.get("value")
+        values = value.get(kind[1]) if isinstance(value, dict) else None
+        if result.get("type") != kind[0] or not isinstance(values, list):
+            return None
+        found += values
+    return [str(one) for one in found] if control == _COMMENT else found
+
+
+def _annotator(completed_by: Any) -> str | None:
+    """Return who answered: the number of the user, which all exports have."""
+    if isinstance(completed_by, Mapping):
+        completed_by = completed_by.get("id", completed_by.get("email"))
+    if isinstance(completed_by, bool) or not isinstance(completed_by, int | str):
+        return None
+    return str(completed_by) or None

@@ -1,0 +1,165 @@
+"""Clerical labels as Splink has them: a pair of records and the chance that they match.
+
+See ``Linker.evaluation`` of Splink 4: columns ``source_dataset_l``, ``unique_id_l``,
+``source_dataset_r``, ``unique_id_r``, ``clerical_match_score``.
+"""
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from evalsampling.errors import InputError
+from evalsampling.labels.vote import Pair, Vote
+from evalsampling.pool.stored_columns import PAYLOAD_PREFIX
+from evalsampling.spec.sink import RecordColumns, SinkSpec
+
+SCORE = "clerical_match_score"
+_RECORDS = ("source_dataset_l", "unique_id_l", "source_dataset_r", "unique_id_r")
+_TOLD = ("task", "id", "annotator", "time", "skipped", "comment")
+COLUMNS = (*_RECORDS, SCORE, *_TOLD)
+"""Columns that are read; a table of Splink's own has the first five."""
+
+
+def is_table(columns: Sequence[str]) -> bool:
+    """Tell whether columns are those of a table of Splink, which has no ``label``."""
+    return SCORE in columns and "label" not in columns
+
+
+def check_columns(path: str, columns: Sequence[str]) -> None:
+    """Check that a table says which row each line is about.
+
+    Raises:
+        InputError: if it does not.
+    """
+    if "task" in columns:
+        return
+    for name in ("unique_id_l", "unique_id_r"):
+        if name not in columns:
+            raise InputError(f"{path}: column {name!r} is missing, and there is no 'task' either")
+
+
+def read_row(line: int, row: Mapping[str, Any]) -> Vote:
+    """Return the vote of a line; without a score it is not answered yet."""
+    told = {name: _text(row.get(name)) for name in COLUMNS}
+    score = told[SCORE]
+    skipped = (told["skipped"] or "no").lower()
+    if skipped not in ("true", "1", "yes", "false", "0", "no"):
+        return Vote(line, problem=f"skipped is {told['skipped']!r}, which is neither yes nor no")
+    try:
+        chance = None if score is None else float(score)
+    except ValueError:
+        return Vote(line, problem=f"{SCORE} is {score!r}, which is no number")
+    if chance is not None and not 0 <= chance <= 1:
+        return Vote(line, problem=f"{SCORE} is {score}, which is not between 0 and 1")
+    left, right = told["unique_id_l"], told["unique_id_r"]
+    if told["task"] is None and (left is None or right is None):
+        return Vote(line, problem="neither a task nor two unique ids are given")
+    return Vote(
+        line,
+        task=told["task"],
+        id=told["id"],
+        annotator=told["annotator"],
+        time=told["time"],
+        skipped=skipped in ("true", "1", "yes"),
+        comment=told["comment"],
+        pair=None
+        if left is None or right is None
+        else make_pair(told["source_dataset_l"], left, told["source_dataset_r"], right),
+        score=chance,
+    )
+
+
+def make_pair(left_source: str | None, left: str, right_source: str | None, right: str) -> Pair:
+    """Return two records in the order that does not tell which was left."""
+    first, second = sorted([(left_source or "", left), (right_source or "", right)])
+    return first, second
+
+
+Record = tuple[str, str]
+"""Data set and id of a record."""
+
+
+def records_of(batch: pa.Table, records: RecordColumns) -> list[tuple[Record, Record] | None]:
+    """Return the left and the right record of each task of a batch, None without its payload."""
+    names = (records.left_source, records.left, records.right_source, records.right)
+    columns: list[list[str | None]] = []
+    for name in names:
+        stored = None if name is None else PAYLOAD_PREFIX + name
+        if stored is not None and stored in batch.column_names:
+            columns.append([_text(value) for value in batch[stored].to_pylist()])
+        else:
+            columns.append([None] * len(batch))
+    return [
+        None
+        if left is None or right is None
+        else ((left_source or "", left), (right_source or "", right))
+        for left_source, left, right_source, right in zip(*columns, strict=True)
+    ]
+
+
+def pairs_of(batch: pa.Table, records: RecordColumns) -> list[Pair | None]:
+    """Return the pair of each task of a batch, None without its payload."""
+    return [
+        None if both is None else make_pair(*both[0], *both[1])
+        for both in records_of(batch, records)
+    ]
+
+
+def write_batch(table: pa.Table, path: Path, sink: SinkSpec) -> None:
+    """Write tasks as a table whose scores are to be filled in, with the task as another column.
+
+    Args:
+        table: as `tasks.blind` makes it.
+        path: of the file.
+        sink: names the columns of the records.
+    """
+    assert sink.records is not None
+    records = sink.records
+    named = {
+        "source_dataset_l": records.left_source,
+        "unique_id_l": records.left,
+        "source_dataset_r": records.right_source,
+        "unique_id_r": records.right,
+    }
+    named = {new: old for new, old in named.items() if old is not None}
+    others = [
+        name
+        for name in table.column_names
+        if name not in (*named.values(), *named, "task", "label", SCORE)
+    ]
+    columns = [table[old].to_pylist() for old in named.values()]
+    columns += [table["task"].to_pylist(), [""] * len(table)]
+    columns += [table[name].to_pylist() for name in others]
+    with path.open("w", encoding="utf-8", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow([*named, "task", SCORE, *others])
+        rows.writerows(zip(*columns, strict=True))
+
+
+def as_table(labels: Iterable[tuple[tuple[Record, Record], float]]) -> bytes:
+    """Return labels as Splink reads them, as CSV.
+
+    Args:
+        labels: pairs and the chance that each matches.
+    """
+    text = io.StringIO(newline="")
+    rows = csv.writer(text)
+    rows.writerow([*_RECORDS, SCORE])
+    rows.writerows(_line(pair, score) for pair, score in labels)
+    return text.getvalue().encode()
+
+
+def _line(pair: tuple[Record, Record], score: float) -> Iterator[Any]:
+    yield from (*pair[0], *pair[1], score)
+
+
+def _text(value: Any) -> str | None:
+    if value is None or value == "" or value != value:
+        return None
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)

@@ -1,0 +1,89 @@
+"""Batches for people with a spreadsheet: a CSV file, and a sheet that says what to do with it."""
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from evalsampling.labels.label_studio import QUESTION
+from evalsampling.spec.pool import LabelsSpec
+from evalsampling.spec.sink import SinkSpec
+
+BATCH, SHEET = "batch.csv", "instructions.md"
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
+"""What a cell may begin with that a spreadsheet takes for a formula, and the escape itself."""
+
+
+def escaped(value: Any) -> Any:
+    """Return a cell that no spreadsheet takes for a formula: text has an apostrophe before it."""
+    if isinstance(value, str) and value.startswith(_FORMULA):
+        return "'" + value
+    return value
+
+
+def unescaped(cell: str) -> str:
+    """Return the text that `escaped` was given."""
+    return cell[1:] if cell.startswith("'") and cell[1:].startswith(_FORMULA) else cell
+
+
+def write_tasks(table: pa.Table, directory: Path, sink: SinkSpec, labels: LabelsSpec) -> None:
+    """Write tasks as CSV that spreadsheets read, with a column for comments, and the sheet.
+
+    Args:
+        table: as `tasks.blind` makes it.
+        directory: of the round.
+        sink: the question, and whether formulas are escaped.
+        labels: the classes.
+    """
+    names = table.column_names
+    added = [name for name in ("annotator", "comment") if name not in names]
+    columns: list[list[Any]] = [column.to_pylist() for column in table.columns]
+    if sink.escape:
+        columns = [[escaped(value) for value in column] for column in columns]
+    columns += [[""] * len(table) for _ in added]
+    # A byte order mark: without it spreadsheets take UTF-8 for something else.
+    with (directory / BATCH).open("w", encoding="utf-8-sig", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow([*names, *added])
+        rows.writerows(zip(*columns, strict=True))
+    shown = [name for name in names if name not in ("task", "label")]
+    sheet = instructions(len(table), shown, sink, labels)
+    (directory / SHEET).write_text(sheet, encoding="utf-8")
+
+
+def instructions(rows: int, columns: list[str], sink: SinkSpec, labels: LabelsSpec) -> str:
+    """Return the sheet: what is asked, what to write where, and what to leave alone.
+
+    Args:
+        rows: of the batch.
+        columns: of the payload.
+        sink: the question.
+        labels: the classes.
+    """
+    classes = "\n".join(f"- `{one}`" for one in labels.classes)
+    shown = "\n".join(f"- `{name}`" for name in columns) or "- nothing but the task"
+    votes = (
+        f"Each row is to be labelled by {labels.votes} people, each for themselves. Write who you\n"
+        "are into `annotator`, always the same way. One file for each person is fine.\n\n"
+        if labels.votes > 1
+        else ""
+    )
+    return (
+        f"# What to do with {BATCH}\n\n{sink.question or QUESTION}\n\n"
+        f"{rows} rows. Of each you see:\n\n{shown}\n\n"
+        f"Write into the column `label` one of these, exactly as it stands here:\n\n{classes}\n\n"
+        "If you cannot tell, write `unsure`. If you will not or may not answer, leave `label`\n"
+        "empty. Notes go into `comment`.\n\n"
+        f"{votes}"
+        "Please leave the column `task` as it is: its last character is a check, and a row whose\n"
+        "task was changed is refused. Rows may come back in any order and in several files.\n"
+        "Save as CSV in UTF-8, with commas.\n"
+        + (
+            "\nText that begins with `=`, `+`, `-`, `@` or an apostrophe has an apostrophe before\n"
+            "it, so that no program takes it for a formula. It is not part of the text.\n"
+            if sink.escape
+            else ""
+        )
+    )

@@ -1,0 +1,57 @@
+"""One answer of an annotator, as a file has it."""
+
+import dataclasses
+
+Pair = tuple[tuple[str, str], tuple[str, str]]
+"""Two records, each by its source and its id, the lesser first."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Vote:
+    """One answer as it was delivered; values are text, compared exactly.
+
+    Attributes:
+        line: of the file, from 1; of a Parquet file the row, from 1.
+        task: name of the task, if given.
+        id: id of the row, if given.
+        label: class, None if the field is empty.
+        annotator: who answered, if told.
+        time: when, if told.
+        skipped: whether the annotator declined to answer.
+        unsure: whether the annotator could not tell.
+        comment: of the annotator, if any.
+        pair: the two records that the row is about, in place of task and id.
+        score: chance that they match, in place of a label, in [0, 1].
+        problem: why the line makes no vote, if it does not.
+    """
+
+    line: int
+    task: str | None = None
+    id: str | None = None
+    label: str | None = None
+    annotator: str | None = None
+    time: str | None = None
+    skipped: bool = False
+    unsure: bool = False
+    comment: str | None = None
+    pair: Pair | None = None
+    score: float | None = None
+    problem: str | None = None
+
+
+def in_unicode(vote: Vote) -> Vote:
+    """Return a vote with a problem if a text of it is half a pair of surrogates, as JSON can spell.
+
+    A comment of that kind is dropped.
+    """
+    for name in ("task", "id", "label", "annotator", "time"):
+        text = getattr(vote, name)
+        if text is not None and not _is_unicode(text):
+            return Vote(vote.line, problem=f"{name} is no Unicode text: {text!a}")
+    if vote.comment is not None and not _is_unicode(vote.comment):
+        return dataclasses.replace(vote, comment=None)
+    return vote
+
+
+def _is_unicode(text: str) -> bool:
+    return text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text)

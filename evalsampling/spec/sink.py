@@ -1,0 +1,128 @@
+"""What a spec says of the batches that are sent out."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+from evalsampling.errors import InputError
+from evalsampling.spec.sections import Section, nearest
+
+SINK_FORMATS = ("csv", "jsonl", "parquet", "vendor", "label-studio", "ground-truth", "splink")
+
+_SIDES = ("left", "right")
+_RECORD_KEYS = ("left", "right", "left_source", "right_source")
+
+
+@dataclasses.dataclass(frozen=True)
+class RecordColumns:
+    """Payload columns that name the two records of a row.
+
+    Attributes:
+        left: id of the left one.
+        right: id of the right one.
+        left_source: data set of the left one, None if there is one only.
+        right_source: likewise.
+    """
+
+    left: str
+    right: str
+    left_source: str | None = None
+    right_source: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class SinkSpec:
+    """How batches are sent out.
+
+    Attributes:
+        format: one of `SINK_FORMATS`.
+        question: what annotators are asked, in a sentence.
+        sides: what the names of the columns of the left and of the right record begin or end
+            with, None if rows are no pairs.
+        records: columns that name the two records, None if there are none.
+        chunk: most tasks in one file of Label Studio.
+        escape: whether text that a spreadsheet takes for a formula has an apostrophe before it.
+    """
+
+    format: str = "csv"
+    question: str | None = None
+    sides: tuple[str, str] | None = None
+    records: RecordColumns | None = None
+    chunk: int = 1000
+    escape: bool = False
+
+    @classmethod
+    def read(cls, section: Section, payload: Sequence[str]) -> "SinkSpec":
+        """Return what the section ``sink`` says, checked.
+
+        Args:
+            section: of the file.
+            payload: columns that annotators are shown.
+
+        Raises:
+            InputError: naming the key that is wrong.
+        """
+        section.check_keys("format", "question", "pairs", "records", "chunk", "escape")
+        chosen = section.get("format", cls.format)
+        if chosen not in SINK_FORMATS:
+            known = ", ".join(SINK_FORMATS)
+            raise InputError(f"sink.format: must be one of {known}, got {chosen!r}")
+        escape = section.get("escape", chosen == "vendor")
+        if not isinstance(escape, bool):
+            raise InputError(f"sink.escape: must be true or false, got {escape!r}")
+        sink = cls(
+            format=str(chosen),
+            question=section.text("question"),
+            sides=_sides(section.section("pairs"), payload),
+            records=_records(section.section("records"), payload),
+            chunk=section.integer("chunk", cls.chunk, least=1),
+            escape=escape,
+        )
+        if sink.format == "splink" and sink.records is None:
+            raise InputError("sink.records: missing, a table of Splink names two records a row")
+        return sink
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Return the section; what is not used is left out, as in specs of older workspaces."""
+        mapping: dict[str, Any] = {"format": self.format}
+        if self.question is not None:
+            mapping["question"] = self.question
+        if self.sides is not None:
+            mapping["pairs"] = dict(zip(_SIDES, self.sides, strict=True))
+        if self.records is not None:
+            named = dataclasses.asdict(self.records)
+            mapping["records"] = {key: name for key, name in named.items() if name is not None}
+        if self.chunk != SinkSpec.chunk:
+            mapping["chunk"] = self.chunk
+        if self.escape != (self.format == "vendor"):
+            mapping["escape"] = self.escape
+        return mapping
+
+
+def _sides(section: Section, payload: Sequence[str]) -> tuple[str, str] | None:
+    if not section.content:
+        return None
+    section.check_keys(*_SIDES)
+    left, right = (section.text(side, required=True) or "" for side in _SIDES)
+    for affix in (left, right):
+        if not any(name.startswith(affix) or name.endswith(affix) for name in payload):
+            raise InputError(
+                f"{section.name}: no column of pool.payload begins or ends with {affix!r}"
+            )
+    return left, right
+
+
+def _records(section: Section, payload: Sequence[str]) -> RecordColumns | None:
+    if not section.content:
+        return None
+    section.check_keys(*_RECORD_KEYS)
+    named = {key: section.text(key, required=key in _SIDES) for key in _RECORD_KEYS}
+    for key, name in named.items():
+        if name is not None and name not in payload:
+            raise InputError(
+                f"sink.records.{key}: {name} is no column of pool.payload{nearest(name, payload)}"
+            )
+    sources = (named["left_source"], named["right_source"])
+    if sources.count(None) == 1:
+        raise InputError("sink.records: name a source of both records or of none")
+    return RecordColumns(str(named["left"]), str(named["right"]), *sources)

@@ -1,0 +1,177 @@
+"""Gold rows and repeats: mixed in unseen, kept out of estimates, told of annotators."""
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.commands.votes import deliver, exported_tasks, numbers, truth_of_tasks, votes
+from tests.jobs import Job, call, make_pool
+
+MEASURES = ["precision", "recall", "accuracy"]
+
+
+def write_gold(job_directory: Path, rows: int = 40) -> Path:
+    """Gold rows that look like those of the pool, half of them positive."""
+    path = job_directory / "gold.parquet"
+    job_directory.mkdir(parents=True, exist_ok=True)
+    table = {
+        "id": [f"g{row}" for row in range(rows)],
+        "name": [f"row {9000 + row}" for row in range(rows)],
+        "label": pa.array([row % 2 for row in range(rows)]),
+    }
+    pq.write_table(pa.table(table), path)
+    return path
+
+
+def make(job: Callable[..., Job], tmp_path: Path, **keys: Any) -> Job:
+    gold = {"path": str(write_gold(tmp_path / "gold")), "rows": 8}
+    one = job(
+        labels={"votes": 3, "gold": gold, "repeats": 4},
+        measure=MEASURES,
+        sampler={"name": "ais", "delta": 0.2},
+        **{"round_size": 40, **keys},
+    )
+    assert one.prepare().status == 0
+    return one
+
+
+@pytest.mark.usefixtures("one_key")
+def test_estimates_know_nothing_of_control_tasks(job: Callable[..., Job], tmp_path: Path) -> None:
+    """The same rows are drawn and the same numbers come out as without them."""
+    plain = job(labels={"votes": 3}, measure=MEASURES, round_size=40,
+                sampler={"name": "ais", "delta": 0.2})  # fmt: skip
+    assert plain.prepare().status == 0
+    one = make(job, tmp_path)
+    for number in (1, 2):
+        assert plain.sample().json["controls"] == 0
+        drawn = one.sample().json
+        assert (drawn["rows"], drawn["controls"]) == (40, 8 if number == 1 else 12)
+        assert one.batch(number) == plain.batch(number)
+        rows = votes(plain, number, skipped=0)
+        result = plain.estimate("--labels", deliver(plain, rows, f"{number}.csv")).json
+        controls = [row for row in votes(one, number) if row[0] not in plain.batch(number)["task"]]
+        mixed = one.estimate("--labels", deliver(one, rows + controls, f"{number}.csv")).json
+        assert mixed["rejects"] == 0
+        assert mixed["label_error"] is not None
+        assert result["label_error"] is None
+        for found in (mixed, result):
+            del found["label_error"], found["warnings"]
+        assert mixed == result
+    assert call("verify", one.workspace).status == 0
+
+
+def test_control_tasks_look_like_all_others(job: Callable[..., Job], tmp_path: Path) -> None:
+    one = make(job, tmp_path)
+    one.sample()
+    tasks = exported_tasks(one, 1)
+    assert tasks == sorted(tasks)
+    assert len(tasks) == len({*tasks}) == 48
+    assert {len(task) for task in tasks} == {18}
+    with (one.round_directory(1) / "batch.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert all(row["name"].startswith("row ") and row["label"] == "" for row in rows)
+    assert "g1" not in (one.round_directory(1) / "batch.csv").read_text()
+
+
+def test_gold_rows_take_turns(job: Callable[..., Job], tmp_path: Path) -> None:
+    one = make(job, tmp_path, round_size=5)
+    shown: list[str] = []
+    for number in range(1, 6):
+        one.sample("--next")
+        table = pq.read_table(one.round_directory(number) / "controls.parquet")
+        shown += [
+            id for id, kind in zip(table["id"].to_pylist(), table["kind"].to_pylist(), strict=True)
+            if kind == "gold"
+        ]  # fmt: skip
+    assert len(shown) == len({*shown}) == 40
+
+
+def test_annotators_are_told_by_gold_rows_and_repeats(
+    job: Callable[..., Job], tmp_path: Path
+) -> None:
+    one = make(job, tmp_path)
+    right, asked, again, repeats = 0, 0, 0, 0
+    for number in (1, 2):
+        one.sample()
+        rows = votes(one, number, wrong=0, skipped=0)
+        truth = truth_of_tasks(one, number)
+        table = pq.read_table(one.round_directory(number) / "controls.parquet").to_pylist()
+        controls = {row["task"]: row for row in table}
+        changed = []
+        for place, (task, name, label, *rest) in enumerate(rows):
+            said = label
+            if name == "b" and place % 3 == 1 and task in controls and place % 2:
+                said = str(1 - int(label))
+            if name == "b" and task in controls:
+                kind = controls[task]["kind"]
+                asked += kind == "gold"
+                right += kind == "gold" and said == truth[task]
+                repeats += kind == "repeat"
+                again += kind == "repeat" and said == label
+            changed.append((task, name, said, *rest))
+        one.estimate("--labels", deliver(one, changed, f"{number}.csv"))
+    told = {
+        record["annotator"]: record
+        for record in call("annotators", one.workspace, "--json").json["annotators"]
+    }
+    assert (told["b"]["gold"]["hits"], told["b"]["gold"]["trials"]) == (right, asked)
+    assert (told["b"]["repeats"]["hits"], told["b"]["repeats"]["trials"]) == (again, repeats)
+    assert right < asked == 16
+    assert repeats == 4
+    assert told["a"]["gold"]["share"] == 1
+    assert 0.7 < told["a"]["gold"]["low"] < 1 == told["a"]["gold"]["high"]
+    assert told["b"]["recall"]["0"]["trials"] + told["b"]["recall"]["1"]["trials"] == 16
+    assert "gold right" in call("annotators", one.workspace).out
+
+
+def test_wrong_labels_are_told_by_gold_rows(job: Callable[..., Job], tmp_path: Path) -> None:
+    one = make(job, tmp_path)
+    for number in (1, 2, 3):
+        one.sample()
+        rows = votes(one, number, seed=number, wrong=0.35, skipped=0)
+        result = one.estimate("--labels", deliver(one, rows, f"{number}.csv")).json
+    error = result["label_error"]
+    assert sum(map(sum, error["gold"])) > 10
+    assert [found["measure"] for found in error["measures"]] == MEASURES
+    for found in error["measures"]:
+        assert 0 <= found["low"] <= found["value"] <= found["high"] <= 1
+    dominated = [found["measure"] for found in error["measures"] if found["dominates"]]
+    assert dominated
+    assert sum("label error, not sampling, dominates" in w for w in result["warnings"]) > 0
+    assert numbers(one.estimate().json) == numbers(result)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("name,label\nx,7\n", "column 'label', row 0: '7' is none of: 0, 1"),
+        ("label\n1\n", "row 0: column 'name' is missing"),
+        ("name,label\n", "there are no gold rows"),
+    ],
+)
+def test_bad_gold_rows(job: Callable[..., Job], tmp_path: Path, content: str, words: str) -> None:
+    path = tmp_path / "gold.csv"
+    path.write_text(content)
+    one = job(labels={"gold": {"path": str(path)}})
+    assert one.prepare().status == 0
+    result = one.sample()
+    assert result.status == 1
+    assert f"gold.csv: {words}" in result.err
+    assert not (one.workspace / "rounds").exists()
+    path.write_text("name,label\nx,1\n")
+    assert one.sample().json["controls"] == 1
+
+
+def test_names_do_not_collide_with_ids(job: Callable[..., Job], tmp_path: Path) -> None:
+    pool = make_pool(text_ids=True)
+    one = job(pool, labels={"repeats": 5}, round_size=10)
+    one.prepare()
+    one.sample()
+    one.estimate("--labels", one.deliver(one.answers(1), "1.csv"))
+    assert one.sample().json["controls"] == 5
+    assert len({*exported_tasks(one, 2)}) == 15

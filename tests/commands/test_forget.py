@@ -1,0 +1,143 @@
+"""What was erased is nowhere, and no number changes."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from evalsampling.storage.local import LocalStore
+from tests.commands.votes import deliver, votes
+from tests.jobs import Job, Pool, call, files_below, make_pool
+
+
+def secret_pool() -> Pool:
+    pool = make_pool()
+    ids = pool.table["id"].to_pylist()
+    table = pool.table.append_column("secret", pa.array([f"secret-of-{id}-end" for id in ids]))
+    return Pool(table, pool.truth)
+
+
+def holders(workspace: Path, text: str) -> list[str]:
+    """Files that hold a text, Parquet decoded."""
+    found = []
+    for path in sorted(workspace.rglob("*")):
+        if path.is_file():
+            told = path.read_bytes().decode("utf-8", "replace")
+            if path.suffix == ".parquet":
+                told = str(pq.read_table(path).to_pylist())
+            if text in told:
+                found.append(str(path.relative_to(workspace)))
+    return found
+
+
+@pytest.fixture(params=["csv", "jsonl", "parquet", "vendor", "label-studio", "ground-truth"])
+def sent(request: Any, job: Callable[..., Job]) -> tuple[Job, int]:
+    """A job with an answered round, and the id of one of its rows."""
+    one = job(
+        secret_pool(),
+        pool={"payload": ["name", "secret"]},
+        sink={"format": request.param},
+        labels={"votes": 3, "repeats": 20},
+    )
+    one.prepare()
+    one.sample()
+    id = one.batch(1)["id"][3]
+    rows = [(*row[:4], f"note {place}") for place, row in enumerate(votes(one, 1, wrong=0))]
+    one.estimate("--labels", deliver(one, rows, "1.csv"))
+    one.sample("--next")
+    return one, id
+
+
+def test_payload_is_erased_and_nothing_else(sent: tuple[Job, int]) -> None:
+    one, id = sent
+    secret, other = f"secret-of-{id}-end", f"secret-of-{one.batch(1)['id'][4]}-end"
+    before, others = one.estimate().json, holders(one.workspace, other)
+    assert len(holders(one.workspace, secret)) >= 5
+    result = call("forget", one.workspace, id, "--json")
+    assert result.status == 0, result.err
+    assert "rounds/0001/batch.parquet" in result.json["files"]
+    assert holders(one.workspace, secret) == []
+    assert holders(one.workspace, other) == others
+    assert one.estimate().json == before
+    verified = call("verify", one.workspace)
+    assert verified.status == 0, verified.out
+    again = call("forget", one.workspace, id, "--json").json
+    assert again["files"] == []
+    assert one.sample().json["round"] == 2
+
+
+def test_comments_on_the_row_go_too(sent: tuple[Job, int]) -> None:
+    one, id = sent
+    rows = votes(one, 1, wrong=0)
+    task = dict(zip(one.batch(1)["id"], one.batch(1)["task"], strict=True))[id]
+    place = next(place for place, row in enumerate(rows) if row[0] == task)
+    assert holders(one.workspace / "labels", f"'note {place}'")
+    call("forget", one.workspace, id)
+    assert not holders(one.workspace / "labels", f"'note {place}'")
+    assert holders(one.workspace / "labels", "'note 0'") or place < 3
+
+
+def test_a_kill_at_any_file_can_be_made_good(
+    job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = job(secret_pool(), pool={"payload": ["secret"]})
+    one.prepare()
+    one.sample()
+    one.estimate("--labels", one.deliver(one.answers(1)))
+    id = one.batch(1)["id"][0]
+    before = one.estimate().json
+    whole = shutil.copytree(one.workspace, one.directory / "whole")
+
+    class Killed(BaseException):
+        pass
+
+    replace = LocalStore.replace
+    for after in range(4):
+        shutil.rmtree(one.workspace)
+        shutil.copytree(whole, one.workspace)
+        done: list[str] = []
+
+        def die(
+            self: LocalStore, name: str, content: bytes, done: list[str] = done, after: int = after
+        ) -> None:
+            if len(done) == after:
+                raise Killed
+            done.append(name)
+            replace(self, name, content)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(LocalStore, "replace", die)
+            try:
+                call("forget", one.workspace, id)
+            except Killed:
+                assert len(done) == after
+        assert one.estimate().json == before
+        assert call("verify", one.workspace).status == 0
+        assert call("forget", one.workspace, id).status == 0
+        assert holders(one.workspace, f"secret-of-{id}-end") == []
+        assert call("verify", one.workspace).status == 0
+
+
+def test_unknown_ids(drawn: Job) -> None:
+    before = files_below(drawn.workspace)
+    result = call("forget", drawn.workspace, "nobody")
+    assert result.status == 1
+    assert "no row of id 'nobody' is kept here" in result.err
+    assert files_below(drawn.workspace) == before
+
+
+def test_what_was_put_back_by_others_is_damage(drawn: Job) -> None:
+    """Only what `forget` wrote is taken for a batch that was cleared."""
+    drawn.estimate("--labels", drawn.deliver(drawn.answers(1)))
+    id = drawn.batch(1)["id"][0]
+    call("forget", drawn.workspace, id)
+    path = drawn.round_directory(1) / "batch.parquet"
+    table = pq.read_table(path)
+    forged = pa.array(["forged"] * len(table))
+    place = table.column_names.index("payload.name")
+    pq.write_table(table.set_column(place, "payload.name", forged), path)
+    assert call("verify", drawn.workspace).status == 1

@@ -1,0 +1,147 @@
+"""`push` and `pull` on a server that answers as Label Studio does, and tables of Splink."""
+
+import csv
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from evalsampling.labels import label_studio_server
+from evalsampling.labels.label_studio_server import TOKEN
+from tests.jobs import Job, Pool, call, make_pool
+from tests.labels.label_studio_double import KEY, Double, double
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Double]:
+    monkeypatch.setenv(TOKEN, KEY)
+    monkeypatch.setattr(label_studio_server, "_FIRST_WAIT", 0.01)
+    with double() as one:
+        yield one
+
+
+def annotate(server: Double, truth: dict[str, str]) -> None:
+    for task in server.tasks:
+        label = truth[task["data"]["task"]]
+        value = {"choices": [label]}
+        result = {"from_name": "label", "to_name": "x", "type": "choices", "value": value}
+        task["annotations"] = [
+            {"id": user, "completed_by": user, "was_cancelled": False, "result": [result]}
+            for user in (1, 2, 3)
+        ]
+
+
+def test_there_and_back(job: Callable[..., Job], server: Double, tmp_path: Path) -> None:
+    one = job(sink={"format": "label-studio", "chunk": 7}, labels={"votes": 3})
+    one.prepare()
+    one.sample()
+    assert len(list((one.round_directory(1) / "label-studio").glob("tasks-*.json"))) == 3
+    server.fail["POST", "import"] = ["lost"]
+    pushed = call("push", one.workspace, "--url", server.url, "--json").json
+    assert (pushed["tasks"], pushed["new"], pushed["round"]) == (20, 20, 1)
+    assert "batch 1: 20 tasks" in call("push", one.workspace, "--url", server.url).out
+    annotate(server, dict(one.answers(1)))
+    file = tmp_path / "votes.json"
+    assert call("pull", one.workspace, "--url", server.url, "--to", file).status == 0
+    result = one.estimate("--labels", file).json
+    assert (result["labels"], result["open"], result["rejects"]) == (20, 0, 0)
+
+
+def test_what_cannot_be_pushed(job: Callable[..., Job], server: Double) -> None:
+    plain = job()
+    plain.prepare()
+    assert "sink.format is csv" in call("push", plain.workspace, "--url", server.url).err
+    one = job(sink={"format": "label-studio"})
+    one.prepare()
+    assert "there is no batch" in call("push", one.workspace, "--url", server.url).err
+    one.sample()
+    result = call("push", one.workspace, "--url", server.url, "--round", 2)
+    assert "there is no batch 2" in result.err
+    one.sample("--withdraw", 1)
+    assert "there is no batch" in call("push", one.workspace, "--url", server.url).err
+    result = call("pull", one.workspace, "--url", server.url, "--to", "x.csv")
+    assert "must end in .json" in result.err
+
+
+def test_pairs_of_splink(job: Callable[..., Job], tmp_path: Path) -> None:
+    """Pairs go out by their records, and come back with a score, left and right exchanged."""
+    pool = make_pool()
+    rows = range(len(pool.table))
+    table = pool.table
+    for name, text in (("l", "00{}"), ("r", "{}-r"), ("src_l", "a"), ("src_r", "b")):
+        table = table.append_column(name, pa.array([text.format(row) for row in rows]))
+    records = {"left": "l", "right": "r", "left_source": "src_l", "right_source": "src_r"}
+    one = job(
+        Pool(table, pool.truth),
+        pool={"payload": ["l", "r", "src_l", "src_r", "name"]},
+        sink={"format": "splink", "records": records},
+        measure=["f1", "accuracy"],
+    )
+    one.prepare()
+    batch = one.sample().json["batch"]
+    truth = dict(one.answers(1))
+    with open(batch, newline="") as file:
+        shown = list(csv.DictReader(file))
+    lines: list[list[Any]] = []
+    for row in shown:
+        lines.append([row["source_dataset_r"], row["unique_id_r"], row["source_dataset_l"],
+                      row["unique_id_l"], "0.9" if truth[row["task"]] == "1" else "0"])  # fmt: skip
+    lines.append(["a", "nobody", "b", "nobody", "1"])
+    lines[0][4] = "0.5"
+    head = "source_dataset_l,unique_id_l,source_dataset_r,unique_id_r,clerical_match_score"
+    result = one.estimate("--labels", one.deliver(lines, "clerical.csv", head))
+    assert (result.json["labels"], result.json["rejects"]) == (19, 1)
+    assert result.json["missing"]["unsure"] == 1
+    assert "unknown pair 'a:nobody' and 'b:nobody'" in result.err
+    out = tmp_path / "labels.csv"
+    assert (
+        call("votes", one.workspace, "--to", out, "--form", "splink", "--json").json["rows"] == 19
+    )
+    with out.open(newline="") as file:
+        written = list(csv.DictReader(file))
+    assert {row["unique_id_l"] for row in written} < {row["unique_id_l"] for row in shown}
+    score = {row["unique_id_l"]: float(row["clerical_match_score"]) for row in written}
+    for row in shown[1:]:
+        assert score[row["unique_id_l"]] == float(truth[row["task"]])
+
+
+def test_mistyped_tasks_of_vendors_are_named(job: Callable[..., Job]) -> None:
+    one = job(sink={"format": "vendor", "question": "Is it one?"})
+    one.prepare()
+    one.sample()
+    sheet = (one.round_directory(1) / "instructions.md").read_text()
+    assert "Is it one?" in sheet
+    assert "- `0`" in sheet
+    answers = one.answers(1)
+    assert all(len(task) == 19 for task, _ in answers)
+    task = answers[0][0]
+    wrong = task[:5] + ("x" if task[5] != "x" else "y") + task[6:]
+    rows = [(wrong, "1"), *answers[1:]]
+    result = one.estimate("--labels", one.deliver(rows, "back.csv"))
+    assert (result.json["labels"], result.json["rejects"]) == (19, 1)
+    assert "its check character is wrong, so it was mistyped or cut" in result.err
+
+
+def test_the_long_table_of_votes(job: Callable[..., Job], tmp_path: Path) -> None:
+    one = job(labels={"votes": 2})
+    one.prepare()
+    one.sample()
+    rows = [(task, name, label, "", "said") for task, label in one.answers(1) for name in "ab"]
+    one.estimate("--labels", one.deliver(rows, "1.csv", "task,annotator,label,skipped,comment"))
+    out = tmp_path / "long.csv"
+    assert call("votes", one.workspace, "--to", out).status == 0
+    with out.open(newline="") as file:
+        written = list(csv.DictReader(file))
+    assert [(row["task"], row["annotator"], row["label"]) for row in written] == [
+        row[:3] for row in rows
+    ]
+    assert {row["kind"] for row in written} == {"sample"}
+    other = job(labels={"votes": 2})
+    assert other.prepare().status == 0
+    parquet = tmp_path / "long.parquet"
+    assert call("votes", one.workspace, "--to", parquet).status == 0
+    again = one.estimate("--labels", parquet).json
+    assert (again["labels"], again["rejects"]) == (20, 0)
+    assert call("votes", one.workspace, "--to", tmp_path / "x.txt").status == 1

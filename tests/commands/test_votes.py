@@ -1,0 +1,188 @@
+"""Several votes a row: decisions, disputes, permutations, and what is told of annotators."""
+
+import csv
+import itertools
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.commands.votes import deliver, majority, numbers, votes
+from tests.jobs import Job, call
+
+
+@pytest.fixture
+def voted(job: Callable[..., Job]) -> Job:
+    """A job with an open round of 60 rows that are to have three votes each."""
+    one = job(
+        labels={"votes": 3},
+        round_size=60,
+        measure=["precision", "recall", "accuracy"],
+        sampler={"name": "ais", "delta": 0.2},
+    )
+    assert one.prepare().status == 0
+    assert one.sample().json["rows"] == 60
+    return one
+
+
+def test_the_majority_decides_and_ties_stay_open(voted: Job) -> None:
+    rows = votes(voted, 1)
+    expected = majority(rows)
+    result = voted.estimate("--labels", deliver(voted, rows, "all.csv")).json
+    assert result["rejects"] == 0
+    assert result["labels"] == len(expected) < 60
+    assert result["open"] == 60 - len(expected)
+    states = call("annotators", voted.workspace, "--json").json["rows"]
+    assert states["decided"] == len(expected)
+    assert states["disputed"] + states["skipped"] + states["open"] == 60 - len(expected)
+
+
+def test_one_vote_of_three_decides_nothing(voted: Job) -> None:
+    path = deliver(voted, votes(voted, 1, "a"), "a.csv")
+    result = voted.estimate("--labels", path).json
+    assert (result["labels"], result["open"]) == (0, 60)
+    assert voted.sample().json["round"] == 1
+
+
+def test_any_permutation_and_any_division_gives_the_same_numbers(job: Callable[..., Job]) -> None:
+    """Also where an annotator contradicts themselves, or answers again."""
+    found = []
+    for seed in range(4):
+        one = job(labels={"votes": 3}, round_size=30, measure=["precision", "recall"])
+        one.prepare()
+        one.sample()
+        batch = dict(zip(one.batch(1)["id"], one.batch(1)["task"], strict=True))
+        draw = random.Random(7)
+        rows: list[Any] = []
+        for id in sorted(batch):
+            for name in "abc":
+                said = draw.choice(["0", "0", "1", "", "unsure"])
+                rows.append((batch[id], name, said, "" if said else "yes", ""))
+            if draw.random() < 0.3:
+                rows.append((batch[id], "a", draw.choice("01"), "", ""))
+        random.Random(seed).shuffle(rows)
+        cuts = [0, *sorted(random.Random(seed).sample(range(len(rows)), seed)), len(rows)]
+        paths = [
+            deliver(one, rows[begin:end], f"{begin}.csv") for begin, end in itertools.pairwise(cuts)
+        ]
+        if seed % 2:
+            for path in paths:
+                result = one.estimate("--labels", path)
+        else:
+            result = one.estimate("--labels", *paths)
+        assert result.status == 0, result.err
+        found.append(numbers(result.json))
+    assert all(one == found[0] for one in found)
+
+
+def test_a_vote_that_names_nobody_is_rejected(voted: Job) -> None:
+    result = voted.estimate("--labels", voted.deliver(voted.answers(1)))
+    assert result.json["rejects"] == 60
+    assert "no annotator is named, and a row is to have 3 votes" in result.err
+
+
+def test_three_annotators_without_a_word_in_the_spec(drawn: Job) -> None:
+    """One file or three: no first answer wins."""
+    rows = votes(drawn, 1, skipped=0, wrong=0.3)
+    expected = majority(rows)
+    parts = [[row for row in rows if row[1] == name] for name in "abc"]
+    for place, part in enumerate(parts):
+        result = drawn.estimate("--labels", deliver(drawn, part, f"{place}.csv")).json
+        assert result["rejects"] == 0
+        if place == 1:
+            agreed = sum(one[2] == other[2] for one, other in zip(parts[0], parts[1], strict=True))
+            assert result["labels"] == agreed < 20
+    assert result["labels"] == 20 == len(expected)
+    again = drawn.estimate("--labels", deliver(drawn, rows, "all.csv")).json
+    assert again["measures"] == result["measures"]
+
+
+def test_disputes_go_to_a_batch_of_their_own(voted: Job) -> None:
+    rows = votes(voted, 1, wrong=0.5, skipped=0.3)
+    before = voted.estimate("--labels", deliver(voted, rows, "all.csv")).json
+    disputed = call("status", voted.workspace, "--json").json["disputed"]
+    assert disputed > 5
+    batch = voted.sample("--adjudicate").json
+    assert (batch["rows"], batch["round"]) == (disputed, 1)
+    assert voted.sample("--adjudicate").json == batch, "while it is open it is returned again"
+    with open(batch["batch"]) as file:
+        shown = list(csv.DictReader(file))
+    assert list(shown[0]) == ["task", "name", "label"]
+    assert not {row["task"] for row in shown} & set(voted.batch(1)["task"])
+    names = dict(zip(voted.batch(1)["payload.name"], voted.batch(1)["id"], strict=True))
+    settled = [(row["task"], str(voted.pool.truth[names[row["name"]]])) for row in shown]
+    half = voted.estimate("--labels", voted.deliver(settled[:3], "judge.csv")).json
+    assert half["labels"] == before["labels"] + 3
+    assert voted.sample("--adjudicate").json == batch
+    after = voted.estimate("--labels", voted.deliver(settled, "judge-2.csv")).json
+    assert after["labels"] == before["labels"] + disputed
+    assert after["rejects"] == 0
+    nothing = voted.sample("--adjudicate").json
+    assert (nothing["rows"], nothing["reason"]) == (0, "no-disputes")
+    assert call("verify", voted.workspace).status == 0
+
+
+def test_a_correction_of_one_vote(voted: Job) -> None:
+    rows = votes(voted, 1, wrong=0, skipped=0)
+    voted.estimate("--labels", deliver(voted, rows, "all.csv"))
+    task, _, label, _, _ = rows[0]
+    other = str(1 - int(label))
+    for place, name in enumerate("ab"):
+        path = deliver(voted, [(task, name, other, "", "")], f"fix-{place}.csv")
+        result = voted.estimate("--replace", path).json
+        assert (result["labels"], result["rejects"]) == (60, 0)
+    assert dict_of_labels(voted)[task] == other
+    again = voted.estimate("--labels", voted.directory / "all.csv")
+    assert "taken before, nothing changed" in again.err
+    assert dict_of_labels(voted)[task] == other
+
+
+def dict_of_labels(job: Job) -> dict[str, str]:
+    from evalsampling.workspace.snapshot import Snapshot
+
+    snapshot = Snapshot.at(job.workspace)
+    return {task: str(label) for task, label in zip(snapshot.tasks, snapshot.labels, strict=True)}
+
+
+def test_missing_labels_are_told_and_bounded(voted: Job) -> None:
+    rows = votes(voted, 1, wrong=0, skipped=0)
+    kept = [row for row in rows if row[0] not in {one[0] for one in rows[:30]}]
+    kept += [(rows[3 * i][0], name, "unsure", "", "") for i in range(2) for name in "abc"]
+    kept += [(rows[6][0], name, "", "yes", "") for name in "abc"]
+    kept += [(rows[9][0], name, label, "", "") for name, label in (("a", "0"), ("b", "1"))]
+    kept += [(rows[9][0], "c", "", "yes", "")]
+    result = voted.estimate("--labels", deliver(voted, kept, "some.csv")).json
+    missing = result["missing"]
+    assert missing.pop("bounds")
+    assert missing == {
+        "open": 6, "closed": 0, "disputed": 1, "skipped": 1, "unsure": 2, "late": 0,
+    }  # fmt: skip
+    result = voted.estimate().json
+    for one, bound in zip(result["measures"], result["missing"]["bounds"], strict=True):
+        assert bound["measure"] == one["measure"]
+        assert bound["low"] <= one["value"] + 0.2
+        assert bound["low"] <= bound["high"]
+    for label in "01":
+        fill = [(rows[3 * i][0], name, label, "", "") for i in range(10) for name in "xyz"]
+        path = deliver(voted, fill, f"fill-{label}.csv")
+        copy = voted.estimate("--replace", path).json
+        for one, bound in zip(copy["measures"], result["missing"]["bounds"], strict=True):
+            assert bound["low"] - 1e-12 <= one["value"] <= bound["high"] + 1e-12
+            assert one["value"] in (pytest.approx(bound["low"]), pytest.approx(bound["high"]))
+
+
+def test_late_labels_and_rows_that_were_given_up(voted: Job) -> None:
+    rows = votes(voted, 1, wrong=0, skipped=0)
+    voted.estimate("--labels", deliver(voted, rows[:150], "some.csv"))
+    assert voted.sample("--next").json["round"] == 2
+    result = voted.estimate("--labels", deliver(voted, rows[:165], "late.csv")).json
+    assert result["missing"]["late"] == 5
+    assert (result["missing"]["closed"], result["missing"]["open"]) == (5, 60)
+
+
+def test_stochastic_oracles_take_votes_as_they_are(job: Callable[..., Job]) -> None:
+    one = job(labels={"oracle": "stochastic", "votes": 2}, sampler="importance")
+    result = one.prepare()
+    assert result.status == 1
+    assert "labels.votes: a stochastic oracle's answers count as they are" in result.err

@@ -1,0 +1,73 @@
+"""Annotators of a batch: what each answers, and files of it."""
+
+import csv
+import random
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from tests.jobs import Job
+
+HEADER = "task,annotator,label,skipped,comment"
+
+Vote = tuple[str, str, str, str, str]
+
+
+def truth_of_tasks(job: Job, number: int) -> dict[str, str]:
+    """The true class of every task of a round, controls included."""
+    truth = dict(job.answers(number))
+    path = job.round_directory(number) / "controls.parquet"
+    if path.exists():
+        of_id = {str(id): str(label) for id, label in job.pool.truth.items()}
+        for row in pq.read_table(path).to_pylist():
+            truth[row["task"]] = row["label"] or of_id[row["id"]]
+    return truth
+
+
+def exported_tasks(job: Job, number: int) -> list[str]:
+    """The tasks that the annotators see, in their order."""
+    with (job.round_directory(number) / "batch.csv").open(encoding="utf-8-sig") as file:
+        return [row["task"] for row in csv.DictReader(file)]
+
+
+def votes(
+    job: Job,
+    number: int,
+    annotators: str = "abc",
+    seed: int = 0,
+    wrong: float = 0.2,
+    skipped: float = 0.05,
+) -> list[Vote]:
+    """Answers of some annotators to all tasks of a round, some of them wrong or declined."""
+    draw = random.Random(seed)
+    given = []
+    for task, label in truth_of_tasks(job, number).items():
+        for name in annotators:
+            said = str(1 - int(label)) if draw.random() < wrong else label
+            declined = draw.random() < skipped
+            given.append((task, name, "" if declined else said, "yes" if declined else "", ""))
+    return given
+
+
+def deliver(job: Job, rows: list[Vote], name: str) -> Path:
+    """Write answers to a file."""
+    return job.deliver(rows, name, HEADER)
+
+
+def majority(rows: list[Vote], wanted: int = 3) -> dict[str, str]:
+    """Decided tasks with their label, counted here and nowhere else."""
+    by_task: dict[str, list[str]] = {}
+    for task, _, label, _, _ in rows:
+        by_task.setdefault(task, []).append(label)
+    return {
+        task: label
+        for task, labels in by_task.items()
+        for label in {*labels} - {""}
+        if 2 * labels.count(label) > wanted
+    }
+
+
+def numbers(result: Any) -> Any:
+    """What an estimate says, but for counts of files."""
+    return {key: result[key] for key in ("labels", "open", "measures", "missing", "label_error")}

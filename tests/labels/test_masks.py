@@ -1,0 +1,121 @@
+"""What annotators see of the payload, and what they do not, in every format."""
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from evalsampling.labels.masks import masked
+from evalsampling.spec.pool import Mask
+from evalsampling.spec.sink import SINK_FORMATS
+from tests.jobs import Job, Pool, make_pool
+
+
+def test_masks() -> None:
+    values = pa.array(["abcdef", "", None, "é" * 9, "abcdef"])
+    assert masked(values, Mask("redact"), b"").to_pylist() == [
+        "[redacted]", "", None, "[redacted]", "[redacted]",
+    ]  # fmt: skip
+    assert masked(values, Mask("truncate", 6), b"").to_pylist()[3] == "é" * 6 + "…"
+    hashed = masked(values, Mask("hash"), b"one").to_pylist()
+    assert hashed[0] == hashed[4] != hashed[3]
+    assert hashed[1:3] == ["", None]
+    assert masked(values, Mask("hash"), b"other")[0].as_py() != hashed[0]
+    assert masked(pa.array([7]), Mask("hash"), b"one")[0].as_py().startswith("h_")
+
+
+def texts(job: Job, number: int) -> str:
+    """All that goes out of a round, as text."""
+    folder = job.round_directory(number)
+    kept = {"design.json", "draws.parquet", "batch.parquet", "controls.parquet"}
+    paths = [path for path in folder.rglob("*") if path.is_file() and path.name not in kept]
+    assert paths
+    told = []
+    for path in paths:
+        if path.suffix == ".parquet":
+            import pyarrow.parquet as pq
+
+            told.append(str(pq.read_table(path).to_pylist()))
+        else:
+            told.append(path.read_text())
+    return "\n".join(told)
+
+
+def private_pool() -> Pool:
+    pool = make_pool(text_ids=True)
+    rows = len(pool.table)
+    table = pool.table
+    for name, text in (("email", "mail-{}@x"), ("phone", "phone-{}"), ("note", "n" * 30 + "{}")):
+        table = table.append_column(name, pa.array([text.format(i) for i in range(rows)]))
+    table = table.append_column("city", pa.array(["Bern"] * rows))
+    return Pool(table.append_column("hidden", pa.array(["hidden-text"] * rows)), pool.truth)
+
+
+@pytest.mark.parametrize("format", SINK_FORMATS)
+def test_nothing_leaks(job: Callable[..., Job], format: str) -> None:
+    """No column that is not listed, no masked text, no id, score or prediction, no order."""
+    payload: list[Any] = ["city", {"email": "hash"}, {"phone": "redact"}, {"note": {"truncate": 9}}]
+    sink: dict[str, Any] = {"format": format}
+    if format == "splink":
+        sink["records"] = {"left": "email", "right": "city"}
+    one = job(private_pool(), pool={"payload": payload}, sink=sink, round_size=30)
+    assert one.prepare().status == 0
+    one.sample()
+    told = texts(one, 1).replace("clerical_match_score", "")
+    rows = {row["id"]: row for row in one.pool.table.to_pylist()}
+    for word in ("hidden", "mail-", "phone-", "n" * 10, "score", "prediction", "stratum"):
+        assert word not in told, word
+    for id in one.batch(1)["id"]:
+        assert id not in told
+        assert repr(rows[id]["score"])[:10] not in told
+    tasks = one.batch(1)["task"]
+    places = [told.index(task) for task in tasks]
+    assert places == sorted(places)
+    assert tasks == sorted(tasks), "an order at random: that of the names"
+    asked = [task for task, _ in one.asked(1)]
+    assert asked != tasks
+
+
+def test_batches_cannot_be_joined(job: Callable[..., Job]) -> None:
+    """The same values in two batches have other hashes, and names tell nothing of rows."""
+    payload: list[Any] = [{"city": "hash"}]
+    one = job(private_pool(), pool={"payload": payload}, labels={"repeats": 5})
+    one.prepare()
+    shown = []
+    for number in (1, 2):
+        one.sample("--next")
+        with (one.round_directory(number) / "batch.csv").open() as file:
+            rows = list(csv.DictReader(file))
+        assert len({row["city"] for row in rows}) == 1, "equal within a batch"
+        shown.append(({row["city"] for row in rows}, {row["task"] for row in rows}))
+    assert len(shown[1][1]) == 25
+    assert not shown[0][0] & shown[1][0]
+    assert not shown[0][1] & shown[1][1]
+
+
+@pytest.mark.parametrize(
+    ("payload", "words"),
+    [
+        ([{"name": "blur"}], "pool.payload.name: must be redact, hash or {truncate: characters}"),
+        ([{"name": {"truncate": 0}}], "pool.payload.name.truncate: must be a whole number"),
+        ([{"name": "hash", "x": "hash"}], "must be a column and how it is shown"),
+        (["name", {"name": "hash"}], "pool.payload: name is listed twice"),
+        ([{"name": {"cut": 3}}], "unknown key pool.payload.name.cut"),
+    ],
+)
+def test_wrong_masks(job: Callable[..., Job], payload: Any, words: str) -> None:
+    result = job(pool={"payload": payload}).prepare()
+    assert result.status == 1
+    assert words in result.err
+
+
+def test_masks_are_kept_with_the_spec(job: Callable[..., Job], tmp_path: Path) -> None:
+    one = job(pool={"payload": [{"name": {"truncate": 3}}]})
+    assert one.prepare().status == 0
+    assert one.prepare().status == 0
+    one.sample()
+    assert set(one.batch(1)["payload.name"]) == {"row…"}
+    assert tmp_path.exists()

@@ -1,0 +1,331 @@
+"""Every format brings every id and text that a pool may hold to the annotators and back."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evalsampling import InputError
+from evalsampling.labels.formats import read_votes
+from evalsampling.labels.label_studio import data_keys, label_config
+from evalsampling.labels.sinks import TASK_FILES, write_tasks
+from evalsampling.labels.vendor import escaped, unescaped
+from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.pool import LabelsSpec
+from evalsampling.spec.sink import SINK_FORMATS, SinkSpec
+
+ODD = [
+    "", "0012", "1e5", "9007199254740993", "=1+1", "+1", "-1", "@x", "\tx", "\rx", "'=1", "'", "''",
+    'a "quoted" b', "a,b;c\td", "line\nline", "line\r\nline", "line\rline", " spaces ", "é",
+    "日本語", "🙂", "\u200b\ufeff", "nul\x00nul", "\x1b[31m", "null", "NaN", "true",
+    "<b>&amp;</b>", "$left_x", "{{x}}", "x" * 10_240, "é\n" * 5_000, "\u2028\u2029\x85\x0b\x0c",
+    "\ud7ff\ue000\ufffd",
+]  # fmt: skip
+TEXT = st.one_of(
+    st.sampled_from(ODD),
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=40),
+)
+CLASSES = ["0", "1", "01", "yes ", "é", '"', "a,b", "=1"]
+
+
+def spec(format: str, classes: Any = (0, 1), **sink: Any) -> EvaluationSpec:
+    if format == "splink":
+        sink["records"] = {"left": "left", "right": "right"}
+    content = {
+        "pool": {
+            "path": "x", "payload": ["left", "right"],
+            **({"probability": {c: f"p{c}" for c in classes}} if len(classes) > 2 else {}),
+        },
+        "labels": {"classes": list(classes)},
+        "sink": {"format": format, **sink},
+    }  # fmt: skip
+    return EvaluationSpec.from_mapping(content, "/")
+
+
+def shown(format: str, directory: Path) -> list[dict[str, Any]]:
+    """What an independent reader of the format finds in a batch."""
+    path = directory / TASK_FILES[format]
+    if format in ("csv", "vendor", "splink"):
+        encoding = "utf-8-sig" if format == "vendor" else "utf-8"
+        with path.open(encoding=encoding, newline="") as file:
+            rows: list[dict[str, Any]] = list(csv.DictReader(file))
+        if format == "splink":
+            return [
+                {"task": r["task"], "left": r["unique_id_l"], "right": r["unique_id_r"]}
+                for r in rows
+            ]
+        if format == "vendor":
+            return [{name: unescaped(value) for name, value in row.items()} for row in rows]
+        return rows
+    if format == "jsonl":
+        return [json.loads(line) for line in path.read_text().split("\n")[:-1]]
+    if format == "parquet":
+        return list(pq.read_table(path).to_pylist())
+    if format == "ground-truth":
+        lines = [json.loads(line) for line in path.read_text().split("\n")[:-1]]
+        found = []
+        for line in lines:
+            left, _, right = line["source"].partition("\nright: ")
+            found.append(
+                {"task": line["task"], "left": left.removeprefix("left: "), "right": right}
+            )
+        return found
+    files = sorted(path.glob("tasks-*.json"))
+    return [task["data"] for file in files for task in json.loads(file.read_text())]
+
+
+@settings(max_examples=60, deadline=None)
+@given(rows=st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=8), format=st.sampled_from(
+    SINK_FORMATS))  # fmt: skip
+def test_every_text_arrives(tmp_path_factory: Any, rows: Any, format: str) -> None:
+    directory = tmp_path_factory.mktemp("batch")
+    table = pa.table(
+        {
+            "task": [f"t_{row}" for row in range(len(rows))],
+            "left": [left for left, _ in rows],
+            "right": [right for _, right in rows],
+            "label": [""] * len(rows),
+        }
+    )
+    write_tasks(table, directory, spec(format, chunk=3), "b_x")
+    found = shown(format, directory)
+    if format == "ground-truth" and any("\nright: " in left for left, _ in rows):
+        return  # One text for both: whoever writes that into the left column sees both.
+    assert [(row["task"], row["left"], row["right"]) for row in found] == [
+        (f"t_{place}", *row) for place, row in enumerate(rows)
+    ]
+
+
+TASK = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30)
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    votes=st.lists(
+        st.tuples(TASK, st.sampled_from(CLASSES), TASK, TEXT, st.booleans()),
+        min_size=1, max_size=6,
+    ),
+    format=st.sampled_from(["csv", "jsonl", "parquet", "json", "manifest"]),
+)  # fmt: skip
+def test_every_task_and_label_comes_back(votes: Any, format: str) -> None:
+    """Task, label, annotator and comment, as the vendors' files have them."""
+    rows = [
+        {"task": task, "label": "" if skip else label, "annotator": who, "comment": note,
+         "skipped": "yes" if skip else ""}
+        for task, label, who, note, skip in votes
+    ]  # fmt: skip
+    found = read_votes(f"votes.{format}", encoded(rows, format))
+    if format == "manifest":
+        rows = [row for row in rows if row["label"]]
+        found = [vote for vote in found if vote.label]
+    for row, vote in zip(rows, found, strict=True):
+        assert vote.problem is None
+        assert (vote.task, vote.label) == (row["task"], row["label"] or None)
+        assert vote.annotator == row["annotator"]
+        assert vote.comment == (row["comment"] or None)
+        assert vote.skipped is (row["skipped"] == "yes")
+
+
+def encoded(rows: list[dict[str, str]], format: str) -> bytes:
+    """Votes as an independent writer of each format has them."""
+    if format == "csv":
+        import io
+
+        text = io.StringIO(newline="")
+        writer = csv.DictWriter(text, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+        return text.getvalue().encode()
+    if format == "jsonl":
+        return "\n".join(map(json.dumps, rows)).encode()
+    if format == "parquet":
+        sink = pa.BufferOutputStream()
+        pq.write_table(pa.Table.from_pylist(rows), sink)
+        return bytes(sink.getvalue().to_pybytes())
+    if format == "manifest":
+        return "\n".join(json.dumps(manifest_line(row)) for row in rows).encode()
+    return json.dumps([exported_task(row) for row in rows]).encode()
+
+
+def manifest_line(row: dict[str, str]) -> dict[str, Any]:
+    if not row["label"]:
+        return {"source": "x", "task": row["task"], "a-metadata": {"failure-reason": "none"}}
+    feedback = [{"comment": row["comment"]}] if row["comment"] else []
+    return {
+        "source": "x", "task": row["task"], "a": 0,
+        "a-metadata": {
+            "class-name": row["label"], "human-annotated": "yes", "job-name": row["annotator"],
+            "confidence": 0.9, "type": "groundtruth/text-classification",
+            "worker-feedback": feedback,
+        },
+    }  # fmt: skip
+
+
+def exported_task(row: dict[str, str]) -> dict[str, Any]:
+    results = []
+    if row["label"]:
+        value: dict[str, Any] = {"choices": [row["label"]]}
+        results.append({"from_name": "label", "type": "choices", "value": value, "id": "1"})
+    if row["comment"]:
+        value = {"text": [row["comment"]]}
+        results.append({"from_name": "comment", "type": "textarea", "value": value})
+    return {
+        "id": 1,
+        "data": {"task": row["task"]},
+        "predictions": [{"result": [{"from_name": "label", "value": {"choices": ["no"]}}]}],
+        "drafts": [{"result": [{"from_name": "label", "value": {"choices": ["no"]}}]}],
+        "annotations": [
+            {
+                "id": 1, "completed_by": {"id": row["annotator"]}, "result": results,
+                "was_cancelled": bool(row["skipped"]),
+            }
+        ],
+    }  # fmt: skip
+
+
+@given(TEXT)
+def test_the_escape_of_formulas_can_be_undone(text: str) -> None:
+    cell = escaped(text)
+    assert not cell.startswith(("=", "+", "-", "@", "\t", "\r"))
+    assert unescaped(cell) == text
+    assert escaped(7) == 7
+
+
+# --- the page of Label Studio
+
+
+def labels(*classes: Any) -> LabelsSpec:
+    return LabelsSpec(classes, 1, "deterministic")
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(TEXT.filter(bool), min_size=1, max_size=6, unique=True), TEXT)
+def test_a_page_is_xml_and_shows_every_column(columns: list[str], question: str) -> None:
+    sink = SinkSpec("label-studio", question or None)
+    page = ElementTree.fromstring(label_config(columns, labels(0, 1), sink))
+    keys = data_keys(columns)
+    assert len({*keys.values()}) == len(columns)
+    assert [one.get("value") for one in page.iter("Text")] == [f"${key}" for key in keys.values()]
+    (choices,) = page.iter("Choices")
+    assert choices.get("toName") == next(iter(keys.values()))
+    assert [one.get("value") for one in choices] == ["0", "1", "unsure"]
+
+
+@pytest.mark.parametrize(
+    ("classes", "several", "kind"),
+    [((0, 1), False, "single-radio"), (("a", "b", "c"), False, "single-radio"),
+     (("a", "b", "c"), True, "multiple"), (("yes", "unsure"), False, "single-radio")],
+)  # fmt: skip
+def test_choices_of_two_classes_of_many_and_of_several_at_once(
+    classes: Any, several: bool, kind: str
+) -> None:
+    text = label_config(["text"], labels(*classes), SinkSpec(), several)
+    (choices,) = ElementTree.fromstring(text).iter("Choices")
+    assert choices.get("choice") == kind
+    assert choices.get("required") == "true"
+    offered = [one.get("value") for one in choices]
+    assert offered[: len(classes)] == [str(one) for one in classes]
+    assert offered.count("unsure") == 1
+
+
+def test_pairs_stand_side_by_side() -> None:
+    sink = SinkSpec("label-studio", sides=("_l", "_r"))
+    page = ElementTree.fromstring(
+        label_config(["name_l", "note", "name_r", "city_l"], labels(0, 1), sink)
+    )
+    grid = next(view for view in page.iter("View") if "grid" in view.get("style", ""))
+    assert [one.get("value") for one in grid.iter("Text")] == ["$name_l", "$name_r"]
+    single = [one.get("value") for one in page.findall("Text")]
+    assert single == ["$note", "$city_l"], "without its like a column stands alone"
+
+
+@pytest.mark.parametrize("wrong", [" a", "a\nb", "\x00"])
+def test_a_class_that_no_choice_can_be(wrong: str) -> None:
+    with pytest.raises(InputError, match="cannot be a choice of Label Studio"):
+        label_config(["text"], labels(wrong, "b"), SinkSpec())
+
+
+# --- what is no vote
+
+
+def answer(kind: str, value: Any) -> dict[str, Any]:
+    result = {"from_name": "label", "type": kind, "value": value}
+    return {"completed_by": 1, "was_cancelled": False, "result": [result]}
+
+
+@pytest.mark.parametrize(
+    ("annotation", "words"),
+    [
+        ({"completed_by": 1, "was_cancelled": False, "result": []}, "no choice"),
+        ({"completed_by": None, "was_cancelled": False, "result": []}, "completed_by names nobody"),
+        ({"completed_by": 1, "was_cancelled": False, "result": None}, "damaged"),
+        ({"completed_by": 1, "result": []}, "damaged"),
+        ({"completed_by": 1, "was_cancelled": "no", "result": []}, "damaged"),
+        (7, "no list of objects"),
+        (answer("choices", {"choices": ["0", "1"]}), "2 choices where one class is wanted"),
+        (answer("rating", {"rating": 1}), "damaged"),
+    ],
+)  # fmt: skip
+def test_annotations_that_are_none(annotation: Any, words: str) -> None:
+    content = json.dumps([{"data": {"task": "t_a"}, "annotations": [annotation]}]).encode()
+    (vote,) = read_votes("x.json", content)
+    assert words in str(vote.problem)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"{}", "no list of tasks"),
+        (b'[{"task": "t_a", "label": "1"}]', "no task has 'annotations'"),
+        (b'[{"data": {"task": "a", "task": "b"}, "annotations": []}]', "'task' is there twice"),
+        (b"[", "not JSON"),
+        (b"[" * 100_000, "not JSON"),
+        (b"\xff", "not UTF-8"),
+    ],
+)
+def test_what_is_no_export(content: bytes, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        read_votes("x.json", content)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ({"task": "t", "a": 1, "a-metadata": {"human-annotated": "no", "class-name": "1"}},
+         "labelled by a machine"),
+        ({"task": "t", "a": 1, "a-metadata": {"class-name": "1"}}, "labelled by a machine"),
+        ({"task": "t", "a-metadata": {}, "b-metadata": {}}, "labels of several jobs"),
+        ({"a": 1, "a-metadata": {"human-annotated": "yes"}}, "'task' is missing"),
+        ({"task": "t", "a": [1], "a-metadata": {"human-annotated": "yes", "class-map": {}}},
+         "several classes"),
+        ({"task": "t", "a": 1.5, "a-metadata": {"human-annotated": "yes"}}, "no class-name"),
+    ],
+)  # fmt: skip
+def test_lines_of_a_manifest_that_are_no_vote(line: Any, words: str) -> None:
+    (vote,) = read_votes("x.manifest", json.dumps(line).encode())
+    assert words in str(vote.problem)
+
+
+@pytest.mark.parametrize(
+    ("score", "expected"),
+    [("1", 1.0), ("0.0", 0.0), ("0.5", 0.5), ("", None), ("0.9", 0.9)],
+)
+def test_tables_of_splink(score: str, expected: float | None) -> None:
+    head = "source_dataset_l,unique_id_l,source_dataset_r,unique_id_r,clerical_match_score"
+    (vote,) = read_votes("x.csv", f"{head}\nb,2,a,001,{score}\n".encode())
+    assert vote.problem is None
+    assert (vote.pair, vote.score) == ((("a", "001"), ("b", "2")), expected)
+
+
+@pytest.mark.parametrize("score", ["1.5", "-0.1", "yes", "nan", "inf"])
+def test_scores_that_are_none(score: str) -> None:
+    content = f"unique_id_l,unique_id_r,clerical_match_score\n1,2,{score}\n".encode()
+    (vote,) = read_votes("x.csv", content)
+    assert "clerical_match_score is" in str(vote.problem)

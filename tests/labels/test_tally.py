@@ -1,0 +1,138 @@
+"""What votes come to: decisions, disputes, and that no order and no division of files matters."""
+
+import itertools
+import random
+
+import numpy as np
+import pytest
+
+from evalsampling.labels.tally import (
+    CONTRADICTED,
+    SKIPPED,
+    UNSURE,
+    Answer,
+    State,
+    Subjects,
+    Tally,
+)
+from evalsampling.stats.history import NO_LABEL
+
+
+def tally(*answers: tuple[str | None, int], votes: int = 3) -> Tally:
+    one = Tally(Subjects(1, votes=votes))
+    one.add([Answer(0, *answer) for answer in answers], replace=False, rounds=1)
+    return one
+
+
+@pytest.mark.parametrize(
+    ("answers", "votes", "code", "state"),
+    [
+        ([], 3, NO_LABEL, State.OPEN),
+        ([("a", 1)], 3, NO_LABEL, State.OPEN),
+        ([("a", 1), ("b", 0)], 3, NO_LABEL, State.OPEN),
+        ([("a", 1), ("b", 1)], 3, 1, State.DECIDED),
+        ([("a", 1), ("b", 0), ("c", 1)], 3, 1, State.DECIDED),
+        ([("a", 1), ("b", 0), ("c", 2)], 3, NO_LABEL, State.DISPUTED),
+        ([("a", 1), ("b", 0), ("c", SKIPPED)], 3, NO_LABEL, State.DISPUTED),
+        ([("a", 1), ("b", SKIPPED), ("c", SKIPPED)], 3, NO_LABEL, State.DISPUTED),
+        ([("a", UNSURE), ("b", SKIPPED), ("c", SKIPPED)], 3, NO_LABEL, State.UNSURE),
+        ([("a", SKIPPED), ("b", SKIPPED), ("c", SKIPPED)], 3, NO_LABEL, State.SKIPPED),
+        ([("a", SKIPPED)], 3, NO_LABEL, State.OPEN),
+        ([("a", 1), ("a", 1)], 3, NO_LABEL, State.OPEN),
+        ([("a", 1), ("a", 0), ("b", 1)], 3, NO_LABEL, State.OPEN),
+        ([("a", 1), ("a", 0), ("b", 1), ("c", 1)], 3, 1, State.DECIDED),
+        ([("a", 1), ("b", 1), ("c", 0), ("d", 0)], 3, NO_LABEL, State.DISPUTED),
+        ([("a", 1), ("b", 0)], 2, NO_LABEL, State.DISPUTED),
+        ([("a", 1), ("b", 0)], 1, NO_LABEL, State.DISPUTED),
+        ([("a", 1), ("b", 0), ("c", 1)], 1, 1, State.DECIDED),
+        ([(None, 1)], 1, 1, State.DECIDED),
+        ([("a", SKIPPED), ("b", 1)], 1, 1, State.DECIDED),
+        ([("a", 1), ("a", SKIPPED)], 1, 1, State.DECIDED),
+        ([("a", 1), ("b", 1), ("c", 0), ("d", 2)], 5, NO_LABEL, State.OPEN),
+        ([("a", 1), ("b", 1), ("c", 0), ("d", 2), ("e", 3)], 5, NO_LABEL, State.DISPUTED),
+    ],
+)
+def test_decisions(
+    answers: list[tuple[str | None, int]], votes: int, code: int, state: State
+) -> None:
+    one = tally(*answers, votes=votes)
+    assert one.code(0) == code
+    assert one.state(0) is state
+    assert one.codes.tolist() == [code]
+
+
+def test_no_order_and_no_division_matters() -> None:
+    """All orders of a few votes, and many of more, in any number of deliveries."""
+    codes = [0, 1, 2, SKIPPED, UNSURE]
+    for few in itertools.product("ab", codes, "bc", codes, "abc", codes):
+        votes = [Answer(0, few[i], few[i + 1]) for i in (0, 2, 4)]
+        found = set()
+        for order in itertools.permutations(votes):
+            one = Tally(Subjects(1, votes=2))
+            for vote in order:
+                one.add([vote], replace=False, rounds=1)
+            found.add((one.code(0), one.state(0), tuple(sorted(one.answers[0].items()))))
+        assert len(found) == 1, votes
+    draw = random.Random(1)
+    for _ in range(200):
+        votes = [
+            Answer(draw.randrange(4), draw.choice("abcd"), draw.choice(codes)) for _ in range(20)
+        ]
+        found = set()
+        for _ in range(5):
+            draw.shuffle(votes)
+            one = Tally(Subjects(4, votes=3))
+            cuts = sorted(draw.sample(range(20), 3))
+            for begin, end in itertools.pairwise([0, *cuts, 20]):
+                one.add(votes[begin:end], replace=False, rounds=1)
+            found.add((tuple(one.codes), tuple(one.states(range(4)))))
+        assert len(found) == 1
+
+
+def test_a_correction_takes_the_place_of_what_that_annotator_said() -> None:
+    one = tally(("a", 1), ("b", 0), ("c", 2))
+    one.add([Answer(0, "c", 1)], replace=True, rounds=1)
+    assert one.code(0) == 1
+    one.add([Answer(0, None, 2)], replace=True, rounds=1)
+    assert one.code(0) == 2, "nobody is named: it decides the row"
+    one.add([Answer(0, "d", 1)], replace=False, rounds=1)
+    assert one.code(0) == 2
+
+
+def test_a_contradiction_is_ended_by_a_correction() -> None:
+    one = tally(("a", 1), ("a", 0))
+    assert one.answers[0]["a"] == CONTRADICTED
+    one.add([Answer(0, "a", 1)], replace=False, rounds=1)
+    assert one.answers[0]["a"] == CONTRADICTED
+    one.add([Answer(0, "a", 1)], replace=True, rounds=1)
+    assert one.answers[0]["a"] == 1
+
+
+def test_an_adjudication_decides() -> None:
+    one = Tally(Subjects(1, {1: 0}, votes=3))
+    one.add([Answer(0, name, code) for name, code in zip("abc", range(3), strict=True)], False, 1)
+    assert one.state(0) is State.DISPUTED
+    one.add([Answer(1, None, SKIPPED)], replace=False, rounds=1)
+    assert one.state(0) is State.DISPUTED
+    one.add([Answer(1, "judge", 2)], replace=False, rounds=2)
+    assert (one.code(0), one.state(0)) == (2, State.DECIDED)
+    one.add([Answer(1, "other", 1)], replace=False, rounds=2)
+    assert one.state(0) is State.DISPUTED, "two who settle do not agree either"
+
+
+def test_changes_are_told_with_the_rounds_before_them() -> None:
+    one = tally(("a", 1), ("b", 1))
+    assert one.corrected == {}
+    assert not one.add([Answer(0, "a", 1)], replace=False, rounds=2)
+    assert one.add([Answer(0, "c", 0), Answer(0, "d", 0)], replace=False, rounds=2)
+    assert (one.code(0), one.corrected) == (NO_LABEL, {})
+    one.add([Answer(0, "e", 0)], replace=False, rounds=3)
+    assert (one.code(0), one.corrected) == (0, {0: 3})
+
+
+def test_a_copy_goes_its_own_way() -> None:
+    one = tally(("a", 1))
+    other = one.copy()
+    other.add([Answer(0, "b", 1)], replace=False, rounds=1)
+    assert (one.code(0), other.code(0)) == (NO_LABEL, 1)
+    np.testing.assert_array_equal(one.codes, [NO_LABEL])

@@ -1,0 +1,70 @@
+"""What a spec says of batches and of votes."""
+
+from typing import Any
+
+import pytest
+
+from evalsampling import InputError
+from evalsampling.spec import EvaluationSpec
+
+
+def load(**keys: Any) -> EvaluationSpec:
+    pool = {"path": "x", "payload": ["left_a", "right_a", "id_l", "id_r"]}
+    return EvaluationSpec.from_mapping({"pool": pool, **keys}, "/dir")
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {},
+        {"sink": {"format": "vendor", "escape": False, "question": "Same?"}},
+        {"sink": {"format": "label-studio", "pairs": {"left": "left_", "right": "right_"},
+                  "chunk": 7}},
+        {"sink": {"format": "splink", "records": {"left": "id_l", "right": "id_r"}}},
+        {"labels": {"votes": 3, "gold": {"path": "/g.csv", "rows": 2}, "repeats": 1,
+                    "rule": "dawid-skene"}},
+    ],
+)  # fmt: skip
+def test_a_spec_written_and_read_again_is_the_same(keys: Any) -> None:
+    spec = load(**keys)
+    assert EvaluationSpec.from_mapping(spec.to_mapping(), "/dir") == spec
+
+
+def test_specs_of_older_workspaces_are_as_they_were() -> None:
+    """What is not used is not written: a prepared workspace is told by its spec."""
+    mapping = load().to_mapping()
+    assert mapping["sink"] == {"format": "csv"}
+    assert set(mapping["labels"]) == {"classes", "positive", "oracle"}
+    assert mapping["pool"]["payload"] == ["left_a", "right_a", "id_l", "id_r"]
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ({"sink": {"format": "xlsx"}}, "sink.format: must be one of csv, jsonl, parquet, vendor"),
+        ({"sink": {"escape": "yes"}}, "sink.escape: must be true or false"),
+        ({"sink": {"pairs": {"left": "l_"}}}, "sink.pairs.right: missing"),
+        (
+            {"sink": {"pairs": {"left": "l_", "right": "right_"}}},
+            "sink.pairs: no column of pool.payload begins or ends with 'l_'",
+        ),
+        ({"sink": {"format": "splink"}}, "sink.records: missing"),
+        (
+            {"sink": {"records": {"left": "id_l", "right": "nope"}}},
+            "sink.records.right: nope is no column of pool.payload",
+        ),
+        (
+            {"sink": {"records": {"left": "id_l", "right": "id_r", "left_source": "left_a"}}},
+            "name a source of both records or of none",
+        ),
+        ({"sink": {"chunk": 0}}, "sink.chunk: must be a whole number of at least 1"),
+        ({"labels": {"votes": 0}}, "labels.votes: must be a whole number of at least 1"),
+        ({"labels": {"rule": "first"}}, "labels.rule: must be one of majority, dawid-skene"),
+        ({"labels": {"gold": {"rows": 3}}}, "labels.gold.path: missing"),
+        ({"labels": {"oracle": "stochastic", "repeats": 3}}, "labels.repeats: a stochastic"),
+    ],
+)
+def test_wrong_values(keys: Any, words: str) -> None:
+    with pytest.raises(InputError) as told:
+        load(**keys)
+    assert words in str(told.value)
