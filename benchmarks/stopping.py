@@ -4,7 +4,8 @@
 
 `ais` for F1, 100 new rows a round, a look after each round, 2,000 labels at most. An evaluation
 stops when the widest half-width of its measures is at most W (`inference.results.widest_half`, the
-rule of the schedules). Beside it stands what the same intervals cover where nobody looks: at the
+rule of the schedules); for comparison, when the same interval of F1 is, if it claims anything
+or not. Beside it stands what the same intervals cover where nobody looks: at the
 mean number of labels of the runs that stopped. The table is in docs/scheduling.md.
 """
 
@@ -19,6 +20,7 @@ import numpy as np
 from coverage_situations import write_situations
 
 from evalsampling import EvaluationSpec
+from evalsampling.inference.intervals import Interval
 from evalsampling.inference.results import Estimate, widest_half
 from evalsampling.measures.build import build_measures
 from evalsampling.measures.calibrated import measure_of
@@ -30,7 +32,8 @@ from evalsampling.spec import RoundSize
 
 SITUATIONS = ("calibrated", "over-confident", "balanced", "tied", "rounded", "separated")
 MEASURES = ("f1", "recall", "precision")
-WATCHED = {"F1 alone": ("f1",), "all three": MEASURES}
+HEEDLESS = "F1 alone, no rule of evidence"
+WATCHED = {"F1 alone": ("f1",), "all three": MEASURES, HEEDLESS: ("f1",)}
 WIDTHS = (0.2, 0.1, 0.05)
 LOOKS = tuple(range(100, 2001, 100))
 CONFIDENCE = 0.95
@@ -75,6 +78,8 @@ def rows(pool: str, runs: Sequence[Sequence[Look]]) -> Iterator[str]:
         for run in runs:
             for number, look in enumerate(run):
                 half = widest_half([look[name][0] for name in names])
+                if watched == HEEDLESS:
+                    half = _half(_interval(look["f1"][0]))
                 if half is not None and half <= width:
                     stops.append((number, look))
                     break
@@ -82,20 +87,29 @@ def rows(pool: str, runs: Sequence[Sequence[Look]]) -> Iterator[str]:
             continue
         labels = float(np.mean([LOOKS[number] for number, _ in stops]))
         at = int(np.argmin(np.abs(np.array(LOOKS) - labels)))
-        fixed = [run[at] for run in runs if run[at]["f1"][0].claims]
+        heeds = watched != HEEDLESS
+        fixed = [run[at] for run in runs if run[at]["f1"][0].claims or not heeds]
         yield (
             f"| {pool} | {watched} | {width:g} | {len(stops) / len(runs):.2f} | {labels:,.0f} | "
-            f"{_coverage([look for _, look in stops]):.2f} | {_coverage(fixed):.2f} |"
+            f"{_coverage([look for _, look in stops], heeds):.2f} | {_coverage(fixed, heeds):.2f} |"
         )
 
 
-def _coverage(looks: Sequence[Look]) -> float:
-    """Return how often the default interval of F1 holds the truth."""
-    if not looks:
-        return np.nan
-    return float(
-        np.mean([covers(one.intervals[0], true) for one, true in (x["f1"] for x in looks)])
-    )
+def _interval(one: Estimate) -> Interval:
+    """Return the interval that would be the default without the rule of evidence."""
+    found = [i for i in one.intervals if i.method == "korn-graubard"]
+    return found[0] if found else one.intervals[0]
+
+
+def _half(interval: Interval) -> float:
+    return (interval.high - interval.low) / 2
+
+
+def _coverage(looks: Sequence[Look], heeds: bool) -> float:
+    """Return how often F1's interval holds the truth: the default, or whatever it rests on."""
+    pairs = [look["f1"] for look in looks]
+    held = [covers(one.intervals[0] if heeds else _interval(one), true) for one, true in pairs]
+    return float(np.mean(held)) if held else np.nan
 
 
 def main() -> None:

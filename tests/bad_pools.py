@@ -46,6 +46,10 @@ BAD: dict[str, tuple[Callable[[], Pool], list[str]]] = {
         lambda: replaced("score", 5, float("inf")),
         ["part-0.parquet", "'score'", "row 5", "inf"],
     ),
+    "score that floats cannot tell": (
+        lambda: retyped("score", np.where(np.arange(2000) == 1700, 2**53 + 2, np.arange(2000))),
+        ["part-1.parquet", "'score'", "row 700", "a whole number beyond", str(2**53 + 2)],
+    ),
     "prediction outside the classes": (
         lambda: replaced("prediction", 1500, 2, pa.int8()),
         ["part-1.parquet", "'prediction'", "row 500", "2"],

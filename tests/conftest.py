@@ -10,6 +10,7 @@ import pytest
 import yaml
 from google.cloud import storage
 
+from evalsampling.telemetry import progress
 from tests.emulator import emulator
 from tests.jobs import Job, Pool, make_pool
 
@@ -19,6 +20,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if {"cloud", "bucket"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.stores)
+
+
+@pytest.fixture(autouse=True)
+def no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no line of progress come, as on a busy machine every ten seconds: stderr is compared."""
+    monkeypatch.setattr(progress, "_SECONDS_BETWEEN", 3600.0)
 
 
 @pytest.fixture(scope="module")

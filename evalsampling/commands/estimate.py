@@ -139,6 +139,21 @@ class ReportedRegion:
 
 
 @dataclasses.dataclass(frozen=True)
+class ReportedHidden:
+    """What is thought of positives that scores do not tell, by those that they do.
+
+    Attributes:
+        label: the class they are of.
+        prior: quantile of each level in the prior.
+        posterior: the same given all labels.
+    """
+
+    label: str
+    prior: Mapping[str, float]
+    posterior: Mapping[str, float]
+
+
+@dataclasses.dataclass(frozen=True)
 class EstimateResult(Result):
     """Estimates from all labels so far.
 
@@ -155,6 +170,7 @@ class EstimateResult(Result):
         half_width: of the widest default interval on the whole pool, None if it is not to be told.
         missing: rows without a label, None if all have one and none was late.
         label_error: what wrong labels do, None without gold rows.
+        hidden: of each class that the model of the labels has a curve for; none without a model.
         messages: a line for each delivery; not part of the JSON.
     """
 
@@ -169,6 +185,7 @@ class EstimateResult(Result):
     half_width: float | None
     missing: MissingLabels | None = None
     label_error: LabelError | None = None
+    hidden: tuple[ReportedHidden, ...] = ()
     messages: tuple[str, ...] = ()
 
     def to_json(self) -> Any:
@@ -184,6 +201,7 @@ class EstimateResult(Result):
             "warnings": tuple(content["warnings"]),
             "measures": tuple(map(ReportedEstimate.from_json, content["measures"])),
             "regions": tuple(map(ReportedRegion.from_json, content["regions"])),
+            "hidden": tuple(ReportedHidden(**one) for one in content["hidden"]),
         }
         missing, wrong = content["missing"], content["label_error"]
         if missing is not None:
@@ -277,6 +295,27 @@ def _result(snapshot: Snapshot, measures: Sequence[Requested] | None) -> Estimat
         half_width=widest_half(estimates),
         missing=missing_labels(snapshot, evaluation, measures),
         label_error=wrong,
+        hidden=_hidden(spec, evaluation),
+    )
+
+
+def _hidden(spec: EvaluationSpec, evaluation: Evaluation) -> tuple[ReportedHidden, ...]:
+    """Return the prior and the posterior of hidden positives, where there is a model."""
+    model = evaluation.label_model()
+    if model is None:
+        return ()
+    levels = ((1 - spec.confidence) / 2, 0.5, (1 + spec.confidence) / 2)
+    names = [f"{level:.3g}" for level in levels]
+    classes = spec.labels.classes[1:] if len(model.curves) == 1 else spec.labels.classes
+    return tuple(
+        ReportedHidden(
+            label=str(name),
+            prior={n: draws.curve.prior_ratio(q) for n, q in zip(names, levels, strict=True)},
+            posterior=dict(
+                zip(names, np.quantile(draws.hidden_ratio, levels).tolist(), strict=True)
+            ),
+        )
+        for name, draws in zip(classes, model.curves, strict=True)
     )
 
 

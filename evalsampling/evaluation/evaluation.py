@@ -57,6 +57,7 @@ class Evaluation:
     scope: ReportedDomains = WHOLE_POOL
     pool: MemoryPool | None = None
     hidden: HiddenPrior | None = None
+    _fitted: LabelModel | None = dataclasses.field(default=None, repr=False, compare=False)
 
     def draw(self, new_rows: int, budget: int | None = None) -> npt.NDArray[np.int64]:
         """Draw one round and return the indices of its new questions.
@@ -108,7 +109,9 @@ class Evaluation:
             return None
         if not len(self.history.labelled):
             return None
-        return LabelModel.fit(self.table, self.history, (self.seed,), self.hidden)
+        if self._fitted is None or self._fitted.history is not self.history:
+            self._fitted = LabelModel.fit(self.table, self.history, (self.seed,), self.hidden)
+        return self._fitted
 
     def region(self, measure: Measure, method: str = "f") -> Ellipsoid:
         """Return the joint confidence region of a measure's components ([MR] section 3).

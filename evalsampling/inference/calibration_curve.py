@@ -47,8 +47,13 @@ _STEP_DECAY = 0.25
 _EFFECT_SPREAD = 2.0
 """Standard deviation of the effect of a prediction that the score does not explain, in log-odds."""
 
-_INFLATION = 1.3
-"""Variance of the normal approximation that draws start from, by the one that fits the mode."""
+_LEAST = 1e-300
+"""Least rate whose logarithm is taken."""
+
+_TEMPER = 3.0
+"""What the information of labels is divided by in the normal approximation that draws start from.
+
+Its tails are then no lighter than those of the posterior, and no heavier than the prior's."""
 
 
 HIDDEN = HiddenPrior()
@@ -64,8 +69,9 @@ class CalibrationCurve:
 
     Over J equal steps of x from the top down, eta_0 = a, eta_j = eta_{j-1} - exp(b + s_j) dx, s a
     stationary Gaussian process; between the steps it is linear. The rate of a cell is
-    p = r + (1 - r) expit(eta(x) + effects), the background r = rho times the pool's mean of expit.
-    So a background is relative to the positives there are, and nothing depends on the pool's size.
+    p = (m + sigma) / (1 + m), sigma = expit(eta(x) + effects), the odds m of the background being
+    rho times the pool's mean of sigma. So a background is relative to the positives there are, and
+    nothing depends on the pool's size.
     a, b, s, log rho and the effects are normal, so the parameters z are standard normal ones.
 
     Attributes:
@@ -134,12 +140,15 @@ class CalibrationCurve:
 
     def log_likelihood(self, z: FloatArray, labels: "GroupLabels") -> FloatArray:
         """Return the log-likelihood of labels, of parameters z: (draws, dimensions): (draws,)."""
-        curve = special.expit(self.log_odds(z))
-        rate = self.background(z, curve)[:, None]
-        curve = curve[:, labels.group]
-        rest = (1 - rate) * (1 - curve)
-        return np.log(np.maximum(1 - rest, 1e-300)) @ labels.positive + (
-            np.log(np.maximum(rest, 1e-300)) @ labels.negative
+        log_odds = self.log_odds(z)
+        curve = special.expit(log_odds)
+        background = self.background(z, curve)
+        # log p = log(m + sigma) - log(1 + m), log(1 - p) = log(1 - sigma) - log(1 + m).
+        hit = np.log(np.maximum(curve[:, labels.group] + background[:, None], _LEAST))
+        miss = special.log_expit(-log_odds[:, labels.group])
+        rows = float(labels.positive.sum() + labels.negative.sum())
+        return np.asarray(
+            hit @ labels.positive + miss @ labels.negative - rows * np.log1p(background)
         )
 
     def log_odds(self, z: FloatArray) -> FloatArray:
@@ -155,8 +164,12 @@ class CalibrationCurve:
         return np.exp(np.minimum(log_slope, 30)) * self.step
 
     def background(self, z: FloatArray, curve: FloatArray) -> FloatArray:
-        """Return r of draws, in [0, 1), shape (draws,), given expit(eta) of the groups."""
-        return np.minimum(self.ratio(z) * (curve @ self.share), 0.999)
+        """Return the odds m of the background, shape (draws,), given sigma of the groups."""
+        return self.ratio(z) * (curve @ self.share)
+
+    def prior_ratio(self, level: float) -> float:
+        """Return a quantile of the prior of rho."""
+        return float(self.hidden.share * np.exp(self.hidden.spread * special.ndtri(level)))
 
     def ratio(self, z: FloatArray) -> FloatArray:
         """Return rho: positives of the background by those of the curve, shape (draws,)."""
@@ -210,18 +223,26 @@ class CurveFit:
     @property
     def log_evidence(self) -> float:
         """Laplace's approximation of the log-probability of the labels, but for a constant."""
-        return self.height - float(np.linalg.slogdet(self.information)[1]) / 2
+        return self.height - float(np.log(self._axes[0]).sum()) / 2
+
+    @functools.cached_property
+    def _axes(self) -> tuple[FloatArray, FloatArray]:
+        """Eigenvalues and eigenvectors of the information, which is at least that of the prior."""
+        values, vectors = np.linalg.eigh(self.information)
+        return np.maximum(values, 1.0), vectors
 
     def draw(self, rng: np.random.Generator, schedule: Schedule = SCHEDULE) -> "CurveDraws":
         """Return draws of the parameters.
 
-        Chains of elliptical slice sampling start from a normal approximation at the mode.
+        Chains of elliptical slice sampling about the mode; the normal distribution behind their
+        ellipses is the prior's with a part of the labels' information.
 
         Args:
             rng: source of randomness.
             schedule: how long the chains run.
         """
-        root = np.linalg.cholesky(np.linalg.inv(self.information) * _INFLATION)
+        values, vectors = self._axes
+        root = vectors / np.sqrt(1 + (values - 1) / _TEMPER)
 
         def log_ratio(u: FloatArray) -> FloatArray:
             z = self.mode + u @ root.T
@@ -245,12 +266,16 @@ class CurveDraws:
     curve: CalibrationCurve
     z: FloatArray
 
+    def thinned(self, most: int) -> "CurveDraws":
+        """Return at most so many of the draws, evenly apart."""
+        return dataclasses.replace(self, z=self.z[:: -(-len(self.z) // most)])
+
     @functools.cached_property
     def group_rates(self) -> FloatArray:
         """The rate of positives in each group, shape (draws, groups)."""
         curve = special.expit(self.curve.log_odds(self.z))
         background = self.curve.background(self.z, curve)[:, None]
-        return background + (1 - background) * curve
+        return (background + curve) / (1 + background)
 
     def rates(self) -> FloatArray:
         """Return the rate of positives in each cell, shape (draws, cells), in [0, 1]."""
@@ -303,18 +328,18 @@ def _climb(
     corners[1:, 2 : 2 + STEPS] = lower @ _step_root()
     slope = curve.weight @ corners
     slope[:, 2 + STEPS : -1] = _EFFECT_SPREAD * curve.effect
-    of_curve = (up * down)[:, None] * slope
     background = float(curve.background(at, up[None])[0])
-    of_background = float(curve.ratio(at)[0]) * (curve.share @ of_curve)
+    of_background = float(curve.ratio(at)[0]) * ((curve.share * up * down) @ slope)
     of_background[-1] += curve.hidden.spread * background
     kept = labels.group
-    rest = np.maximum((1 - background) * down[kept], 1e-300)
-    rate = np.maximum(1 - rest, 1e-300)
-    of_rate = (1 - background) * of_curve[kept] + down[kept, None] * of_background
-    gradient = of_rate.T @ (labels.positive / rate - labels.negative / rest) - z
-    weight = (labels.positive + labels.negative) / (rate * rest)
-    information = np.eye(len(z)) + of_rate.T @ (of_rate * weight[:, None])
-    height = labels.positive @ np.log(rate) + labels.negative @ np.log(rest) - z @ z / 2
+    odds = np.maximum(up[kept] + background, _LEAST)
+    rate, rest = odds / (1 + background), down[kept] / (1 + background)
+    # The rate's derivative by its complement, which may be 0.
+    of_rate = up[kept, None] * slope[kept] + of_background / (1 + background)
+    gradient = of_rate.T @ (labels.positive * (rest / rate) - labels.negative) - z
+    scaled = of_rate * np.sqrt((labels.positive + labels.negative) * rest / rate)[:, None]
+    information = np.eye(len(z)) + scaled.T @ scaled
+    height = curve.log_likelihood(at, labels)[0] - z @ z / 2
     return float(height), gradient, information
 
 

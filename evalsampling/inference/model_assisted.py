@@ -10,6 +10,7 @@ from evalsampling.inference.domains import Domain
 from evalsampling.inference.intervals import Interval, whole_range
 from evalsampling.inference.predictive import LabelModel
 from evalsampling.inference.results import Estimate, Sensitivity
+from evalsampling.inference.weights import effective_size
 from evalsampling.measures.base import Measure
 
 FloatArray = npt.NDArray[np.float64]
@@ -25,6 +26,9 @@ HELD = 0.75
 
 With less, the smoothness of the curve shows where many labels are in few cells; with more,
 intervals grow wider than they gain in coverage (docs/calibrated.md)."""
+
+_FEWEST_EFFECTIVE = 100.0
+"""Equal draws that weighted ones must be worth for an interval to be made of them."""
 
 _MOST_UNDEFINED = 0.5
 """Share of draws in which a measure may be undefined; of the others its interval is made."""
@@ -58,9 +62,10 @@ def assist(
     if combine:
         estimates = [_combined(one, drawn) for one, drawn in zip(estimates, values.T, strict=True)]
     is_number_of_pool = domain.count is None and len(estimates) == 1
+    others = _other_shares(values, measure, model) if is_number_of_pool else ()
     assisted = [
-        _assisted(one, drawn, model if is_number_of_pool else None)
-        for one, drawn in zip(estimates, values.T, strict=True)
+        _assisted(one, drawn, tuple(other.of_component(i) for other in others))
+        for i, (one, drawn) in enumerate(zip(estimates, values.T, strict=True))
     ]
     if not band or len(assisted) < 2:
         return assisted
@@ -87,18 +92,19 @@ def _combined(one: Estimate, drawn: FloatArray) -> Estimate:
     return dataclasses.replace(one, value=(1 - share) * one.value + share * float(np.median(drawn)))
 
 
-def _assisted(one: Estimate, drawn: FloatArray, model: LabelModel | None) -> Estimate:
-    """Return an estimate with the interval that draws of its number give."""
+def _assisted(one: Estimate, drawn: FloatArray, others: Sequence["_OtherShare"]) -> Estimate:
+    """Return an estimate with the interval that draws of its number give.
+
+    Args:
+        one: the estimate.
+        drawn: shape (draws,).
+        others: draws of the same number under other shares of hidden positives.
+    """
     defined = np.isfinite(drawn)
     if defined.mean() < 1 - _MOST_UNDEFINED:
         return one
     low, high = shortest_interval(drawn[defined], one.confidence)
     interval = _interval(one, low, high)
-    others: tuple[Sensitivity, ...] = ()
-    if model is not None:
-        others = tuple(
-            _under_share(one, drawn[defined], model, factor, defined) for factor in OTHER_SHARES
-        )
     warnings = []
     if one.value is not None and max(low - one.value, one.value - high) > (high - low) / 2:
         warnings.append(
@@ -110,7 +116,7 @@ def _assisted(one: Estimate, drawn: FloatArray, model: LabelModel | None) -> Est
         intervals=(interval, *one.intervals),
         warnings=tuple(warnings),
         reliable=(interval.low, interval.high) != one.target.bounds,
-        sensitivity=others,
+        sensitivity=tuple(other.sensitivity(one) for other in others),
     )
 
 
@@ -122,26 +128,62 @@ def _interval(one: Estimate, low: float, high: float, what: str = "") -> Interva
     if one.value is not None:
         reach = HELD if one.claims else 0.0
         design = one.intervals[0]
-        low = min(low, one.value - reach * (one.value - design.low))
-        high = max(high, one.value + reach * (design.high - one.value))
+        low = min(low, one.value, one.value - reach * (one.value - design.low))
+        high = max(high, one.value, one.value + reach * (design.high - one.value))
     return Interval(low, high, KIND, method)
 
 
-def _under_share(
-    one: Estimate,
-    drawn: FloatArray,
-    model: LabelModel,
-    factor: float,
-    defined: npt.NDArray[np.bool_],
-) -> Sensitivity:
-    """Return the interval that another prior of the hidden positives would give, by reweighting."""
-    log_weight = np.zeros(len(defined))
-    for curve in model.curves:
-        moved = np.log(factor) / curve.curve.hidden.spread
-        log_weight += moved * curve.z[:, -1] - moved**2 / 2
-    weight = np.exp(log_weight - log_weight.max())[defined]
-    interval = _interval(one, *shortest_interval(drawn, one.confidence, weight))
-    return Sensitivity(model.curves[0].curve.hidden.share * factor, interval.low, interval.high)
+@dataclasses.dataclass(frozen=True)
+class _OtherShare:
+    """Draws of measures had another share of hidden positives been expected.
+
+    Attributes:
+        share: it.
+        values: shape (draws, m), or (draws,) of one component.
+        weight: shape (draws,): of each draw.
+    """
+
+    share: float
+    values: FloatArray
+    weight: FloatArray
+
+    def of_component(self, place: int) -> "_OtherShare":
+        """Return the draws of one component."""
+        return dataclasses.replace(self, values=self.values[:, place])
+
+    def sensitivity(self, one: Estimate) -> Sensitivity:
+        """Return the interval that an estimate then has."""
+        defined = np.isfinite(self.values)
+        low, high = np.nan, np.nan
+        if self.weight[defined].sum() > 0:
+            drawn, weight = self.values[defined], self.weight[defined]
+            low, high = shortest_interval(drawn, one.confidence, weight)
+        interval = _interval(one, low, high)
+        return Sensitivity(self.share, interval.low, interval.high)
+
+
+def _other_shares(
+    values: FloatArray, measure: Measure, model: LabelModel
+) -> tuple[_OtherShare, ...]:
+    """Return draws under `OTHER_SHARES`: the same ones weighted, or, if few count, new ones.
+
+    The share moves the prior of log rho: a draw's weight is the ratio of the new density to the
+    old. Where the spread is small, next to no draw lies where the new prior does.
+    """
+    others = []
+    for factor in OTHER_SHARES:
+        log_weight = np.zeros(len(values))
+        for curve in model.curves:
+            moved = np.log(factor) / curve.curve.hidden.spread
+            log_weight += moved * curve.z[:, -1]
+        weight = np.exp(log_weight - log_weight.max())
+        share = model.curves[0].curve.hidden.share * factor
+        if effective_size(weight) >= _FEWEST_EFFECTIVE:
+            others.append(_OtherShare(share, values, weight))
+            continue
+        anew = model.with_share(share).everywhere.values(measure)
+        others.append(_OtherShare(share, anew, np.ones(len(anew))))
+    return tuple(others)
 
 
 def shortest_interval(

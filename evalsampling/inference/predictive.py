@@ -32,6 +32,9 @@ FloatArray = npt.NDArray[np.float64]
 MOST_CLASSES = 10
 """Classes beyond which there is no model: a curve is fitted for each."""
 
+_SAME_PRIOR = 1e-9
+"""Prior probabilities that differ by no more are the same but for rounding."""
+
 _ODDS_AGAINST_FALLING = 20.0
 """Prior odds that the rate of a class rises with its prior probability."""
 
@@ -40,6 +43,12 @@ _SHIFT_SPREAD = 1.0
 
 _SHIFTS = 4
 """Shifts tried for each draw of the curve."""
+
+_MOST_RATES = 1 << 22
+"""Most rates that are kept of all draws: of pools with thousands of cells fewer draws are."""
+
+_FEWEST_DRAWS = 192
+"""Draws that are kept however many cells there are."""
 
 _LARGEST_MATRIX = 1 << 22
 """Most entries of a matrix of losses; of curves with more points, rows are summed draw by draw."""
@@ -92,7 +101,8 @@ class LabelModel:
         for y in (1,) if table.classes == 2 else range(table.classes):
             rng = np.random.Generator(np.random.PCG64([*seed, y]))
             fitted = fit_either_way(table, y, labelled, seen[:, y], hidden)
-            curves.append(fitted.draw(rng, schedule))
+            most = max(_MOST_RATES // (len(table) * table.classes), _FEWEST_DRAWS)
+            curves.append(fitted.draw(rng, schedule).thinned(most))
         return cls(table, history, tuple(curves), seed)
 
     @functools.cached_property
@@ -100,9 +110,38 @@ class LabelModel:
         """The rate of each class in each cell, shape (draws, cells, classes), summing to 1."""
         if len(self.curves) == 1:
             positive = self.curves[0].rates()
-            return np.stack([1 - positive, positive], axis=2)
-        rates = np.stack([curve.rates() for curve in self.curves], axis=2)
-        return np.asarray(rates / rates.sum(axis=2, keepdims=True))
+            by_class = np.stack([1 - positive, positive])
+        else:
+            by_class = np.stack([curve.rates() for curve in self.curves])
+            by_class /= by_class.sum(axis=0)
+        return np.moveaxis(by_class, 0, 2)  # those of one class lie together
+
+    def thinned(self, most: int) -> "LabelModel":
+        """Return the model with at most so many of the draws."""
+        curves = tuple(curve.thinned(most) for curve in self.curves)
+        return dataclasses.replace(self, curves=curves)
+
+    def with_share(self, share: float) -> "LabelModel":
+        """Return the model with another share of hidden positives, fitted to the same labels."""
+        if share not in self._with_share:
+            hidden = dataclasses.replace(self.curves[0].curve.hidden, share=share)
+            model = LabelModel.fit(self.table, self.history, self.seed[:-1], hidden)
+            self._with_share[share] = model
+        return self._with_share[share]
+
+    @functools.cached_property
+    def _with_share(self) -> dict[float, "LabelModel"]:
+        return {}
+
+    @functools.cached_property
+    def alike(self) -> tuple[IntArray, IntArray]:
+        """The first of the cells that have the same rates in every draw, and where each is."""
+        groups = np.stack([curve.curve.group for curve in self.curves], axis=1)
+        if groups.shape[1] == 1:
+            _, first, place = np.unique(groups[:, 0], return_index=True, return_inverse=True)
+        else:
+            _, first, place = np.unique(groups, axis=0, return_index=True, return_inverse=True)
+        return first, place.ravel()
 
     @functools.cached_property
     def everywhere(self) -> "Predictive":
@@ -167,7 +206,8 @@ class Predictive:
         rng = np.random.Generator(np.random.PCG64([*model.seed, *place, stream]))
         if table.classes == 2:
             positive = rng.binomial(left, np.minimum(rates[:, :, 1], 1.0))
-            return cls(table, history, domain, np.stack([left - positive, positive], axis=2))
+            by_class = np.stack([left - positive, positive])
+            return cls(table, history, domain, np.moveaxis(by_class, 0, 2))
         rates = rates / rates.sum(axis=2, keepdims=True)
         return cls(table, history, domain, rng.multinomial(left, rates))
 
@@ -226,7 +266,8 @@ def obstacle(table: CellTable) -> str | None:
     """Return why there can be no model of the labels of a pool, in words; None if there can."""
     if table.classes > MOST_CLASSES:
         return f"no model of {table.classes} classes, at most {MOST_CLASSES}"
-    if table.leaves > 1 and np.ptp(table.leaf_prior, axis=0).max() == 0:
+    prior = table.leaf_prior[table.leaf_count > 0]
+    if len(prior) > 1 and np.ptp(prior, axis=0).max() <= _SAME_PRIOR:
         return "the prior probability is the same in all leaves, so no curve can order them"
     return None
 

@@ -117,12 +117,15 @@ class PoolBatch:
         """Return a numeric column, shape (n,): float32 as it is, all else as float64.
 
         Raises:
-            InputError: if it is not numeric, or has a null, a NaN or an infinity.
+            InputError: if it is not numeric, or has a null, a NaN, an infinity or a whole number
+                that no float64 tells from its neighbours.
         """
         column = self.column(name)
         if self.holds_text(column):
             column = self._parsed(name, column)
-        if pa.types.is_integer(column.type) or pa.types.is_float16(column.type):
+        if pa.types.is_integer(column.type):
+            column = self._floats(name, column)
+        elif pa.types.is_float16(column.type):
             column = column.cast(pa.float64())
         if not pa.types.is_floating(column.type):
             raise self.error(name, 0, f"must be a number, got type {column.type}")
@@ -132,6 +135,17 @@ class PoolBatch:
             row = int(np.argmax(bad))
             raise self.error(name, row, f"must be a finite number, got {values[row]}")
         return values
+
+    def _floats(self, name: str, whole: pa.Array) -> pa.Array:
+        """Return whole numbers as floats."""
+        try:
+            return whole.cast(pa.float64())
+        except pa.ArrowInvalid as error:
+            exact = 1 << np.finfo(np.float64).nmant + 1
+            large = [not -exact <= value <= exact for value in whole.to_pylist()]
+            row = large.index(True)
+            told = f"has no float64 of its own, got {whole[row].as_py()}"
+            raise self.error(name, row, f"a whole number beyond {exact:,} {told}") from error
 
     def _parsed(self, name: str, text: pa.Array) -> pa.Array:
         """Return the numbers that text stands for."""

@@ -35,7 +35,7 @@ POWERS = (0.5, 1.0, 2.0, 3.0)
 EVEN_SHARES = (0.1, 0.3)
 """Shares of a round that may be spread evenly over all rows."""
 
-_SCHEDULE = Schedule(chains=64, burn_in=8, kept=2)
+_SCHEDULE = Schedule(chains=64, burn_in=10, kept=2)
 """Of the model that designs are compared on: rough, as they are compared on the same draws."""
 
 
@@ -128,12 +128,14 @@ class _Comparison:
     Attributes:
         rate: shape (cells, classes): mean rate of each class.
         spread: shape (cells,): standard deviation of the influence of a row's label.
-        deviation: shape (draws, cells, classes): rates less their means.
+        alike: shape (cells,): which of the groups of cells with the same rates each is in.
+        deviation: shape (draws, groups, classes): rates less their means.
         value: shape (draws, m): of the measure, standardised.
     """
 
     rate: FloatArray
     spread: FloatArray
+    alike: IntArray
     deviation: FloatArray
     value: FloatArray
 
@@ -147,10 +149,12 @@ class _Comparison:
         deviation = values - values.mean(axis=0)
         scale = np.sqrt(np.mean(deviation**2, axis=0))
         rate = rates.mean(axis=0)
+        first, alike = model.alike
         return cls(
             rate=rate,
             spread=_spread(measure, table, history, rate),
-            deviation=rates - rate,
+            alike=alike,
+            deviation=(rates - rate)[:, first],
             value=deviation[:, scale > 0] / scale[scale > 0],
         )
 
@@ -171,7 +175,8 @@ class _Comparison:
         noise = np.maximum(self.rate * (1 - self.rate), 1e-12)
         kernel = np.zeros((draws, draws))
         for y in range(1, self.rate.shape[1]):
-            scaled = self.deviation[:, :, y] * np.sqrt(rows / noise[:, y])
+            informative = np.bincount(self.alike, rows / noise[:, y])
+            scaled = self.deviation[:, :, y] * np.sqrt(informative)
             kernel += scaled @ scaled.T / draws
         left = np.linalg.solve(kernel + np.eye(draws), self.value)
         return float(np.sum(self.value * (self.value - left)))

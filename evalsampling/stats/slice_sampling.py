@@ -27,9 +27,9 @@ class Schedule:
     """
 
     chains: int = 64
-    burn_in: int = 8
+    burn_in: int = 10
     kept: int = 8
-    thinning: int = 1
+    thinning: int = 2
 
 
 def elliptical_slice(
@@ -49,9 +49,14 @@ def elliptical_slice(
         start: shape (chains, dimensions).
         schedule: how long.
         rng: source of randomness.
+
+    Raises:
+        ValueError: if L is 0 or no number at a start: no angle would ever be taken.
     """
     state = start.copy()
     height = log_likelihood(state)
+    if not np.all(np.isfinite(height)):
+        raise ValueError("the log-likelihood must be finite where chains start")
     kept = []
     for step in range(1, schedule.burn_in + schedule.kept * schedule.thinning + 1):
         _step(log_likelihood, state, height, rng)

@@ -53,6 +53,7 @@ SAMPLERS: dict[str, Sampler] = {
     "ais": samplers.AdaptiveImportance(FBeta()),
     "ais, mixed": samplers.AdaptiveImportance(FBeta(), delta=0.1),
     "given": samplers.Given(FBeta(), weights=by_leaf),
+    "calibrated": samplers.CalibratedDesign(FBeta()),
 }
 
 

@@ -1,0 +1,281 @@
+"""The posterior of a calibration curve: derivatives, exact integrals, long runs, calibration."""
+
+import numpy as np
+import pytest
+from scipy import optimize, special
+
+from evalsampling.inference import calibration_curve
+from evalsampling.inference.calibration_curve import (
+    HIDDEN,
+    STEPS,
+    CalibrationCurve,
+    CurveDraws,
+    GroupLabels,
+    find_mode,
+)
+from evalsampling.spec.hidden import HiddenPrior
+from evalsampling.stats.slice_sampling import Schedule, elliptical_slice
+
+FloatArray = np.ndarray
+
+LONG = Schedule(chains=120, burn_in=40, kept=80, thinning=4)
+
+
+def example(hidden: HiddenPrior = HIDDEN) -> CalibrationCurve:
+    """Forty cells of falling probability, rare positives, and an effect."""
+    probability = special.expit(np.linspace(3, -9, 40))
+    count = np.geomspace(10, 10**6, 40).astype(np.int64)
+    effect = (np.arange(40) % 2)[:, None] - 0.5
+    return CalibrationCurve.from_cells(probability, count, effect, hidden)
+
+
+def some_labels(curve: CalibrationCurve, seed: int = 1, most: int = 30) -> tuple[FloatArray, ...]:
+    """Labels of the cells at rates drawn from the prior."""
+    rng = np.random.default_rng(seed)
+    rate = CurveDraws(curve, rng.standard_normal((1, curve.dimensions))).rates()[0]
+    labelled = rng.integers(0, most, len(rate))
+    return labelled, rng.binomial(labelled, rate)
+
+
+def by_the_words(curve: CalibrationCurve, z: FloatArray, x: FloatArray, count: FloatArray):
+    """The rates of cells by the model of the docstring, for cells that are at corners."""
+    apart = np.abs(np.subtract.outer(np.arange(STEPS), np.arange(STEPS)))
+    root = np.linalg.cholesky(np.exp(-0.05 * apart) + 1e-9 * np.eye(STEPS))
+    s = root @ z[2 : 2 + STEPS]
+    eta, step = [5 * z[0]], (x[0] - x[-1]) / STEPS
+    for j in range(STEPS):
+        eta.append(eta[-1] - np.exp(1.5 * z[1] - 0.5 + s[j]) * step)
+    sigma = special.expit(np.array(eta))
+    m = curve.hidden.share * np.exp(curve.hidden.spread * z[-1]) * (sigma @ count) / count.sum()
+    return (m + sigma) / (1 + m)
+
+
+def test_rates_are_those_of_the_model() -> None:
+    """Cells at the corners of the curve; none is far from the others, so the ends are theirs."""
+    x, count = np.linspace(2, -4, STEPS + 1), np.full(STEPS + 1, 1000)
+    curve = CalibrationCurve.from_cells(special.expit(x), count, hidden=HiddenPrior(0.2, 0.7))
+    z = np.random.default_rng(1).standard_normal((5, curve.dimensions))
+    found = CurveDraws(curve, z).rates()
+    wanted = [by_the_words(curve, one, x, count) for one in z]
+    assert found == pytest.approx(np.array(wanted), rel=1e-9)
+    assert np.all(np.diff(found, axis=1) <= 0), "monotone"
+
+
+def test_cells_between_corners_are_on_the_line() -> None:
+    """Half-way in x, half-way in log-odds."""
+    x, count = np.linspace(2, -4, 2 * STEPS + 1), np.full(2 * STEPS + 1, 10)
+    curve = CalibrationCurve.from_cells(special.expit(x), count)
+    z = np.random.default_rng(2).standard_normal((3, curve.dimensions))
+    eta = curve.log_odds(z)[:, curve.group]
+    assert eta[:, 1::2] == pytest.approx((eta[:, :-2:2] + eta[:, 2::2]) / 2)
+
+
+def test_ends_do_not_hang_on_a_few_rows() -> None:
+    """One row in a million that is far above all others, one far below."""
+    x = np.concatenate([[20.0], np.linspace(2, -4, 50), [-20.0]])
+    count = np.array([1, *[20_000] * 50, 1])
+    curve = CalibrationCurve.from_cells(special.expit(x), count)
+    assert curve.step == pytest.approx(6 / STEPS, rel=0.05)
+    assert curve.group[0] == curve.group[1]
+    assert curve.group[-1] == curve.group[-2]
+
+
+def log_posterior(curve: CalibrationCurve, labels: GroupLabels, z: FloatArray) -> float:
+    return float(curve.log_likelihood(z[None], labels)[0] - z @ z / 2)
+
+
+@pytest.mark.parametrize("hidden", [HiddenPrior(), HiddenPrior(3.0, 2.0)])
+def test_gradient_and_information_are_numerical_ones(hidden: HiddenPrior) -> None:
+    """The gradient at random points; the information is the mean of its square over labels."""
+    curve = example(hidden)
+    labels = GroupLabels.from_cells(curve, *some_labels(curve))
+    rng = np.random.default_rng(3)
+    for z in rng.standard_normal((5, curve.dimensions)) / 2:
+        height, gradient, information = calibration_curve._climb(curve, labels, z)
+        assert height == pytest.approx(log_posterior(curve, labels, z))
+        steps = np.eye(len(z)) * 1e-5
+        numerical = [
+            (log_posterior(curve, labels, z + h) - log_posterior(curve, labels, z - h)) / 2e-5
+            for h in steps
+        ]
+        assert gradient == pytest.approx(np.array(numerical), rel=1e-4, abs=1e-3)
+        # Fisher: sum of n p'p'^T / (p (1 - p)), with numerical derivatives of the rates.
+        rows = labels.positive + labels.negative
+
+        def rates(z: FloatArray) -> FloatArray:
+            return CurveDraws(curve, z[None]).group_rates[0][labels.group]
+
+        slope = np.array([(rates(z + h) - rates(z - h)) / 2e-5 for h in steps])
+        p = rates(z)
+        wanted = np.eye(len(z)) + (slope * (rows / (p * (1 - p)))) @ slope.T
+        assert information == pytest.approx(wanted, rel=1e-3, abs=1e-3)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_mode_is_that_of_a_general_optimiser(seed: int) -> None:
+    """Its height is at least that of BFGS from the same start, less .05."""
+    curve = example()
+    labels = GroupLabels.from_cells(curve, *some_labels(curve, seed, most=60))
+    mode, _, height = find_mode(curve, labels)
+    assert height == pytest.approx(log_posterior(curve, labels, mode))
+    found = optimize.minimize(
+        lambda z: -calibration_curve._climb(curve, labels, z)[0],
+        np.zeros(curve.dimensions),
+        jac=lambda z: -calibration_curve._climb(curve, labels, z)[1],
+    )
+    assert height > -found.fun - 0.05
+
+
+def one_group(hidden: HiddenPrior, labelled: int, positive: int) -> tuple[CalibrationCurve, ...]:
+    """A pool whose scores are all equal: the rate is (1 + rho) sigma / (1 + rho sigma)."""
+    curve = CalibrationCurve.from_cells(np.full(3, 0.1), np.array([5, 10, 100]), None, hidden)
+    return curve, curve.fit(np.array([0, labelled, 0]), np.array([0, positive, 0]))
+
+
+@pytest.mark.parametrize(
+    ("hidden", "labelled", "positive"),
+    [
+        (HiddenPrior(), 40, 3),
+        (HiddenPrior(0.5, 1.0), 200, 0),
+        (HiddenPrior(0.05, 3.0), 12, 12),
+        (HiddenPrior(), 1, 0),
+    ],
+)
+def test_rate_of_one_group_is_the_integral(
+    hidden: HiddenPrior, labelled: int, positive: int
+) -> None:
+    """Scores all equal, so a and rho alone count: integrated over 601 x 601 points.
+
+    Mean, and chance of a rate below each of five quantiles, to .03 with 9,600 draws.
+    """
+    z = np.linspace(-7, 7, 601)
+    sigma = special.expit(5 * z)[:, None]
+    ratio = hidden.share * np.exp(hidden.spread * z)
+    rate = np.minimum((1 + ratio) * sigma / (1 + ratio * sigma), 1 - 1e-16)
+    log = special.xlogy(positive, rate) + special.xlog1py(labelled - positive, -rate)
+    weight = np.exp(log - (z[:, None] ** 2 + z**2) / 2)
+    weight /= weight.sum()
+    _, fit = one_group(hidden, labelled, positive)
+    found = fit.draw(np.random.default_rng(4), LONG).rates()[:, 0]
+    assert found.mean() == pytest.approx(np.sum(weight * rate), rel=0.05, abs=1e-3)
+    order = np.argsort(rate, axis=None)
+    cumulated = np.cumsum(weight.ravel()[order])
+    for share in (0.025, 0.25, 0.5, 0.75, 0.975):
+        quantile = rate.ravel()[order][np.searchsorted(cumulated, share)]
+        assert np.mean(found <= quantile) == pytest.approx(share, abs=0.03)
+
+
+def test_two_groups_by_weighting_draws_of_the_prior() -> None:
+    """Where few labels are known, 200,000 draws of the prior weighted by their likelihood.
+
+    Means to a tenth of a standard deviation, standard deviations to a tenth.
+    """
+    curve = CalibrationCurve.from_cells(np.array([0.6, 0.02]), np.array([50, 5000]))
+    labelled, positive = np.array([12, 30]), np.array([9, 1])
+    labels = GroupLabels.from_cells(curve, labelled, positive)
+    rng = np.random.default_rng(5)
+    total, sums = 0.0, np.zeros((2, 2))
+    for _ in range(20):
+        z = rng.standard_normal((10_000, curve.dimensions))
+        weight = np.exp(curve.log_likelihood(z, labels))
+        rates = CurveDraws(curve, z).rates()
+        total += weight.sum()
+        sums += weight @ rates, weight @ rates**2
+    mean, square = sums / total
+    spread = np.sqrt(square - mean**2)
+    draws = curve.fit(labelled, positive).draw(rng, LONG).rates()
+    assert np.max(np.abs(draws.mean(axis=0) - mean) / spread) < 0.1
+    assert draws.std(axis=0) == pytest.approx(spread, rel=0.1)
+
+
+def plain(curve: CalibrationCurve, labels: GroupLabels, kept: int) -> CurveDraws:
+    """Draws by elliptical slice sampling from the prior, with nothing to speed it up."""
+    rng = np.random.default_rng(6)
+    schedule = Schedule(chains=60, burn_in=800, kept=kept, thinning=20)
+    start = rng.standard_normal((60, curve.dimensions))
+    draws = elliptical_slice(lambda z: curve.log_likelihood(z, labels), start, schedule, rng)
+    return CurveDraws(curve, draws)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_draws_are_those_of_a_long_plain_run(seed: int) -> None:
+    """The number of positives, and of those in the lower half, on the log scale.
+
+    Means to .15 standard deviations, standard deviations to .15 of themselves.
+    """
+    curve = example()
+    labelled, positive = some_labels(curve, seed)
+    labels = GroupLabels.from_cells(curve, labelled, positive)
+    count = np.geomspace(10, 10**6, 40)
+    numbers = []
+    for draws in (
+        plain(curve, labels, 100),
+        curve.fit(labelled, positive).draw(np.random.default_rng(8), LONG),
+    ):
+        rates = draws.rates()
+        numbers.append(np.log(np.stack([rates @ count, rates[:, 20:] @ count[20:]])))
+    wanted, found = numbers
+    spread = wanted.std(axis=1)
+    assert np.all(np.abs(found.mean(axis=1) - wanted.mean(axis=1)) < 0.15 * spread)
+    assert found.std(axis=1) == pytest.approx(spread, rel=0.15)
+
+
+@pytest.mark.slow
+def test_posterior_is_calibrated_by_simulation() -> None:
+    """Rank of the true number of positives among 63 draws, of 400 pools drawn from the prior.
+
+    In 8 bins; chi-square of 7 degrees of freedom below 24.3, its .999 quantile. The schedule is
+    the product's own, of which every twelfth draw is taken.
+    """
+    curve = example()
+    count = np.geomspace(10, 10**6, 40)
+    ranks = []
+    for seed in range(400):
+        rng = np.random.default_rng([9, seed])
+        truth = CurveDraws(curve, rng.standard_normal((1, curve.dimensions)))
+        labelled = rng.integers(0, 20, 40)
+        positive = rng.binomial(labelled, truth.rates()[0])
+        draws = curve.fit(labelled, positive).draw(rng).rates()
+        chosen = draws[rng.permutation(len(draws))[:63]]
+        ranks.append(np.sum(chosen @ count < truth.rates()[0] @ count))
+    bins = np.bincount(np.array(ranks) // 8, minlength=8)
+    assert np.sum((bins - 50) ** 2 / 50) < 24.3, bins
+
+
+LIMITS = {
+    "scores all equal": (np.full(5, 0.3), np.full(5, 100)),
+    "priors 0": (np.zeros(4), np.full(4, 10)),
+    "priors 1": (np.ones(4), np.full(4, 10)),
+    "priors 0 and 1": (np.array([0.0, 1.0, 0.0, 1.0]), np.array([10**6, 5, 10**6, 1])),
+    "one cell": (np.array([0.2]), np.array([7])),
+    "one row": (np.array([0.2]), np.array([1])),
+    "cells of 10^9 rows": (special.expit(np.linspace(5, -15, 64)), np.full(64, 10**9)),
+    "4,096 cells": (np.sort(np.random.default_rng(1).random(4096) ** 8), np.full(4096, 250)),
+    "outlying scores": (
+        special.expit(np.array([700.0, 2, 1, 0, -1, -2, -700])),
+        np.array([1, *[10**5] * 5, 1]),
+    ),
+    "one outlying score": (np.array([1.0, 1e-6, 1e-6]), np.array([1, 10**6, 10**6])),
+}
+
+
+@pytest.mark.parametrize("name", LIMITS)
+@pytest.mark.parametrize("answer", ["none", "no", "yes", "all no", "all yes", "contrary"])
+def test_rates_are_numbers_at_the_limits(name: str, answer: str) -> None:
+    probability, count = LIMITS[name]
+    labelled = np.zeros(len(count), dtype=np.int64)
+    if answer != "none":
+        labelled = count.copy() if answer.startswith("all") else np.minimum(count, 50)
+    positive = labelled * 0
+    if answer.endswith("yes"):
+        positive = labelled
+    elif answer == "contrary":
+        positive = np.where(probability < np.median(probability), labelled, 0)
+    for hidden in (HiddenPrior(), HiddenPrior(10, 5), HiddenPrior(1e-9, 0.01)):
+        curve = CalibrationCurve.from_cells(probability, count, None, hidden)
+        fit = curve.fit(labelled, positive)
+        assert np.isfinite(fit.log_evidence)
+        rates = fit.draw(np.random.default_rng(1), Schedule(8, 2, 2, 1)).rates()
+        assert rates.shape == (16, len(count))
+        assert np.all((rates >= 0) & (rates <= 1))

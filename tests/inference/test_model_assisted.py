@@ -1,0 +1,182 @@
+"""Intervals from draws: closed forms, bands that hold, other shares of hidden positives."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from scipy import special
+
+from evalsampling.inference.domains import Domain
+from evalsampling.inference.intervals import Interval, whole_range
+from evalsampling.inference.model_assisted import (
+    HELD,
+    _combined,
+    _interval,
+    assist,
+    shortest_interval,
+    simultaneous,
+)
+from evalsampling.inference.predictive import LabelModel
+from evalsampling.inference.results import Estimate, Target
+from evalsampling.measures import FBeta, Recall
+from evalsampling.spec.hidden import HiddenPrior
+from tests.samplers.pools import make_pool
+from tests.stats.histories import labelled_at_random
+
+TARGET = Target("f1", (0.0, 1.0))
+
+
+def found(value: float | None, low: float, high: float, error: float | None = 0.1) -> Estimate:
+    design = Interval(low, high, "design-based", "korn-graubard")
+    return Estimate(TARGET, value, error, 0.95, (design,))
+
+
+def test_shortest_interval_of_an_exponential_begins_at_zero() -> None:
+    """Of 10,000 evenly spread quantiles; -log(.05) at the other end."""
+    values = -np.log1p(-(np.arange(10_000) + 0.5) / 10_000)
+    low, high = shortest_interval(np.random.default_rng(1).permutation(values), 0.95)
+    assert low == values[0]
+    assert high == pytest.approx(-np.log(0.05), rel=1e-3)
+
+
+def test_shortest_interval_of_a_normal_is_symmetric() -> None:
+    values = special.ndtri((np.arange(20_000) + 0.5) / 20_000)
+    low, high = shortest_interval(values, 0.9)
+    assert high == pytest.approx(1.6449, abs=0.02)
+    assert low == pytest.approx(-1.6449, abs=0.02)
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95, 0.99])
+@pytest.mark.parametrize("count", [1, 2, 19, 20, 21, 100])
+def test_shortest_interval_holds_its_share_and_none_is_shorter(
+    confidence: float, count: int
+) -> None:
+    values = np.random.default_rng(count).normal(size=count)
+    low, high = shortest_interval(values, confidence)
+    assert np.mean((low <= values) & (values <= high)) >= confidence - 1e-12
+    ordered, held = np.sort(values), int(np.ceil(confidence * count - 1e-9))
+    widths = ordered[held - 1 :] - ordered[: count - held + 1]
+    assert high - low == pytest.approx(widths.min())
+
+
+def test_draw_of_weight_k_is_k_draws() -> None:
+    rng = np.random.default_rng(2)
+    values, weight = rng.gamma(2, size=60), rng.integers(0, 5, 60)
+    repeated = np.repeat(values, weight)
+    for confidence in (0.5, 0.8, 0.95):
+        weighted = shortest_interval(values, confidence, weight * 0.37)
+        assert weighted == shortest_interval(repeated, confidence)
+
+
+def test_ties_are_one_value() -> None:
+    assert shortest_interval(np.full(50, 0.3), 0.95) == (0.3, 0.3)
+    values = np.array([0.0] * 96 + [1.0] * 4)
+    assert shortest_interval(values, 0.95) == (0.0, 0.0)
+
+
+def curves(draws: int, seed: int) -> np.ndarray:
+    """Random walks of forty points."""
+    return np.cumsum(np.random.default_rng(seed).normal(size=(draws, 40)), axis=1)
+
+
+def test_bands_hold_the_share_of_curves_whole() -> None:
+    """At least the share of the draws themselves, and of as many others to .02."""
+    values = curves(4000, 1)
+    low, high = simultaneous(values, 0.9)
+
+    def held(values: np.ndarray) -> float:
+        return float(np.mean(np.all((low <= values) & (values <= high), axis=1)))
+
+    assert 0.9 <= held(values) < 0.905
+    assert held(curves(4000, 2)) == pytest.approx(0.9, abs=0.02)
+    assert np.all(low < np.quantile(values, 0.05, axis=0))
+    assert np.all(high > np.quantile(values, 0.95, axis=0))
+
+
+@pytest.mark.parametrize("draws", [1, 2, 5, 20, 192])
+def test_bands_of_few_draws_hold_their_share(draws: int) -> None:
+    values = curves(draws, 3)
+    low, high = simultaneous(values, 0.95)
+    assert np.mean(np.all((low <= values) & (values <= high), axis=1)) >= 0.95
+
+
+def test_bands_leave_out_what_is_undefined() -> None:
+    values = curves(1000, 4)
+    values[:, 3] = np.nan
+    values[:900, 7] = np.nan
+    low, high = simultaneous(values, 0.95)
+    assert np.isnan([low[3], high[3]]).all()
+    inside = (low <= values) & (values <= high) | np.isnan(values)
+    assert np.mean(np.all(inside, axis=1)) >= 0.95
+
+
+def test_estimate_and_median_are_weighted_by_the_variance_of_the_other() -> None:
+    drawn = np.array([0.2, 0.3, 0.7, np.nan])
+    variance = np.var(drawn[:3])
+    one = _combined(found(0.5, 0.4, 0.6, 0.2), drawn)
+    share = 0.2**2 / (0.2**2 + variance)
+    assert one.value == pytest.approx((1 - share) * 0.5 + share * 0.3)
+    assert _combined(found(0.5, 0.4, 0.6, 0.0), drawn).value == 0.5
+    assert _combined(found(0.5, 0.4, 0.6), np.full(9, 0.1)).value == pytest.approx(0.1)
+    assert _combined(found(0.5, 0.4, 0.6, 0.0), np.full(9, 0.1)).value == 0.5
+    assert _combined(found(None, 0, 1, None), drawn).value is None
+    assert _combined(found(0.5, 0.4, 0.6), np.full(9, np.nan)).value == 0.5
+
+
+def test_interval_is_widened_by_a_part_of_the_design_based_one() -> None:
+    one = _interval(found(0.5, 0.4, 0.9), 0.45, 0.55)
+    assert one.low == pytest.approx(0.5 - HELD * 0.1)
+    assert one.high == pytest.approx(0.5 + HELD * 0.4)
+    wide = _interval(found(0.5, 0.4, 0.9), 0.1, 0.95)
+    assert (wide.low, wide.high) == (0.1, 0.95)
+    no_claim = _interval(found(0.5, 0.0, 1.0), 0.6, 0.7)
+    assert (no_claim.low, no_claim.high) == (0.5, 0.7)
+    assert _interval(found(None, 0.0, 1.0), 0.6, 0.7).high == 0.7
+
+
+@pytest.mark.parametrize("value", [0.05, 0.3, 0.95])
+def test_interval_holds_an_estimate_that_was_moved_out_of_the_design_based_one(
+    value: float,
+) -> None:
+    one = _interval(found(value, 0.5, 0.7), 0.45, 0.6)
+    assert one.low <= value <= one.high
+
+
+def model_of(hidden: HiddenPrior = HiddenPrior(), seed: int = 1) -> LabelModel:  # noqa: B008
+    pool = make_pool(4000, 12, seed=3, positive=0.03)
+    history = labelled_at_random(pool, 150, seed=4)
+    return LabelModel.fit(pool.table, history, (seed,), hidden)
+
+
+@pytest.mark.parametrize("hidden", [HiddenPrior(), HiddenPrior(0.1, 0.2)])
+def test_other_shares_are_those_of_a_new_fit(hidden: HiddenPrior) -> None:
+    """By weighting, or by a fit with that share: ends to .04, of intervals .2 to .6 wide."""
+    model = model_of(hidden)
+    values = model.everywhere.values(Recall())[:, 0]
+    nothing = Estimate(TARGET, None, None, 0.95, (whole_range((0.0, 1.0), "no labels"),))
+    (one,) = assist([nothing], Recall(), model, Domain())
+    assert (one.intervals[0].low, one.intervals[0].high) == shortest_interval(values, 0.95)
+    assert [s.share / hidden.share for s in one.sensitivity] == pytest.approx([0.5, 2.0])
+    for told in one.sensitivity:
+        anew = dataclasses.replace(hidden, share=told.share)
+        drawn = [model_of(anew, seed).everywhere.values(Recall())[:, 0] for seed in (2, 3, 4)]
+        low, high = shortest_interval(np.concatenate(drawn), 0.95)
+        assert told.low == pytest.approx(low, abs=0.05)
+        assert told.high == pytest.approx(high, abs=0.05)
+
+
+def test_assisted_interval_stands_before_the_others() -> None:
+    model = model_of()
+    (one,) = assist([found(0.5, 0.4, 0.6)], FBeta(), model, Domain())
+    assert [i.kind for i in one.intervals] == ["model-assisted", "design-based"]
+    assert one.intervals[0].method == "calibration-curve"
+    assert one.intervals[0].low <= 0.5 <= one.intervals[0].high
+    assert one.value == 0.5
+    assert one.reliable
+
+
+def test_estimate_far_from_what_the_model_expects_is_told() -> None:
+    (one,) = assist([found(0.001, 0.0, 1.0)], FBeta(), model_of(), Domain())
+    assert one.intervals[0].low <= 0.001
+    (warning,) = one.warnings
+    assert warning.startswith("f1: the weighted estimate 0.001 is far from")

@@ -1,0 +1,247 @@
+"""Draws of all labels: measures of each draw by hand, slices, several systems and classes."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from evalsampling.inference.predictive import (
+    LabelModel,
+    Predictive,
+    expected_labels,
+    likely_rates,
+    obstacle,
+)
+from evalsampling.measures import (
+    Accuracy,
+    Brier,
+    FBeta,
+    MacroF1,
+    Measure,
+    PRCurve,
+    Recall,
+)
+from evalsampling.stats.history import History
+from tests.samplers.pools import Pool, make_pool, with_second_system
+from tests.stats.histories import labelled_at_random, labelled_rows
+
+POOL = make_pool(300, 6, seed=3, positive=0.2)
+SLICED = dataclasses.replace(POOL, slice=(np.arange(300)[:, None] % 3 == 0).astype(np.int64))
+HISTORY = labelled_at_random(POOL, 60, seed=4)
+
+
+def model_of(pool: Pool, history: History) -> LabelModel:
+    return LabelModel.fit(pool.table, history, (1,))
+
+
+def completed(pool: Pool, rows: np.ndarray, drawn: Predictive, draw: int) -> np.ndarray:
+    """A label for each row of the pool: the known ones, and in each cell as many as were drawn."""
+    label = np.full(len(pool), -1)
+    label[rows] = pool.label[rows]
+    for cell, by_class in enumerate(drawn.unlabelled[draw]):
+        left = np.flatnonzero((pool.cell == cell) & (label < 0))
+        label[left] = np.repeat(np.arange(pool.classes), by_class)
+    return label
+
+
+@pytest.mark.parametrize("measure", [FBeta(), Accuracy(), Recall(), FBeta(beta=2.0)])
+def test_value_of_a_draw_is_the_measure_of_its_labels(measure: Measure) -> None:
+    rows = np.random.default_rng(4).permutation(300)[:60]
+    drawn = model_of(POOL, labelled_rows(POOL, rows)).everywhere
+    values = drawn.values(measure)
+    for draw in (0, 5, 100):
+        label = completed(POOL, rows, drawn, draw)
+        assert np.array_equal(label[rows], POOL.label[rows])
+        wanted = measure.value(measure.loss(POOL.outputs, label).mean(axis=0))
+        assert values[draw] == pytest.approx(wanted)
+
+
+def test_brier_score_of_a_draw_takes_the_mean_probability_of_a_cell() -> None:
+    """Of rows without a label; those with one have their own."""
+    rows = np.random.default_rng(4).permutation(300)[:60]
+    drawn = model_of(POOL, labelled_rows(POOL, rows)).everywhere
+    values = drawn.values(Brier())[:, 0]
+    p = POOL.table.outputs.probability[POOL.cell, 0, 1]
+    p[rows] = POOL.probability[rows, 1]
+    for draw in (0, 7):
+        label = completed(POOL, rows, drawn, draw)
+        assert values[draw] == pytest.approx(2 * np.mean((p - label) ** 2))
+
+
+def test_curve_of_a_draw_is_that_of_its_labels() -> None:
+    """Thresholds between leaves, whose numbers are the scores."""
+    measure = PRCurve(thresholds=(0.5, 2.5, 4.5))
+    rows = np.random.default_rng(4).permutation(300)[:60]
+    drawn = model_of(POOL, labelled_rows(POOL, rows)).everywhere
+    values = drawn.values(measure)
+    label = completed(POOL, rows, drawn, 3)
+    precision = [label[POOL.leaf >= t].mean() for t in (0.5, 2.5, 4.5)]
+    recall = [label[POOL.leaf >= t].sum() / label.sum() for t in (0.5, 2.5, 4.5)]
+    assert values[3] == pytest.approx([*precision, *recall])
+
+
+def test_macro_f1_of_four_classes() -> None:
+    pool = make_pool(400, 6, seed=5, classes=4, positive=0.6)
+    rows = np.random.default_rng(6).permutation(400)[:80]
+    drawn = model_of(pool, labelled_rows(pool, rows)).everywhere
+    assert drawn.unlabelled.sum(axis=(1, 2)) == pytest.approx(320)
+    values = drawn.values(MacroF1(4))[:, 0]
+    for draw in (0, 9):
+        label = completed(pool, rows, drawn, draw)
+        each = [
+            2
+            * np.sum((label == y) & (pool.prediction == y))
+            / (np.sum(label == y) + np.sum(pool.prediction == y))
+            for y in range(4)
+        ]
+        assert values[draw] == pytest.approx(np.mean(each))
+
+
+def test_all_rows_labelled_leaves_nothing_to_draw() -> None:
+    drawn = model_of(POOL, labelled_rows(POOL, np.arange(300))).everywhere
+    assert not drawn.unlabelled.any()
+    assert drawn.values(FBeta()) == pytest.approx(POOL.value(FBeta()))
+
+
+def test_draws_are_binomial_of_the_rates() -> None:
+    """Their number has the mean and the variance of the rates', to 5 standard errors."""
+    model = model_of(POOL, HISTORY)
+    left = model.everywhere.unlabelled[0].sum(axis=1)
+    number, expected = model.everywhere.unlabelled[:, :, 1], left * model.rates[:, :, 1]
+    variance = left * model.rates[:, :, 1] * model.rates[:, :, 0]
+    z = (number - expected).sum(axis=1) / np.sqrt(variance.sum(axis=1))
+    assert abs(z.mean()) < 5 / np.sqrt(len(z))
+    assert z.var() == pytest.approx(1, abs=5 * np.sqrt(2 / len(z)))
+
+
+def test_expected_labels_are_the_rates() -> None:
+    model = model_of(POOL, HISTORY)
+    found = expected_labels(model, model.rates)
+    left = model.everywhere.unlabelled[0].sum(axis=1)
+    assert found.unlabelled == pytest.approx(left[:, None] * model.rates)
+    spread = found.values(FBeta()).std(), model.everywhere.values(FBeta()).std()
+    assert spread[0] < spread[1]
+
+
+def test_labels_and_seed_make_the_same_draws() -> None:
+    one, other = model_of(POOL, HISTORY), model_of(POOL, HISTORY)
+    assert np.array_equal(one.everywhere.unlabelled, other.everywhere.unlabelled)
+    reseeded = LabelModel.fit(POOL.table, HISTORY, (2,))
+    assert not np.array_equal(one.rates, reseeded.rates)
+
+
+def test_labels_of_a_slice_add_up() -> None:
+    history = labelled_at_random(SLICED, 60, seed=4)
+    domain = SLICED.domain(0, 1)
+    drawn = model_of(SLICED, history).within(domain)
+    inside = history.slice[:, 0] == 1
+    known = np.bincount(history.cell[inside], minlength=len(SLICED.table))
+    assert np.all(drawn.unlabelled.sum(axis=2) == domain.count - known)
+    values = drawn.values(FBeta())
+    assert np.all((values >= 0) & (values <= 1))
+
+
+def test_slice_without_labels_has_the_rates_of_the_pool_and_more_doubt() -> None:
+    rows = np.flatnonzero(SLICED.slice[:, 0] == 0)[:90]
+    model = model_of(SLICED, labelled_rows(SLICED, rows))
+    drawn = model.within(SLICED.domain(0, 1))
+    assert np.all(drawn.unlabelled.sum(axis=2) == SLICED.domain(0, 1).count)
+    values = drawn.values(Accuracy())[:, 0]
+    truth = np.mean((SLICED.label == SLICED.prediction)[SLICED.slice[:, 0] == 1])
+    assert np.quantile(values, 0.025) < truth < np.quantile(values, 0.975)
+    assert values.std() > model.everywhere.values(Accuracy()).std()
+
+
+def test_slice_that_is_the_pool_is_much_like_it() -> None:
+    """Its labels count in the pool's model already: medians to half a standard deviation."""
+    pool = dataclasses.replace(POOL, slice=np.ones((300, 1), dtype=np.int64))
+    model = model_of(pool, labelled_at_random(pool, 120, seed=4))
+    inside = model.within(pool.domain(0, 1)).values(FBeta())[:, 0]
+    everywhere = model.everywhere.values(FBeta())[:, 0]
+    assert abs(np.median(inside) - np.median(everywhere)) < 0.5 * everywhere.std()
+
+
+def test_slice_that_has_other_rates_shows_them() -> None:
+    """Its labels are all 1, those of the rest are all 0, whatever the score."""
+    pool = dataclasses.replace(
+        SLICED, label=SLICED.slice[:, 0], probability=np.full_like(SLICED.probability, 0.5)
+    )
+    pool.probability[:, 1] += np.linspace(-0.1, 0.1, 6)[pool.leaf]
+    pool.probability[:, 0] = 1 - pool.probability[:, 1]
+    model = model_of(pool, labelled_at_random(pool, 150, seed=4))
+    rate = [
+        model.within(pool.domain(0, value)).unlabelled[..., 1].sum(axis=1).mean()
+        / (pool.slice[:, 0] == value).sum()
+        for value in (0, 1)
+    ]
+    assert rate[0] < 0.25 < rate[1]
+
+
+def test_second_system_that_disagrees_has_rows_of_its_own() -> None:
+    """Rows that it alone predicts positive are negatives: the rate there is what labels say."""
+    pool = make_pool(2000, 8, seed=7, positive=0.1, strength=4)
+    pool = with_second_system(pool, 8)
+    history = labelled_at_random(pool, 500, seed=9)
+    model = model_of(pool, history)
+    values = model.everywhere.values(FBeta(system=1))[:, 0]
+    assert abs(np.median(values) - pool.value(FBeta(system=1))) < 3 * values.std()
+    assert values.std() < 0.1
+
+
+def test_falling_prior_is_found() -> None:
+    """The prior says the opposite of the labels: the rates follow the labels."""
+    pool = make_pool(2000, 8, seed=7, positive=0.1, strength=4)
+    upside_down = dataclasses.replace(pool, probability=pool.probability[:, ::-1])
+    model = model_of(upside_down, labelled_at_random(upside_down, 300, seed=9))
+    rates = model.rates[:, :, 1].mean(axis=0)
+    top = pool.table.leaf == 7
+    assert rates[top].mean() > 5 * rates[pool.table.leaf == 0].mean()
+    few = model_of(upside_down, labelled_at_random(upside_down, 2, seed=9))
+    assert few.curves[0].curve.group[0] != few.curves[0].curve.group[-1]
+
+
+def test_likely_rates_are_in_the_middle_of_the_draws() -> None:
+    for pool in (POOL, make_pool(400, 6, seed=5, classes=4, positive=0.6)):
+        history = labelled_at_random(pool, 80, seed=4)
+        rates, likely = model_of(pool, history).rates, likely_rates(pool.table, history)
+        assert likely.sum(axis=1) == pytest.approx(1)
+        low, high = np.quantile(rates, [0.01, 0.99], axis=0)
+        assert np.mean((low <= likely) & (likely <= high)) > 0.9
+
+
+def test_prior_that_is_the_same_everywhere_orders_nothing() -> None:
+    """Leaves without rows, and rounding, do not make it another."""
+    flat = dataclasses.replace(POOL, probability=np.full((300, 2), 0.5))
+    apart = dataclasses.replace(flat, leaf=2 * flat.leaf, leaves=16)
+    rng = np.random.default_rng(1)
+    rounded = dataclasses.replace(flat, probability=0.5 + rng.normal(0, 1e-16, (300, 2)))
+    for pool in (flat, apart, rounded):
+        reason = obstacle(pool.table)
+        assert reason is not None
+        assert "same in all leaves" in reason
+    with pytest.raises(ValueError, match="same in all leaves"):
+        LabelModel.fit(flat.table, labelled_at_random(flat, 5, seed=1), (1,))
+    assert obstacle(POOL.table) is None
+    one_leaf = dataclasses.replace(flat, leaf=np.zeros(300, dtype=np.int64))
+    assert obstacle(one_leaf.table) is None
+
+
+def test_many_classes_have_no_model() -> None:
+    pool = make_pool(300, 4, seed=1, classes=11, positive=0.9)
+    assert "11 classes" in str(obstacle(pool.table))
+
+
+def test_model_of_another_share_is_kept() -> None:
+    model = model_of(POOL, HISTORY)
+    other = model.with_share(0.4)
+    assert other.curves[0].curve.hidden.share == 0.4
+    assert model.with_share(0.4) is other
+
+
+def test_thousands_of_cells_have_fewer_draws() -> None:
+    pool = make_pool(9000, 3000, seed=2)
+    model = model_of(pool, labelled_at_random(pool, 50, seed=3))
+    draws, cells, classes = model.rates.shape
+    assert draws * cells * classes <= 1 << 22
+    assert draws >= 192
+    assert model.thinned(50).rates.shape[0] <= 50

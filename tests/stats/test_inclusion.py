@@ -1,0 +1,97 @@
+"""Probabilities proportional to size, and rows drawn with them."""
+
+import numpy as np
+import pytest
+
+from evalsampling.stats.inclusion import draw_unseen, water_fill
+from tests.samplers.pools import make_pool
+
+
+def by_hand(size: np.ndarray, rows: np.ndarray, expected: float) -> np.ndarray:
+    """Rows that would have more than 1 are set to 1, the others share the rest, again and again."""
+    each = np.repeat(size, rows)
+    chance, certain = np.zeros(len(each)), np.zeros(len(each), dtype=bool)
+    while True:
+        rest = each[~certain].sum()
+        chance[~certain] = (expected - certain.sum()) * each[~certain] / rest if rest else 0.0
+        chance[certain] = 1.0
+        if not np.any(chance > 1 + 1e-12):
+            return chance[np.cumsum(rows) - 1]
+        certain |= chance > 1
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_probabilities_are_those_of_sarndal(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(1, 6, 12)
+    size = np.exp(rng.normal(0, 3, 12)) * (rng.random(12) < 0.8)
+    most = rows[size > 0].sum()
+    expected = float(rng.random() * most)
+    chance = water_fill(size, rows, expected)
+    assert chance @ rows == pytest.approx(expected)
+    assert chance == pytest.approx(by_hand(size, rows, expected), abs=1e-9)
+
+
+def test_more_rows_than_there_are_are_all_of_them() -> None:
+    size, rows = np.array([1.0, 0.0, 2.0]), np.array([3, 5, 2])
+    for expected in (5, 5.5, 100):
+        assert water_fill(size, rows, expected).tolist() == [1, 0, 1]
+
+
+def test_nothing_is_wanted_or_there_is_nothing() -> None:
+    assert water_fill(np.ones(3), np.array([1, 2, 3]), 0).tolist() == [0, 0, 0]
+    assert water_fill(np.zeros(3), np.array([1, 2, 3]), 4).tolist() == [0, 0, 0]
+    assert water_fill(np.ones(3), np.array([0, 2, 0]), 1).tolist() == [0.5, 0.5, 0.5]
+
+
+def test_cells_of_a_thousand_million_rows() -> None:
+    """One row in 10^9 has nearly all of the size: it is certain, the others share the rest."""
+    rows = np.array([10**9, 1, 10**9])
+    chance = water_fill(np.array([1e-9, 1e6, 1e-12]), rows, 51)
+    assert chance[1] == 1
+    assert chance @ rows == pytest.approx(51)
+    assert chance[0] / chance[2] == pytest.approx(1000)
+
+
+def test_rows_have_their_probabilities() -> None:
+    """3,000 rounds of 7 rows of a pool of 60: each cell's mean size to 4 standard errors."""
+    pool = make_pool(60, 4, seed=3, positive=0.4)
+    table, rng = pool.table, np.random.default_rng(1)
+    size = np.exp(rng.normal(0, 1.5, len(table)))
+    chance = water_fill(size, table.count, 7)
+    found = np.zeros((3000, len(table)))
+    for sizes in found:
+        history = draw_unseen(table, pool.start(), chance, rng)
+        sizes += np.bincount(history.cell, minlength=len(table))
+    assert set(found.sum(axis=1)) == {7}
+    error = np.sqrt(np.maximum(found.var(axis=0), 1e-9) / len(found))
+    assert np.all(np.abs(found.mean(axis=0) - chance * table.count) < 4 * error)
+    off = np.cov(found.T)[~np.eye(len(table), dtype=bool)]
+    assert off.max() < 4 / np.sqrt(len(found)), "indicators are negatively associated"
+
+
+def test_no_row_is_drawn_twice() -> None:
+    """Rank by rank: three rounds of a small pool, the last of which has what is left."""
+    pool = make_pool(60, 4, seed=3, positive=0.4)
+    history, rng = pool.start(), np.random.default_rng(2)
+    for wanted in (25, 25, 10):
+        left = pool.table.count - history.drawn_by_cell(len(pool.table))
+        chance = water_fill(np.ones(len(left)), left, wanted)
+        history = draw_unseen(pool.table, history, chance, rng)
+        assert len(history.rounds[-1].question) == wanted
+        assert np.array_equal(history.rounds[-1].cell_probability, chance)
+        assert history.rounds[-1].probability == pytest.approx(
+            chance[history.cell[history.rounds[-1].question]]
+        )
+    pairs = list(zip(history.cell.tolist(), history.rank.tolist(), strict=True))
+    assert sorted(pairs) == [(c, r) for c, n in enumerate(pool.table.count) for r in range(n)]
+
+
+def test_order_of_a_round_tells_nothing() -> None:
+    """The first row of a round is of any cell in proportion to its expected rows."""
+    pool, rng = make_pool(60, 4, seed=3, positive=0.4), np.random.default_rng(3)
+    chance = np.full(len(pool.table), 0.2)
+    first = [draw_unseen(pool.table, pool.start(), chance, rng).cell[0] for _ in range(1500)]
+    share = np.bincount(first, minlength=len(chance)) / 1500
+    wanted = pool.table.count / 60
+    assert np.abs(share - wanted).max() < 4 * 0.5 / np.sqrt(1500)
