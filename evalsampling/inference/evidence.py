@@ -23,8 +23,9 @@ LEAST_WEIGHT = 0.5
 
 
 FEWEST_FOR_MODEL = 5
-"""Labelled rows that a share must have before the model's interval is the default: with next to none
-it is the prior of the curve that speaks."""
+"""Labelled rows that a share must have before the model's interval is the default.
+
+With next to none it is the prior of the curve that speaks."""
 
 
 @dataclasses.dataclass(frozen=True)
