@@ -44,7 +44,7 @@ _SHIFT_SPREAD = 1.0
 _SHIFTS = 4
 """Shifts tried for each draw of the curve."""
 
-_MOST_RATES = 1 << 22
+_MOST_RATES = 1 << 21
 """Most rates that are kept of all draws: of pools with thousands of cells fewer draws are."""
 
 _FEWEST_DRAWS = 192
