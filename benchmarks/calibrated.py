@@ -119,6 +119,8 @@ def intervals(one: Estimate) -> Iterator[dict[str, Any]]:
     yield {"interval": "default", "low": one.intervals[0].low, "high": one.intervals[0].high}
     for kind in ("model-assisted", "design-based", "assumption-light"):
         first = next((i for i in one.intervals if i.kind == kind), None)
+        if kind == "model-assisted" and one.intervals[0].kind != kind:
+            continue  # it is no claim there
         if first is not None:
             yield {"interval": kind, "low": first.low, "high": first.high}
     # What was the default before any rule of evidence; the normal one if the variance is 0.

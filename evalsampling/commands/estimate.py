@@ -168,9 +168,9 @@ class EstimateResult(Result):
         measures: the estimates.
         regions: of measures listed jointly.
         half_width: of the widest default interval on the whole pool, None if it is not to be told.
+        hidden: of each class that the model of the labels has a curve for; none without a model.
         missing: rows without a label, None if all have one and none was late.
         label_error: what wrong labels do, None without gold rows.
-        hidden: of each class that the model of the labels has a curve for; none without a model.
         messages: a line for each delivery; not part of the JSON.
     """
 
@@ -183,9 +183,9 @@ class EstimateResult(Result):
     measures: tuple[ReportedEstimate, ...]
     regions: tuple[ReportedRegion, ...]
     half_width: float | None
+    hidden: tuple[ReportedHidden, ...] = ()
     missing: MissingLabels | None = None
     label_error: LabelError | None = None
-    hidden: tuple[ReportedHidden, ...] = ()
     messages: tuple[str, ...] = ()
 
     def to_json(self) -> Any:
@@ -293,9 +293,9 @@ def _result(snapshot: Snapshot, measures: Sequence[Requested] | None) -> Estimat
         measures=tuple(ReportedEstimate.from_json(as_json(one)) for one in estimates),
         regions=tuple(_region(parts, spec, evaluation) for parts in joints),
         half_width=widest_half(estimates),
+        hidden=_hidden(spec, evaluation),
         missing=missing_labels(snapshot, evaluation, measures),
         label_error=wrong,
-        hidden=_hidden(spec, evaluation),
     )
 
 

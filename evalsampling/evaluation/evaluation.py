@@ -164,6 +164,7 @@ class Evaluation:
                 domains=_domains(slices),
                 systems=tuple(system.name for system in spec.pool.systems),
                 bands_seed=spec.seed,
+                assumption_light=True,
             ),
             hidden=spec.hidden,
         )

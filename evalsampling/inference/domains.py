@@ -53,7 +53,7 @@ class ReportedDomains:
     domains: tuple[Domain, ...] = (Domain(),)
     systems: tuple[str | None, ...] = (None,)
     bands_seed: int | None = None
-    assumption_light: bool = True
+    assumption_light: bool = False
 
     def domains_of(self, requested: Requested) -> tuple[Domain, ...]:
         """Return the domains that a measure is reported for."""

@@ -16,7 +16,9 @@ from evalsampling.inference.assumption_light import Searched, assumption_light
 from evalsampling.inference.domains import Domain, ReportedDomains
 from evalsampling.inference.evidence import (
     FEWEST_EVIDENCE,
+    FEWEST_FOR_MODEL,
     Gap,
+    fewest_rows,
     find_gaps,
     find_missing_weight,
 )
@@ -143,7 +145,7 @@ def estimate_measure(
         if domain.count is not None and not inside.any():
             reason = f"no labelled row where {domain.title}"
             found = [undefined(t, confidence, "no labels", reason) for t in targets]
-            estimates += _with_model(found, measure, inputs, domain)
+            estimates += found
             continue
         value, influence = _linearise(measure, inputs, domain, inside, calibrate)
         evidence = _evidence(requested, inputs, domain, inside, aimed_at)
@@ -157,7 +159,7 @@ def estimate_measure(
                 found, np.where(solid, value, np.nan), contributions, confidence, seed
             )
         band = domain.count is None and scope.bands_seed is not None
-        found = _with_model(found, measure, inputs, domain, band)
+        found = _with_model(found, measure, inputs, domain, inside, band)
         if scope.assumption_light and len(found) == 1:
             found = [_with_light(found[0], measure, inputs, domain)]
         estimates += found
@@ -169,12 +171,18 @@ def _with_model(
     measure: Measure,
     inputs: EstimationInput,
     domain: Domain,
-    band: bool = False,
+    inside: npt.NDArray[np.bool_],
+    band: bool,
 ) -> list[Estimate]:
-    """Put the model-assisted intervals in front, if there is a model and a label."""
+    """Add the model-assisted intervals, in front where labels have something to say."""
     if inputs.model is None or not len(inputs.history.labelled):
         return found
-    return assist(found, measure, inputs.model, domain, band, inputs.response is not None)
+    kept = np.flatnonzero(inside)
+    shares = measure.shares(inputs.outputs.take(kept), inputs.label[kept])
+    rows = np.unique(inputs.row[kept], return_inverse=True)[1].ravel()
+    is_default = fewest_rows(shares, rows, len(found)) >= FEWEST_FOR_MODEL
+    combine = inputs.response is not None
+    return assist(found, measure, inputs.model, domain, is_default, band, combine)
 
 
 def _with_light(

@@ -22,6 +22,12 @@ LEAST_WEIGHT = 0.5
 """Share of the rows that must be accounted for, once the sum of the weights is off."""
 
 
+FEWEST_FOR_MODEL = 5
+"""Labelled rows that a share must have before the model's interval is the default.
+
+With next to none it is the prior of the curve that speaks."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Gap:
     """Why the labels allow no claim about a number.
@@ -71,6 +77,22 @@ def find_gaps(
             gap = _gap(share, int(count[i]), int(hits[i]), int(misses[i]))
             gaps[places[i]] = gaps[places[i]] or gap
     return gaps
+
+
+def fewest_rows(shares: Sequence[Share], row: IntArray, components: int) -> IntArray:
+    """Return, for each component of a measure, the labelled rows of its scarcest share: (m,).
+
+    Args:
+        shares: of the labelled rows that count.
+        row: shape (n,): numbers that tell the rows of the pool apart, 0 and up.
+        components: m.
+    """
+    fewest = np.full(components, len(row))
+    for share in shares:
+        places = range(*(share.components or (0, components)))
+        count = _spread(_distinct(share.rows, row), len(places))
+        fewest[places.start : places.stop] = np.minimum(fewest[places.start : places.stop], count)
+    return fewest
 
 
 def find_missing_weight(sample: WeightedSample, inside: BoolArray, share: float) -> Gap | None:

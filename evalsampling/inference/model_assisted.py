@@ -39,10 +39,11 @@ def assist(
     measure: Measure,
     model: LabelModel,
     domain: Domain,
+    is_default: npt.NDArray[np.bool_] | None = None,
     band: bool = False,
     combine: bool = False,
 ) -> list[Estimate]:
-    """Return estimates of a measure with the model-assisted interval in front.
+    """Return estimates of a measure with their model-assisted intervals.
 
     It is the shortest interval that holds the share `confidence` of the predictive draws, widened
     to hold the estimate itself and the inner part, `HELD`, of the design-based interval where that
@@ -54,6 +55,8 @@ def assist(
         measure: what is estimated.
         model: of the labels.
         domain: on what part of the pool.
+        is_default: shape (m,): of which components the interval is put in front, all by default;
+            of the others it stands last.
         band: whether intervals that hold together are wanted too.
         combine: whether the estimate is to become the mean of itself and of the median of the
             draws, each weighted by the variance of the other.
@@ -64,7 +67,12 @@ def assist(
     is_number_of_pool = domain.count is None and len(estimates) == 1
     others = _other_shares(values, measure, model) if is_number_of_pool else ()
     assisted = [
-        _assisted(one, drawn, tuple(other.of_component(i) for other in others))
+        _assisted(
+            one,
+            drawn,
+            tuple(other.of_component(i) for other in others),
+            is_default is None or bool(is_default[i]),
+        )
         for i, (one, drawn) in enumerate(zip(estimates, values.T, strict=True))
     ]
     if not band or len(assisted) < 2:
@@ -92,19 +100,24 @@ def _combined(one: Estimate, drawn: FloatArray) -> Estimate:
     return dataclasses.replace(one, value=(1 - share) * one.value + share * float(np.median(drawn)))
 
 
-def _assisted(one: Estimate, drawn: FloatArray, others: Sequence["_OtherShare"]) -> Estimate:
+def _assisted(
+    one: Estimate, drawn: FloatArray, others: Sequence["_OtherShare"], is_default: bool
+) -> Estimate:
     """Return an estimate with the interval that draws of its number give.
 
     Args:
         one: the estimate.
         drawn: shape (draws,).
         others: draws of the same number under other shares of hidden positives.
+        is_default: whether the interval is to be the first.
     """
     defined = np.isfinite(drawn)
     if defined.mean() < 1 - _MOST_UNDEFINED:
         return one
     low, high = shortest_interval(drawn[defined], one.confidence)
     interval = _interval(one, low, high)
+    if not is_default:
+        return dataclasses.replace(one, intervals=(*one.intervals, interval))
     warnings = []
     if one.value is not None and max(low - one.value, one.value - high) > (high - low) / 2:
         warnings.append(

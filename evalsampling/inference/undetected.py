@@ -47,7 +47,7 @@ COUNTER_BETS = np.array([-2.0, -0.7, -0.25, -0.08, -0.025])
 _SHARE_OF_BETS = 0.8
 """Of the weight, that the rules about the hits have."""
 
-_STEPS = 40
+_STEPS = 12
 """Steps of the search for the v with the least bound."""
 
 

@@ -28,7 +28,7 @@ def test_estimate_json(drawn: Job) -> None:
     result = drawn.estimate("--labels", drawn.deliver(drawn.answers(1))).json
     assert list(result) == [
         "round", "labels", "open", "rejects", "warnings", "done", "measures", "regions",
-        "half_width", "hidden",
+        "half_width", "hidden", "missing", "label_error",
     ]  # fmt: skip
     assert result["regions"] == []
     keys = [

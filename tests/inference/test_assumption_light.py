@@ -21,7 +21,7 @@ from evalsampling.measures import (
     Recall,
 )
 from evalsampling.samplers import Sampler
-from evalsampling.stats.history import NO_LABEL, History
+from evalsampling.stats.history import NO_LABEL
 from tests.samplers.pools import Pool, make_pool
 
 
@@ -37,6 +37,8 @@ def tail_pool(rows: int = 3000, hidden: int = 20, seed: int = 1) -> Pool:
 
 
 POOL = tail_pool()
+LIGHT = ReportedDomains(assumption_light=True)
+TWO = ReportedDomains(systems=("a", "b"), assumption_light=True)
 
 
 def by_leaf(table, history):  # type: ignore[no-untyped-def]
@@ -72,7 +74,7 @@ def test_it_holds_the_truth_though_positives_hide_in_the_tail(name: str) -> None
     missed = np.zeros(len(measures))
     for seed in range(20):
         history, _ = POOL.run(sampler, 3, 40, seed)
-        for place, found in enumerate(sampler.estimate(POOL.table, history, measures, 0.95)):
+        for place, found in enumerate(sampler.estimate(POOL.table, history, measures, 0.95, LIGHT)):
             interval = light_of(found)
             missed[place] += not interval.low <= truth[place] <= interval.high
     assert missed.max() <= 4
@@ -84,7 +86,7 @@ def test_the_default_misses_where_it_holds() -> None:
     missed = np.zeros(2)
     for seed in range(20):
         history, _ = POOL.run(sampler, 2, 60, seed)
-        (found,) = sampler.estimate(POOL.table, history, [Recall()], 0.95)
+        (found,) = sampler.estimate(POOL.table, history, [Recall()], 0.95, LIGHT)
         for place, interval in enumerate((found.intervals[0], light_of(found))):
             missed[place] += not interval.low <= POOL.value(Recall()) <= interval.high
     assert missed[0] >= 5
@@ -97,7 +99,7 @@ def test_it_narrows_to_the_truth_as_the_pool_is_labelled() -> None:
     widths = []
     for rounds in (1, 3, 7):
         history, _ = pool.run(sampler, rounds, 50, seed=2)
-        (found,) = sampler.estimate(pool.table, history, [FBeta()], 0.95)
+        (found,) = sampler.estimate(pool.table, history, [FBeta()], 0.95, LIGHT)
         interval = light_of(found)
         assert interval.low <= pool.value(FBeta()) <= interval.high
         widths.append(interval.high - interval.low)
@@ -110,7 +112,7 @@ def test_regions_that_are_labelled_are_known_exactly() -> None:
     everything = np.flatnonzero(POOL.prediction == 1)
     sampler = samplers.Importance(FBeta())
     history, _ = POOL.run(sampler, 10, 60, seed=1)
-    found = sampler.estimate(POOL.table, history, [FBeta()], 0.95)[0]
+    found = sampler.estimate(POOL.table, history, [FBeta()], 0.95, LIGHT)[0]
     assert found.light is not None
     hits = found.light.counts[0]
     assert (hits.rows, hits.labelled) == (len(everything), len(everything))
@@ -120,7 +122,7 @@ def test_regions_that_are_labelled_are_known_exactly() -> None:
 def test_words_tell_what_could_hide_and_what_would_help() -> None:
     sampler = SAMPLERS["ais"]
     history, _ = POOL.run(sampler, 6, 50, seed=3)
-    (found,) = sampler.estimate(POOL.table, history, [FBeta()], 0.95)
+    (found,) = sampler.estimate(POOL.table, history, [FBeta()], 0.95, LIGHT)
     assert found.light is not None
     counts, told = found.light.counts[1], found.light.words
     assert f"up to {counts.high:,.0f} false negatives could be among {counts.rows:,} rows" in told
@@ -136,7 +138,7 @@ def test_further_labels_are_about_enough() -> None:
     pool = dataclasses.replace(POOL, label=np.where(POOL.leaf < 15, 0, POOL.label))
     sampler = SAMPLERS["ais, mixed"]
     history, order = pool.run(sampler, 4, 60, seed=3)
-    (found,) = sampler.estimate(pool.table, history, [FBeta()], 0.95)
+    (found,) = sampler.estimate(pool.table, history, [FBeta()], 0.95, LIGHT)
     assert found.light is not None
     further = found.light.further
     assert further is not None
@@ -153,7 +155,7 @@ def test_further_labels_are_about_enough() -> None:
     more = samplers.Given(FBeta(), weights=by_need)
     rng = np.random.default_rng(5)
     history = pool.answer(more.design(pool.table, history, further.labels, rng), order)
-    (after,) = sampler.estimate(pool.table, history, [FBeta()], 0.95)
+    (after,) = sampler.estimate(pool.table, history, [FBeta()], 0.95, LIGHT)
     interval = light_of(after)
     assert interval.high - interval.low < (before.high - before.low + further.width) / 2
 
@@ -162,7 +164,8 @@ def test_slices_count_their_own_rows() -> None:
     """Complement and total by slice; the truth of each slice is held."""
     rng = np.random.default_rng(1)
     pool = dataclasses.replace(POOL, slice=rng.integers(0, 2, (len(POOL), 1)))
-    scope = ReportedDomains((Domain(), pool.domain(0, 0), pool.domain(0, 1)))
+    domains = (Domain(), pool.domain(0, 0), pool.domain(0, 1))
+    scope = ReportedDomains(domains, assumption_light=True)
     sampler = samplers.Passive(FBeta())
     history, _ = pool.run(sampler, 5, 120, seed=1)
     found = sampler.estimate(pool.table, history, [Accuracy()], 0.95, scope)
@@ -182,7 +185,7 @@ def test_several_classes() -> None:
     sampler = samplers.Passive(Accuracy())
     history, _ = pool.run(sampler, 5, 100, seed=1)
     measure = MacroF1(3)
-    (found,) = sampler.estimate(pool.table, history, [measure], 0.95)
+    (found,) = sampler.estimate(pool.table, history, [measure], 0.95, LIGHT)
     interval = light_of(found)
     assert 0 < interval.low <= pool.value(measure) <= interval.high < 1
 
@@ -195,7 +198,7 @@ def test_stochastic_oracle_bounds_sums_of_probabilities() -> None:
     missed, widths = 0, []
     for seed in range(30):
         history, _ = POOL.run_stochastic(sampler, chance, 3, 150, seed)
-        (found,) = sampler.estimate(POOL.table, history, [Accuracy()], 0.95)
+        (found,) = sampler.estimate(POOL.table, history, [Accuracy()], 0.95, LIGHT)
         interval = light_of(found)
         missed += not interval.low <= right <= interval.high
         widths.append(interval.high - interval.low)
@@ -213,7 +216,7 @@ def test_missing_labels_are_left_out() -> None:
         some = np.where(rng.random(len(history)) < 1 / 3, NO_LABEL, history.label)
         highs = []
         for one in (history, history.with_labels(some)):
-            (found,) = sampler.estimate(POOL.table, one, [Accuracy()], 0.95)
+            (found,) = sampler.estimate(POOL.table, one, [Accuracy()], 0.95, LIGHT)
             highs.append(light_of(found))
         missed += not highs[1].low <= POOL.value(Accuracy()) <= highs[1].high
         wider += highs[1].high - highs[1].low > highs[0].high - highs[0].low
@@ -231,7 +234,7 @@ def test_missing_labels_are_left_out() -> None:
 def test_measures_of_scores_have_none_and_say_so(measure: Measure, words: str | None) -> None:
     sampler = samplers.Passive(FBeta())
     history, _ = POOL.run(sampler, 2, 100, seed=1)
-    (found,) = sampler.estimate(POOL.table, history, [measure], 0.95)
+    (found,) = sampler.estimate(POOL.table, history, [measure], 0.95, LIGHT)
     assert found.light is not None
     if words is None:
         light_of(found)
@@ -245,7 +248,7 @@ def test_measures_of_scores_have_none_and_say_so(measure: Measure, words: str | 
 def test_curves_have_none() -> None:
     sampler = samplers.Passive(FBeta())
     history, _ = POOL.run(sampler, 2, 100, seed=1)
-    found = sampler.estimate(POOL.table, history, [PRCurve((3.0, 10.0))], 0.95)
+    found = sampler.estimate(POOL.table, history, [PRCurve((3.0, 10.0))], 0.95, LIGHT)
     assert all(one.light is None for one in found)
 
 
@@ -268,13 +271,9 @@ def test_rounds_of_before_and_cells_of_several_predictions_are_refused() -> None
     assert "some cells hold rows of different predictions" in found.light.words
 
 
-TWO = ReportedDomains(systems=("a", "b"))
-
-
-def test_it_can_be_left_out() -> None:
+def test_it_is_left_out_unless_it_is_asked_for() -> None:
     sampler = samplers.Passive(FBeta())
     history, _ = POOL.run(sampler, 1, 100, seed=1)
-    scope = ReportedDomains(assumption_light=False)
-    (found,) = sampler.estimate(POOL.table, history, [FBeta()], 0.95, scope)
+    (found,) = sampler.estimate(POOL.table, history, [FBeta()], 0.95)
     assert found.light is None
-    assert isinstance(history, History)
+    assert KIND not in [one.kind for one in found.intervals]

@@ -40,11 +40,12 @@ def some_labels(curve: CalibrationCurve, seed: int = 1, most: int = 30) -> tuple
 def by_the_words(curve: CalibrationCurve, z: FloatArray, x: FloatArray, count: FloatArray):
     """The rates of cells by the model of the docstring, for cells that are at corners."""
     apart = np.abs(np.subtract.outer(np.arange(STEPS), np.arange(STEPS)))
-    root = np.linalg.cholesky(np.exp(-0.05 * apart) + 1e-9 * np.eye(STEPS))
-    s = root @ z[2 : 2 + STEPS]
-    eta, step = [5 * z[0]], (x[0] - x[-1]) / STEPS
+    covariance = np.exp(-calibration_curve._STEP_DECAY * apart) + 1e-9 * np.eye(STEPS)
+    s = calibration_curve._STEP_SPREAD * np.linalg.cholesky(covariance) @ z[2 : 2 + STEPS]
+    b = calibration_curve._SLOPE_SPREAD * z[1]
+    eta, step = [calibration_curve._TOP_SPREAD * z[0]], (x[0] - x[-1]) / STEPS
     for j in range(STEPS):
-        eta.append(eta[-1] - np.exp(1.5 * z[1] - 0.5 + s[j]) * step)
+        eta.append(eta[-1] - np.exp(b + s[j]) * step)
     sigma = special.expit(np.array(eta))
     m = curve.hidden.share * np.exp(curve.hidden.spread * z[-1]) * (sigma @ count) / count.sum()
     return (m + sigma) / (1 + m)

@@ -17,6 +17,7 @@ SAMPLERS: dict[str, Any] = {
     "oasis": {"name": "oasis", "epsilon": 0.05, "draws": 25},
     "ais": {"name": "ais", "model": "scores", "delta": 0.2},
     "given": {"name": "given", "weights": "own_weights:by_leaf"},
+    "calibrated": "calibrated",
 }
 
 
