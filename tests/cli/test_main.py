@@ -114,7 +114,10 @@ def test_status_json(job: Any) -> None:
     one: Job = job()
     one.prepare()
     status = call("status", one.workspace, "--json").json
-    assert list(status) == ["rounds", "labels", "open", "budget", "rejects", "prepared", "jobs"]
+    assert list(status) == [
+        "rounds", "labels", "open", "budget", "rejects", "prepared", "jobs", "disputed",
+        "withdrawn",
+    ]  # fmt: skip
     assert list(status["prepared"]) == ["rows", "seconds", "runner", "versions"]
     assert "apache-beam" in status["prepared"]["versions"]
 
