@@ -66,7 +66,13 @@ def light_of(found: Estimate) -> Interval:
     return interval
 
 
-@pytest.mark.parametrize("name", SAMPLERS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] if name == "calibrated" else [])
+        for name in SAMPLERS
+    ],
+)
 def test_it_holds_the_truth_though_positives_hide_in_the_tail(name: str) -> None:
     """20 runs of 3 rounds of 40: with a level of .95 more than 4 miss with a chance below .003."""
     sampler, measures = SAMPLERS[name], [FBeta(), Recall()]
@@ -257,7 +263,7 @@ def test_rounds_of_before_and_cells_of_several_predictions_are_refused() -> None
     history, _ = POOL.run(sampler, 1, 100, seed=1)
     old = tuple(dataclasses.replace(one, cell_probability=None) for one in history.rounds)
     (found,) = sampler.estimate(
-        POOL.table, dataclasses.replace(history, rounds=old), [FBeta()], 0.95
+        POOL.table, dataclasses.replace(history, rounds=old), [FBeta()], 0.95, LIGHT
     )
     assert found.light is not None
     assert "before the chances of all cells were kept" in found.light.words

@@ -71,6 +71,7 @@ def test_pooled_kinds_of_a_cell_share_its_rows(pool: tuple[Path, np.ndarray]) ->
     assert np.array_equal(known.labels.sum(axis=1), table.count)
 
 
+@pytest.mark.slow
 def test_passive_error_is_the_binomial_one(pool: tuple[Path, np.ndarray]) -> None:
     """Accuracy of n random rows: sqrt(G (1 - G) / n), less what a finite pool saves (1 %)."""
     spec, table, ranges = read(pool[0], measure="accuracy", budget=400)
@@ -82,6 +83,7 @@ def test_passive_error_is_the_binomial_one(pool: tuple[Path, np.ndarray]) -> Non
     assert row["half_width"] >= 1.959 * row["standard_error"]
 
 
+@pytest.mark.slow
 def test_importance_error_is_the_asymptotic_one(pool: tuple[Path, np.ndarray]) -> None:
     """V = sum p^2 E||Dg l||^2 / q - ||Dg R||^2 over n draws, computed from the cells."""
     spec, table, ranges = read(pool[0], measure="accuracy", budget=400,
@@ -98,6 +100,7 @@ def test_importance_error_is_the_asymptotic_one(pool: tuple[Path, np.ndarray]) -
     assert rows[0]["standard_error"] == pytest.approx(math.sqrt(variance / 404), rel=0.13)
 
 
+@pytest.mark.slow
 def test_needed_budget_lies_between_its_neighbours(pool: tuple[Path, np.ndarray]) -> None:
     spec, table, ranges = read(pool[0], measure=["pr_curve", "accuracy"], budget=800)
     rows = plan(spec, table, ranges, ["passive"], repeats=30, half_width=0.04)

@@ -11,6 +11,7 @@ from scipy import stats
 from evalsampling.errors import InputError
 from evalsampling.inference.domains import WHOLE_POOL, ReportedDomains
 from evalsampling.inference.intervals import Interval
+from evalsampling.inference.predictive import LabelModel
 from evalsampling.inference.results import Estimate, Target
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures import Accuracy, FBeta, Joint, Measure, PRCurve, Precision, Recall
@@ -306,6 +307,7 @@ class Scripted(Sampler):
         measures: Sequence[Measure],
         confidence: float,
         scope: ReportedDomains = WHOLE_POOL,
+        model: LabelModel | None = None,
     ) -> list[Estimate]:
         wide, narrow = Interval(0.0, 1.0, "", "wide"), Interval(0.4, 0.6, "", "wald")
         target = Target("accuracy")

@@ -92,14 +92,17 @@ class Parquet:
                 chunks, read = _chunks(groups[number], columns), 0
                 large = sum(chunk.stored for chunk in chunks) > LARGE_BYTES
                 # All columns of a row group are asked for at once: stores answer slowly.
-                parquet = pq.ParquetFile(
-                    source,
-                    metadata=metadata,
-                    read_dictionary=[chunk.path for chunk in chunks if _is_repetitive(chunk)],
-                    buffer_size=_BUFFER_BYTES if large else 0,
-                    pre_buffer=not large,
-                    page_checksum_verification=True,
-                )
+                try:
+                    parquet = pq.ParquetFile(
+                        source,
+                        metadata=metadata,
+                        read_dictionary=[chunk.path for chunk in chunks if _is_repetitive(chunk)],
+                        buffer_size=_BUFFER_BYTES if large else 0,
+                        pre_buffer=not large,
+                        page_checksum_verification=True,
+                    )
+                except KeyError as error:
+                    raise ValueError(f"a row group has a column {error} of no schema") from error
                 rows = _batch_rows(groups[number], chunks)
                 # The workers are threads enough.
                 for batch in parquet.iter_batches(rows, [number], columns, use_threads=False):

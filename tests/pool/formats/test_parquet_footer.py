@@ -90,6 +90,17 @@ def read_all(path: Path) -> int:
     return rows
 
 
+def test_a_column_of_a_row_group_that_the_schema_has_not(tmp_path: Path) -> None:
+    path = tmp_path / "pool.parquet"
+    pq.write_table(table(), path)
+    content = path.read_bytes()
+    before, after = b"nested\x01b", b"nested\x01f"
+    assert content.count(before) == 1
+    path.write_bytes(content.replace(before, after))
+    with pytest.raises(InputError, match=r"pool\.parquet: cannot be read: .*nested\.f.* no schema"):
+        read_all(path)
+
+
 def damaged(content: bytes, begin: int, end: int, count: int) -> Iterator[bytes]:
     """Yield contents of which a bit is flipped, or some bytes are changed, lost or put in."""
     draw = random.Random(3)
