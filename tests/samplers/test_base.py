@@ -280,7 +280,14 @@ def test_whole_pool_is_within_reach_of_the_others(kind: type[Sampler]) -> None:
     assert sampler.unseen(pool.table, pool.start()) == 60
 
 
-@pytest.mark.parametrize("kind", ALL)
+@pytest.mark.parametrize(
+    "kind",
+    [
+        # A curve is fitted before each of its rounds.
+        pytest.param(kind, marks=pytest.mark.slow) if kind.name == "calibrated" else kind
+        for kind in ALL
+    ],
+)
 def test_default_interval_covers(kind: type[Sampler]) -> None:
     """200 repeats of 250 labels, nominal .95: 200 repeats know a coverage to .015.
 
