@@ -154,10 +154,10 @@ def _is_unseen(snapshot: Snapshot) -> bool:
 
 def _next_round(request: _Request, snapshot: Snapshot) -> SampleResult:
     spec, last = snapshot.pool.spec, len(snapshot.rounds)
-    left = spec.budget - snapshot.answers
+    evaluation = snapshot.evaluation()
+    left = spec.budget - evaluation.spent(snapshot.answers)
     if left <= 0:
         return SampleResult(last, 0, None, "budget")
-    evaluation = snapshot.evaluation()
     if evaluation.exhausted:
         return SampleResult(last, 0, None, "exhausted")
     wants_narrow = spec.stop_half_width is not None and snapshot.answers > 0

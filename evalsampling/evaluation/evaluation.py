@@ -85,6 +85,10 @@ class Evaluation:
         """Whether every question that can be asked has been."""
         return self.sampler.exhausted(self.table, self.history)
 
+    def spent(self, answers: int) -> int:
+        """Return how much of the budget is spent, given the number of answers: see `Sampler`."""
+        return self.sampler.spent(self.table, self.history, answers)
+
     def estimate(self, measures: Sequence[Requested] | None = None) -> list[Estimate]:
         """Return estimates of measures, by default the evaluation's own, from the labels so far.
 

@@ -27,6 +27,8 @@ from evalsampling.inference.intervals import Interval
 from evalsampling.inference.known_totals import CalibratedWeights, calibrate
 from evalsampling.inference.model_assisted import assist
 from evalsampling.inference.predictive import LabelModel
+from evalsampling.inference.ratio import PLAIN, RatioOptions
+from evalsampling.inference.ratio_bias import RatioBias, ratio_bias
 from evalsampling.inference.regions import (
     Ellipsoid,
     f_ellipsoid,
@@ -44,6 +46,7 @@ from evalsampling.inference.results import (
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures.base import FloatArray, IntArray, Measure
 from evalsampling.measures.calibrated import Calibrated, Requested, measure_of
+from evalsampling.measures.mean_and_ratio import Ratio
 from evalsampling.measures.on_cells import (
     bounding_outputs,
     cells_adding_to,
@@ -73,6 +76,8 @@ class EstimationInput:
         model: draws of all labels, for model-assisted intervals; None for no such intervals.
         response: shape (cells, classes): rates of the classes that the difference estimator takes
             for rows without a label; None for estimates from weights alone.
+        combine: whether the estimate is to become a mean of itself and of the model's median.
+        options: what else the sampler's estimates are made of.
         with_replacement: whether draws of a round are independent of each other.
     """
 
@@ -86,6 +91,8 @@ class EstimationInput:
     model: LabelModel | None = None
     response: FloatArray | None = None
     with_replacement: bool = True
+    combine: bool = False
+    options: RatioOptions = PLAIN
 
     @functools.cached_property
     def trials(self) -> list[RoundOfTrials] | None:
@@ -149,7 +156,11 @@ def estimate_measure(
             continue
         value, influence = _linearise(measure, inputs, domain, inside, calibrate)
         evidence = _evidence(requested, inputs, domain, inside, aimed_at)
+        bias = None if calibrate else _ratio_bias(measure, inputs, inside)
+        if bias is not None and inputs.options.correct_bias:
+            value = value - bias.total
         found = estimate(targets, value, influence, inputs.sample, evidence, confidence)
+        found = inputs.options.completed(found, bias)
         if domain.count is None and scope.bands_seed is not None and len(found) > 1:
             seed = [scope.bands_seed, len(inputs.history.labelled)]
             contributions = inputs.sample.contributions(influence)
@@ -164,6 +175,15 @@ def estimate_measure(
             found = [_with_light(found[0], measure, inputs, domain)]
         estimates += found
     return estimates
+
+
+def _ratio_bias(
+    measure: Measure, inputs: EstimationInput, inside: npt.NDArray[np.bool_]
+) -> RatioBias | None:
+    """Return the bias of a ratio of two weighted means; None of any other estimate."""
+    if not isinstance(measure, Ratio) or inputs.response is not None:
+        return None
+    return ratio_bias(measure.loss(inputs.outputs, inputs.label) * inside[:, None], inputs.sample)
 
 
 def _with_model(
@@ -181,8 +201,7 @@ def _with_model(
     shares = measure.shares(inputs.outputs.take(kept), inputs.label[kept])
     rows = np.unique(inputs.row[kept], return_inverse=True)[1].ravel()
     is_default = fewest_rows(shares, rows, len(found)) >= FEWEST_FOR_MODEL
-    combine = inputs.response is not None
-    return assist(found, measure, inputs.model, domain, is_default, band, combine)
+    return assist(found, measure, inputs.model, domain, is_default, band, inputs.combine)
 
 
 def _with_light(
@@ -350,6 +369,8 @@ def _with_bands(
 def point_estimate(measure: Measure, inputs: EstimationInput) -> FloatArray:
     """Return g(R^) on the pool, shape (m,), NaN where undefined; no intervals, so it is fast."""
     weight = inputs.sample.weight
+    if inputs.options.normalised and inputs.covers_pool and len(weight):
+        weight = weight / weight.sum()
     return measure.value(measure.mean_loss(inputs.outputs, inputs.label, weight))
 
 
@@ -388,7 +409,8 @@ def _linearise(
     """Return g(R^), shape (m,), and what each row adds to it, shape (n, m), 0 outside the domain.
 
     R^ of a domain is that of its rows over its known share of the pool; where every row had a
-    chance, over the estimate of this share, which errs along with the numerator. With
+    chance, over the estimate of this share, which errs along with the numerator; so is the whole
+    pool's where the sampler has weights normalised, as the size of its sample varies. With
     ``calibrate``, weights are moved to reproduce the known means of the losses.
     """
     outputs, label, weight = inputs.outputs, inputs.label, inputs.sample.weight
@@ -401,7 +423,8 @@ def _linearise(
         return measure.value(risk), calibrated.residuals(influence)
     if inputs.response is not None:
         return _differences(measure, inputs, domain, weight * factor, inputs.response)
-    if domain.count is None or not inputs.covers_pool:
+    whole = domain.count is None and not inputs.options.normalised
+    if whole or not inputs.covers_pool:
         risk = measure.mean_loss(outputs, label, weight * factor)
         return measure.value(risk), measure.influence(outputs, label, risk) * factor[:, None]
     factor = factor / (weight @ factor)

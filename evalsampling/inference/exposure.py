@@ -113,12 +113,16 @@ def rounds_of_trials(
 ) -> list[RoundOfTrials] | None:
     """Return the trials of each round that has a label; None if chances were not kept.
 
+    None, too, where a round asks a stochastic oracle about several rows at once: it is no trial.
+
     Args:
         table: the cells.
         history: rounds and labels.
         with_replacement: whether each draw is a trial, rather than each round.
         stochastic: whether each draw asks a question.
     """
+    if stochastic and not with_replacement:
+        return None
     fresh = table.count.astype(np.float64)
     unlabelled = fresh.copy()
     begin, found = 0, []

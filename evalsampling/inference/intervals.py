@@ -186,6 +186,27 @@ def korn_graubard(value: float, standard_error: float, draws: int, confidence: f
     return Interval(low, high, "design-based", "korn-graubard")
 
 
+def beta(value: float, standard_error: float, confidence: float) -> Interval:
+    """Equal-tailed interval of the Beta distribution with a mean and a standard deviation.
+
+    With s = value (1 - value) / standard_error^2 - 1 it is Beta(value s, (1 - value) s)
+    (E. Yilmaz and others, *Sample Efficient Model Evaluation*, 2021, section 2.2). The whole range
+    where there is no such distribution: for a value at a bound, or too large an error.
+
+    Args:
+        value: estimate in [0, 1].
+        standard_error: greater than 0.
+        confidence: in (0, 1).
+    """
+    strength = value * (1 - value) / standard_error**2 - 1
+    if not 0 < value < 1 or strength <= 0:
+        return whole_range((0.0, 1.0), "beta")
+    tails = ((1 - confidence) / 2, (1 + confidence) / 2)
+    shape = value * strength, (1 - value) * strength
+    low, high = (float(special.betaincinv(*shape, tail)) for tail in tails)
+    return Interval(low, high, "design-based", "beta")
+
+
 def whole_range(bounds: tuple[float, float], reason: str) -> Interval:
     """Everything the measure can be, for data that allow no narrower claim."""
     return Interval(*bounds, "design-based", reason)

@@ -21,6 +21,7 @@ from evalsampling.inference.intervals import (
     whole_range,
     wilson,
 )
+from evalsampling.inference.ratio_bias import RatioBias
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.inference.weights import design_effect, effective_size, largest_share
 
@@ -103,6 +104,7 @@ class Estimate:
             default.
         light: how the assumption-light interval came about, or why there is none; None where it was
             not asked for, or would say nothing more.
+        bias: of a ratio of weighted means, None of any other estimate.
     """
 
     target: Target
@@ -119,6 +121,7 @@ class Estimate:
     reliable: bool = True
     sensitivity: tuple[Sensitivity, ...] = ()
     light: AssumptionLight | None = None
+    bias: RatioBias | None = None
 
     @property
     def measure(self) -> str:
@@ -413,6 +416,7 @@ def as_json(estimate: Estimate) -> dict[str, Any]:
         "design_effect": estimate.design_effect,
         "largest_share": estimate.largest_share,
         "largest_weight": estimate.largest_weight,
+        "bias": None if estimate.bias is None else estimate.bias.as_json(),
         "undetected": None if estimate.light is None else estimate.light.as_json(),
     }
     return finite(told)

@@ -53,8 +53,15 @@ _COMPACT_BYTES_ABOVE = 1 << 26
 
 
 def reserve_capacity(spec: EvaluationSpec, cells: int) -> int:
-    """Return B, the rows kept of each cell: min(budget, max(50, 2,000,000 / cells))."""
-    return min(spec.budget, max(_FEWEST_ROWS, _TOTAL_ROWS // cells))
+    """Return B, the rows kept of each cell: min(budget, max(50, 2,000,000 / cells)).
+
+    The size of a Poisson sample varies about the budget, with at most its root as its standard
+    deviation: in place of the budget stand six of them more.
+    """
+    most = spec.budget
+    if spec.sampler.name == "poisson" and not spec.sampler.parameters.get("cap", False):
+        most += math.ceil(6 * math.sqrt(spec.budget))
+    return min(most, max(_FEWEST_ROWS, _TOTAL_ROWS // cells))
 
 
 def hash_limits(min_rows: npt.NDArray[np.int64], capacity: int) -> UInt64Array:

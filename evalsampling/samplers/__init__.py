@@ -9,7 +9,9 @@ from evalsampling.samplers.calibrated import CalibratedDesign as CalibratedDesig
 from evalsampling.samplers.given import Given as Given
 from evalsampling.samplers.importance import Importance as Importance
 from evalsampling.samplers.oasis import Oasis as Oasis
+from evalsampling.samplers.optimal_importance import OptimalImportance as OptimalImportance
 from evalsampling.samplers.passive import Passive as Passive
+from evalsampling.samplers.poisson import Poisson as Poisson
 from evalsampling.samplers.stratified import Stratified as Stratified
 
 BY_NAME: Mapping[str, type[Sampler]] = {
@@ -19,6 +21,8 @@ BY_NAME: Mapping[str, type[Sampler]] = {
     "oasis": Oasis,
     "ais": AdaptiveImportance,
     "calibrated": CalibratedDesign,
+    "poisson": Poisson,
+    "optimal_importance": OptimalImportance,
     "given": Given,
 }
 """What a spec may name."""

@@ -17,6 +17,7 @@ from evalsampling.measures.base import IntArray, Measure
 from evalsampling.measures.calibrated import Calibrated, Requested, measure_of
 from evalsampling.measures.joint import is_part_of, parts_of
 from evalsampling.measures.on_cells import cells_adding_to
+from evalsampling.spec.parameters import check_share
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import DRAWS_PER_NEW_ROW, Proposal, StopRule, draw_rows
 from evalsampling.stats.history import History
@@ -96,6 +97,16 @@ class Sampler(abc.ABC):
         """Return how many rows can be drawn and never were."""
         unseen = table.count - history.drawn_by_cell(len(table))
         return int(unseen[self.support(table)].sum())
+
+    def spent(self, table: CellTable, history: History, answers: int) -> int:
+        """Return how much of the budget is spent: the answers, if rounds have given sizes.
+
+        Args:
+            table: the cells.
+            history: rounds so far.
+            answers: questions that have one, or that are taken to have one.
+        """
+        return answers
 
     def exhausted(self, table: CellTable, history: History) -> bool:
         """Whether every question that can be asked has been."""
@@ -201,10 +212,7 @@ class ReplacementSampler(Sampler):
                 raise ValueError(f"draws must be a whole number, got {self.draws!r}")
             if self.draws < 1:
                 raise ValueError(f"draws must be at least 1, got {self.draws}")
-        if isinstance(self.delta, bool) or not isinstance(self.delta, int | float):
-            raise ValueError(f"delta must be a number, got {self.delta!r}")
-        if not 0 <= self.delta <= 1:
-            raise ValueError(f"delta must be between 0 and 1, got {self.delta}")
+        check_share("delta", self.delta)
 
     @abc.abstractmethod
     def variance_minimising(self, table: CellTable, history: History) -> Proposal:

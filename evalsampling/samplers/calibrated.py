@@ -26,7 +26,7 @@ from evalsampling.samplers.base import Sampler
 from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import NO_LABEL, History
-from evalsampling.stats.inclusion import draw_unseen, water_fill
+from evalsampling.stats.inclusion import draw_unseen, mix_evenly, water_fill
 from evalsampling.stats.slice_sampling import Schedule
 
 POWERS = (0.5, 1.0, 2.0, 3.0)
@@ -85,7 +85,7 @@ class CalibratedDesign(Sampler):
         model = LabelModel.fit(table, history, (model_seed,), self.hidden, _SCHEDULE)
         comparison = _Comparison.of_designs(self.measure, table, history, model)
         candidates = [
-            water_fill(_mixed(comparison.size(power), left, share), left, wanted)
+            water_fill(mix_evenly(comparison.size(power), left, share), left, wanted)
             for power, share in itertools.product(POWERS, EVEN_SHARES)
         ]
         removed = [comparison.removed_variance(chance * left) for chance in candidates]
@@ -118,7 +118,8 @@ class CalibratedDesign(Sampler):
         inputs = super().inputs(table, history, confidence)
         if obstacle(table) or not len(history.labelled):
             return inputs
-        return dataclasses.replace(inputs, response=likely_rates(table, history, self.hidden))
+        response = likely_rates(table, history, self.hidden)
+        return dataclasses.replace(inputs, response=response, combine=True)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -193,10 +194,3 @@ def _spread(measure: Measure, table: CellTable, history: History, rate: FloatArr
     mean = np.einsum("cy,cym->cm", rate, influence)
     variance = np.einsum("cy,cym->c", rate, influence**2) - np.sum(mean**2, axis=1)
     return np.asarray(np.sqrt(np.maximum(variance, 0.0)))
-
-
-def _mixed(size: FloatArray, rows: IntArray, even: float) -> FloatArray:
-    """Return a measure of size a share of which is spread evenly over rows, shape (cells,)."""
-    total = float(size @ rows)
-    flat = np.full(len(size), 1 / max(int(rows.sum()), 1))
-    return flat if total == 0 else (1 - even) * size / total + even * flat

@@ -202,11 +202,11 @@ def run_repeat(
     oracle = _Urns(known, int(seeds[1]))
     started, stuck, points = time.process_time(), 0, []
     for budget in plan.budgets:
-        while len(evaluation.history) < budget:
+        while (left := budget - evaluation.spent(len(evaluation.history))) > 0:
             size = plan.round_size.after(len(evaluation.history.rounds))
             if evaluation.exhausted or stuck > DRAWS_PER_NEW_ROW * size:
                 break
-            rows = evaluation.draw(size, budget=budget - len(evaluation.history))
+            rows = evaluation.draw(size, budget=left)
             evaluation.history = oracle.answer(evaluation.history)
             stuck = 0 if len(rows) else stuck + len(evaluation.history.rounds[-1].question)
         seconds = time.process_time() - started

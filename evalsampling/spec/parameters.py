@@ -62,3 +62,15 @@ def construct(
         return maker(**parameters, **fixed)
     except (TypeError, ValueError) as error:
         raise InputError(f"{kind}: {name}: {error}") from error
+
+
+def check_share(key: str, value: Any) -> None:
+    """Check that a parameter is a number in [0, 1].
+
+    Raises:
+        ValueError: if it is not, naming the key.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"{key} must be a number, got {value!r}")
+    if not 0 <= value <= 1:
+        raise ValueError(f"{key} must be between 0 and 1, got {value}")

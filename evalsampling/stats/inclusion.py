@@ -3,6 +3,8 @@
 References:
     C.-E. Särndal, B. Swensson and J. Wretman, *Model Assisted Survey Sampling*, Springer 1992,
     section 3.6 (probabilities proportional to size, those above 1 being set to 1).
+    [Y] Yilmaz, Hayes, Habib, Burgess and Barber, *Sample Efficient Model Evaluation*, 2021,
+    appendices B.1 and C.
 """
 
 import numpy as np
@@ -42,6 +44,47 @@ def water_fill(size: FloatArray, rows: IntArray, expected: float) -> FloatArray:
     return np.minimum(size * factor[place], 1.0)
 
 
+def mix_evenly(size: FloatArray, rows: IntArray, even: float) -> FloatArray:
+    """Return a measure of size a share of which is spread evenly over rows, shape (cells,).
+
+    The sizes of all rows sum to 1: a defensive mixture, which no row has no chance under.
+
+    Args:
+        size: shape (cells,), at least 0: measure of size of each row of a cell.
+        rows: shape (cells,): rows of each cell.
+        even: the share, in [0, 1].
+    """
+    total = float(size @ rows)
+    flat = np.full(len(size), 1 / max(int(rows.sum()), 1))
+    return flat if total == 0 else (1 - even) * size / total + even * flat
+
+
+def saturates(size: FloatArray, rows: IntArray, expected: float) -> bool:
+    """Tell whether some row is certain: max h >= (N / n) mean h ([Y] eq. 88).
+
+    Args:
+        size: shape (cells,): measure of size h of each row of a cell.
+        rows: shape (cells,): rows of each cell, N in all.
+        expected: number of rows wanted, n.
+    """
+    held = rows > 0
+    return bool(size[held].max(initial=0.0) * expected >= size @ rows)
+
+
+def distinct_rows(probability: FloatArray, rows: IntArray, draws: float) -> float:
+    """Return how many distinct rows draws with replacement are expected to meet.
+
+    N - sum (1 - q)^draws: the size of the Poisson sample that costs as many labels ([Y] eq. 83).
+
+    Args:
+        probability: shape (cells,): q, the chance that one draw takes a given row of a cell.
+        rows: shape (cells,): rows of each cell, N in all.
+        draws: number of draws, at least 0.
+    """
+    with np.errstate(divide="ignore"):
+        return float(-rows @ np.expm1(draws * np.log1p(-probability)))
+
+
 def draw_unseen(
     table: CellTable,
     history: History,
@@ -64,9 +107,30 @@ def draw_unseen(
         group: shape (cells,): see `stats.pivotal.round_sizes`; the leaves if not given.
         posterior: model behind the round, shape (leaves, classes), if there is one.
     """
+    left = table.count - history.drawn_by_cell(len(table))
+    sizes = round_sizes(left * chance, table.leaf if group is None else group, rng)
+    return draw_next(table, history, chance, sizes, rng, posterior)
+
+
+def draw_next(
+    table: CellTable,
+    history: History,
+    chance: FloatArray,
+    sizes: IntArray,
+    rng: np.random.Generator,
+    posterior: FloatArray | None = None,
+) -> History:
+    """Return the history with one round more: of each cell the next rows of its permanent order.
+
+    Args:
+        table: the cells.
+        history: rounds so far.
+        chance: shape (cells,), in [0, 1]: inclusion probability of the rows nobody has drawn.
+        sizes: shape (cells,): rows to draw of each cell, no more than nobody has drawn.
+        rng: source of randomness, for the order of the tasks; only ``random`` is called.
+        posterior: model behind the round, shape (leaves, classes), if there is one.
+    """
     rank = history.drawn_by_cell(len(table))
-    expected = (table.count - rank) * chance
-    sizes = round_sizes(expected, table.leaf if group is None else group, rng)
     cells = np.repeat(np.arange(len(table)), sizes)
     cells = cells[np.argsort(rng.random(len(cells)))]  # the order of a round's tasks tells nothing
     by_cell = np.argsort(cells, kind="stable")

@@ -1,9 +1,18 @@
 """Probabilities proportional to size, and rows drawn with them."""
 
+import itertools
+
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 
-from evalsampling.stats.inclusion import draw_unseen, water_fill
+from evalsampling.stats.inclusion import (
+    distinct_rows,
+    draw_unseen,
+    mix_evenly,
+    saturates,
+    water_fill,
+)
 from tests.samplers.pools import make_pool
 
 
@@ -95,3 +104,51 @@ def test_order_of_a_round_tells_nothing() -> None:
     share = np.bincount(first, minlength=len(chance)) / 1500
     wanted = pool.table.count / 60
     assert np.abs(share - wanted).max() < 4 * 0.5 / np.sqrt(1500)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_water_filling_is_what_a_convex_solver_finds(seed: int) -> None:
+    """Minimise sum h^2 / b with sum b = n and 0 < b <= 1 ([Y] eq. 70), by a general solver."""
+    rng = np.random.default_rng(seed)
+    size, wanted = np.exp(rng.normal(0, 1.5, 9)), rng.uniform(2, 8)
+    size /= size.max()
+    found = minimize(
+        lambda b: np.sum(size**2 / b),
+        np.full(9, wanted / 9),
+        jac=lambda b: -(size**2) / b**2,
+        bounds=[(1e-6, 1)] * 9,
+        constraints={"type": "eq", "fun": lambda b: b.sum() - wanted, "jac": np.ones_like},
+        method="SLSQP",
+        options={"maxiter": 2000, "ftol": 1e-14},
+    )
+    assert found.success
+    chance = water_fill(size, np.ones(9, dtype=np.int64), wanted)
+    assert np.sum(size**2 / chance) <= found.fun * (1 + 1e-9)
+    assert chance == pytest.approx(found.x, abs=1e-3)
+    assert chance.sum() == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize("expected", [3, 8.9, 9.1, 30])
+def test_saturation_is_where_water_filling_reaches_one(expected: float) -> None:
+    """The largest size is 3, the mean 20/60: so from 20/3 rows on one of them is certain."""
+    size, rows = np.array([3.0, 0.25, 0.0, 0.0]), np.array([3, 44, 13, 0])
+    assert saturates(size, rows, expected) == (expected >= 20 / 3)
+    assert saturates(size, rows, expected) == bool(water_fill(size, rows, expected).max() == 1)
+
+
+def test_distinct_rows_by_enumeration() -> None:
+    """Three draws from four rows in two cells, all 64 outcomes."""
+    probability, rows = np.array([0.4, 0.1]), np.array([2, 2])
+    each = np.repeat(probability, rows)
+    total = sum(
+        np.prod(each[list(draws)]) * len(set(draws))
+        for draws in itertools.product(range(4), repeat=3)
+    )
+    assert distinct_rows(probability, rows, 3) == pytest.approx(total)
+    assert distinct_rows(np.array([1.0, 0.0]), np.array([1, 5]), 9) == pytest.approx(1)
+
+
+def test_even_share_sums_to_one() -> None:
+    size, rows = np.array([2.0, 0.0]), np.array([3, 4])
+    assert mix_evenly(size, rows, 0.3) == pytest.approx([0.7 / 3 + 0.3 / 7, 0.3 / 7])
+    assert mix_evenly(np.zeros(2), rows, 0.3) == pytest.approx([1 / 7, 1 / 7])

@@ -1,0 +1,106 @@
+"""How far a row's label is expected to move a measure: what the [Y] designs are proportional to.
+
+References:
+    [Y] Yilmaz, Hayes, Habib, Burgess and Barber, *Sample Efficient Model Evaluation*, 2021,
+    equations 12 to 14 and 94, and appendix D.
+"""
+
+import dataclasses
+
+import numpy as np
+
+from evalsampling.errors import InputError
+from evalsampling.measures.base import FloatArray, Measure
+from evalsampling.measures.on_cells import bounding_outputs, model_risk
+from evalsampling.stats.cells import CellTable
+from evalsampling.stats.outputs import Outputs
+
+LEAST_PROBABILITY = 1e-4
+"""Probabilities of a class are taken to be at least this: no score is certain."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Deviation:
+    """The root mean square deviation h of rows under an anticipated label distribution p_a.
+
+    h^2(x) = sum_y p_a(y|x) ||Dg(R_a) (l(x, y) - R_a)||^2. For a ratio sum f / sum g this is
+    sum_y p_a(y|x) (f - F'_a g)^2 up to a factor ([Y] eq. 12), F'_a = sum E_a f / sum E_a g
+    (eq. 14); for other measures it is the delta method of [Y] appendix D, with all cross terms.
+
+    Attributes:
+        measure: l and g.
+        risk: R_a, shape (d,).
+        smoothing: lambda of p_a = lambda p + (1 - lambda) / classes ([Y] eq. 13).
+    """
+
+    measure: Measure
+    risk: FloatArray
+    smoothing: float = 1.0
+
+    @classmethod
+    def from_cells(
+        cls, measure: Measure, table: CellTable, prior: FloatArray, smoothing: float = 1.0
+    ) -> "Deviation":
+        """Return the deviation whose R_a is that of the cells.
+
+        Args:
+            measure: l and g.
+            table: the cells.
+            prior: shape (cells, classes): probability of each class.
+            smoothing: lambda, in [0, 1].
+
+        Raises:
+            InputError: if the measure is undefined there.
+        """
+        anticipated = anticipate(prior, smoothing)
+        risk = model_risk(measure, table, table.count[:, None] * anticipated) / table.rows
+        if np.all(np.isnan(measure.value(risk))):
+            raise InputError(
+                f"measure {measure.name} is undefined on this pool (0/0): "
+                f"it has no {measure.evidence_name}"
+            )
+        return cls(measure, risk, smoothing)
+
+    def of_rows(self, outputs: Outputs, prior: FloatArray) -> FloatArray:
+        """Return h of rows, shape (n,), each with its own probabilities.
+
+        Args:
+            outputs: of n rows.
+            prior: shape (n, classes): probability of each class.
+        """
+        anticipated = anticipate(prior, self.smoothing)
+        return np.sqrt(np.sum(anticipated * self._squares(outputs, prior.shape[1]), axis=1))
+
+    def of_cells(self, table: CellTable, prior: FloatArray) -> FloatArray:
+        """Return h of the rows of each cell, shape (cells,), their root mean square.
+
+        Args:
+            table: the cells.
+            prior: shape (cells, classes): probability of each class.
+        """
+        views = bounding_outputs(self.measure, table)
+        squares = sum(self._squares(outputs, table.classes) for outputs in views) / len(views)
+        anticipated = anticipate(prior, self.smoothing)
+        return np.sqrt(np.sum(anticipated * table.mean_by_cell(np.asarray(squares)), axis=1))
+
+    def _squares(self, outputs: Outputs, classes: int) -> FloatArray:
+        """Return ||Dg(R_a) (l(x, y) - R_a)||^2, shape (n, classes)."""
+        centre = self.measure.jacobian(self.risk) @ self.risk
+        by_class = []
+        for y in range(classes):
+            label = np.full(len(outputs), y, dtype=np.int64)
+            influence = self.measure.influence(outputs, label, self.risk) - centre
+            by_class.append(np.nansum(influence**2, axis=1))
+        return np.stack(by_class, axis=1)
+
+
+def anticipate(prior: FloatArray, smoothing: float) -> FloatArray:
+    """Return p_a, shape (n, classes), rows summing to 1: clipped, then smoothed ([Y] eq. 13).
+
+    Args:
+        prior: shape (n, classes): probability of each class.
+        smoothing: lambda, in [0, 1].
+    """
+    clipped = np.maximum(prior, LEAST_PROBABILITY)
+    clipped = clipped / clipped.sum(axis=1, keepdims=True)
+    return smoothing * clipped + (1 - smoothing) / prior.shape[1]

@@ -1,0 +1,322 @@
+"""Poisson sampling: every row is in the sample by a coin of its own, rows that matter for certain.
+
+References:
+    [Y] Yilmaz, Hayes, Habib, Burgess and Barber, *Sample Efficient Model Evaluation*, 2021,
+    algorithm 2, eq. 18 to 29, appendices B, C and E.
+    C.-E. Särndal, B. Swensson and J. Wretman, *Model Assisted Survey Sampling*, Springer 1992,
+    sections 3.5 (Poisson sampling) and 6.3 (difference estimator).
+"""
+
+import dataclasses
+
+import numpy as np
+import numpy.typing as npt
+
+from evalsampling.inference.anticipation import calibrated_prior
+from evalsampling.inference.estimates import EstimationInput
+from evalsampling.inference.ratio import RatioOptions
+from evalsampling.inference.sample import WeightedSample
+from evalsampling.samplers.base import Sampler
+from evalsampling.samplers.deviation import Deviation, anticipate
+from evalsampling.spec.parameters import check_share
+from evalsampling.stats.cells import CellTable
+from evalsampling.stats.history import NO_LABEL, History, Round
+from evalsampling.stats.inclusion import draw_next, mix_evenly, saturates, water_fill
+from evalsampling.stats.poisson import (
+    PoissonRound,
+    Threshold,
+    inclusion_so_far,
+    poisson_rounds,
+)
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+ONLINE = ("exclude", "include")
+ESTIMATORS = ("ratio", "difference")
+
+
+@dataclasses.dataclass(frozen=True)
+class PoissonSize:
+    """How large a Poisson sample was to be and has become.
+
+    Attributes:
+        expected: number of rows expected, sum b.
+        deviation: standard deviation of that number ([Y] section 3.1).
+        realised: rows drawn.
+        certain: rows that were certain to be drawn.
+        saturated: whether the next row wanted makes one certain, or one is ([Y] eq. 88).
+    """
+
+    expected: float
+    deviation: float
+    realised: int
+    certain: int
+    saturated: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Poisson(Sampler):
+    """Rows drawn independently, with probabilities b = min(1, kappa h) that sum to the budget.
+
+    h is the expected deviation of a row's label (`samplers.deviation`), a share of it spread evenly
+    over the pool. The estimator is the ratio of Horvitz-Thompson totals ([Y] eq. 18), its variance
+    eq. 28; the number of labels varies about the budget.
+
+    A round raises the probabilities to those of a larger budget: rows whose permanent random number
+    lies between are its rows. So rounds together are one sample of the whole budget, whatever their
+    sizes, and weights are one over the probability of all.
+
+    Online, a round answers to earlier labels: the prior is calibrated by them. Then the estimates
+    of the rounds, each unbiased whatever was seen before, are combined with weights in proportion
+    to their expected sizes ([Y] eq. 128 with these in place of 1/R).
+
+    Attributes:
+        delta: share of the pool's own distribution in the measure of size, in [0, 1].
+        smoothing: lambda of p_a = lambda p + (1 - lambda) / classes, in [0, 1]; 0.9 in [Y].
+        online: None for rounds that are one sample; ``exclude`` for rounds that answer to labels
+            and draw from rows not drawn yet, ``include`` for such that draw from all rows again.
+        estimator: ``ratio``, or ``difference``: with the totals of the prior for rows without
+            label.
+        correct_bias: whether the bias of a ratio is subtracted.
+        cap: whether a round has at most as many rows as the budget still allows; the expected
+            number otherwise.
+    """
+
+    delta: float = 0.1
+    smoothing: float = 1.0
+    online: str | None = None
+    estimator: str = "ratio"
+    correct_bias: bool = False
+    cap: bool = False
+    name = "poisson"
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        check_share("delta", self.delta)
+        check_share("smoothing", self.smoothing)
+        if self.online is not None and self.online not in ONLINE:
+            raise ValueError(f"online must be exclude or include, got {self.online!r}")
+        if self.estimator not in ESTIMATORS:
+            raise ValueError(f"estimator must be ratio or difference, got {self.estimator!r}")
+        for key in ("correct_bias", "cap"):
+            if not isinstance(getattr(self, key), bool):
+                raise ValueError(f"{key} must be true or false, got {getattr(self, key)!r}")
+        if self.correct_bias and self.estimator == "difference":
+            raise ValueError("correct_bias is for the ratio estimator, not for the difference one")
+        if self.stochastic and self.online == "exclude":
+            raise ValueError(
+                "rows of earlier rounds have one label each, which says nothing certain of a "
+                "stochastic oracle: online must be include, or left out"
+            )
+
+    def design(
+        self,
+        table: CellTable,
+        history: History,
+        new_rows: int,
+        rng: np.random.Generator,
+        budget: int | None = None,
+    ) -> History:
+        """Draw one round, of ``new_rows`` new rows on average: see `Sampler.design`."""
+        wanted = new_rows if budget is None else min(new_rows, budget)
+        left = table.count - history.drawn_by_cell(len(table))
+        size = self.size(table, history)
+        threshold = self._threshold(table, history, size, left, wanted)
+        cap = budget if self.cap else None
+        made, sizes = threshold.draw(left, rng, cap)
+        if self.online != "include":
+            return draw_next(table, history, made.chance, sizes, rng)
+        return self._draw_again(table, history, made.chance, sizes, rng)
+
+    def _threshold(
+        self, table: CellTable, history: History, size: FloatArray, left: IntArray, wanted: int
+    ) -> Threshold:
+        """Return the next round, before it is drawn."""
+        if self.online is not None:
+            none = np.zeros(len(table))
+            return Threshold(size, none, water_fill(size, left, wanted))
+        before = inclusion_so_far(table, history)
+        until = water_fill(size, table.count, float(table.count @ before) + wanted)
+        return Threshold(size, before, np.maximum(until, before))
+
+    def _draw_again(
+        self,
+        table: CellTable,
+        history: History,
+        chance: FloatArray,
+        sizes: IntArray,
+        rng: np.random.Generator,
+    ) -> History:
+        """Return the history with a round of new rows and, by the same coins, of earlier ones."""
+        after = draw_next(table, history, chance, sizes, rng)
+        fresh = after.rounds[-1]
+        rows = np.stack([history.cell, history.rank], axis=1)
+        first = np.unique(rows, axis=0, return_index=True)[1]
+        again = np.sort(first[rng.random(len(first)) < chance[history.cell[first]]])
+        if not self.stochastic:
+            drawn = Round(
+                question=np.concatenate([fresh.question, again]),
+                probability=np.append(fresh.probability, chance[history.cell[again]]),
+                new=np.append(fresh.new, np.zeros(len(again), dtype=np.bool_)),
+                cell_probability=chance,
+            )
+            return dataclasses.replace(after, rounds=(*after.rounds[:-1], drawn))
+        cells = np.concatenate([after.cell[fresh.question], history.cell[again]])
+        ranks = np.concatenate([after.rank[fresh.question], history.rank[again]])
+        both = Round(
+            question=len(history) + np.arange(len(cells)),
+            probability=chance[cells],
+            new=np.ones(len(cells), dtype=np.bool_),
+            cell_probability=chance,
+        )
+        return history.with_round(both, cells, ranks, table.outputs.take(table.first_kind[cells]))
+
+    def size(self, table: CellTable, history: History) -> FloatArray:
+        """Return the measure of size of the rows of each cell, shape (cells,), of the next round.
+
+        Raises:
+            InputError: if the measure is undefined on the pool.
+        """
+        prior, smoothing = table.prior, self.smoothing
+        if self.online is not None and len(history.labelled):
+            known = history.labelled
+            cell, label = history.cell[known], history.label[known]
+            prior = calibrated_prior(table, cell, label, self.measure.system)
+        deviation = Deviation.from_cells(self.measure, table, prior, smoothing)
+        return mix_evenly(deviation.of_cells(table, prior), table.count, self.delta)
+
+    def support(self, table: CellTable) -> npt.NDArray[np.bool_]:
+        """Return which cells have rows that can be drawn, shape (cells,)."""
+        start = History.start(table.outputs.prediction.shape[1], table.classes)
+        return self.size(table, start) > 0
+
+    def exhausted(self, table: CellTable, history: History) -> bool:
+        """Whether every row that can be drawn has been; a stochastic oracle may be asked again."""
+        may_ask_again = self.stochastic and self.online == "include"
+        return not may_ask_again and self.unseen(table, history) == 0
+
+    def spent(self, table: CellTable, history: History, answers: int) -> int:
+        """Return how much of the budget is spent: the expected number of labels of all rounds.
+
+        With a cap, the answers if they are more.
+        """
+        expected = round(self.expected_size(table, history))
+        return max(expected, answers) if self.cap else expected
+
+    def expected_size(self, table: CellTable, history: History) -> float:
+        """Return the number of labels expected of all rounds so far."""
+        if self.online is None:
+            return float(table.count @ inclusion_so_far(table, history))
+        asked = table.count if self.stochastic else None
+        return sum(
+            float((one.fresh if asked is None else asked) @ one.chance)
+            for one in poisson_rounds(table, history)
+        )
+
+    def sample_size(self, table: CellTable, history: History) -> PoissonSize:
+        """Return how large the sample was to be and has become, over all rounds so far."""
+        b = inclusion_so_far(table, history)
+        expected = self.expected_size(table, history)
+        size = self.size(table, history)
+        return PoissonSize(
+            expected=expected,
+            deviation=float(np.sqrt(table.count @ (b * (1 - b)))),
+            realised=int(history.drawn_by_cell(len(table)).sum()),
+            certain=int(table.count[b >= 1].sum()),
+            saturated=saturates(size, table.count, expected),
+        )
+
+    def weigh(self, table: CellTable, history: History) -> WeightedSample:
+        """Return the labelled rows with their Horvitz-Thompson weights ([Y] eq. 18 and 28).
+
+        Rows of a round without a label are taken to be missing at random: those with one have the
+        chance of the round times the share of its rows that are labelled.
+
+        Of a stochastic oracle the variance is that of [Y] eq. 27 without its second term, which
+        more answers than one for each row would be needed for: it errs on the large side.
+        """
+        rounds = [one for one in poisson_rounds(table, history) if one.answered > 0]
+        weigh = self._weigh_one_sample if self.online is None else self._weigh_rounds
+        sample = weigh(table, history, rounds)
+        known = np.flatnonzero(sample.weight_sum + sample.weight)
+        return dataclasses.replace(
+            sample,
+            question=known,
+            weight=sample.weight[known],
+            weight_square_sum=sample.weight_square_sum[known],
+            weight_sum=np.sqrt(sample.weight_square_sum[known]),
+            group=np.zeros(len(known), dtype=np.int64),
+        )
+
+    def _weigh_one_sample(
+        self, table: CellTable, history: History, rounds: list[PoissonRound]
+    ) -> WeightedSample:
+        """Return weights of all questions, 0 without a label; the rounds are one sample."""
+        missed, labelled = np.ones(len(table)), np.zeros(len(table))
+        for one in rounds:
+            labelled += missed * one.chance * one.answered
+            missed *= 1 - one.chance
+        known = history.labelled
+        inclusion = np.zeros(len(history))
+        inclusion[known] = np.minimum(labelled[history.cell[known]], 1.0)
+        weight = np.divide(
+            1 / table.rows, inclusion, out=np.zeros(len(history)), where=inclusion > 0
+        )
+        square = weight**2 if self.stochastic else (1 - inclusion) * weight**2
+        return _sample(weight, square, len(known))
+
+    def _weigh_rounds(
+        self, table: CellTable, history: History, rounds: list[PoissonRound]
+    ) -> WeightedSample:
+        """Return weights of all questions; each round is a sample, known rows aside or again.
+
+        With known rows aside, those that a round draws stand for all rows without a label so far.
+        """
+        sizes = np.array([one.expected for one in rounds])
+        if not sizes.sum():
+            sizes = np.ones(len(rounds))
+        shares = sizes / max(float(sizes.sum()), 1e-300)
+        labelled = history.label != NO_LABEL
+        weight, square = np.zeros(len(history)), np.zeros(len(history))
+        for one, share in zip(rounds, shares.tolist(), strict=True):
+            drawn = one.question[labelled[one.question]]
+            chance = one.chance * one.answered
+            if self.online == "exclude":
+                before = np.flatnonzero(labelled[: one.begin])
+                unknown = table.count - np.bincount(history.cell[before], minlength=len(table))
+                chance = chance * one.fresh / np.maximum(unknown, 1)
+                weight[before] += share / table.rows
+            inclusion = chance[history.cell[drawn]]
+            weight[drawn] += share / (inclusion * table.rows)
+            spread = 1.0 if self.stochastic else 1 - inclusion
+            square[drawn] += share**2 * spread / (inclusion * table.rows) ** 2
+        return _sample(weight, square, int(labelled.sum()))
+
+    def inputs(self, table: CellTable, history: History, confidence: float) -> EstimationInput:
+        """Return what estimates are made from: see `Sampler.inputs`."""
+        inputs = super().inputs(table, history, confidence)
+        differs = self.estimator == "difference"
+        response = anticipate(table.prior, self.smoothing) if differs else None
+        options = RatioOptions(not differs, beta=True, correct_bias=self.correct_bias)
+        return dataclasses.replace(inputs, response=response, options=options)
+
+    def _with_next_draw(self, inputs: EstimationInput) -> EstimationInput:
+        """Add the chances of the next row, were it drawn now."""
+        size = self.size(inputs.table, inputs.history)
+        return dataclasses.replace(inputs, chance=size / float(size @ inputs.table.count))
+
+
+def _sample(weight: FloatArray, square: FloatArray, labelled: int) -> WeightedSample:
+    """Return a sample of all questions of a history whose terms are independent."""
+    return WeightedSample(
+        question=np.arange(len(weight)),
+        weight=weight,
+        weight_square_sum=square,
+        weight_sum=np.sqrt(square),
+        group=np.zeros(len(weight), dtype=np.int64),
+        scale=np.ones(1),
+        mean_correction=np.zeros(1),
+        draws=labelled,
+        answered=labelled,
+    )

@@ -1,0 +1,129 @@
+"""Poisson samples drawn in rounds: chances of a round, sizes, a hard cap, weights of many rounds.
+
+References:
+    [Y] Yilmaz, Hayes, Habib, Burgess and Barber, *Sample Efficient Model Evaluation*, 2021,
+    section 3 and appendix E.
+    N. Duffield, C. Lund and M. Thorup, *Priority sampling for estimation of arbitrary subset
+    sums*, Journal of the ACM 54, 2007 (a threshold that is the next row's own value leaves totals
+    unbiased: the hard cap).
+"""
+
+import dataclasses
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from evalsampling.stats.cells import CellTable
+from evalsampling.stats.history import NO_LABEL, History
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclasses.dataclass(frozen=True)
+class PoissonRound:
+    """One round of a Poisson sample.
+
+    Attributes:
+        begin: number of questions before it.
+        question: shape (n,): the questions it drew, asked then or earlier.
+        fresh: shape (cells,): rows of each cell that no round before had drawn.
+        chance: shape (cells,): b of a row that it could draw.
+        answered: share of the rows it drew that have a label; 1 if it drew none.
+    """
+
+    begin: int
+    question: IntArray
+    fresh: IntArray
+    chance: FloatArray
+    answered: float
+
+    @property
+    def expected(self) -> float:
+        """Rows that it was expected to draw of those that no round before had drawn."""
+        return float(self.fresh @ self.chance)
+
+
+def poisson_rounds(table: CellTable, history: History) -> Iterator[PoissonRound]:
+    """Yield the rounds of a history of Poisson samples, in order."""
+    fresh, begin = table.count, 0
+    for one in history.rounds:
+        assert one.cell_probability is not None  # `design` keeps it
+        label = history.label[one.question]
+        answered = float(np.mean(label != NO_LABEL)) if len(label) else 1.0
+        yield PoissonRound(begin, one.question, fresh, one.cell_probability, answered)
+        begin += int(one.new.sum())
+        drawn = np.zeros(len(table), dtype=np.int64)
+        np.maximum.at(drawn, history.cell[:begin], history.rank[:begin] + 1)
+        fresh = table.count - drawn
+
+
+def inclusion_so_far(table: CellTable, history: History) -> FloatArray:
+    """Return the chance that any round so far draws a row, shape (cells,): 1 - prod (1 - b)."""
+    missed = np.ones(len(table))
+    for one in history.rounds:
+        assert one.cell_probability is not None  # `design` keeps it
+        missed *= 1 - one.cell_probability
+    return 1 - missed
+
+
+def conditional(until: FloatArray, before: FloatArray) -> FloatArray:
+    """Return the chance of a round that brings inclusion from one probability to another.
+
+    Rows with before <= u < until, of those with u >= before, u being their permanent random number:
+    so rounds together are one Poisson sample.
+
+    Args:
+        until: shape (cells,), in [0, 1].
+        before: shape (cells,), in [0, 1].
+    """
+    left = 1 - before
+    gain = np.maximum(until - before, 0.0)
+    return np.minimum(np.divide(gain, left, out=np.zeros(len(left)), where=left > 0), 1.0)
+
+
+@dataclasses.dataclass(frozen=True)
+class Threshold:
+    """A Poisson round: rows with a permanent random number from ``before`` to min(1, kappa size).
+
+    Attributes:
+        size: shape (cells,), at least 0: measure of size of each row of a cell.
+        before: shape (cells,): inclusion probability before the round.
+        until: shape (cells,): after it, at least that.
+    """
+
+    size: FloatArray
+    before: FloatArray
+    until: FloatArray
+
+    @property
+    def chance(self) -> FloatArray:
+        """Chance of a row that no round before has drawn, shape (cells,)."""
+        return conditional(self.until, self.before)
+
+    def draw(
+        self, left: IntArray, rng: np.random.Generator, cap: int | None = None
+    ) -> tuple["Threshold", IntArray]:
+        """Return the round as it was made, and how many rows of each cell it drew.
+
+        The n rows of a cell that it draws are as many as a coin for each would bring. With a cap
+        that they exceed, kappa is lowered to where the first row beyond the cap would enter: rows
+        stay in by their permanent random number over their size, and totals weighted with the
+        lowered probabilities are unbiased (Duffield, Lund and Thorup, section 4).
+
+        Args:
+            left: shape (cells,): rows that no round before has drawn.
+            rng: source of randomness; ``binomial`` is called, and ``random`` for a cap.
+            cap: most rows, at least 1; None for no such limit.
+        """
+        sizes = rng.binomial(left, self.chance)
+        if cap is None or sizes.sum() <= cap:
+            return self, sizes
+        cell = np.repeat(np.arange(len(sizes)), sizes)
+        low, high = self.before[cell], self.until[cell]
+        entry = (low + (high - low) * rng.random(len(cell))) / self.size[cell]
+        kappa = np.partition(entry, cap)[cap]
+        until = np.clip(kappa * self.size, self.before, self.until)
+        kept = np.bincount(cell[entry < kappa], minlength=len(sizes))
+        return dataclasses.replace(self, until=until), kept
