@@ -279,6 +279,7 @@ def _design(
         "exported": TASK_FILES[spec.sink.format] if new_rows else None,
         "posterior": None if drawn.posterior is None else drawn.posterior.tolist(),
         "cell_probability": None if chances is None else chances.tolist(),
+        "wanted": drawn.wanted,
         "request": request.name,
         "closes": list(snapshot.open_questions) if request.options.next else [],
         "withdrawn": sorted(snapshot.withdrawn),

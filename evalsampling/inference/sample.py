@@ -127,7 +127,7 @@ class WeightedSample:
 
     @classmethod
     def without_replacement(
-        cls, question: IntArray, inclusion: FloatArray, rows: int
+        cls, question: IntArray, inclusion: FloatArray, rows: float
     ) -> "WeightedSample":
         """Weigh rows drawn independently of each other: R^ = (1/M) sum l / pi (Horvitz-Thompson).
 

@@ -12,12 +12,13 @@ import numpy.typing as npt
 
 from evalsampling.inference.estimates import EstimationInput
 from evalsampling.inference.ratio import RatioOptions
+from evalsampling.measures.deviation import Deviation
 from evalsampling.samplers.base import ReplacementSampler, no_atoms
-from evalsampling.samplers.deviation import Deviation
 from evalsampling.spec.parameters import check_share
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import Proposal
 from evalsampling.stats.history import History
+from evalsampling.stats.inclusion import mix_evenly
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,8 +41,7 @@ class OptimalImportance(ReplacementSampler):
 
     def variance_minimising(self, table: CellTable, history: History) -> Proposal:
         """Return the proposal q = h / sum h ([Y] eq. 53)."""
-        size = self._size(table)
-        return Proposal(size / np.sum(table.count * size), no_atoms(), np.zeros(0))
+        return Proposal(self._size(table), no_atoms(), np.zeros(0))
 
     def unmixed_support(self, table: CellTable) -> npt.NDArray[np.bool_]:
         """Return which cells are expected to move the measure, shape (cells,)."""
@@ -53,5 +53,6 @@ class OptimalImportance(ReplacementSampler):
         return dataclasses.replace(inputs, options=RatioOptions(normalised=True, beta=True))
 
     def _size(self, table: CellTable) -> npt.NDArray[np.float64]:
+        """Return q, even over all rows where none is expected to move the measure."""
         deviation = Deviation.from_cells(self.measure, table, table.prior, self.smoothing)
-        return deviation.of_cells(table, table.prior)
+        return mix_evenly(deviation.of_cells(table, table.prior), table.count, 0.0)

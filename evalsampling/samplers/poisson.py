@@ -16,8 +16,8 @@ from evalsampling.inference.anticipation import calibrated_prior
 from evalsampling.inference.estimates import EstimationInput
 from evalsampling.inference.ratio import RatioOptions
 from evalsampling.inference.sample import WeightedSample
+from evalsampling.measures.deviation import Deviation, anticipate
 from evalsampling.samplers.base import Sampler
-from evalsampling.samplers.deviation import Deviation, anticipate
 from evalsampling.spec.parameters import check_share
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import NO_LABEL, History, Round
@@ -59,7 +59,7 @@ class PoissonSize:
 class Poisson(Sampler):
     """Rows drawn independently, with probabilities b = min(1, kappa h) that sum to the budget.
 
-    h is the expected deviation of a row's label (`samplers.deviation`), a share of it spread evenly
+    h is the expected deviation of a row's label (`measures.deviation`), a share of it spread evenly
     over the pool. The estimator is the ratio of Horvitz-Thompson totals ([Y] eq. 18), its variance
     eq. 28; the number of labels varies about the budget.
 
@@ -69,7 +69,7 @@ class Poisson(Sampler):
 
     Online, a round answers to earlier labels: the prior is calibrated by them. Then the estimates
     of the rounds, each unbiased whatever was seen before, are combined with weights in proportion
-    to their expected sizes ([Y] eq. 128 with these in place of 1/R).
+    to the sizes that were asked for, which no label decides ([Y] eq. 128 has 1/R).
 
     Attributes:
         delta: share of the pool's own distribution in the measure of size, in [0, 1].
@@ -125,9 +125,10 @@ class Poisson(Sampler):
         threshold = self._threshold(table, history, size, left, wanted)
         cap = budget if self.cap else None
         made, sizes = threshold.draw(left, rng, cap)
-        if self.online != "include":
-            return draw_next(table, history, made.chance, sizes, rng)
-        return self._draw_again(table, history, made.chance, sizes, rng)
+        draw = self._draw_again if self.online == "include" else draw_next
+        after = draw(table, history, made.chance, sizes, rng)
+        last = dataclasses.replace(after.rounds[-1], wanted=wanted)
+        return dataclasses.replace(after, rounds=(*after.rounds[:-1], last))
 
     def _threshold(
         self, table: CellTable, history: History, size: FloatArray, left: IntArray, wanted: int
@@ -273,10 +274,8 @@ class Poisson(Sampler):
 
         With known rows aside, those that a round draws stand for all rows without a label so far.
         """
-        sizes = np.array([one.expected for one in rounds])
-        if not sizes.sum():
-            sizes = np.ones(len(rounds))
-        shares = sizes / max(float(sizes.sum()), 1e-300)
+        sizes = np.array([one.wanted for one in rounds])
+        shares = sizes / max(float(sizes.sum()), 1.0)
         labelled = history.label != NO_LABEL
         weight, square = np.zeros(len(history)), np.zeros(len(history))
         for one, share in zip(rounds, shares.tolist(), strict=True):

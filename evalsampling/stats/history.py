@@ -31,6 +31,8 @@ class Round:
         cell_probability: shape (cells,): chance of a given row of each cell that no round had drawn
             before, drawn from or not: of draws with replacement to be taken by one draw, of a
             sample without replacement to be in the round. None if it was not kept.
+        wanted: new rows that were asked for, before it was known how many there are; None if it was
+            not kept.
     """
 
     question: IntArray
@@ -38,6 +40,7 @@ class Round:
     new: npt.NDArray[np.bool_]
     posterior: FloatArray | None = None
     cell_probability: FloatArray | None = None
+    wanted: int | None = None
 
 
 @dataclasses.dataclass(frozen=True)

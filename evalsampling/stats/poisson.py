@@ -31,6 +31,7 @@ class PoissonRound:
         fresh: shape (cells,): rows of each cell that no round before had drawn.
         chance: shape (cells,): b of a row that it could draw.
         answered: share of the rows it drew that have a label; 1 if it drew none.
+        wanted: new rows that were asked for.
     """
 
     begin: int
@@ -38,6 +39,7 @@ class PoissonRound:
     fresh: IntArray
     chance: FloatArray
     answered: float
+    wanted: float
 
     @property
     def expected(self) -> float:
@@ -52,7 +54,9 @@ def poisson_rounds(table: CellTable, history: History) -> Iterator[PoissonRound]
         assert one.cell_probability is not None  # `design` keeps it
         label = history.label[one.question]
         answered = float(np.mean(label != NO_LABEL)) if len(label) else 1.0
-        yield PoissonRound(begin, one.question, fresh, one.cell_probability, answered)
+        chance = one.cell_probability
+        wanted = float(fresh @ chance) if one.wanted is None else one.wanted
+        yield PoissonRound(begin, one.question, fresh, chance, answered, wanted)
         begin += int(one.new.sum())
         drawn = np.zeros(len(table), dtype=np.int64)
         np.maximum.at(drawn, history.cell[:begin], history.rank[:begin] + 1)

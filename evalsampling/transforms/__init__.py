@@ -12,6 +12,7 @@ from evalsampling.transforms.cells import SummarizePool as SummarizePool
 from evalsampling.transforms.coders import BatchCoder as BatchCoder
 from evalsampling.transforms.ids import CheckIds as CheckIds
 from evalsampling.transforms.metering import read_meters as read_meters
+from evalsampling.transforms.poisson import PoissonSample as PoissonSample
 from evalsampling.transforms.pool import FetchCells as FetchCells
 from evalsampling.transforms.pool import FetchPool as FetchPool
 from evalsampling.transforms.pool import InspectPool as InspectPool

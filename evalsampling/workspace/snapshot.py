@@ -137,6 +137,7 @@ class RoundFiles:
             new=self.draws["new"].to_numpy(zero_copy_only=False),
             posterior=None if posterior is None else np.array(posterior),
             cell_probability=None if chances is None else np.array(chances),
+            wanted=self.design.get("wanted"),
         )
 
 

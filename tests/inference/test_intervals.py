@@ -8,6 +8,7 @@ from scipy import stats
 
 from evalsampling.inference.intervals import (
     Interval,
+    beta,
     degrees_of_freedom,
     interval_score,
     korn_graubard,
@@ -274,3 +275,15 @@ def test_korn_graubard_covers_a_weighted_proportion() -> None:
         covered += found.low <= truth <= found.high
     slack = 3.3 * math.sqrt(0.95 * 0.05 / repeats)
     assert 0.95 - slack < covered / repeats < 0.98 + slack
+
+
+def test_beta_interval_has_the_mean_and_the_error() -> None:
+    """Tails of the distribution with these moments; everything where there is none."""
+    found = beta(0.3, 0.1, 0.9)
+    strength = 0.3 * 0.7 / 0.01 - 1
+    distribution = stats.beta(0.3 * strength, 0.7 * strength)
+    assert distribution.mean() == pytest.approx(0.3)
+    assert distribution.std() == pytest.approx(0.1)
+    assert [found.low, found.high] == pytest.approx(distribution.ppf([0.05, 0.95]), abs=1e-6)
+    for value, error in [(0.0, 0.1), (1.0, 0.1), (0.3, 0.5)]:
+        assert (beta(value, error, 0.9).low, beta(value, error, 0.9).high) == (0, 1)

@@ -13,6 +13,7 @@ from evalsampling.samplers import (
     Importance,
     Oasis,
     Passive,
+    Poisson,
     ReplacementSampler,
     Sampler,
     Stratified,
@@ -23,6 +24,7 @@ from evalsampling.stats.history import NO_LABEL
 from tests.samplers.pools import build_sampler, make_pool
 
 ALL = [*samplers.BY_NAME.values()]
+OF_GIVEN_SIZE = [kind for kind in ALL if kind is not Poisson]
 WITH_REPLACEMENT = [kind for kind in ALL if issubclass(kind, ReplacementSampler)]
 
 
@@ -31,7 +33,7 @@ def test_name_is_that_of_the_spec(kind: type) -> None:
     assert samplers.BY_NAME[build_sampler(kind).name] is kind
 
 
-@pytest.mark.parametrize("kind", ALL)
+@pytest.mark.parametrize("kind", OF_GIVEN_SIZE)
 def test_round_meets_the_new_rows_wanted(kind: type) -> None:
     pool = make_pool(1000, 8, seed=1)
     history, _ = pool.run(build_sampler(kind), rounds=3, new_rows=25, seed=1)
@@ -98,7 +100,7 @@ def test_latest_weights_are_those_of_the_next_proposal(kind: type[Sampler]) -> N
     weights = weights_under(proposal, pool.table, history, len(history))
     np.testing.assert_allclose(weights, expected, rtol=1e-12)
     (found,) = sampler.estimate(pool.table, history, [FBeta()], 0.95)
-    assert found.intervals[-1].method == "wald-latest-proposal"
+    assert "wald-latest-proposal" in [interval.method for interval in found.intervals]
 
 
 def test_variance_of_the_latest_proposal_follows_the_source() -> None:

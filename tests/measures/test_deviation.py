@@ -5,7 +5,7 @@ import pytest
 
 from evalsampling.errors import InputError
 from evalsampling.measures import Accuracy, F1OfMacroAverages, FBeta, Joint, Precision, Recall
-from evalsampling.samplers.deviation import Deviation, anticipate
+from evalsampling.measures.deviation import Deviation, anticipate
 from tests.samplers.pools import Pool, make_pool
 
 POOL = make_pool(400, 300, seed=5, positive=0.3, strength=2)

@@ -1,0 +1,58 @@
+"""Estimates from labelled rows and their inclusion probabilities alone: of any Poisson sample."""
+
+import numpy as np
+
+from evalsampling.inference.evidence import find_gaps
+from evalsampling.inference.ratio import RatioOptions
+from evalsampling.inference.ratio_bias import ratio_bias
+from evalsampling.inference.results import Estimate, Evidence, Target, estimate
+from evalsampling.inference.sample import WeightedSample
+from evalsampling.measures.base import FloatArray, IntArray, Measure
+from evalsampling.measures.mean_and_ratio import Ratio
+from evalsampling.stats.outputs import Outputs
+
+
+def estimate_from_inclusion(
+    measure: Measure,
+    outputs: Outputs,
+    label: IntArray,
+    inclusion: FloatArray,
+    confidence: float = 0.95,
+    correct_bias: bool = False,
+) -> list[Estimate]:
+    """Return the estimates of the components of a measure, by the ratio estimator.
+
+    ([Y] *Sample Efficient Model Evaluation*, 2021, eq. 18, 28 and 24.) Nothing is known of the rows
+    that are not in the sample, so there is no model-assisted interval, and no census.
+
+    Args:
+        measure: what to estimate.
+        outputs: of the n rows of a Poisson sample.
+        label: shape (n,): their class codes.
+        inclusion: shape (n,): the probability that each row had to be in the sample, in (0, 1].
+        confidence: level of the intervals, in (0, 1).
+        correct_bias: whether the bias of a ratio is subtracted.
+
+    Raises:
+        ValueError: if the numbers of rows differ, or a probability is none.
+    """
+    if not len(outputs) == len(label) == len(inclusion):
+        raise ValueError(f"{len(outputs)} rows, {len(label)} labels, {len(inclusion)} inclusions")
+    if not np.all((inclusion > 0) & (inclusion <= 1)):
+        raise ValueError("inclusion probabilities must lie in (0, 1]")
+    rows = np.arange(len(label))
+    estimated_rows = float(np.sum(1 / inclusion))
+    sample = WeightedSample.without_replacement(rows, inclusion, max(estimated_rows, 1.0))
+    risk = measure.mean_loss(outputs, label, sample.weight)
+    influence = measure.influence(outputs, label, risk)
+    influence = influence - sample.weight @ influence
+    value, bias = measure.value(risk), None
+    if isinstance(measure, Ratio):
+        bias = ratio_bias(measure.loss(outputs, label), sample)
+        value = value - (bias.total if bias is not None and correct_bias else 0.0)
+    shares = measure.shares(outputs, label)
+    gaps = find_gaps(shares, rows, len(measure.components), shares)
+    evidence = [Evidence(measure.evidence_name, gap) for gap in gaps]
+    targets = [Target(one.name, one.bounds, threshold=one.threshold) for one in measure.components]
+    found = estimate(targets, value, influence, sample, evidence, confidence)
+    return RatioOptions(beta=True).completed(found, bias)

@@ -1,0 +1,188 @@
+"""A Poisson sample of a pool as a filter over its rows, each with its own probability.
+
+A row is kept if u < b: u is its permanent random number, b = min(1, kappa h) its inclusion
+probability, with kappa from the cell table and h from what is known of the row itself. Nothing is
+remembered between rows, so the sample is the same however the pool is divided, on any engine.
+
+References:
+    [Y] Yilmaz, Hayes, Habib, Burgess and Barber, *Sample Efficient Model Evaluation*, 2021,
+    algorithm 2; K. R. W. Brewer, L. J. Early and S. F. Joyce, *Selecting several samples from a
+    single population*, Australian Journal of Statistics 14, 1972 (permanent random numbers).
+"""
+
+import dataclasses
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from evalsampling.errors import InputError
+from evalsampling.measures.build import build_driver
+from evalsampling.measures.deviation import Deviation
+from evalsampling.pool.batch import PoolBatch
+from evalsampling.pool.columns import hash_ids
+from evalsampling.preparation.assignment import CellBatch, assign_cells
+from evalsampling.preparation.local import SecondPass, stratify_pool
+from evalsampling.preparation.stratification import Stratification
+from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.parameters import check_share
+from evalsampling.stats.cells import CellSums, CellTable
+from evalsampling.stats.hashing import UInt64Array
+from evalsampling.stats.inclusion import mix_evenly, water_fill
+
+FloatArray = npt.NDArray[np.float64]
+
+INCLUSION = "inclusion_probability"
+"""Column that a sample has beside those of the pool."""
+
+
+@dataclasses.dataclass(frozen=True)
+class PoissonFilter:
+    """What decides whether a row is in the sample.
+
+    Attributes:
+        deviation: h of a row.
+        factor: kappa (1 - delta) / sum h: what h is multiplied with.
+        least: kappa delta / M: what is added to it.
+        seed: of the permanent random numbers.
+    """
+
+    deviation: Deviation
+    factor: float
+    least: float
+    seed: int
+
+    @classmethod
+    def from_cells(
+        cls,
+        deviation: Deviation,
+        table: CellTable,
+        expected: float,
+        delta: float = 0.1,
+        seed: int = 0,
+    ) -> "PoissonFilter":
+        """Return the filter that keeps so many rows on average, by the cells' own deviations.
+
+        Args:
+            deviation: h of a row.
+            table: the cells.
+            expected: number of rows wanted, above 0. The expected number differs from it by what
+                h varies within cells, and is the sum of the probabilities over the pool.
+            delta: share of the pool's own distribution, in [0, 1].
+            seed: of the permanent random numbers.
+        """
+        h = deviation.of_cells(table, table.prior)
+        size = mix_evenly(h, table.count, delta)
+        total = float(h @ table.count)
+        if total == 0:  # All rows are alike: then the even share is all there is.
+            delta = 1.0
+        chance = water_fill(size, table.count, expected)
+        drawn = size > 0
+        kappa = float(np.max(chance[drawn] / size[drawn]))
+        if expected >= table.count[drawn].sum():  # All are certain, whatever their own h.
+            kappa = np.inf
+        return cls(
+            deviation=deviation,
+            factor=kappa * (1 - delta) / total if delta < 1 else 0.0,
+            least=kappa * delta / table.rows if delta else 0.0,
+            seed=seed,
+        )
+
+    @classmethod
+    def from_spec(
+        cls, spec: EvaluationSpec, stratification: Stratification, sums: CellSums
+    ) -> "PoissonFilter":
+        """Return the filter that a spec asks for: with its measure, its budget and its seed.
+
+        ``delta`` and ``smoothing`` are those of the spec's sampler, if that is ``poisson``.
+
+        Args:
+            spec: of the evaluation.
+            stratification: of its pool.
+            sums: over the cells of the pool.
+
+        Raises:
+            InputError: if a parameter is wrong, or the measure undefined on the pool.
+        """
+        given = spec.sampler.parameters if spec.sampler.name == "poisson" else {}
+        delta, smoothing = given.get("delta", 0.1), given.get("smoothing", 1.0)
+        try:
+            check_share("delta", delta)
+            check_share("smoothing", smoothing)
+        except ValueError as error:
+            raise InputError(f"sampler: poisson: {error}") from error
+        table = stratification.table(sums)
+        measure = build_driver(spec, stratification.ranges)
+        deviation = Deviation.from_cells(measure, table, table.prior, smoothing)
+        return cls.from_cells(deviation, table, spec.budget, delta, spec.seed)
+
+    def inclusion(self, cells: CellBatch) -> FloatArray:
+        """Return the inclusion probability of each row, shape (n,), in [0, 1]."""
+        h = self.deviation.of_rows(cells.outputs, cells.prior)
+        # A kappa beyond all numbers makes every row certain that has a chance at all.
+        size = np.multiply(self.factor, h, out=np.zeros(len(h)), where=h > 0)
+        return np.minimum(size + self.least, 1.0)
+
+    def keep(self, cells: CellBatch) -> pa.Table:
+        """Return the rows of a batch that are in the sample.
+
+        Returns:
+            The columns that were read, and `INCLUSION`.
+        """
+        chance = self.inclusion(cells)
+        kept = np.flatnonzero(permanent_numbers(hash_ids(cells.ids, self.seed)) < chance)
+        rows = pa.table(cells.batch.rows).take(pa.array(kept))
+        return rows.append_column(INCLUSION, pa.array(chance[kept]))
+
+
+def permanent_numbers(hashes: UInt64Array) -> FloatArray:
+    """Return the permanent random number of each row, shape (n,), in [0, 1).
+
+    The first 53 bits of its hash over 2^53: exact in float64, so any program finds the same.
+
+    Args:
+        hashes: shape (n,): of the ids, keyed by the seed.
+    """
+    return (hashes >> np.uint64(11)).astype(np.float64) / float(1 << 53)
+
+
+def poisson_sample(spec: EvaluationSpec) -> pa.Table:
+    """Return the Poisson sample of the pool of a spec, read in this process.
+
+    Returns:
+        The pool's columns that the evaluation reads, and `INCLUSION`; rows in the pool's order.
+
+    Raises:
+        InputError: for anything wrong with the pool or the spec.
+    """
+    stratification = stratify_pool(spec)
+    work = SecondPass(spec, stratification)
+    for _ in work.over_pool():
+        pass
+    assert work.sums is not None
+    chosen = PoissonFilter.from_spec(spec, stratification, work.sums)
+    kept = [chosen.keep(cells) for cells in SecondPass(spec, stratification).over_pool()]
+    return pa.concat_tables(kept)
+
+
+def keep_batches(
+    batches: Iterable[pa.RecordBatch],
+    spec: EvaluationSpec,
+    stratification: Stratification,
+    chosen: PoissonFilter,
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of Arrow batches that are in the sample: for ``DataFrame.mapInArrow``.
+
+    Args:
+        batches: rows of the pool, with the columns that the spec names.
+        spec: of the evaluation.
+        stratification: of its pool.
+        chosen: the filter.
+
+    Raises:
+        InputError: naming column and row of the first bad value.
+    """
+    for rows in batches:
+        kept = chosen.keep(assign_cells(PoolBatch(rows), spec, stratification))
+        yield from kept.combine_chunks().to_batches()

@@ -1,0 +1,50 @@
+"""A Poisson sample of a pool, for any pipeline."""
+
+import apache_beam as beam
+import pyarrow as pa
+from apache_beam import pvalue
+
+from evalsampling.pool.batch import PoolBatch
+from evalsampling.preparation.assignment import CellBatch
+from evalsampling.preparation.poisson import PoissonFilter
+from evalsampling.preparation.stratification import Stratification
+from evalsampling.spec import EvaluationSpec
+from evalsampling.stats.cells import CellSums
+from evalsampling.transforms.cells import AssignCells, CutStrata, SumCells, SummarizePool
+from evalsampling.transforms.metering import MeteredMap
+
+
+class PoissonSample(beam.PTransform):
+    """Keeps a Poisson sample: PCollection[PoolBatch] to PCollection[pa.Table].
+
+    Tables have the columns of the batches and `preparation.poisson.INCLUSION`. The pool is gone
+    through three times: for the strata, for the cells, and to filter it.
+    """
+
+    def __init__(self, spec: EvaluationSpec) -> None:
+        """Choose measure, budget (the number of rows expected), seed and the pool's columns."""
+        super().__init__()
+        self._spec = spec
+
+    def expand(self, batches: beam.PCollection[PoolBatch]) -> beam.PCollection[pa.Table]:
+        """Wire the transform."""
+        given = Stratification.given(self._spec)
+        if given is not None:
+            cut = batches.pipeline | "GivenStrata" >> beam.Create([given])
+        else:
+            summaries = batches | "SummarizePool" >> SummarizePool(self._spec)
+            cut = summaries | "CutStrata" >> CutStrata(self._spec)
+        stratification = pvalue.AsSingleton(cut)
+        cells = batches | "AssignCells" >> AssignCells(self._spec, stratification)
+        sums = cells | "SumCells" >> SumCells()
+        chosen = sums | "FillWater" >> beam.Map(_filter, self._spec, stratification)
+        keep = beam.ParDo(MeteredMap(_keep), pvalue.AsSingleton(chosen))
+        return cells | "KeepRows" >> keep.with_output_types(pa.Table)
+
+
+def _filter(sums: CellSums, spec: EvaluationSpec, stratification: Stratification) -> PoissonFilter:
+    return PoissonFilter.from_spec(spec, stratification, sums)
+
+
+def _keep(cells: CellBatch, chosen: PoissonFilter) -> pa.Table:
+    return chosen.keep(cells)

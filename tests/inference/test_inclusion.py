@@ -1,0 +1,55 @@
+"""Estimates from labelled rows and their inclusion probabilities alone."""
+
+import numpy as np
+import pytest
+
+from evalsampling.inference.inclusion import estimate_from_inclusion
+from evalsampling.measures import Accuracy, FBeta, Measure
+from tests.samplers.pools import make_pool
+
+POOL = make_pool(3000, 30, seed=4, positive=0.1, strength=3)
+
+
+@pytest.mark.parametrize("measure", [FBeta(), Accuracy()], ids=lambda m: m.name)
+def test_estimates_are_right_on_average(measure: Measure) -> None:
+    """200 samples of rows that have each its own probability: to 4 standard errors."""
+    p, rng = POOL.probability[:, 1], np.random.default_rng(1)
+    b = np.clip(0.03 + 0.4 * np.sqrt(p * (1 - p)), 0, 1)
+    values, errors, held = [], [], 0
+    true = POOL.value(measure)
+    for _ in range(200):
+        rows = np.flatnonzero(rng.random(len(b)) < b)
+        (one,) = estimate_from_inclusion(
+            measure, POOL.outputs.take(rows), POOL.label[rows], b[rows], 0.9
+        )
+        values.append(one.value)
+        errors.append(one.standard_error)
+        held += one.intervals[-1].low <= true <= one.intervals[-1].high
+    assert np.mean(values) == pytest.approx(true, abs=4 * np.std(values) / np.sqrt(200))
+    assert np.std(values) == pytest.approx(np.mean(errors), rel=0.25)
+    assert 0.82 < held / 200 < 0.97
+
+
+def test_whole_pool_is_exact_and_says_so() -> None:
+    certain = np.ones(len(POOL))
+    (one,) = estimate_from_inclusion(FBeta(), POOL.outputs, POOL.label, certain)
+    assert one.value == pytest.approx(POOL.value(FBeta()))
+    assert one.standard_error == 0
+
+
+def test_correction_subtracts_the_bias() -> None:
+    rows = np.arange(0, len(POOL), 7)
+    given = POOL.outputs.take(rows), POOL.label[rows], np.full(len(rows), 1 / 7)
+    (plain,) = estimate_from_inclusion(FBeta(), *given)
+    (corrected,) = estimate_from_inclusion(FBeta(), *given, correct_bias=True)
+    assert plain.bias is not None
+    assert corrected.value == pytest.approx(plain.value - plain.bias.total)
+
+
+def test_what_is_no_sample_is_refused() -> None:
+    given = POOL.outputs.take([0, 1]), POOL.label[:2]
+    with pytest.raises(ValueError, match="1 inclusions"):
+        estimate_from_inclusion(FBeta(), *given, np.array([0.5]))
+    for wrong in (0.0, 1.5, np.nan):
+        with pytest.raises(ValueError, match=r"must lie in \(0, 1\]"):
+            estimate_from_inclusion(FBeta(), *given, np.array([0.5, wrong]))

@@ -1,0 +1,121 @@
+"""A Poisson sample as a filter: each row's own probability, and no matter how the pool is cut."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from evalsampling import InputError
+from evalsampling.preparation.local import SecondPass, stratify_pool
+from evalsampling.preparation.poisson import (
+    INCLUSION,
+    PoissonFilter,
+    keep_batches,
+    permanent_numbers,
+    poisson_sample,
+)
+from evalsampling.spec import EvaluationSpec
+from evalsampling.stats.hashing import hash_integers
+
+ROWS = 3000
+
+
+def pool_table(rows: int = ROWS) -> pa.Table:
+    rng = np.random.default_rng(3)
+    score = rng.normal(-2, 1.5, rows)
+    return pa.table(
+        {
+            "id": np.arange(rows),
+            "score": score,
+            "prediction": (score > 0).astype(np.int8),
+            "probability": 1 / (1 + np.exp(-score)),
+        }
+    )
+
+
+def spec_of(path: Path, **changed: object) -> EvaluationSpec:
+    content = {
+        "pool": {"path": str(path), "probability": "probability"},
+        "measure": "f1",
+        "sampler": {"name": "poisson"},
+        "strata": {"leaves": 24},
+        "budget": 200,
+        "seed": 11,
+    }
+    return EvaluationSpec.from_mapping({**content, **changed}, Path())
+
+
+@pytest.fixture
+def pool(tmp_path: Path) -> Path:
+    path = tmp_path / "pool.parquet"
+    pq.write_table(pool_table(), path)
+    return path
+
+
+def by_hand(spec: EvaluationSpec, table: pa.Table) -> tuple[np.ndarray, PoissonFilter]:
+    """b of every row by [Y] eq. 12 to 14, with the filter's kappa."""
+    stratification = stratify_pool(spec)
+    work = SecondPass(spec, stratification)
+    for _ in work.over_pool():
+        pass
+    chosen = PoissonFilter.from_spec(spec, stratification, work.sums)
+    p = np.maximum(table["probability"].to_numpy(), 1e-4)
+    f = table["prediction"].to_numpy().astype(float)
+    metric = np.sum(p * f) / np.sum((p + f) / 2)
+    square = p * (f - metric * (1 + f) / 2) ** 2 + (1 - p) * (metric * f / 2) ** 2
+    h = np.sqrt(square) / np.mean((p + f) / 2)
+    return np.minimum(chosen.factor * h + chosen.least, 1), chosen
+
+
+def test_rows_are_those_whose_hash_is_below_their_own_probability(pool: Path) -> None:
+    spec, table = spec_of(pool), pool_table()
+    chance, _ = by_hand(spec, table)
+    hashes = hash_integers(table["id"].to_numpy(), 11)
+    kept = np.flatnonzero(hashes < (chance * 2.0**64))
+    found = poisson_sample(spec)
+    assert found["id"].to_pylist() == kept.tolist()
+    assert found[INCLUSION].to_numpy() == pytest.approx(chance[kept], rel=2e-3)
+    assert chance.sum() == pytest.approx(200, rel=0.02)
+    assert len(np.unique(found[INCLUSION])) > 24
+
+
+def test_sample_does_not_depend_on_batches(pool: Path) -> None:
+    spec, table = spec_of(pool), pool_table()
+    stratification = stratify_pool(spec)
+    _, chosen = by_hand(spec, table)
+    wanted = poisson_sample(spec)
+    for size in (1, 170, 3000):
+        batches = table.combine_chunks().to_batches(max_chunksize=size)
+        if size == 1:
+            batches = batches[:200]
+        found = pa.Table.from_batches(
+            [*keep_batches(reversed(batches), spec, stratification, chosen)]
+        ).sort_by("id")
+        same = wanted.filter(pa.compute.less(wanted["id"], 200)) if size == 1 else wanted
+        assert found["id"].to_pylist() == same["id"].to_pylist()
+        assert found[INCLUSION].to_pylist() == same[INCLUSION].to_pylist()
+
+
+def test_larger_budgets_keep_the_rows_of_smaller_ones(pool: Path) -> None:
+    kept = [set(poisson_sample(spec_of(pool, budget=n))["id"].to_pylist()) for n in (50, 400, 5000)]
+    assert kept[0] < kept[1] < kept[2]
+    assert len(kept[2]) == ROWS
+
+
+def test_pool_whose_rows_are_all_alike_is_sampled_evenly(tmp_path: Path) -> None:
+    table = pool_table().set_column(2, "prediction", pa.array(np.zeros(ROWS, np.int8)))
+    pq.write_table(table, tmp_path / "pool.parquet")
+    found = poisson_sample(spec_of(tmp_path / "pool.parquet"))
+    assert found[INCLUSION].to_numpy() == pytest.approx(200 / ROWS)
+
+
+def test_wrong_parameter_is_told(pool: Path) -> None:
+    with pytest.raises(InputError, match="delta must be between 0 and 1"):
+        poisson_sample(spec_of(pool, sampler={"name": "poisson", "delta": 3}))
+
+
+def test_permanent_numbers_are_the_first_bits() -> None:
+    hashes = np.array([0, 1 << 11, (1 << 64) - 1, 1 << 63], dtype=np.uint64)
+    assert permanent_numbers(hashes).tolist() == [0, 2.0**-53, 1 - 2.0**-53, 0.5]

@@ -1,0 +1,358 @@
+"""Poisson sampling: everything that can happen on four rows, formulas of the paper, simulation."""
+
+import dataclasses
+import itertools
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from evalsampling.inference.ratio_bias import RatioBias, ratio_bias
+from evalsampling.measures import Accuracy, FBeta, Joint, Measure, Precision, Recall
+from evalsampling.samplers import OptimalImportance, Poisson
+from evalsampling.samplers.deviation import anticipate
+from evalsampling.stats.history import NO_LABEL, History
+from tests.samplers.pools import Pool, make_pool
+
+P1 = np.array([0.1, 0.3, 0.6, 0.7])
+POOL = Pool(
+    leaf=np.array([0, 1, 1, 1]),
+    prediction=np.array([0, 0, 1, 1]),
+    probability=np.stack([1 - P1, P1], axis=1),
+    label=np.array([1, 0, 1, 0]),
+)
+"""All four outcomes; one cell holds both labels."""
+CHANCE = np.array([[0.9, 0.1], [0.4, 0.6], [0.0, 1.0], [0.5, 0.5]])
+"""p(y|x) of a stochastic oracle: nothing like the prior."""
+ORDERS = [[np.array([0]), np.array([1]), np.array(rows)] for rows in ([2, 3], [3, 2])]
+RATIOS: list[Measure] = [FBeta(), Precision(), Recall(), Accuracy()]
+LARGE = make_pool(3000, 30, seed=4, positive=0.1, strength=3)
+WAYS = {
+    "one sample": Poisson(FBeta()),
+    "published": Poisson(FBeta(), delta=0.0, smoothing=0.9),
+    "exclude": Poisson(FBeta(), online="exclude"),
+    "include": Poisson(FBeta(), online="include"),
+    "stochastic": Poisson(FBeta(), oracle="stochastic"),
+    "stochastic, include": Poisson(FBeta(), oracle="stochastic", online="include"),
+}
+
+
+class Coins:
+    """A generator of given numbers of new rows, then of given coins for earlier rows."""
+
+    def __init__(self, sizes: tuple[int, ...], again: tuple[int, ...]) -> None:
+        self._sizes, self._again, self._calls = sizes, again, 0
+
+    def binomial(self, left: np.ndarray, chance: np.ndarray) -> np.ndarray:
+        return np.array(self._sizes)
+
+    def random(self, size: int) -> np.ndarray:
+        self._calls += 1
+        if self._calls == 1:  # the order of the tasks
+            return np.full(size, 0.5)
+        return 1 - np.array(self._again, dtype=float)
+
+
+def rounds_of(
+    sampler: Poisson, order: list[np.ndarray], wanted: tuple[int, ...], history: History, p: float
+) -> Iterator[tuple[History, float]]:
+    """All histories of rounds of given expected sizes, with their chances."""
+    if not wanted:
+        yield history, p
+        return
+    first, *rest = wanted
+    table = POOL.table
+    left = table.count - history.drawn_by_cell(len(table))
+    rows = np.unique(np.stack([history.cell, history.rank], axis=1), axis=0)
+    patterns = [()]
+    if sampler.online == "include":
+        patterns = [*itertools.product((0, 1), repeat=len(rows))]
+    for sizes in itertools.product(*(range(n + 1) for n in left)):
+        for again in patterns:
+            coins = Coins(sizes, again)
+            after = sampler.design(table, history, first, coins)  # type: ignore[arg-type]
+            b = after.rounds[-1].cell_probability
+            chance = p * float(np.prod(stats.binom.pmf(sizes, left, b)))
+            if again:
+                own = b[rows[:, 0]]
+                chance *= float(np.prod(np.where(again, own, 1 - own)))
+            if chance == 0:
+                continue
+            for answered, of_answer in answers_of(sampler, after, order):
+                yield from rounds_of(sampler, order, tuple(rest), answered, chance * of_answer)
+
+
+def answers_of(
+    sampler: Poisson, history: History, order: list[np.ndarray]
+) -> Iterator[tuple[History, float]]:
+    if not sampler.stochastic:
+        yield POOL.answer(history, order), 1.0
+        return
+    waiting = np.flatnonzero(history.label < 0)
+    rows = POOL.rows(history, order)[waiting]
+    for labels in itertools.product(range(2), repeat=len(waiting)):
+        label = history.label.copy()
+        label[waiting] = labels
+        chance = float(np.prod(CHANCE[rows, labels]))
+        if chance:
+            yield POOL.answer(history, order, label), chance
+
+
+def moments(sampler: Poisson, wanted: tuple[int, ...]) -> tuple[np.ndarray, ...]:
+    """Mean and variance of the estimated mean loss, and the mean of its estimated variance."""
+    total, first, second, told = 0.0, np.zeros(2), np.zeros(2), np.zeros(2)
+    for order in ORDERS:
+        for history, chance in rounds_of(sampler, order, wanted, POOL.start(), 1 / 2):
+            sample = sampler.weigh(POOL.table, history)
+            outputs = history.outputs.take(sample.question)
+            loss = FBeta().loss(outputs, history.label[sample.question])
+            risk = sample.mean(loss)
+            total += chance
+            first += chance * risk
+            second += chance * risk**2
+            told += chance * sample.variance(loss)
+    assert total == pytest.approx(1)
+    return first, second - first**2, told
+
+
+def quick(sampler: Poisson, history: History, measure: Measure) -> tuple[float, float, RatioBias]:
+    """The estimate of a ratio, its variance and its bias, without all else that is reported."""
+    sample = sampler.weigh(LARGE.table, history)
+    outputs, label = history.outputs.take(sample.question), history.label[sample.question]
+    loss = measure.loss(outputs, label)
+    risk = sample.mean(loss)
+    variance = sample.variance(measure.influence(outputs, label, risk))
+    bias = ratio_bias(loss, sample)
+    assert bias is not None
+    return float(measure.value(risk)[0]), float(variance[0]), bias
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_totals_are_unbiased_by_enumeration(way: str) -> None:
+    """Two rounds, the second by the labels of the first where it is online; all that can happen."""
+    sampler = WAYS[way]
+    mean, variance, told = moments(sampler, (1,) if way == "stochastic, include" else (1, 2))
+    losses = [FBeta().loss(POOL.outputs, np.full(4, y)) for y in range(2)]
+    truth = FBeta().loss(POOL.outputs, POOL.label).mean(axis=0)
+    if sampler.stochastic:
+        truth = sum(CHANCE[:, y] @ losses[y] for y in range(2)) / 4
+    assert mean == pytest.approx(truth, abs=1e-12)
+    if sampler.stochastic:
+        assert np.all(told >= variance - 1e-12)
+    else:
+        assert told == pytest.approx(variance, abs=1e-12)
+
+
+def test_variance_of_a_stochastic_oracle_is_that_of_the_paper() -> None:
+    """[Y] eq. 25 in expectation over all answers, of totals; eq. 27's second term is left out."""
+    sampler = WAYS["stochastic"]
+    _, variance, told = moments(sampler, (2,))
+    after = sampler.design(POOL.table, POOL.start(), 2, np.random.default_rng(1))
+    b = after.rounds[-1].cell_probability[POOL.cell]
+    losses = np.stack([FBeta().loss(POOL.outputs, np.full(4, y)) for y in range(2)], axis=1)
+    mean = np.einsum("ny,nyd->nd", CHANCE, losses)
+    square = np.einsum("ny,nyd->nd", CHANCE, losses**2)
+    assert variance == pytest.approx(np.sum(square / b[:, None] - mean**2, axis=0) / 16)
+    assert told == pytest.approx(np.sum(square / b[:, None], axis=0) / 16)
+
+
+def test_second_order_bias_tells_what_the_source_leaves_out() -> None:
+    """Precision has f g = f: the source's term is far off, both together are nearly 0."""
+    sampler = Poisson(Recall())
+    values, first, both = [], [], []
+    for seed in range(800):
+        history, _ = LARGE.run(sampler, 1, 60, seed)
+        value, _, bias = quick(sampler, history, Precision())
+        values.append(value)
+        first.append(bias.covariance_term)
+        both.append(bias.total)
+    bias = np.mean(values) - LARGE.value(Precision())
+    error = np.std(values) / np.sqrt(len(values))
+    assert np.mean(both) == pytest.approx(bias, abs=4 * error)
+    assert abs(np.mean(first) - bias) > 4 * error
+
+
+def test_correction_subtracts_the_bias() -> None:
+    history, _ = LARGE.run(Poisson(FBeta()), 1, 100, seed=1)
+    plain, corrected = (
+        Poisson(FBeta(), correct_bias=chosen).estimate(LARGE.table, history, [FBeta()], 0.9)[0]
+        for chosen in (False, True)
+    )
+    assert plain.bias == corrected.bias
+    assert corrected.value == pytest.approx(plain.value - plain.bias.total)
+
+
+@pytest.mark.parametrize("measure", RATIOS, ids=lambda m: m.name)
+def test_estimate_is_that_of_the_paper(measure: Measure) -> None:
+    """[Y] eq. 18, 28 and 29, and the Beta interval, written out row by row."""
+    sampler = Poisson(measure)
+    history, order = LARGE.run(sampler, 2, 80, seed=3)
+    (found,) = sampler.estimate(LARGE.table, history, [measure], 0.9)
+    rows = LARGE.rows(history, order)
+    b = 1 - np.prod([1 - one.cell_probability for one in history.rounds], axis=0)
+    b = b[LARGE.cell[rows]]
+    loss = measure.loss(LARGE.outputs.take(rows), LARGE.label[rows])
+    f, g = loss.T if loss.shape[1] == 2 else (1 - loss[:, 0], np.ones(len(rows)))
+    value = np.sum(f / b) / np.sum(g / b)
+    variance = np.sum((1 / b) * (1 / b - 1) * (f - value * g) ** 2) / np.sum(g / b) ** 2
+    assert found.value == pytest.approx(value)
+    assert found.standard_error == pytest.approx(np.sqrt(variance))
+    interval = next(one for one in found.intervals if one.method == "beta")
+    strength = value * (1 - value) / variance - 1
+    wanted = stats.beta(value * strength, (1 - value) * strength).ppf([0.05, 0.95])
+    assert [interval.low, interval.high] == pytest.approx(wanted, abs=1e-6)
+
+
+@pytest.mark.parametrize("online", [None, "exclude", "include"])
+def test_error_is_what_the_variance_says(online: str | None) -> None:
+    """300 evaluations of three rounds: the mean square error within 25 % of the mean variance.
+
+    (The standard error of a variance of 300 is 8 %.)
+    """
+    sampler = Poisson(FBeta(), online=online)
+    squares, told, sizes = [], [], []
+    for seed in range(300):
+        history, _ = LARGE.run(sampler, 3, 50, seed)
+        value, variance, _ = quick(sampler, history, FBeta())
+        squares.append((value - LARGE.value(FBeta())) ** 2)
+        told.append(variance)
+        sizes.append(len(history))
+    assert np.mean(squares) == pytest.approx(np.mean(told), rel=0.25)
+    assert np.mean(sizes) == pytest.approx(150, abs=4 * np.std(sizes) / np.sqrt(300))
+
+
+def test_sizes_of_rounds_do_not_matter() -> None:
+    """One round of 90 rows or three of 30: the same probabilities, those of water-filling."""
+    sampler = Poisson(FBeta())
+    one, _ = LARGE.run(sampler, 1, 90, seed=1)
+    three, _ = LARGE.run(sampler, 3, 30, seed=1)
+    until = 1 - np.prod([1 - each.cell_probability for each in three.rounds], axis=0)
+    assert until == pytest.approx(one.rounds[0].cell_probability)
+    size = sampler.sample_size(LARGE.table, three)
+    assert size.expected == pytest.approx(90)
+    assert size.realised == len(three)
+    assert size.deviation == pytest.approx(np.sqrt(np.sum(LARGE.table.count * until * (1 - until))))
+
+
+def test_certain_rows_are_always_taken() -> None:
+    sampler = Poisson(FBeta(), delta=0.0)
+    for seed in range(20):
+        history, order = LARGE.run(sampler, 1, 1500, seed)
+        b = history.rounds[0].cell_probability
+        taken = np.bincount(LARGE.cell[LARGE.rows(history, order)], minlength=len(b))
+        assert np.array_equal(taken[b == 1], LARGE.table.count[b == 1])
+    size = sampler.sample_size(LARGE.table, history)
+    assert size.certain == LARGE.table.count[b == 1].sum() > 0
+    assert size.saturated
+    assert not sampler.sample_size(LARGE.table, LARGE.run(sampler, 1, 5, 1)[0]).saturated
+
+
+@pytest.mark.parametrize("cap", [True, False])
+def test_budget_is_expected_or_a_cap(cap: bool) -> None:
+    sampler, sizes = Poisson(FBeta(), cap=cap), []
+    for seed in range(60):
+        history = LARGE.start()
+        rng = np.random.default_rng(seed)
+        history = sampler.design(LARGE.table, history, 100, rng, budget=40)
+        sizes.append(len(history))
+        assert sampler.spent(LARGE.table, history, len(history)) == (
+            pytest.approx(40, abs=20) if cap else 40
+        )
+    assert (max(sizes) <= 40) == cap
+    assert max(sizes) == 40 or not cap
+
+
+def test_pool_drawn_to_the_end_is_exact() -> None:
+    for online in (None, "exclude"):
+        sampler = Poisson(FBeta(), online=online)
+        history, _ = LARGE.run(sampler, 1, 5000, seed=1)
+        assert len(history) == len(LARGE)
+        assert sampler.exhausted(LARGE.table, history)
+        (found,) = sampler.estimate(LARGE.table, history, [FBeta()], 0.9)
+        assert found.value == pytest.approx(LARGE.value(FBeta()))
+        assert found.intervals[0].method == "census"
+
+
+@pytest.mark.parametrize("online", [None, "exclude", "include"])
+def test_missing_labels_are_made_up_for(online: str | None) -> None:
+    """Half of the labels of the first round never come: totals to 4 standard errors."""
+    sampler, shares = Poisson(FBeta(), online=online), []
+    for seed in range(250):
+        history, order = LARGE.run(sampler, 1, 100, seed)
+        lost = np.random.default_rng(seed).permutation(len(history))[: len(history) // 2]
+        label = history.label.copy()
+        label[lost] = NO_LABEL
+        history = history.with_labels(label)
+        history = sampler.design(LARGE.table, history, 60, np.random.default_rng(-seed + 9999))
+        answered = LARGE.answer(history, order)
+        label = answered.label.copy()
+        label[lost] = NO_LABEL
+        sample = sampler.weigh(LARGE.table, answered.with_labels(label))
+        shares.append(sample.weight.sum())
+    assert np.mean(shares) == pytest.approx(1, abs=4 * np.std(shares) / np.sqrt(250))
+
+
+def test_difference_estimator_adds_what_the_labels_say_to_the_totals_of_the_prior() -> None:
+    sampler = Poisson(Accuracy(), estimator="difference")
+    history, order = LARGE.run(sampler, 1, 120, seed=2)
+    (found,) = sampler.estimate(LARGE.table, history, [Accuracy()], 0.9)
+    rows = LARGE.rows(history, order)
+    b = history.rounds[0].cell_probability
+    p = anticipate(LARGE.table.prior, 1.0)
+    predicted = LARGE.table.outputs.prediction[:, 0]
+    model = p[np.arange(len(p)), predicted]
+    right = LARGE.prediction[rows] == LARGE.label[rows]
+    cell = LARGE.cell[rows]
+    total = LARGE.table.count @ model + np.sum((right - model[cell]) / b[cell])
+    assert found.value == pytest.approx(total / len(LARGE))
+
+
+def test_counterpart_has_the_same_proportions() -> None:
+    """Importance sampling with q = b / sum b while no row is certain."""
+    table = LARGE.table
+    poisson = Poisson(FBeta(), smoothing=0.9)
+    history = poisson.design(table, LARGE.start(), 50, np.random.default_rng(1))
+    counterpart = OptimalImportance(FBeta(), smoothing=0.9)
+    q = counterpart.proposal(table, LARGE.start()).cell_probability
+    assert q == pytest.approx(history.rounds[0].cell_probability / 50)
+
+
+def test_rows_that_cannot_be_drawn_leave_other_measures_alone() -> None:
+    """With no share spread evenly and a label that is as good as certain."""
+    none = np.zeros(4, dtype=np.int64)
+    p = np.array([0.0, 0.0, 1.0, 0.5])
+    pool = Pool(
+        np.arange(4), np.array([0, 0, 1, 1]), np.stack([1 - p, p], axis=1), np.array([0, 0, 1, 0])
+    )
+    assert none.sum() == 0
+    sampler = Poisson(Precision(), delta=0.0)
+    assert not sampler.covers_pool(pool.table)
+    assert sampler.can_estimate(pool.table, Precision())
+    assert not sampler.can_estimate(pool.table, Recall())
+    assert Poisson(Precision()).can_estimate(pool.table, Recall())
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"delta": 2}, "delta must be between 0 and 1"),
+        ({"smoothing": "much"}, "smoothing must be a number"),
+        ({"online": "both"}, "online must be exclude or include"),
+        ({"estimator": "mean"}, "estimator must be ratio or difference"),
+        ({"cap": 5}, "cap must be true or false"),
+        ({"correct_bias": True, "estimator": "difference"}, "correct_bias is for the ratio"),
+        ({"oracle": "stochastic", "online": "exclude"}, "online must be include"),
+    ],
+)
+def test_wrong_parameters_are_refused(changed: dict, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        Poisson(FBeta(), **changed)
+
+
+def test_joint_measure_drives_the_design() -> None:
+    history, _ = LARGE.run(Poisson(Joint((FBeta(), Accuracy()))), 1, 200, seed=1)
+    sampler = dataclasses.replace(Poisson(FBeta()), measure=Joint((FBeta(), Accuracy())))
+    found = sampler.estimate(LARGE.table, history, [FBeta(), Accuracy()], 0.9)
+    assert [one.measure for one in found] == ["f1", "accuracy"]
+    assert all(one.value is not None for one in found)
