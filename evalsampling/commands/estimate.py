@@ -92,6 +92,7 @@ class ReportedEstimate:
     largest_weight: float | None
     sensitivity: tuple[ReportedSensitivity, ...] = ()
     undetected: Mapping[str, Any] | None = None
+    bias: Mapping[str, float | None] | None = None
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> "ReportedEstimate":

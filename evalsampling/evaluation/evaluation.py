@@ -27,6 +27,7 @@ from evalsampling.samplers.build import build_sampler
 from evalsampling.samplers.diagnosis import LeafDiagnosis, diagnose
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.hidden import HiddenPrior
+from evalsampling.spec.label_sets import set_text
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import NO_LABEL, History
 
@@ -189,7 +190,8 @@ class Evaluation:
         Args:
             score: shape (n,), finite: drives the strata. None if ``columns`` hold what the spec's
                 ``pool`` names.
-            prediction: shape (n,): classes predicted; None likewise.
+            prediction: shape (n,): classes predicted, or with ``labels.multilabel`` lists of labels
+                or shape (n, labels), 0 and 1; None likewise.
             id: shape (n,), integers or strings, no two alike; row numbers if not given.
             probability: shape (n,): prior probability of the positive class, or (n, classes);
                 by default the score if all scores lie in [0, 1], else expit(score).
@@ -232,7 +234,8 @@ class Evaluation:
 
         Args:
             id: shape (n,): ids that `sample` returned.
-            label: shape (n,): classes.
+            label: shape (n,): classes; with ``labels.multilabel`` lists of labels, or shape
+                (n, labels), 0 and 1.
 
         Raises:
             InputError: for an id that was not drawn, a label that is no class, or, of a
@@ -250,7 +253,8 @@ class Evaluation:
             if not self.sampler.stochastic or labels[question] == NO_LABEL:
                 open_questions.append(question)
         answers: dict[Any, Any] = {}
-        for value, given in zip(np.asarray(id).tolist(), np.asarray(label).tolist(), strict=True):
+        texts = _texts(label, pool.spec.labels.multilabel)
+        for value, given in zip(np.asarray(id).tolist(), texts, strict=True):
             code = codes.get(str(given), NO_LABEL)
             if code == NO_LABEL:
                 raise InputError(f"label {given!r} of id {value!r} is not one of {[*codes]}")
@@ -271,6 +275,15 @@ class Evaluation:
         if self.pool is None:
             raise InputError("the rows of this evaluation are not in memory: use its workspace")
         return self.pool
+
+
+def _texts(label: Any, multilabel: Sequence[str]) -> list[Any]:
+    """Return classes as given, or sets of labels as the texts of classes."""
+    if not multilabel:
+        return list(np.asarray(label).tolist())
+    if np.ndim(label) == 2:
+        label = [[one for one, held in zip(multilabel, row, strict=True) if held] for row in label]
+    return [one if isinstance(one, str) else set_text(one, multilabel) for one in label]
 
 
 def _domains(slices: Slices) -> tuple[Domain, ...]:

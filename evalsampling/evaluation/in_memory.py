@@ -62,8 +62,15 @@ class MemoryPool:
         rows = len(next(iter(there.values())))
         there["id"] = np.arange(rows) if id is None else id
         pool: dict[str, Any] = {"path": "arrays", **spec.get("pool", {})}
+        labels = spec.get("labels", {})
+        known = labels.get("multilabel")
+        if known and prediction is not None and np.ndim(prediction) == 2:
+            pool["prediction"] = {value: f"prediction {value}" for value in known}
+            del there["prediction"]
+            columns_of = zip(pool["prediction"].values(), np.transpose(prediction), strict=True)
+            there |= {name: np.asarray(values) for name, values in columns_of}
         if probability is not None and np.ndim(probability) == 2:
-            classes = spec.get("labels", {}).get("classes", [0, 1])
+            classes = known or labels.get("classes", [0, 1])
             pool["probability"] = {value: f"probability {value}" for value in classes}
             there |= dict(zip(pool["probability"].values(), np.transpose(probability), strict=True))
         elif probability is not None:

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from evalsampling.errors import InputError
 from evalsampling.labels import ground_truth, label_studio, splink
+from evalsampling.labels.label_sets import is_flag, labels_of_row
 from evalsampling.labels.parquet_votes import EXACT, MOST_ROWS, inexact, read_columns, too_large
 from evalsampling.labels.vote import Vote as Vote
 from evalsampling.labels.vote import in_unicode
@@ -116,7 +117,7 @@ def _read_jsonl(path: str, content: bytes) -> Iterator[Vote]:
         if not ("task" in row or "id" in row):
             yield Vote(line, problem="neither task nor id is given")
             continue
-        labelled |= "label" in row
+        labelled |= "label" in row or any(map(is_flag, row))
         if len(names) < _NAMES_TOLD:
             names.update(dict.fromkeys(row))
         vote = _vote(line, _of_json(path, row))
@@ -146,7 +147,8 @@ def _is_ours(name: str) -> bool:
 
 def _of_json(path: str, row: Mapping[str, Any]) -> dict[str, Any]:
     """Return our columns of an object, numbers with a fraction or an exponent as floats."""
-    found = {name: row[name] for name in _COLUMNS if name in row}
+    names = [*_COLUMNS, *filter(is_flag, row)]
+    found = {name: row[name] for name in names if name in row}
     for name, value in found.items():
         if not isinstance(value, decimal.Decimal):
             continue
@@ -171,6 +173,7 @@ def _read_parquet(path: str, content: bytes) -> Iterator[Vote]:
     names: tuple[str, ...] = splink.COLUMNS if is_splink else _COLUMNS
     if "comment" in schema.names and pa.types.is_nested(schema.field("comment").type):
         names = _COLUMNS[:-1]
+    names = (*names, *filter(is_flag, schema.names))
     for line, row in enumerate(read_columns(path, content, names), start=1):
         yield (splink.read_row if is_splink else _vote)(line, row)
 
@@ -213,13 +216,18 @@ def _check_columns(path: str, columns: list[str], is_splink: bool) -> None:
         there += " (names are compared exactly)"
     if "task" not in columns and "id" not in columns:
         raise InputError(f"{path}: column 'task' (or 'id') is missing; there are: {there}")
-    if "label" not in columns:
+    if "label" not in columns and not any(map(is_flag, columns)):
         raise InputError(f"{path}: column 'label' is missing; there are: {there}")
 
 
 def _vote(line: int, row: Mapping[str, Any]) -> Vote:
     """Return the vote of a row, with a problem if a field is no single value or not known."""
     fields = {name: row.get(name) for name in _COLUMNS[:-1]}
+    labels, problem = labels_of_row(row)
+    if problem:
+        return Vote(line, problem=problem)
+    if labels is not None:
+        fields["label"] = None
     for name, value in fields.items():
         if isinstance(value, dict | list):
             return Vote(line, problem=f"{name} is no text and no number")
@@ -234,6 +242,7 @@ def _vote(line: int, row: Mapping[str, Any]) -> Vote:
         task=told["task"],
         id=told["id"],
         label=told["label"],
+        labels=labels,
         annotator=told["annotator"],
         time=told["time"],
         skipped=_SKIPPED[skipped.lower()],

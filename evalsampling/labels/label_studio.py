@@ -83,16 +83,13 @@ def data_keys(columns: Sequence[str]) -> dict[str, str]:
     }
 
 
-def label_config(
-    columns: Sequence[str], labels: LabelsSpec, sink: SinkSpec, several: bool = False
-) -> str:
+def label_config(columns: Sequence[str], labels: LabelsSpec, sink: SinkSpec) -> str:
     """Return the configuration of a page: the payload, a question and the classes.
 
     Args:
         columns: of the payload.
         labels: the classes.
         sink: the question, and which columns stand side by side.
-        several: whether a row may have several classes at once.
 
     Raises:
         InputError: if a class is a text that no attribute of XML holds.
@@ -111,12 +108,13 @@ def label_config(
         lines += _field(name, keys[name], 2)
     if not keys:
         lines.append(f'  <Text name="{_TASK}" value="${_TASK}"/>')
-    choice = "multiple" if several else "single-radio"
+    choice = "multiple" if labels.multilabel else "single-radio"
+    required = "false" if labels.multilabel else "true"
     lines.append(
-        f'  <Choices name="{_LABEL}" toName="{first}" choice="{choice}" required="true" '
+        f'  <Choices name="{_LABEL}" toName="{first}" choice="{choice}" required="{required}" '
         'showInline="true">'
     )
-    classes = [_class_text(one) for one in labels.classes]
+    classes = [_class_text(one) for one in labels.multilabel or labels.classes]
     offered = [*classes, *([] if "unsure" in classes else ["unsure"])]
     for place, text in enumerate(offered, start=1):
         hotkey = f' hotkey="{place}"' if place < 10 else ""
@@ -257,8 +255,7 @@ def _read(line: int, task: str, annotation: Any) -> Vote:
     if choices is None or not all(isinstance(choice, str) and choice for choice in choices):
         return Vote(line, problem="the result is damaged")
     if len(choices) != 1:
-        told = f"{len(choices)} choices" if choices else "no choice"
-        return Vote(line, problem=f"{told} where one class is wanted")
+        return dataclasses.replace(vote, labels=tuple(choices))
     return dataclasses.replace(vote, label=choices[0])
 
 

@@ -25,6 +25,8 @@ MOST_BYTES = 1 << 28
 """Of the columns that are read: as they are stored, uncompressed, and as the text of all rows."""
 
 _BATCH_ROWS = 1 << 16
+_LIST_ROWS = 1 << 10
+"""Rows decoded at a time of a file with lists, whose pages are not looked into."""
 
 _BATCH_BYTES = 1 << 24
 """Text that a batch may have if each of its values is as long as all that is stored."""
@@ -56,14 +58,17 @@ def read_columns(path: str, content: bytes, names: Sequence[str]) -> Iterator[di
     schema = metadata.schema.to_arrow_schema()
     known = [name for name in schema.names if name in names]
     for name in known:
-        if pa.types.is_nested(schema.field(name).type):
+        if pa.types.is_nested(schema.field(name).type) and not _is_label_set(schema.field(name)):
             raise _no_single_value(path, name, schema.field(name).type)
-    pages = look(content, known)
-    if pages.bytes > MOST_BYTES:
-        raise too_large(path, f"{pages.bytes:,} bytes uncompressed", f"{MOST_BYTES:,}")
+    lists = [name for name in known if pa.types.is_nested(schema.field(name).type)]
+    pages = look(content, [name for name in known if name not in lists])
+    size = pages.bytes + _bytes_of_lists(metadata, lists)
+    if size > MOST_BYTES:
+        raise too_large(path, f"{size:,} bytes uncompressed", f"{MOST_BYTES:,}")
     # Values stored as what they add to the ones before may each be as long as the whole.
     rows = max(1, _BATCH_BYTES // max(pages.bytes, 1)) if pages.expanding else _BATCH_ROWS
-    encoded = [name for name in known if name not in pages.expanding]
+    rows = min(rows, _LIST_ROWS) if lists else rows
+    encoded = [name for name in known if name not in pages.expanding and name not in lists]
     file = pq.ParquetFile(
         source, metadata=metadata, read_dictionary=encoded, page_checksum_verification=True
     )
@@ -84,6 +89,26 @@ def read_columns(path: str, content: bytes, names: Sequence[str]) -> Iterator[di
         raise InputError(f"{path}: damaged, {rows_read} of {metadata.num_rows} rows can be read")
 
 
+def _is_label_set(field: pa.Field) -> bool:
+    """Tell whether a column is one of sets of labels."""
+    return (
+        field.name == "label"
+        and pa.types.is_list(field.type)
+        and pa.types.is_string(field.type.value_type)
+    )
+
+
+def _bytes_of_lists(metadata: pq.FileMetaData, names: Sequence[str]) -> int:
+    """Return the bytes that columns of lists take, uncompressed, as the file says."""
+    groups = (metadata.row_group(number) for number in range(metadata.num_row_groups))
+    columns = (group.column(place) for group in groups for place in range(group.num_columns))
+    return sum(
+        column.total_uncompressed_size
+        for column in columns
+        if column.path_in_schema.partition(".")[0] in names
+    )
+
+
 def _check_whole(path: str, name: str, column: pa.Array, rows: int) -> None:
     """Check what was decoded: of a damaged file codes may point to nothing, and rows be missing."""
     try:
@@ -102,6 +127,8 @@ def too_large(path: str, found: str, most: str) -> InputError:
 
 def _text_bytes(column: pa.Array) -> int:
     """Return the bytes of text that the rows of a column have together."""
+    if pa.types.is_list(column.type):
+        return _text_bytes(pc.list_flatten(column))
     if not pa.types.is_dictionary(column.type):
         kind = column.type
         is_text = pa.types.is_string(kind) or pa.types.is_binary(kind)
@@ -121,6 +148,8 @@ def _values(path: str, name: str, column: pa.Array) -> list[Any]:
         return [None if code is None else known[code] for code in encoded.indices.to_pylist()]
     if pa.types.is_floating(kind):
         _check_floats(path, name, column)
+    elif name == "label" and pa.types.is_list(kind):
+        return list(column.to_pylist())
     elif not pa.types.is_boolean(kind) and not pa.types.is_integer(kind):
         column = rendered(column)
         try:

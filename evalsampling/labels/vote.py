@@ -15,6 +15,7 @@ class Vote:
         task: name of the task, if given.
         id: id of the row, if given.
         label: class, None if the field is empty.
+        labels: of which the row has each, in place of a class; None if it is no set that was given.
         annotator: who answered, if told.
         time: when, if told.
         skipped: whether the annotator declined to answer.
@@ -29,6 +30,7 @@ class Vote:
     task: str | None = None
     id: str | None = None
     label: str | None = None
+    labels: tuple[str, ...] | None = None
     annotator: str | None = None
     time: str | None = None
     skipped: bool = False
@@ -48,6 +50,8 @@ def in_unicode(vote: Vote) -> Vote:
         text = getattr(vote, name)
         if text is not None and not _is_unicode(text):
             return Vote(vote.line, problem=f"{name} is no Unicode text: {text!a}")
+    if not all(map(_is_unicode, vote.labels or ())):
+        return Vote(vote.line, problem="label is no Unicode text")
     if vote.comment is not None and not _is_unicode(vote.comment):
         return dataclasses.replace(vote, comment=None)
     return vote

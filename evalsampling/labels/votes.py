@@ -7,9 +7,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from evalsampling.labels.label_sets import labels_in
 from evalsampling.labels.tally import SKIPPED, UNSURE, Answer, Subjects, Tally
 from evalsampling.labels.task_names import check_problem
 from evalsampling.labels.vote import Pair, Vote
+from evalsampling.spec.label_sets import set_text
 
 UNSURE_LABEL = "unsure"
 """What an annotator may answer who cannot tell, unless that is a class."""
@@ -34,6 +36,7 @@ class Register:
         withdrawn: by task, the number of its round, which was withdrawn.
         pairs: the questions about each pair of records, see `labels.splink`.
         positive: the positive class as text.
+        multilabel: the labels of which a row may have several; then the classes are their sets.
     """
 
     question_of_task: Mapping[str, int]
@@ -46,6 +49,7 @@ class Register:
     withdrawn: Mapping[str, int] = dataclasses.field(default_factory=dict)
     pairs: Mapping[Pair, Sequence[int]] = dataclasses.field(default_factory=dict)
     positive: str = ""
+    multilabel: Sequence[str] = ()
 
     @property
     def classes(self) -> Sequence[str]:
@@ -145,6 +149,11 @@ def _subject_of(
 def _with_label(vote: Vote, register: Register) -> tuple[Vote, str]:
     """Return a vote with its label as a class, and what is wrong with that."""
     label = vote.label
+    if vote.labels is not None and not register.multilabel:
+        told = f"{len(vote.labels)} choices" if vote.labels else "no choice"
+        return vote, f"{told} where one class is wanted"
+    if register.multilabel:
+        label = _set_of(vote, register.multilabel)
     if vote.score is not None:
         if len(register.codes) != 2:
             return vote, "clerical_match_score is about two classes, match and no match"
@@ -156,8 +165,20 @@ def _with_label(vote: Vote, register: Register) -> tuple[Vote, str]:
     if label == UNSURE_LABEL and label not in register.codes:
         return dataclasses.replace(vote, label=None, unsure=True), ""
     if label is not None and label not in register.codes:
+        if register.multilabel:
+            return vote, f"label {label!r} is no set of: {', '.join(register.multilabel)}"
         return vote, f"label {label!r} is none of: {', '.join(register.classes)}"
-    return dataclasses.replace(vote, label=label, unsure=False), ""
+    return dataclasses.replace(vote, label=label, labels=None, unsure=False), ""
+
+
+def _set_of(vote: Vote, known: Sequence[str]) -> str | None:
+    """Return the text of the set of labels that a vote gives, None if it gives none."""
+    given = vote.labels
+    if given is None and vote.label is not None:
+        given = labels_in(vote.label)
+    if given is None or (tuple(given) == (UNSURE_LABEL,) and UNSURE_LABEL not in known):
+        return None if given is None else UNSURE_LABEL
+    return set_text(given, known)
 
 
 Given = Mapping[int, Mapping[str | None, Mapping[str, int]]]

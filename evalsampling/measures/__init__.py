@@ -27,6 +27,17 @@ from evalsampling.measures.curves import AveragePrecision as AveragePrecision
 from evalsampling.measures.curves import PRCurve as PRCurve
 from evalsampling.measures.curves import ROCArea as ROCArea
 from evalsampling.measures.curves import ROCCurve as ROCCurve
+from evalsampling.measures.f_alpha import FAlpha as FAlpha
+from evalsampling.measures.f_alpha import MacroFAlpha as MacroFAlpha
+from evalsampling.measures.f_alpha import MacroPrecision as MacroPrecision
+from evalsampling.measures.f_alpha import MacroRecall as MacroRecall
+from evalsampling.measures.f_alpha import MicroFAlpha as MicroFAlpha
+from evalsampling.measures.f_alpha import MicroPrecision as MicroPrecision
+from evalsampling.measures.f_alpha import MicroRecall as MicroRecall
+from evalsampling.measures.f_alpha import PerClassF1 as PerClassF1
+from evalsampling.measures.f_alpha import PerClassFAlpha as PerClassFAlpha
+from evalsampling.measures.f_alpha import PerClassPrecision as PerClassPrecision
+from evalsampling.measures.f_alpha import PerClassRecall as PerClassRecall
 from evalsampling.measures.joint import Joint as Joint
 from evalsampling.measures.multiclass import F1OfMacroAverages as F1OfMacroAverages
 from evalsampling.measures.multiclass import MacroF1 as MacroF1
@@ -47,6 +58,17 @@ BY_NAME: Mapping[str, Callable[..., Measure]] = {
     "prevalence": Prevalence,
     "mcc": MatthewsCorrelation,
     "fowlkes_mallows": FowlkesMallows,
+    "f_alpha": FAlpha,
+    "micro_f_alpha": MicroFAlpha,
+    "micro_precision": MicroPrecision,
+    "micro_recall": MicroRecall,
+    "macro_f_alpha": MacroFAlpha,
+    "macro_precision": MacroPrecision,
+    "macro_recall": MacroRecall,
+    "class_f_alpha": PerClassFAlpha,
+    "class_f1": PerClassF1,
+    "class_precision": PerClassPrecision,
+    "class_recall": PerClassRecall,
     "macro_f1": MacroF1,
     "micro_f1": MicroF1,
     "f1_of_macro_averages": F1OfMacroAverages,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from evalsampling.errors import InputError
-from evalsampling.measures import BY_NAME, Joint
+from evalsampling.measures import BY_NAME, Accuracy, Joint
 from evalsampling.measures.base import FloatArray, Measure
 from evalsampling.measures.calibrated import Calibrated, Requested, measure_of
 from evalsampling.measures.curves import Thresholded
@@ -139,13 +139,27 @@ class _Builder:
 
     def _made(self, maker: Any) -> Measure:
         """Return a measure of a class that is a dataclass."""
+        labels = self.spec.labels
+        names = {field.name for field in dataclasses.fields(maker)}
+        if (
+            labels.multilabel
+            and "sets" not in names
+            and maker is not Accuracy
+            and ":" not in self.entry.name
+        ):
+            raise InputError(
+                f"measure: {self.entry.name} is about rows of one class; with labels.multilabel "
+                "there are micro_f1, macro_f1, class_f1 and their like, and accuracy of whole sets"
+            )
         parameters = dict(self.entry.parameters)
         given: dict[str, Any] = {
             "positive": self.spec.labels.positive,
-            "classes": len(self.spec.labels.classes),
+            "classes": len(labels.multilabel or labels.classes),
             "system": self.system,
+            "sets": bool(labels.multilabel),
+            "titles": labels.multilabel or tuple(map(str, labels.classes)),
         }
-        if "thresholds" in {field.name for field in dataclasses.fields(maker)}:
+        if "thresholds" in names:
             given["thresholds"] = self._thresholds(parameters.pop("thresholds", DEFAULT_THRESHOLDS))
         if parameters.get("over") is not None:
             parameters["over"] = self._codes(parameters["over"])
@@ -186,7 +200,8 @@ class _Builder:
 
     def _codes(self, over: Any) -> tuple[int, ...]:
         """Return the codes of classes listed by name."""
-        codes = self.spec.labels.codes
+        labels = self.spec.labels
+        codes = {one: code for code, one in enumerate(labels.multilabel)} or labels.codes
         if not isinstance(over, list) or not over:
             raise InputError(f"measure.over: must be a list of classes, got {over!r}")
         for value in over:

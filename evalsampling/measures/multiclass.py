@@ -38,6 +38,8 @@ class Averaged(Measure):
         classes: number of classes, at least 2.
         system: number of the system it is about.
         over: distinct codes of the classes averaged over; all if None.
+        sets: whether a row has any number of the classes: then codes of predictions and labels are
+            sums of 2^c, and the classes are the labels of which a row may have several.
 
     Raises:
         ValueError: there are fewer than 2 classes, or `over` is empty or has a code twice or one
@@ -47,6 +49,7 @@ class Averaged(Measure):
     classes: int
     system: int = 0
     over: tuple[int, ...] | None = None
+    sets: bool = False
     evidence_name = "labels of the rarest class"
     looks_at = PREDICTION
     _word = ""
@@ -69,10 +72,12 @@ class Averaged(Measure):
 
     def evidence(self, outputs: Outputs, label: IntArray) -> BoolArray:
         """Return the rows of the averaged classes, shape (n,)."""
-        return np.isin(label, self._codes)
+        return np.asarray(self._holds(label).any(axis=1))
 
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
         """Return recall and precision of each averaged class."""
+        if self.sets:
+            return self._shares_of_labels(outputs, label)
         return tuple(
             dataclasses.replace(
                 share,
@@ -85,7 +90,9 @@ class Averaged(Measure):
 
     @property
     def tallies(self) -> tuple[Tally, ...]:
-        """True positives and false negatives of each averaged class."""
+        """True positives and false negatives of each averaged class; none of sets."""
+        if self.sets:
+            return ()
         return tuple(
             tally(code, f" of class {code}")
             for code in self._codes.tolist()
@@ -110,9 +117,30 @@ class Averaged(Measure):
 
     def _flags(self, outputs: Outputs, label: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return f_c and y_c of the averaged classes, each of shape (n, classes)."""
-        f = outputs.prediction[:, [self.system]] == self._codes
-        y = label[:, None] == self._codes
+        f, y = self._holds(outputs.prediction[:, self.system]), self._holds(label)
         return f.astype(np.float64), y.astype(np.float64)
+
+    def _holds(self, code: IntArray) -> BoolArray:
+        """Return whether rows are of each averaged class, shape (n, classes)."""
+        if self.sets:
+            return (code[:, None] >> self._codes & 1).astype(np.bool_)
+        return np.asarray(code[:, None] == self._codes)
+
+    def _shares_of_labels(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
+        """Return recall and precision of each averaged label."""
+        f, y = self._holds(outputs.prediction[:, self.system]), self._holds(label)
+        found = []
+        for place, code in enumerate(self._codes.tolist()):
+            here, predicted = y[:, place], f[:, place]
+            named = f"rows of label {code}", f"rows predicted label {code}"
+            hit = "true positive"
+            found += [
+                Share(f"recall of label {code}", named[0], here, predicted, hit, "false negative"),
+                Share(
+                    f"precision of label {code}", named[1], predicted, here, hit, "false positive"
+                ),
+            ]
+        return tuple(found)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -155,6 +183,8 @@ class MicroF1(Averaged, Ratio):
 
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
         """Return pooled recall and precision, and the rows of each averaged class."""
+        if self.sets:
+            return super().shares(outputs, label)
         f = outputs.prediction[:, self.system]
         words = ("right prediction", "wrong prediction")
         labelled, predicted = np.isin(label, self._codes), np.isin(f, self._codes)
@@ -166,12 +196,14 @@ class MicroF1(Averaged, Ratio):
 
     @property
     def known(self) -> tuple[int, ...]:
-        """Over all classes, R2 is 1."""
-        return (1,) if len(self._codes) == self.classes else ()
+        """Over all classes, R2 is 1; not of sets."""
+        return (1,) if not self.sets and len(self._codes) == self.classes else ()
 
     @property
     def tallies(self) -> tuple[Tally, ...]:
         """Right predictions; and wrong ones of the averaged classes, unless these are all."""
+        if self.sets:
+            return ()
         right = right_predictions(self._codes)
         return (right,) if self.known else (right, wrongly_predicted(self._codes))
 

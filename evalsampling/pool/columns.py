@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from scipy import special
 
 from evalsampling.pool.batch import PoolBatch
+from evalsampling.pool.label_sets import probabilities_of_sets, read_label_sets
 from evalsampling.spec import EvaluationSpec, SystemSpec
 from evalsampling.stats.hashing import UInt64Array, hash_integers, hash_strings
 from evalsampling.stats.outputs import Outputs
@@ -82,6 +83,8 @@ def _predictions(
     scores: npt.NDArray[np.floating] | None,
 ) -> IntArray:
     """Return the class codes that a system predicts, shape (n,)."""
+    if spec.labels.multilabel:
+        return read_label_sets(batch, system.prediction, system.by_label, spec.labels.multilabel)
     name, classes = system.prediction, spec.labels.classes
     if name is None:
         assert scores is not None
@@ -131,6 +134,9 @@ def read_probabilities(
         rule: see `read_outputs`; "even" gives every class the same.
         scores: shape (n,), for rules that need them.
     """
+    if isinstance(named, Mapping) and spec.labels.multilabel:
+        single = np.stack([_unit_interval(batch, column) for column in named.values()], axis=1)
+        return probabilities_of_sets(single)
     if isinstance(named, Mapping):
         columns = list(named.values())
         matrix = np.stack([_unit_interval(batch, column) for column in columns], axis=1)
@@ -214,7 +220,8 @@ def required_columns(spec: EvaluationSpec, payload: bool = True) -> list[str]:
     pool = spec.pool
     named: list[Any] = [pool.id, pool.score, *_columns(pool.probability)]
     for system in pool.systems:
-        named += [system.score, system.prediction, *_columns(system.probability)]
+        named += [system.score, system.prediction, *system.by_label.values()]
+        named += _columns(system.probability)
     named += [*pool.features, *pool.slices, *(pool.payload if payload else ())]
     return list(dict.fromkeys(name for name in named if name is not None))
 

@@ -12,10 +12,12 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from evalsampling.errors import InputError
+from evalsampling.labels.label_sets import FLAG
 from evalsampling.measures.base import FloatArray, IntArray, Measure
 from evalsampling.measures.build import build_measures, thresholded_parts
 from evalsampling.measures.calibrated import measure_of
 from evalsampling.pool.batch import PoolBatch
+from evalsampling.pool.label_sets import read_label_sets
 from evalsampling.preparation.local import SecondPass
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.spec import EvaluationSpec
@@ -204,6 +206,8 @@ class _Truth:
         if not len(table):
             raise InputError(f"{path}: no labels")
         batch = PoolBatch(table.combine_chunks().to_batches()[0], str(path))
+        if spec.labels.multilabel:
+            return cls._of_sets(path, batch, spec)
         column = batch.column("label")
         if not (pa.types.is_integer(column.type) or pa.types.is_string(column.type)):
             raise batch.error("label", 0, f"must be whole numbers or text, got {column.type}")
@@ -212,10 +216,16 @@ class _Truth:
         if codes.null_count:
             row = pc.index(codes.is_null(), True).as_py()
             raise batch.error("label", row, f"{given[row].as_py()!r} is no class")
-        ids = batch.ids(name)
-        if pc.count_distinct(ids).as_py() < len(ids):
-            raise InputError(f"{path}: column {name!r}: an id is there twice")
-        return cls(path, ids, codes.to_numpy().astype(np.int64))
+        return cls(path, _distinct_ids(batch, name), codes.to_numpy().astype(np.int64))
+
+    @classmethod
+    def _of_sets(cls, path: Path, batch: PoolBatch, spec: EvaluationSpec) -> "_Truth":
+        """Return the sets of labels of rows: lists, or a column ``label.<label>`` for each."""
+        known = spec.labels.multilabel
+        name = "label" if "label" in batch.rows.schema.names else None
+        by_label = {} if name else {label: f"{FLAG}{label}" for label in known}
+        codes = read_label_sets(batch, name, by_label, known)
+        return cls(path, _distinct_ids(batch, spec.pool.id), codes)
 
     def codes_of(self, batch: PoolBatch, ids: pa.Array) -> IntArray:
         """Return the label codes of rows."""
@@ -230,3 +240,11 @@ class _Truth:
                 f"id {ids[row].as_py()!r} has no label in {self.path}"
             )
         return self.codes[place.to_numpy()]
+
+
+def _distinct_ids(batch: PoolBatch, name: str) -> pa.Array:
+    """Return the ids of rows, checked to be different."""
+    ids = batch.ids(name)
+    if pc.count_distinct(ids).as_py() < len(ids):
+        raise InputError(f"{batch.path}: column {name!r}: an id is there twice")
+    return ids

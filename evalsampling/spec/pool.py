@@ -1,10 +1,11 @@
 """What a spec says of the pool and of labels."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evalsampling.errors import InputError
+from evalsampling.spec.label_sets import EMPTY, JOINT, MOST_LABELS, set_classes
 from evalsampling.spec.sections import Section, absolute, number
 
 STORES = ("gs", "s3", "hdfs")
@@ -30,7 +31,9 @@ class SystemSpec:
         prediction: column of predicted classes, or None to compare the score with `threshold`.
         threshold: scores at or above it predict the positive class.
         probability: column of the probability of the positive class, a column for each class (by
-            the class's text), or None to take it from the score.
+            the class's text; of a multi-label pool, for each label), or None to take it from the
+            score.
+        by_label: column of 0 and 1 for each label, in place of one of lists; empty if there is one.
     """
 
     name: str | None
@@ -38,6 +41,7 @@ class SystemSpec:
     prediction: str | None
     threshold: float | None
     probability: Probability
+    by_label: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -109,6 +113,8 @@ class LabelsSpec:
         gold: rows whose class is known, None for none.
         repeats: rows of earlier rounds that are asked about again, in every batch.
         rule: how votes decide: ``majority`` or ``dawid-skene``.
+        multilabel: the labels of which a row may have several; then the classes are their sets.
+            Empty where a row is of one class.
     """
 
     classes: tuple[int | str, ...]
@@ -118,6 +124,7 @@ class LabelsSpec:
     gold: GoldSpec | None = None
     repeats: int = 0
     rule: str = "majority"
+    multilabel: tuple[str, ...] = ()
 
     @property
     def codes(self) -> dict[str, int]:
@@ -135,8 +142,13 @@ def read_labels(section: Section, directory: str) -> LabelsSpec:
     Raises:
         InputError: naming the key that is wrong.
     """
-    section.check_keys("classes", "positive", "oracle", "votes", "gold", "repeats", "rule")
-    classes = section.get("classes", [0, 1])
+    section.check_keys(
+        "classes", "positive", "oracle", "votes", "gold", "repeats", "rule", "multilabel"
+    )
+    multilabel = _multilabel(section)
+    classes: Any = list(set_classes(multilabel)) or [0, 1]
+    if not multilabel:
+        classes = section.get("classes", [0, 1])
     if not isinstance(classes, list) or len(classes) < 2:
         raise InputError(f"labels.classes: must list at least two classes, got {classes!r}")
     for value in classes:
@@ -173,7 +185,33 @@ def read_labels(section: Section, directory: str) -> LabelsSpec:
         gold=_gold(section.section("gold"), directory) if section.get("gold") else None,
         repeats=repeats,
         rule=rule,
+        multilabel=multilabel,
     )
+
+
+def _multilabel(section: Section) -> tuple[str, ...]:
+    """Return the labels of which a row may have several; none where it is of one class."""
+    labels = section.get("multilabel")
+    if labels is None:
+        return ()
+    for key in ("classes", "positive"):
+        if section.get(key) is not None:
+            raise InputError(
+                f"labels.{key}: with labels.multilabel, sets of labels are the classes"
+            )
+    if not isinstance(labels, list) or not 2 <= len(labels) <= MOST_LABELS:
+        raise InputError(f"labels.multilabel: must list 2 to {MOST_LABELS} labels, got {labels!r}")
+    for label in labels:
+        if not isinstance(label, str) or not label or label != label.strip():
+            raise InputError(f"labels.multilabel: labels are text, got {label!r}")
+        if JOINT in label or label == EMPTY or label.startswith("["):
+            raise InputError(
+                f"labels.multilabel: {label!r}: no label is {EMPTY!r}, has a {JOINT!r} in it or "
+                "begins with a bracket"
+            )
+    if len(set(labels)) < len(labels):
+        raise InputError(f"labels.multilabel: a label is there twice in {labels!r}")
+    return tuple(labels)
 
 
 def _gold(section: Section, directory: str) -> GoldSpec:
@@ -184,11 +222,12 @@ def _gold(section: Section, directory: str) -> GoldSpec:
 
 def labels_mapping(labels: LabelsSpec) -> dict[str, Any]:
     """Return the section ``labels``, with the defaults that every spec had from the start."""
-    mapping: dict[str, Any] = {
-        "classes": list(labels.classes),
-        "positive": labels.classes[labels.positive],
-        "oracle": labels.oracle,
-    }
+    mapping: dict[str, Any] = {"oracle": labels.oracle}
+    if labels.multilabel:
+        mapping["multilabel"] = list(labels.multilabel)
+    else:
+        mapping["classes"] = list(labels.classes)
+        mapping["positive"] = labels.classes[labels.positive]
     # What came later is left out where it is not used: specs of older workspaces are compared.
     if labels.votes > 1:
         mapping["votes"] = labels.votes
@@ -242,7 +281,7 @@ def read_pool(section: Section, labels: LabelsSpec, directory: str, by_features:
         raise InputError("pool.features: missing, strata.method kd is cut from features")
     if len(labels.classes) > 2 and probability is None and not by_features:
         raise InputError(
-            f"pool.probability: with {len(labels.classes)} classes, name a column for each "
+            f"pool.probability: with {_number_of(labels)}, name a column for each "
             "(probability: {class: column, ...})"
         )
     return PoolSpec(
@@ -312,6 +351,9 @@ def _system(
     """Return what is said of one system, checked."""
     where = f"{section.name}.prediction"
     prediction, threshold = section.get("prediction", default), None
+    if labels.multilabel and isinstance(prediction, Mapping):
+        columns = _by_label(where, prediction, labels.multilabel)
+        return SystemSpec(name, score, None, None, _probability(section, labels), columns)
     if isinstance(prediction, Mapping):
         rule = Section(where, prediction)
         rule.check_keys("threshold")
@@ -325,6 +367,15 @@ def _system(
     return SystemSpec(name, score, prediction, threshold, _probability(section, labels))
 
 
+def _by_label(where: str, given: Mapping[Any, Any], known: Sequence[str]) -> dict[str, str]:
+    """Return the column of each label, in the order of the labels."""
+    columns = {str(key): column for key, column in given.items()}
+    texts = all(isinstance(column, str) for column in columns.values())
+    if set(columns) != set(known) or not texts:
+        raise InputError(f"{where}: must name a column for each of {list(known)}, got {given!r}")
+    return {label: columns[label] for label in known}
+
+
 def pool_mapping(pool: PoolSpec, labels: LabelsSpec) -> dict[str, Any]:
     """Return the section ``pool`` with every default filled in."""
     mapping: dict[str, Any] = {"path": pool.path, "id": pool.id}
@@ -332,7 +383,7 @@ def pool_mapping(pool: PoolSpec, labels: LabelsSpec) -> dict[str, Any]:
         mapping["score"] = pool.score
     first = pool.systems[0]
     if first.name is None:
-        mapping["prediction"] = first.prediction or {"threshold": first.threshold}
+        mapping["prediction"] = _prediction_mapping(first)
     else:
         mapping["systems"] = {
             system.name: _system_mapping(system, labels) for system in pool.systems
@@ -352,8 +403,12 @@ def _shown(name: str, mask: Mask | None) -> Any:
     return {name: {"truncate": mask.characters} if mask.how == "truncate" else mask.how}
 
 
+def _prediction_mapping(system: SystemSpec) -> Any:
+    return system.prediction or dict(system.by_label) or {"threshold": system.threshold}
+
+
 def _system_mapping(system: SystemSpec, labels: LabelsSpec) -> dict[str, Any]:
-    mapping: dict[str, Any] = {"prediction": system.prediction or {"threshold": system.threshold}}
+    mapping: dict[str, Any] = {"prediction": _prediction_mapping(system)}
     if system.score is not None:
         mapping["score"] = system.score
     if system.probability is not None:
@@ -364,11 +419,15 @@ def _system_mapping(system: SystemSpec, labels: LabelsSpec) -> dict[str, Any]:
 def _probability_mapping(probability: str | Mapping[str, str], labels: LabelsSpec) -> Any:
     if isinstance(probability, str):
         return probability
+    if labels.multilabel:
+        return dict(probability)
     return dict(zip(labels.classes, probability.values(), strict=True))
 
 
 def _probability(section: Section, labels: LabelsSpec) -> Probability:
     value = section.get("probability")
+    if labels.multilabel and isinstance(value, Mapping):
+        return _by_label(f"{section.name}.probability", value, labels.multilabel)
     if isinstance(value, Mapping):
         columns = {str(key): column for key, column in value.items()}
         if set(columns) != set(labels.codes) or not all(
@@ -383,7 +442,14 @@ def _probability(section: Section, labels: LabelsSpec) -> Probability:
         raise InputError(f"{section.name}.probability: must be a column, got {value!r}")
     if value is not None and len(labels.classes) > 2:
         raise InputError(
-            f"{section.name}.probability: with {len(labels.classes)} classes, name a column for "
+            f"{section.name}.probability: with {_number_of(labels)}, name a column for "
             "each (probability: {class: column, ...})"
         )
     return value
+
+
+def _number_of(labels: LabelsSpec) -> str:
+    """Return how many classes or labels there are, in words."""
+    if labels.multilabel:
+        return f"{len(labels.multilabel)} labels"
+    return f"{len(labels.classes)} classes"

@@ -467,6 +467,7 @@ class Snapshot:
             },
             pairs=self._pairs,
             positive=str(labels.classes[labels.positive]),
+            multilabel=labels.multilabel,
         )
 
     @property

@@ -1,0 +1,65 @@
+"""Sets of labels in deliveries: a list, the text of one, or a column of 0 and 1 for each label."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from evalsampling.spec.label_sets import labels_of_text
+
+FLAG = "label."
+"""What the name of a column of one label begins with: ``label.toxic``."""
+
+_FLAGS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
+
+
+def is_flag(name: str) -> bool:
+    """Tell whether a column is that of one label."""
+    return name.startswith(FLAG) and len(name) > len(FLAG)
+
+
+def labels_of_row(row: Mapping[str, Any]) -> tuple[tuple[str, ...] | None, str]:
+    """Return the labels that a row gives, None if it gives no set; and what is wrong with them.
+
+    Of a row with columns of labels all are empty, or none.
+
+    Args:
+        row: fields by name.
+    """
+    flags = {name: row[name] for name in row if is_flag(name)}
+    listed = row.get("label")
+    if flags:
+        if row.get("label") not in (None, ""):
+            return None, "label is given, and columns of labels too"
+        return _of_flags(flags)
+    if not isinstance(listed, list):
+        return None, ""
+    if not all(isinstance(one, str) and one for one in listed):
+        return None, "label is no text and no number"
+    return tuple(listed), ""
+
+
+def labels_in(text: str) -> tuple[str, ...]:
+    """Return the labels of a text: of a JSON list, or of labels with ``+`` between them."""
+    if text.startswith("["):
+        try:
+            listed = json.loads(text)
+        except (ValueError, RecursionError):
+            listed = None
+        if isinstance(listed, list) and all(isinstance(one, str) for one in listed):
+            return tuple(listed)
+    return labels_of_text(text)
+
+
+def _of_flags(flags: Mapping[str, Any]) -> tuple[tuple[str, ...] | None, str]:
+    told: dict[str, bool] = {}
+    empty = [name for name, value in flags.items() if value is None or value in ("", "nan")]
+    if len(empty) == len(flags):
+        return None, ""
+    if empty:
+        return None, f"{empty[0]} is empty, and others are not"
+    for name, value in flags.items():
+        text = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+        if text.lower() not in _FLAGS:
+            return None, f"{name} is {value!r}, which is none of: {', '.join(_FLAGS)}"
+        told[name.removeprefix(FLAG)] = _FLAGS[text.lower()]
+    return tuple(name for name, is_there in told.items() if is_there), ""

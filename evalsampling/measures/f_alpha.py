@@ -1,0 +1,269 @@
+"""F_alpha and what is made of it over classes or labels: one family from recall to precision.
+
+F_alpha = TP / (alpha (TP + FP) + (1 - alpha) (TP + FN)): alpha 0 is recall, 1 precision, 1/2 F1,
+and 1 / (1 + beta^2) is F_beta. y_c, f_c and tp_c are 1 if the row is of class c, or has label c, if
+that is predicted, and if both are.
+
+References:
+    [Y] Yilmaz, Hayes, Habib, Burgess and Barber, *Sample Efficient Model Evaluation*, 2021,
+    equations 2, 90, 91 and 98 to 100.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+from evalsampling.measures.base import Component, FloatArray, IntArray, Share
+from evalsampling.measures.binary import Binary
+from evalsampling.measures.mean_and_ratio import Ratio, divide
+from evalsampling.measures.multiclass import Averaged, MicroF1
+from evalsampling.measures.tallies import Tally, right_predictions, wrongly_predicted
+from evalsampling.stats.outputs import Outputs
+
+
+def check_alpha(alpha: float) -> None:
+    """Check that alpha is a number in [0, 1].
+
+    Raises:
+        ValueError: if it is not.
+    """
+    if isinstance(alpha, bool) or not isinstance(alpha, int | float) or not 0 <= alpha <= 1:
+        raise ValueError(f"alpha must be a number between 0 and 1, got {alpha!r}")
+
+
+@dataclasses.dataclass(frozen=True)
+class FAlpha(Binary, Ratio):
+    """F_alpha: l = [y f, alpha f + (1 - alpha) y], g(R) = R1 / R2 ([Y] eq. 3).
+
+    Undefined if no row that counts in the denominator is positive or predicted so.
+
+    Attributes:
+        alpha: weight of precision in the weighted harmonic mean, in [0, 1].
+    """
+
+    alpha: float = 0.5
+    made_of = ("recall", "precision")
+
+    def __post_init__(self) -> None:
+        """Check alpha, which the name shows."""
+        check_alpha(self.alpha)
+        object.__setattr__(self, "name", f"f_alpha(alpha={self.alpha:g})")
+
+    def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
+        """Return [y f, alpha f + (1 - alpha) y], shape (n, 2)."""
+        f, y = self._flags(outputs, label)
+        return np.stack([y * f, self.alpha * f + (1 - self.alpha) * y], axis=1)
+
+
+@dataclasses.dataclass(frozen=True)
+class MicroFAlpha(MicroF1):
+    """F_alpha of the pooled counts: l = [sum_c tp_c, sum_c alpha f_c + (1 - alpha) y_c].
+
+    ([Y] eq. 90 and 91.) Undefined if none of the averaged classes has what the denominator counts.
+
+    Attributes:
+        alpha: weight of precision, in [0, 1].
+    """
+
+    alpha: float = 0.5
+    _word = "micro_f_alpha"
+
+    def __post_init__(self) -> None:
+        """Check classes and alpha, which the name shows."""
+        super().__post_init__()
+        _show_alpha(self, self.alpha)
+
+    @property
+    def known(self) -> tuple[int, ...]:
+        """Over all classes R2 is 1; and what precision divides by are the predictions."""
+        return (1,) if self.alpha == 1 else super().known
+
+    def risk_at(self, counts: Sequence[float], predicted: IntArray) -> FloatArray:
+        """Return shares of right predictions, and of what the denominator counts: (2,)."""
+        rows = int(predicted.sum())
+        labels = rows if len(counts) == 1 else sum(counts)
+        below = self.alpha * int(predicted[self._codes].sum()) + (1 - self.alpha) * labels
+        return np.array([counts[0], below]) / rows
+
+    @property
+    def tallies(self) -> tuple[Tally, ...]:
+        """Right predictions; and wrong ones of the averaged classes, unless these are all."""
+        if self.sets:
+            return ()
+        right = right_predictions(self._codes)
+        return (
+            (right,)
+            if len(self._codes) == self.classes
+            else (right, wrongly_predicted(self._codes))
+        )
+
+    def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
+        """Return the pooled counts, shape (n, 2)."""
+        f, y = self._flags(outputs, label)
+        below = self.alpha * f + (1 - self.alpha) * y
+        return np.stack([(y * f).sum(axis=1), below.sum(axis=1)], axis=1)
+
+
+@dataclasses.dataclass(frozen=True)
+class PerClassFAlpha(Averaged):
+    """F_alpha of each class or label: l = [tp_c (C), alpha f_c + (1 - alpha) y_c (C)].
+
+    A component is undefined if its class has nothing that the denominator counts.
+
+    Attributes:
+        alpha: weight of precision, in [0, 1].
+        titles: what each class is called in results; its code if not given.
+    """
+
+    alpha: float = 0.5
+    titles: tuple[str, ...] = ()
+    _word = "class_f_alpha"
+
+    def __post_init__(self) -> None:
+        """Check classes and alpha, which the name shows."""
+        super().__post_init__()
+        _show_alpha(self, self.alpha)
+
+    @property
+    def components(self) -> tuple[Component, ...]:
+        """One for each class."""
+        titles = self.titles or tuple(map(str, range(self.classes)))
+        return tuple(
+            Component(f"{self.name}[{titles[code]}]", self.bounds, self.system)
+            for code in self._codes.tolist()
+        )
+
+    def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
+        """Return recall and precision of each class, for its component."""
+        found = super().shares(outputs, label)
+        each = len(found) // len(self._codes)
+        return tuple(
+            dataclasses.replace(share, components=(place // each, place // each + 1))
+            for place, share in enumerate(found)
+        )
+
+    @property
+    def known(self) -> tuple[int, ...]:
+        """What precision divides by: the shares predicted."""
+        classes = len(self._codes)
+        return tuple(range(classes, 2 * classes)) if self.alpha == 1 else ()
+
+    def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
+        """Return [tp_c (C), alpha f_c + (1 - alpha) y_c (C)], shape (n, 2 C)."""
+        f, y = self._flags(outputs, label)
+        return np.concatenate([y * f, self.alpha * f + (1 - self.alpha) * y], axis=1)
+
+    def value(self, risk: FloatArray) -> FloatArray:
+        """Return F_alpha of each class, shape (C,), NaN where it is undefined."""
+        hit, below = np.split(risk, 2)
+        return divide(hit, below)
+
+    def jacobian(self, risk: FloatArray) -> FloatArray:
+        """Return Dg, shape (C, 2 C): NaN where `value` is."""
+        hit, below = np.split(risk, 2)
+        by_hit = divide(np.ones_like(hit), below)
+        by_below = -divide(hit, below) * by_hit
+        found = np.concatenate([np.diag(by_hit), np.diag(by_below)], axis=1)
+        found[np.isnan(by_hit)] = np.nan
+        return found
+
+    @property
+    def tallies(self) -> tuple[Tally, ...]:
+        """None: bounds on numbers of rows are for a measure of one component."""
+        return ()
+
+
+@dataclasses.dataclass(frozen=True)
+class MacroFAlpha(PerClassFAlpha):
+    """Mean of the F_alphas of C classes or labels.
+
+    Undefined if one of them is.
+    """
+
+    _word = "macro_f_alpha"
+
+    @property
+    def components(self) -> tuple[Component, ...]:
+        """The mean."""
+        return (Component(self.name, self.bounds, self.system),)
+
+    def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
+        """Return recall and precision of each class."""
+        return Averaged.shares(self, outputs, label)
+
+    @property
+    def tallies(self) -> tuple[Tally, ...]:
+        """True positives and false negatives of each averaged class; none of sets."""
+        return Averaged.tallies.__get__(self)
+
+    def value(self, risk: FloatArray) -> FloatArray:
+        """Return the mean F_alpha, shape (1,)."""
+        return super().value(risk).mean(keepdims=True)
+
+    def jacobian(self, risk: FloatArray) -> FloatArray:
+        """Return Dg, shape (1, 2 C): NaN where `value` is."""
+        return super().jacobian(risk).mean(axis=0, keepdims=True)
+
+
+def _show_alpha(measure: Averaged, alpha: float) -> None:
+    """Check alpha, and put it into the name of a measure that is not named after its own."""
+    check_alpha(alpha)
+    name = measure.name.replace("f_alpha", f"f_alpha(alpha={alpha:g})")
+    object.__setattr__(measure, "name", name)
+
+
+@dataclasses.dataclass(frozen=True)
+class MicroPrecision(MicroFAlpha):
+    """Precision of the pooled counts."""
+
+    alpha: float = dataclasses.field(default=1.0, init=False)
+    _word = "micro_precision"
+
+
+@dataclasses.dataclass(frozen=True)
+class MicroRecall(MicroFAlpha):
+    """Recall of the pooled counts."""
+
+    alpha: float = dataclasses.field(default=0.0, init=False)
+    _word = "micro_recall"
+
+
+@dataclasses.dataclass(frozen=True)
+class MacroPrecision(MacroFAlpha):
+    """Mean of the precisions of classes or labels."""
+
+    alpha: float = dataclasses.field(default=1.0, init=False)
+    _word = "macro_precision"
+
+
+@dataclasses.dataclass(frozen=True)
+class MacroRecall(MacroFAlpha):
+    """Mean of the recalls of classes or labels."""
+
+    alpha: float = dataclasses.field(default=0.0, init=False)
+    _word = "macro_recall"
+
+
+@dataclasses.dataclass(frozen=True)
+class PerClassF1(PerClassFAlpha):
+    """F1 of each class or label."""
+
+    alpha: float = dataclasses.field(default=0.5, init=False)
+    _word = "class_f1"
+
+
+@dataclasses.dataclass(frozen=True)
+class PerClassPrecision(PerClassFAlpha):
+    """Precision of each class or label."""
+
+    alpha: float = dataclasses.field(default=1.0, init=False)
+    _word = "class_precision"
+
+
+@dataclasses.dataclass(frozen=True)
+class PerClassRecall(PerClassFAlpha):
+    """Recall of each class or label."""
+
+    alpha: float = dataclasses.field(default=0.0, init=False)
+    _word = "class_recall"
