@@ -281,7 +281,7 @@ def _texts(label: Any, multilabel: Sequence[str]) -> list[Any]:
     """Return classes as given, or sets of labels as the texts of classes."""
     if not multilabel:
         return list(np.asarray(label).tolist())
-    if np.ndim(label) == 2:
+    if isinstance(label, np.ndarray) and label.ndim == 2:
         label = [[one for one, held in zip(multilabel, row, strict=True) if held] for row in label]
     return [one if isinstance(one, str) else set_text(one, multilabel) for one in label]
 

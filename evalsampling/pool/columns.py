@@ -65,7 +65,7 @@ def read_predictions(batch: PoolBatch, spec: EvaluationSpec) -> IntArray:
     """
     predictions = []
     for system in spec.pool.systems:
-        by_score = system.prediction is None and system.score is not None
+        by_score = system.threshold is not None and system.score is not None
         score = batch.numbers(str(system.score)) if by_score else None
         predictions.append(_predictions(batch, spec, system, score))
     return _side_by_side(predictions)

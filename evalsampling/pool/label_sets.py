@@ -73,6 +73,8 @@ def _codes_of_lists(
 ) -> IntArray:
     row = pc.list_parent_indices(column).to_numpy()
     label = pc.list_flatten(column)
+    if pa.types.is_dictionary(label.type):
+        label = label.dictionary_decode()
     if not (pa.types.is_string(label.type) or pa.types.is_large_string(label.type)):
         if not len(label):
             return np.zeros(len(column), dtype=np.int64)

@@ -202,8 +202,9 @@ def summary_columns(spec: EvaluationSpec) -> list[str]:
     if wants.ranges or wants.signatures:
         named += [pool.score, *(system.score for system in pool.systems)]
     if wants.predictions:
-        named += [system.score for system in pool.systems if system.prediction is None]
-        named += [system.prediction for system in pool.systems]
+        named += [system.score for system in pool.systems if system.threshold is not None]
+        for system in pool.systems:
+            named += [system.prediction, *system.by_label.values()]
     if wants.hashes:
         named.append(pool.id)
     if wants.features:

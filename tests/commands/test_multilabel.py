@@ -1,0 +1,142 @@
+"""A multi-label evaluation from files: list columns, rounds, labels in every form, results."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+from sklearn.metrics import f1_score
+
+from evalsampling.evaluation import Evaluation
+from tests.jobs import call
+
+NAMES = ("toxic", "insult", "threat")
+ROWS = 900
+
+
+def made_up(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Probabilities, predictions and labels: rare positives of three labels."""
+    rng = np.random.default_rng(seed)
+    logit = (
+        np.array([-1.5, -2.5, -3.0]) + rng.normal(0, 1.5, (ROWS, 1)) + rng.normal(0, 1, (ROWS, 3))
+    )
+    p = 1 / (1 + np.exp(-logit))
+    return p, p > 0.35, rng.random((ROWS, 3)) < p
+
+
+def lists(flags: np.ndarray) -> list[list[str]]:
+    return [[name for name, held in zip(NAMES, row, strict=True) if held] for row in flags]
+
+
+def write_job(folder: Path, by_label: bool, budget: int) -> np.ndarray:
+    p, f, y = made_up(4)
+    columns: dict[str, Any] = {"id": np.arange(ROWS), "score": p.max(axis=1)}
+    columns |= {f"p_{name}": p[:, i] for i, name in enumerate(NAMES)}
+    if by_label:
+        columns |= {f"is_{name}": f[:, i].astype(np.int8) for i, name in enumerate(NAMES)}
+    else:
+        columns["tags"] = lists(f)
+    pq.write_table(pa.table(columns), folder / "pool.parquet")
+    spec = {
+        "pool": {
+            "path": "pool.parquet",
+            "prediction": {name: f"is_{name}" for name in NAMES} if by_label else "tags",
+            "probability": {name: f"p_{name}" for name in NAMES},
+        },
+        "labels": {"multilabel": list(NAMES)},
+        "measure": ["macro_f1", "micro_f1", "class_f1", "class_recall", "accuracy"],
+        "sampler": "poisson",
+        "strata": {"leaves": 16},
+        "round_size": budget,
+        "budget": budget,
+        "workspace": "work",
+    }
+    (folder / "spec.yaml").write_text(yaml.safe_dump(spec))
+    return y
+
+
+@pytest.mark.parametrize("by_label", [False, True])
+def test_prepare_sample_and_estimate(tmp_path: Path, by_label: bool) -> None:
+    y = write_job(tmp_path, by_label, 260)
+    assert call("prepare", tmp_path / "spec.yaml", "--json").status == 0
+    drawn = call("sample", tmp_path / "work", "--json").json
+    assert 180 < drawn["rows"] < 340
+    batch = pq.read_table(tmp_path / "work/rounds/0001/batch.parquet").to_pydict()
+    told = lists(y[batch["id"]])
+    delivery = tmp_path / "labels.jsonl"
+    delivery.write_text(
+        "\n".join(
+            json.dumps({"task": task, "label": one})
+            for task, one in zip(batch["task"], told, strict=True)
+        )
+    )
+    result = call("estimate", tmp_path / "work", "--json", "--labels", delivery).json
+    assert result["labels"] == drawn["rows"]
+    _, f, _ = made_up(4)
+    found = {one["measure"]: one for one in result["measures"]}
+    assert list(found)[2:5] == [f"class_f1[{name}]" for name in NAMES]
+    for name, true in [
+        ("macro_f1", f1_score(y, f, average="macro")),
+        ("micro_f1", f1_score(y, f, average="micro")),
+        ("class_f1[toxic]", f1_score(y[:, 0], f[:, 0])),
+        ("accuracy", np.mean(np.all(y == f, axis=1))),
+    ]:
+        one = found[name]
+        assert one["value"] == pytest.approx(true, abs=4 * one["standard_error"])
+        assert one["standard_error"] < 0.15
+    assert found["micro_f1"]["bias"]["total"] == pytest.approx(
+        found["micro_f1"]["bias"]["covariance_term"] + found["micro_f1"]["bias"]["variance_term"]
+    )
+    assert "beta" in [one["method"] for one in found["macro_f1"]["intervals"]]
+    # The expected number is spent, whatever the number of rows drawn.
+    assert call("sample", tmp_path / "work", "--json").json["reason"] == "budget"
+
+
+def test_whole_pool_in_memory_is_exact() -> None:
+    p, f, y = made_up(5)
+    evaluation = Evaluation.from_arrays(
+        p.max(axis=1),
+        f.astype(int),
+        probability=p,
+        labels={"multilabel": list(NAMES)},
+        measure=["macro_f1", "class_f1"],
+        sampler="poisson",
+        strata={"leaves": 8},
+    )
+    ids = evaluation.sample(ROWS)
+    evaluation.label(ids[:100], lists(y[ids[:100]]))
+    evaluation.label(ids[100:], y[ids[100:]].astype(int))
+    values = [one.value for one in evaluation.estimate()]
+    assert values == pytest.approx([f1_score(y, f, average="macro"), *f1_score(y, f, average=None)])
+
+
+def test_simulation_takes_truth_of_lists_and_of_columns(tmp_path: Path) -> None:
+    y = write_job(tmp_path, False, 100)
+    ids = np.arange(ROWS)
+    pq.write_table(pa.table({"id": ids, "label": lists(y)}), tmp_path / "lists.parquet")
+    flags = {f"label.{name}": y[:, i].astype(np.int8) for i, name in enumerate(NAMES)}
+    pq.write_table(pa.table({"id": ids, **flags}), tmp_path / "flags.parquet")
+    results = [
+        call(
+            "simulate", tmp_path / "spec.yaml", "--json", "--truth", tmp_path / name,
+            "--repeats", "2", "--sampler", "poisson", "passive", "--budgets", "100",
+        ).json
+        for name in ("lists.parquet", "flags.parquet")
+    ]  # fmt: skip
+    assert results[0]["truth"] == results[1]["truth"]
+    _, f, _ = made_up(4)
+    assert results[0]["truth"]["micro_f1"] == pytest.approx(f1_score(y, f, average="micro"))
+    assert {one["sampler"] for one in results[0]["results"]} == {"poisson", "passive"}
+
+
+def test_measure_of_two_classes_is_refused(tmp_path: Path) -> None:
+    write_job(tmp_path, False, 100)
+    spec = yaml.safe_load((tmp_path / "spec.yaml").read_text()) | {"measure": "f1"}
+    (tmp_path / "spec.yaml").write_text(yaml.safe_dump(spec))
+    failed = call("prepare", tmp_path / "spec.yaml")
+    assert failed.status == 1
+    assert "f1 is about rows of one class; with labels.multilabel" in failed.err
