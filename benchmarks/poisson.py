@@ -1,0 +1,274 @@
+"""Poisson sampling beside importance and uniform sampling: the tables of docs/poisson.md.
+
+``python benchmarks/poisson.py [--repeats N]`` prints them. Real pools are looked for beside the
+project, in ../shared/pools; without them the tables of made-up pools are printed alone.
+"""
+
+import argparse
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from evalsampling.evaluation import Evaluation
+from evalsampling.inference.intervals import beta
+from evalsampling.measures import (
+    Accuracy,
+    FBeta,
+    MacroF1,
+    Measure,
+    MicroF1,
+    Precision,
+    Recall,
+    Specificity,
+)
+from evalsampling.samplers import OptimalImportance, Passive, Poisson, Sampler
+from evalsampling.stats.cells import CellTable
+from evalsampling.stats.history import History
+from evalsampling.stats.outputs import Outputs
+
+SHARED = Path(__file__).resolve().parents[2] / "shared" / "pools"
+LABELS = ["toxic", "severe", "obscene", "threat", "insult", "hate"]
+
+
+@dataclasses.dataclass(frozen=True)
+class KnownRows:
+    """A pool all of whose labels are known, row by row.
+
+    Attributes:
+        table: its cells.
+        cell: shape (n,): cell of each row.
+        outputs: of the rows.
+        label: shape (n,): class codes.
+    """
+
+    table: CellTable
+    cell: np.ndarray
+    outputs: Outputs
+    label: np.ndarray
+
+    @classmethod
+    def of(cls, evaluation: Evaluation, label: np.ndarray) -> "KnownRows":
+        """Return the rows of an evaluation in memory whose ids are row numbers."""
+        table = evaluation.table
+        cell = np.repeat(np.arange(len(table)), table.count)
+        first = np.cumsum(table.count) - table.count
+        rank = np.arange(len(cell)) - first[cell]
+        pool = evaluation.pool
+        assert pool is not None
+        history = dataclasses.replace(evaluation.history, cell=cell, rank=rank)
+        outputs, _ = pool.describe(history)
+        return cls(table, cell, outputs, label[pool.ids(cell, rank)])
+
+    def true(self, measure: Measure) -> float:
+        """Return the value of a measure on all rows."""
+        weight = np.full(len(self.label), 1 / len(self.label))
+        return float(measure.value(measure.mean_loss(self.outputs, self.label, weight))[0])
+
+    def estimates(
+        self, sampler: Sampler, measures: Sequence[Measure], labels: int, seed: int
+    ) -> list[tuple[float, float]]:
+        """Return value and standard error of measures after one round of so many new rows."""
+        rng = np.random.default_rng([seed, labels])
+        order = np.lexsort([rng.random(len(self.cell)), self.cell])
+        first = np.cumsum(self.table.count) - self.table.count
+        start = History.start(1, self.table.classes)
+        history = sampler.design(self.table, start, labels, rng)
+        rows = order[first[history.cell] + history.rank]
+        history = history.with_rows(self.outputs.take(rows), history.slice)
+        history = history.with_labels(self.label[rows])
+        sample = sampler.weigh(self.table, history)
+        outputs, label = history.outputs.take(sample.question), history.label[sample.question]
+        weight = sample.weight / sample.weight.sum()
+        found = []
+        for measure in measures:
+            risk = measure.mean_loss(outputs, label, weight)
+            influence = measure.influence(outputs, label, risk)
+            influence = (influence - weight @ influence) / sample.weight.sum()
+            variance = float(sample.variance(influence)[0])
+            found.append((float(measure.value(risk)[0]), float(np.sqrt(max(variance, 0.0)))))
+        return found
+
+
+@dataclasses.dataclass(frozen=True)
+class Summary:
+    """Root mean square error of a measure, and the coverage of its 90 % Beta interval."""
+
+    rmse: float
+    coverage: float
+
+
+def repeat(
+    pool: KnownRows, sampler: Sampler, measures: Sequence[Measure], labels: int, repeats: int
+) -> list[Summary]:
+    """Return what many samples of so many labels do, for each measure; undefined counts as 0."""
+    runs = [pool.estimates(sampler, measures, labels, seed) for seed in range(repeats)]
+    summaries = []
+    for place, measure in enumerate(measures):
+        true = pool.true(measure)
+        values = np.nan_to_num([run[place][0] for run in runs])
+        covered = [_covers(*run[place], true) for run in runs]
+        rmse = float(np.sqrt(np.mean((values - true) ** 2)))
+        summaries.append(Summary(rmse, float(np.mean(covered))))
+    return summaries
+
+
+def _covers(value: float, error: float, true: float) -> bool:
+    if not np.isfinite(value) or error <= 1e-9:
+        return bool(abs(value - true) < 1e-9)
+    found = beta(value, error, 0.9)
+    return found.low <= true <= found.high
+
+
+def like_mnist(rows: int = 11_200) -> KnownRows:
+    """Return a pool like the source's: one row in ten positive, calibrated scores."""
+    rng = np.random.default_rng(8)
+    margin = np.where(rng.random(rows) < 0.1, rng.normal(3.5, 2.5, rows), rng.normal(-5, 2, rows))
+    p = 1 / (1 + np.exp(-margin))
+    label = (rng.random(rows) < p).astype(np.int64)
+    evaluation = Evaluation.from_arrays(
+        p, (p > 0.5).astype(int), probability=p, strata={"leaves": 256}, sampler="poisson"
+    )
+    return KnownRows.of(evaluation, label)
+
+
+def like_comments(rows: int = 600) -> KnownRows:
+    """Return a pool like the source's second: 600 rows, six labels, some 125 of 3,600 positive."""
+    rng = np.random.default_rng(6)
+    base = np.array([-3.2, -5.6, -4.0, -6.3, -4.2, -5.6])
+    margin = base + 1.9 * rng.normal(0, 1, (rows, 1)) + 0.9 * rng.normal(0, 1, (rows, 6))
+    p = 1 / (1 + np.exp(-margin))
+    label = (rng.random((rows, 6)) < p) @ (1 << np.arange(6))
+    evaluation = Evaluation.from_arrays(
+        p.max(axis=1), (p > 0.3).astype(int), probability=p, strata={"leaves": 32},
+        sampler="poisson", labels={"multilabel": LABELS}, measure="micro_f1",
+    )  # fmt: skip
+    return KnownRows.of(evaluation, label)
+
+
+def shared_pool(name: str, probability: str) -> KnownRows | None:
+    """Return a real pool, None if it is not there."""
+    path = SHARED / f"{name}.parquet"
+    if not path.exists():
+        return None
+    columns, truth = pq.read_table(path), pq.read_table(SHARED / f"{name}-truth.parquet")
+    if probability not in columns.column_names:
+        columns = (
+            pq.read_table(SHARED / f"{name}-features.parquet")
+            .append_column("prediction", columns["prediction"])
+            .append_column("score", columns["score"])
+        )
+    evaluation = Evaluation.from_arrays(
+        columns["score"].to_numpy(),
+        columns["prediction"].to_numpy(),
+        probability=columns[probability].to_numpy(),
+        sampler="poisson",
+    )
+    return KnownRows.of(evaluation, truth["label"].to_numpy().astype(np.int64))
+
+
+def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table of Markdown."""
+    print(f"\n{title}\n")
+    print(f"| {' | '.join(head)} |\n| {' | '.join('---' for _ in head)} |")
+    for row in rows:
+        print(f"| {' | '.join(row)} |", flush=True)
+
+
+def designs(pools: dict[str, KnownRows], repeats: int) -> None:
+    """Smoothed probabilities beside a defensive mixture: which is to be the default."""
+    ways = {
+        "neither": {"delta": 0.0, "smoothing": 1.0},
+        "smoothing .9 (the source)": {"delta": 0.0, "smoothing": 0.9},
+        "delta .1 (default)": {"delta": 0.1, "smoothing": 1.0},
+        "both": {"delta": 0.1, "smoothing": 0.9},
+    }
+    measures = [FBeta(), Recall()]
+    rows = [
+        [name, way, str(labels)]
+        + [
+            f"{one.rmse:.4f}, {one.coverage:.2f}"
+            for one in repeat(pool, Poisson(FBeta(), **given), measures, labels, repeats)
+        ]
+        for name, pool in pools.items()
+        for labels in (300, 1000)
+        for way, given in ways.items()
+    ]
+    table("Designs: error, coverage", ["pool", "design", "labels", "F1", "recall"], rows)
+
+
+def shares(pools: dict[str, KnownRows], repeats: int) -> None:
+    """Poisson, importance and uniform sampling at equal distinct labels, by share of the pool."""
+    rows = []
+    for name, pool in pools.items():
+        for share in (0.005, 0.02, 0.1, 0.25, 0.5, 0.75, 0.9):
+            labels = round(share * pool.table.rows)
+            if share > 0.3 and pool.table.rows > 20_000:
+                continue
+            found = [
+                repeat(pool, sampler, [FBeta()], labels, repeats)[0]
+                for sampler in (Passive(FBeta()), OptimalImportance(FBeta()), Poisson(FBeta()))
+            ]
+            ratio = f"{found[2].rmse / found[1].rmse:.2f}" if found[1].rmse else ""
+            rows.append(
+                [
+                    name,
+                    f"{share:g}",
+                    *(f"{one.rmse:.4f}, {one.coverage:.2f}" for one in found),
+                    ratio,
+                ]
+            )
+    head = ["pool", "share", "passive", "optimal_importance", "poisson", "poisson / importance"]
+    table("F1 at equal distinct labels: error, coverage of nominal 90 %", head, rows)
+
+
+def across(pool: KnownRows, repeats: int) -> None:
+    """The source's appendix F.1: design measure against evaluated measure."""
+    measures = [FBeta(), Precision(), Recall(), Accuracy(), Specificity()]
+    rows = [
+        [driver.name]
+        + [f"{one.rmse:.4f}" for one in repeat(pool, Poisson(driver), measures, 1120, repeats)]
+        for driver in measures
+    ]
+    head = ["drawn for", *(measure.name for measure in measures)]
+    table("Error of each measure by the measure drawn for, 1,120 of 11,200 labels", head, rows)
+
+
+def multilabel(pool: KnownRows, repeats: int) -> None:
+    """Micro and macro F1 of six labels with rare positives."""
+    measures: list[Measure] = [MicroF1(6, sets=True), MacroF1(6, sets=True)]
+    rows = []
+    for labels in (60, 150, 300, 450):
+        for driver in measures:
+            samplers = (Passive(driver), OptimalImportance(driver), Poisson(driver))
+            found = [repeat(pool, one, measures, labels, repeats) for one in samplers]
+            place = measures.index(driver)
+            rows.append(
+                [str(labels), driver.name]
+                + [f"{one[place].rmse:.4f}, {one[place].coverage:.2f}" for one in found]
+            )
+    head = ["labels", "drawn for and estimated", "passive", "optimal_importance", "poisson"]
+    table("Six labels, 600 rows: error, coverage", head, rows)
+
+
+def main() -> None:
+    """Print all tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=400)
+    repeats = parser.parse_args().repeats
+    mnist = like_mnist()
+    pools = {"like MNIST": mnist}
+    for name, probability in (("abt-buy", "probability"), ("abt-buy", "probability_platt")):
+        found = shared_pool(name, probability)
+        if found is not None:
+            pools[f"{name}, {probability}"] = found
+    designs(pools, repeats)
+    shares({name: pool for name, pool in pools.items() if "platt" not in name}, repeats)
+    across(mnist, repeats)
+    multilabel(like_comments(), repeats)
+
+
+if __name__ == "__main__":
+    main()
