@@ -60,11 +60,7 @@ class CalibratedDesign(Sampler):
 
     hidden: HiddenPrior = HiddenPrior()
     name = "calibrated"
-
-    def __post_init__(self) -> None:
-        """Check the oracle."""
-        if self.stochastic:
-            raise ValueError("calibrated draws each row once, so it takes a deterministic oracle")
+    takes_stochastic_oracle = False
 
     def design(
         self,
