@@ -15,6 +15,10 @@ from tests.emulator import emulator
 from tests.jobs import Job, Pool, make_pool
 
 
+OF_BEAM = {"deployment", "faults", "pipelines", "runners", "storage", "telemetry", "transforms"}
+"""Rooms whose tests are about jobs. Those of others prepare without Beam, in a tenth of its time."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests that need the emulator: they ask for it, or for a bucket of it."""
     for item in items:
@@ -48,8 +52,9 @@ def one_key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def job(tmp_path: Path) -> Callable[..., Job]:
+def job(tmp_path: Path, request: pytest.FixtureRequest) -> Callable[..., Job]:
     """Make a job: `job(pool, files=3, budget=200, ...)`; keys go into the spec."""
+    in_process = request.path.parent.name not in OF_BEAM
 
     def make(
         rows: Pool | None = None, files: int = 1, group_rows: int = 1 << 20, **keys: Any
@@ -68,7 +73,7 @@ def job(tmp_path: Path) -> Callable[..., Job]:
         }
         spec = directory / "evaluation.yaml"
         spec.write_text(yaml.safe_dump(content, sort_keys=False))
-        return Job(directory, rows, spec, directory / "workspace")
+        return Job(directory, rows, spec, directory / "workspace", in_process)
 
     return make
 

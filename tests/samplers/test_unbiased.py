@@ -295,7 +295,7 @@ def test_estimated_accuracy_is_that_of_the_risk_or_exact(sampler: str) -> None:
     """The whole way through `estimate`: 1 - R^ cut to [0, 1], or the truth once all is known."""
     chosen, exact = SAMPLERS[sampler](Accuracy()), 0
     for order in orders():
-        for history in unordered_histories(chosen, (3, 3), POOL.start(), order):
+        for history in unordered_histories(chosen, (3, 2), POOL.start(), order):
             (found,) = chosen.estimate(POOL.table, history, [Accuracy()], 0.95)
             if len(history) == POOL.table.rows:
                 exact += 1
