@@ -14,9 +14,8 @@ from evalsampling.telemetry import progress
 from tests.emulator import emulator
 from tests.jobs import Job, Pool, make_pool
 
-
 OF_BEAM = {"deployment", "faults", "pipelines", "runners", "storage", "telemetry", "transforms"}
-"""Rooms whose tests are about jobs. Those of others prepare without Beam, in a tenth of its time."""
+"""Rooms whose tests are about jobs; those of others prepare without Beam, ten times as fast."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
