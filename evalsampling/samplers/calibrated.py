@@ -13,6 +13,7 @@ import itertools
 import numpy as np
 
 from evalsampling.inference.estimates import EstimationInput, influence_by_cell
+from evalsampling.inference.nonresponse import response_by_leaf
 from evalsampling.inference.predictive import (
     LabelModel,
     expected_labels,
@@ -21,7 +22,6 @@ from evalsampling.inference.predictive import (
 )
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures.base import FloatArray, IntArray, Measure
-from evalsampling.measures.on_cells import model_risk
 from evalsampling.samplers.base import Sampler
 from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.stats.cells import CellTable
@@ -61,11 +61,7 @@ class CalibratedDesign(Sampler):
 
     hidden: HiddenPrior = HiddenPrior()
     name = "calibrated"
-
-    def __post_init__(self) -> None:
-        """Check the oracle."""
-        if self.stochastic:
-            raise ValueError("calibrated draws each row once, so it takes a deterministic oracle")
+    takes_stochastic_oracle = False
 
     def design(
         self,
@@ -83,7 +79,7 @@ class CalibratedDesign(Sampler):
             chance = np.full(len(table), wanted / max(int(left.sum()), 1))
             return draw_unseen(table, history, chance, rng)
         model = LabelModel.fit(table, history, (model_seed,), self.hidden, _SCHEDULE)
-        comparison = _Comparison.of_designs(self.measure, table, history, model)
+        comparison = _Comparison.of_designs(self.measure, model)
         candidates = [
             water_fill(mix_evenly(comparison.size(power), left, share), left, wanted)
             for power, share in itertools.product(POWERS, EVEN_SHARES)
@@ -97,18 +93,23 @@ class CalibratedDesign(Sampler):
     def weigh(self, table: CellTable, history: History) -> WeightedSample:
         """Return the labelled rows, each weighing one over the chance that some round labels it.
 
-        Rows of a round without a label are taken to be missing at random: those with one have the
-        chance of the round times the share of its rows that are labelled.
+        Rows of a round without a label are taken to be missing at random within response classes
+        (`inference.nonresponse`): those with one have the chance of the round times the share of
+        their class that is labelled.
         """
         known = history.labelled
         missed, labelled = np.ones(len(table)), np.zeros(len(table))
         begin = 0
         for one in history.rounds:
             assert one.cell_probability is not None  # `design` keeps it
-            label = history.label[begin : begin + len(one.question)]
-            begin += len(label)
-            answered = float(np.mean(label != NO_LABEL)) if len(label) else 1.0
-            labelled += missed * one.cell_probability * answered
+            rows = slice(begin, begin + len(one.question))
+            begin = rows.stop
+            if rows.start == rows.stop:  # nobody was left to be drawn
+                continue
+            answered = response_by_leaf(
+                table.leaf[history.cell[rows]], history.label[rows] != NO_LABEL, table.leaves
+            )
+            labelled += missed * one.cell_probability * answered[table.leaf]
             missed *= 1 - one.cell_probability
         inclusion = labelled[history.cell[known]]
         return WeightedSample.without_replacement(known, inclusion, table.rows)
@@ -141,9 +142,7 @@ class _Comparison:
     value: FloatArray
 
     @classmethod
-    def of_designs(
-        cls, measure: Measure, table: CellTable, history: History, model: LabelModel
-    ) -> "_Comparison":
+    def of_designs(cls, measure: Measure, model: LabelModel) -> "_Comparison":
         rates = model.rates
         values = expected_labels(model, rates).values(measure)
         values = values[:, np.isfinite(values).all(axis=0)]
@@ -153,7 +152,7 @@ class _Comparison:
         first, alike = model.alike
         return cls(
             rate=rate,
-            spread=_spread(measure, table, history, rate),
+            spread=_spread(measure, model, rate),
             alike=alike,
             deviation=(rates - rate)[:, first],
             value=deviation[:, scale > 0] / scale[scale > 0],
@@ -183,14 +182,10 @@ class _Comparison:
         return float(np.sum(self.value * (self.value - left)))
 
 
-def _spread(measure: Measure, table: CellTable, history: History, rate: FloatArray) -> FloatArray:
+def _spread(measure: Measure, model: LabelModel, rate: FloatArray) -> FloatArray:
     """Return the standard deviation of the influence of a row's label on a measure, (cells,)."""
-    known = history.labelled
-    left = table.count - np.bincount(history.cell[known], minlength=len(table))
-    outputs, label = history.outputs.take(known), history.label[known]
-    risk = model_risk(measure, table, left[:, None] * rate)
-    risk = (risk + measure.mean_loss(outputs, label, np.ones(len(known)))) / table.rows
-    influence = influence_by_cell(measure, table, risk)
+    risk = expected_labels(model, rate[None]).risks(measure)[0]
+    influence = influence_by_cell(measure, model.table, risk)
     mean = np.einsum("cy,cym->cm", rate, influence)
     variance = np.einsum("cy,cym->c", rate, influence**2) - np.sum(mean**2, axis=1)
     return np.asarray(np.sqrt(np.maximum(variance, 0.0)))

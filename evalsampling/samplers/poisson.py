@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from evalsampling.inference.anticipation import calibrated_prior
 from evalsampling.inference.estimates import EstimationInput
+from evalsampling.inference.nonresponse import response_by_leaf
 from evalsampling.inference.ratio import RatioOptions
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures.deviation import Deviation, anticipate
@@ -93,6 +94,7 @@ class Poisson(Sampler):
 
     def __post_init__(self) -> None:
         """Check the parameters."""
+        super().__post_init__()
         check_share("delta", self.delta)
         check_share("smoothing", self.smoothing)
         if self.online is not None and self.online not in ONLINE:
@@ -231,13 +233,19 @@ class Poisson(Sampler):
     def weigh(self, table: CellTable, history: History) -> WeightedSample:
         """Return the labelled rows with their Horvitz-Thompson weights ([Y] eq. 18 and 28).
 
-        Rows of a round without a label are taken to be missing at random: those with one have the
-        chance of the round times the share of its rows that are labelled.
+        Rows of a round without a label are taken to be missing at random within response classes
+        (`inference.nonresponse`): those with one have the chance of the round times the share of
+        their class that is labelled.
 
         Of a stochastic oracle the variance is that of [Y] eq. 27 without its second term, which
         more answers than one for each row would be needed for: it errs on the large side.
         """
-        rounds = [one for one in poisson_rounds(table, history) if one.answered > 0]
+        rounds = [
+            (one, answered)
+            for one in poisson_rounds(table, history)
+            for answered in [_answered(table, history, one)]
+            if answered.any()
+        ]
         weigh = self._weigh_one_sample if self.online is None else self._weigh_rounds
         sample = weigh(table, history, rounds)
         known = np.flatnonzero(sample.weight_sum + sample.weight)
@@ -251,12 +259,12 @@ class Poisson(Sampler):
         )
 
     def _weigh_one_sample(
-        self, table: CellTable, history: History, rounds: list[PoissonRound]
+        self, table: CellTable, history: History, rounds: list[tuple[PoissonRound, FloatArray]]
     ) -> WeightedSample:
         """Return weights of all questions, 0 without a label; the rounds are one sample."""
         missed, labelled = np.ones(len(table)), np.zeros(len(table))
-        for one in rounds:
-            labelled += missed * one.chance * one.answered
+        for one, answered in rounds:
+            labelled += missed * one.chance * answered
             missed *= 1 - one.chance
         known = history.labelled
         inclusion = np.zeros(len(history))
@@ -268,19 +276,19 @@ class Poisson(Sampler):
         return _sample(weight, square, len(known))
 
     def _weigh_rounds(
-        self, table: CellTable, history: History, rounds: list[PoissonRound]
+        self, table: CellTable, history: History, rounds: list[tuple[PoissonRound, FloatArray]]
     ) -> WeightedSample:
         """Return weights of all questions; each round is a sample, known rows aside or again.
 
         With known rows aside, those that a round draws stand for all rows without a label so far.
         """
-        sizes = np.array([one.wanted for one in rounds])
+        sizes = np.array([one.wanted for one, _ in rounds])
         shares = sizes / max(float(sizes.sum()), 1.0)
         labelled = history.label != NO_LABEL
         weight, square = np.zeros(len(history)), np.zeros(len(history))
-        for one, share in zip(rounds, shares.tolist(), strict=True):
+        for (one, answered), share in zip(rounds, shares.tolist(), strict=True):
             drawn = one.question[labelled[one.question]]
-            chance = one.chance * one.answered
+            chance = one.chance * answered
             if self.online == "exclude":
                 before = np.flatnonzero(labelled[: one.begin])
                 unknown = table.count - np.bincount(history.cell[before], minlength=len(table))
@@ -319,3 +327,12 @@ def _sample(weight: FloatArray, square: FloatArray, labelled: int) -> WeightedSa
         draws=labelled,
         answered=labelled,
     )
+
+
+def _answered(table: CellTable, history: History, one: PoissonRound) -> FloatArray:
+    """Return the share of the rows that a round drew that have a label, shape (cells,)."""
+    if not len(one.question):
+        return np.ones(len(table))
+    leaf = table.leaf[history.cell[one.question]]
+    is_labelled = history.label[one.question] != NO_LABEL
+    return response_by_leaf(leaf, is_labelled, table.leaves)[table.leaf]

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evalsampling.stats.cells import CellTable
-from evalsampling.stats.history import NO_LABEL, History
+from evalsampling.stats.history import History
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -30,7 +30,6 @@ class PoissonRound:
         question: shape (n,): the questions it drew, asked then or earlier.
         fresh: shape (cells,): rows of each cell that no round before had drawn.
         chance: shape (cells,): b of a row that it could draw.
-        answered: share of the rows it drew that have a label; 1 if it drew none.
         wanted: new rows that were asked for.
     """
 
@@ -38,7 +37,6 @@ class PoissonRound:
     question: IntArray
     fresh: IntArray
     chance: FloatArray
-    answered: float
     wanted: float
 
     @property
@@ -52,11 +50,9 @@ def poisson_rounds(table: CellTable, history: History) -> Iterator[PoissonRound]
     fresh, begin = table.count, 0
     for one in history.rounds:
         assert one.cell_probability is not None  # `design` keeps it
-        label = history.label[one.question]
-        answered = float(np.mean(label != NO_LABEL)) if len(label) else 1.0
         chance = one.cell_probability
         wanted = float(fresh @ chance) if one.wanted is None else one.wanted
-        yield PoissonRound(begin, one.question, fresh, chance, answered, wanted)
+        yield PoissonRound(begin, one.question, fresh, chance, wanted)
         begin += int(one.new.sum())
         drawn = np.zeros(len(table), dtype=np.int64)
         np.maximum.at(drawn, history.cell[:begin], history.rank[:begin] + 1)

@@ -5,8 +5,8 @@ import pytest
 from scipy import stats
 
 from evalsampling.measures import Accuracy, FBeta, Precision
+from evalsampling.measures.deviation import Deviation
 from evalsampling.samplers import OptimalImportance
-from evalsampling.samplers.deviation import Deviation
 from tests.samplers.pools import make_pool
 
 POOL = make_pool(2000, 20, seed=4, positive=0.1, strength=3)

@@ -10,8 +10,8 @@ from scipy import stats
 
 from evalsampling.inference.ratio_bias import RatioBias, ratio_bias
 from evalsampling.measures import Accuracy, FBeta, Joint, Measure, Precision, Recall
+from evalsampling.measures.deviation import anticipate
 from evalsampling.samplers import OptimalImportance, Poisson
-from evalsampling.samplers.deviation import anticipate
 from evalsampling.stats.history import NO_LABEL, History
 from tests.samplers.pools import Pool, make_pool
 

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from evalsampling.stats.history import NO_LABEL
 from evalsampling.stats.inclusion import draw_next, water_fill
 from evalsampling.stats.poisson import (
     Threshold,
@@ -42,12 +41,10 @@ def test_rounds_know_their_questions_and_the_rows_left() -> None:
     for number in range(2):
         sizes = np.arange(len(table)) % 2 + number
         history = draw_next(table, history, chance, sizes, np.random.default_rng(number))
-    label = np.where(np.arange(len(history)) % 2, NO_LABEL, 1)
-    first, second = poisson_rounds(table, history.with_labels(label))
+    first, second = poisson_rounds(table, history)
     assert (first.begin, second.begin) == (0, len(first.question))
     assert np.array_equal(first.fresh, table.count)
     assert np.array_equal(second.fresh, table.count - np.arange(len(table)) % 2)
-    assert first.answered == pytest.approx(np.mean(label[: second.begin] == 1))
     assert first.expected == pytest.approx(POOL.table.rows / 2)
 
 
