@@ -39,7 +39,7 @@ def test_pages_print_what_they_show(tmp_path: Path) -> None:
     folder = tmp_path / "build" / "walk"
     folder.mkdir(parents=True)
     pairs = []
-    for page in ("README.md", "docs/cli.md", "docs/python.md"):
+    for page in ("README.md", "docs/cli.md", "docs/python.md", "docs/poisson.md"):
         text = (ROOT / page).read_text("utf-8")
         blocks = [match.groupdict() for match in BLOCK.finditer(text)]
         for block in blocks:
