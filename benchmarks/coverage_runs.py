@@ -69,6 +69,7 @@ METHODS = (
     Method("ais", {"name": "ais"}),
     Method("ais, delta .1", {"name": "ais", "delta": 0.1}),
     Method("calibrated", {"name": "calibrated"}),
+    Method("poisson", {"name": "poisson"}),
     Method("ais for the curve", {"name": "ais"}, CURVE, thresholds=FEW),
     Method("passive, 1,024 thresholds", {"name": "passive"}, CURVE, 1024, ("balanced",), 60),
     Method("ais, 1,024 thresholds", {"name": "ais"}, CURVE, 1024, ("balanced",), 60),

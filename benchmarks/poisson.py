@@ -205,7 +205,7 @@ def shares(pools: dict[str, KnownRows], repeats: int) -> None:
     for name, pool in pools.items():
         for share in (0.005, 0.02, 0.1, 0.25, 0.5, 0.75, 0.9):
             labels = round(share * pool.table.rows)
-            if share > 0.3 and pool.table.rows > 20_000:
+            if share > 0.1 and pool.table.rows > 20_000:
                 continue
             found = [
                 repeat(pool, sampler, [FBeta()], labels, repeats)[0]

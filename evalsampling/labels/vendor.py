@@ -62,7 +62,13 @@ def instructions(rows: int, columns: list[str], sink: SinkSpec, labels: LabelsSp
         sink: the question.
         labels: the classes.
     """
-    classes = "\n".join(f"- `{one}`" for one in labels.classes)
+    classes = "\n".join(f"- `{one}`" for one in labels.multilabel or labels.classes)
+    what = "one of these, exactly as it stands here"
+    if labels.multilabel:
+        what = (
+            "those of these that hold, exactly as they\nstand here, with `+` between them and no "
+            "spaces; or `none` if none of them holds"
+        )
     shown = "\n".join(f"- `{name}`" for name in columns) or "- nothing but the task"
     votes = (
         f"Each row is to be labelled by {labels.votes} people, each for themselves. Write who you\n"
@@ -73,7 +79,7 @@ def instructions(rows: int, columns: list[str], sink: SinkSpec, labels: LabelsSp
     return (
         f"# What to do with {BATCH}\n\n{sink.question or QUESTION}\n\n"
         f"{rows} rows. Of each you see:\n\n{shown}\n\n"
-        f"Write into the column `label` one of these, exactly as it stands here:\n\n{classes}\n\n"
+        f"Write into the column `label` {what}:\n\n{classes}\n\n"
         "If you cannot tell, write `unsure`. If you will not or may not answer, leave `label`\n"
         "empty. Notes go into `comment`.\n\n"
         f"{votes}"
