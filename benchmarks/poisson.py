@@ -135,7 +135,7 @@ def like_mnist(rows: int = 11_200) -> KnownRows:
 
 
 def like_comments(rows: int = 600) -> KnownRows:
-    """Return a pool like the source's second: 600 rows, six labels, some 125 of 3,600 positive."""
+    """Return a pool like the source's second: 600 rows, six labels, rare positives."""
     rng = np.random.default_rng(6)
     base = np.array([-3.2, -5.6, -4.0, -6.3, -4.2, -5.6])
     margin = base + 1.9 * rng.normal(0, 1, (rows, 1)) + 0.9 * rng.normal(0, 1, (rows, 6))
