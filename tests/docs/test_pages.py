@@ -39,7 +39,7 @@ def test_pages_print_what_they_show(tmp_path: Path) -> None:
     folder = tmp_path / "build" / "walk"
     folder.mkdir(parents=True)
     pairs = []
-    for page in ("README.md", "docs/cli.md", "docs/python.md", "docs/poisson.md"):
+    for page in ("README.md", "docs/cli.md", "docs/python.md"):
         text = (ROOT / page).read_text("utf-8")
         blocks = [match.groupdict() for match in BLOCK.finditer(text)]
         for block in blocks:
@@ -54,6 +54,13 @@ def test_pages_print_what_they_show(tmp_path: Path) -> None:
         [example] = re.findall(rf"^## {name}$.*?^```json\n(.*?)^```$", page, re.M | re.S)
         printed = shell(f"evalsampling {arguments} --json", folder)
         compare(json.loads(example, parse_float=Decimal), json.loads(printed), name)
+
+
+def test_page_of_poisson_prints_what_it_shows(tmp_path: Path) -> None:
+    text = (ROOT / "docs/poisson.md").read_text("utf-8")
+    blocks = [match.groupdict() for match in BLOCK.finditer(text)]
+    [(shown, printed)] = python_outputs(blocks, tmp_path)
+    assert printed == shown
 
 
 def shell_outputs(blocks: list[dict[str, str]], folder: Path) -> list[tuple[str, str]]:
