@@ -15,6 +15,7 @@ from evalsampling.cli import (
     label_studio,
     plan,
     prepare,
+    report,
     sample,
     simulate,
     status,
@@ -34,6 +35,7 @@ COMMANDS = (
         module.COMMAND
         for module in (
             estimate,
+            report,
             annotators,
             votes,
             forget,

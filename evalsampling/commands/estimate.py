@@ -231,7 +231,9 @@ def estimate(options: EstimateOptions, context: ExecutionContext = HERE) -> Esti
     files += [LabelFile.read(path, replace=True) for path in files_in(options.replace)]
     with workspace.in_use():
         snapshot, messages = _take_and_close(files, Snapshot.read(pool), options)
-        result = dataclasses.replace(_result(snapshot, measures), messages=tuple(messages))
+        result = dataclasses.replace(
+            result_of(snapshot, snapshot.evaluation(), measures), messages=tuple(messages)
+        )
         _keep(result, snapshot, files, options, context, started)
     LOG.info("estimated", extra={key: getattr(result, key) for key in _COUNTS})
     return result
@@ -265,8 +267,17 @@ def _chosen_measures(pool: PreparedPool, names: Sequence[str]) -> list[Requested
     return chosen or None
 
 
-def _result(snapshot: Snapshot, measures: Sequence[Requested] | None) -> EstimateResult:
-    spec, history, evaluation = snapshot.pool.spec, snapshot.history, snapshot.evaluation()
+def result_of(
+    snapshot: Snapshot, evaluation: Evaluation, measures: Sequence[Requested] | None = None
+) -> EstimateResult:
+    """Return the estimates from what a workspace holds.
+
+    Args:
+        snapshot: of the workspace.
+        evaluation: that of the snapshot.
+        measures: to report, instead of the spec's.
+    """
+    spec, history = snapshot.pool.spec, snapshot.history
     estimates = evaluation.estimate(measures)
     labels = len(history.labelled)
     still_open = sum(snapshot.open_questions.values())

@@ -1,0 +1,118 @@
+"""A precision-recall or ROC curve with its band, and thresholds to pick from on it."""
+
+from collections.abc import Sequence
+
+from evalsampling.report.numbers import Number, shown
+from evalsampling.report.svg import Picture, Scale, dot, line, path, tick_text, words
+from evalsampling.report.thresholds import CurvePoint, ScoreCurve, ThresholdChoice
+
+MOST_POINTS = 200
+"""Points that are drawn: of more, evenly spaced ones."""
+
+_WIDTH, _HEIGHT = 560, 420
+_LEFT, _RIGHT, _TOP, _FOOT = 48, 20, 16, 44
+_FEW = 40
+"""Points up to which each is a dot."""
+
+_NEAR = 30
+"""Pixels below which a second label would cover the first."""
+
+AXES = {
+    "pr_curve": ("recall: share of the positives that are found",
+                 "precision: share of those found that are positives"),
+    "roc_curve": ("false positive rate: share of the negatives that are called positive",
+                  "true positive rate: share of the positives that are found"),
+}  # fmt: skip
+"""What lies along and up the picture of each curve."""
+
+
+def curve_chart(curve: ScoreCurve, choices: Sequence[ThresholdChoice] = ()) -> Picture:
+    """Return a curve with the interval of what lies up at each of its points.
+
+    Args:
+        curve: at least one point of it defined.
+        choices: thresholds that are marked on it.
+    """
+    x = Scale(0, 1, _LEFT, _WIDTH - _RIGHT)
+    y = Scale(0, 1, _HEIGHT - _FOOT, _TOP)
+    points = _thinned([one for one in curve.points if _is_defined(one)])
+    body = _grid(curve.name, x, y)
+    upper = [(_at(x, one.along), _end(y, one.up.high, 1.0)) for one in points]
+    lower = [(_at(x, one.along), _end(y, one.up.low, 0.0)) for one in points]
+    if points:
+        body.append(path([*upper, *reversed(lower)], "f-tint", closed=True))
+        body += [path(edge, "s-accent", width=1) for edge in (upper, lower)]
+        together = [one.up.of_kind("simultaneous") for one in points]
+        if all(together):
+            for end in ("high", "low"):
+                spots = [
+                    (_at(x, one.along), _end(y, getattr(band, end), float(end == "high")))
+                    for one, band in zip(points, together, strict=True)
+                ]
+                body.append(path(spots, "s-grey", width=1, dashes="4 3"))
+        body.append(path([(_at(x, one.along), _at(y, one.up)) for one in points], "s-accent",
+                         width=2.5))  # fmt: skip
+        if len(points) <= _FEW:
+            body += [dot(_at(x, one.along), _at(y, one.up), radius=3) for one in points]
+    body += _marked(choices, x, y)
+    of = "" if curve.system is None else f" of {curve.system}"
+    title = f"{'Precision-recall' if curve.name == 'pr_curve' else 'ROC'} curve{of}"
+    told = "; ".join(_words(one) for one in _thinned(points, 6))
+    return Picture(title, told or "undefined everywhere", _WIDTH, _HEIGHT, "".join(body))
+
+
+def _is_defined(point: CurvePoint) -> bool:
+    return point.along.value is not None and point.up.value is not None
+
+
+def _thinned(points: Sequence[CurvePoint], most: int = MOST_POINTS) -> list[CurvePoint]:
+    """Return evenly spaced points, at most so many, the first and the last among them."""
+    if len(points) <= most:
+        return list(points)
+    return [points[round(place * (len(points) - 1) / (most - 1))] for place in range(most)]
+
+
+def _at(scale: Scale, number: Number) -> float:
+    return scale(number.value or 0.0)
+
+
+def _end(scale: Scale, end: float | None, otherwise: float) -> float:
+    return scale(otherwise if end is None else end)
+
+
+def _words(point: CurvePoint) -> str:
+    return (
+        f"at {point.threshold:.4g} {point.along.measure.partition('.')[2]} "
+        f"{shown(point.along.value)}, {point.up.measure.partition('.')[2]} {shown(point.up.value)}"
+    )
+
+
+def _grid(name: str, x: Scale, y: Scale) -> list[str]:
+    marks = []
+    for tick in (0, 0.25, 0.5, 0.75, 1):
+        marks.append(line(x.first, y(tick), x.last, y(tick), "s-line"))
+        marks.append(line(x(tick), y.first, x(tick), y.last, "s-line"))
+        marks.append(words(x.first - 6, y(tick) + 4, tick_text(tick), "t-soft small", "end"))
+        marks.append(words(x(tick), y.first + 16, tick_text(tick), "t-soft small", "middle"))
+    along, up = AXES[name]
+    marks.append(words(x.last, y.first + 34, along, "t-soft small", "end", most=80))
+    marks.append(words(x.first + 8, y.first - 8, up + " \N{UPWARDS ARROW}", "t-soft small",
+                       most=80))  # fmt: skip
+    return marks
+
+
+def _marked(choices: Sequence[ThresholdChoice], x: Scale, y: Scale) -> list[str]:
+    """Return the thresholds to pick from, each with its number, those on one spot once."""
+    marks: list[str] = []
+    taken: list[tuple[float, float]] = []
+    for choice in choices:
+        spot = (_at(x, choice.point.along), _at(y, choice.point.up))
+        marks.append(dot(*spot, "f-paper s-rim", 5.5))
+        if all(abs(spot[0] - a) > _NEAR or abs(spot[1] - b) > _NEAR / 2 for a, b in taken):
+            taken.append(spot)
+            near_the_right = spot[0] > x.last - 90
+            text = f"at {choice.point.threshold:.4g}".replace("-", "\N{MINUS SIGN}")
+            place = (spot[0] - 10, spot[1] + 18) if near_the_right else (spot[0] + 9, spot[1] - 9)
+            marks.append(words(*place, text, "t-ink t-bold small halo",
+                               "end" if near_the_right else "start"))  # fmt: skip
+    return marks
