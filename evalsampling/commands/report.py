@@ -21,6 +21,8 @@ class ReportOptions(WorkspaceOptions):
 
     to: str = option("page to write; .json and .csv files beside it", default="report.html",
                      metavar="FILE")  # fmt: skip
+    title: str | None = option("title of the page (default: name of the workspace)",
+                               metavar="TEXT")  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,7 +55,7 @@ def report(options: ReportOptions) -> ReportResult:
     """
     if PurePath(options.to).suffix not in (".html", ".htm"):
         raise InputError(f"--to: {options.to}: a report is written as .html")
-    content = report_facts(Snapshot.at(options.workspace))
+    content = report_facts(Snapshot.at(options.workspace), options.title)
     facts = Facts.from_json(content)
     html = page(facts).encode()
     stem = options.to.removesuffix(PurePath(options.to).suffix)

@@ -23,11 +23,15 @@ MOST_CLASSES = 6
 """Classes whose rates are shown, of more than two."""
 
 
-def report_facts(snapshot: Snapshot) -> dict[str, Any]:
+def report_facts(snapshot: Snapshot, title: str | None = None) -> dict[str, Any]:
     """Return the JSON twin of a report on what a workspace holds.
 
     Its ``estimate`` is the object of `estimate --json`, and every number of the report is in it,
     or beside it.
+
+    Args:
+        snapshot: of the workspace.
+        title: of the report; by default the name of the workspace.
     """
     spec, workspace = snapshot.pool.spec, snapshot.pool.workspace
     evaluation = snapshot.evaluation()
@@ -36,7 +40,7 @@ def report_facts(snapshot: Snapshot) -> dict[str, Any]:
     classes = list(spec.labels.codes)
     content = {
         "version": VERSION,
-        "title": workspace.path.rstrip("/").rpartition("/")[2],
+        "title": title or workspace.path.rstrip("/").rpartition("/")[2],
         "workspace": workspace.path,
         "as_of": max((job.started for job in jobs), default=None),
         "evaluation": {

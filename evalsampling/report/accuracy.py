@@ -227,12 +227,13 @@ def convergence(facts: Facts) -> Section | None:
         [one.labels for one in facts.rounds], [one.numbers for one in facts.rounds]
     )
     rows = [
-        [f"round {now.round}", f"{now.labels:,}",
-         *(f"{data(one.value)} ({interval(one.low, one.high)})" for one in now.numbers[:MOST_PANELS])]
+        [str(now.round), f"{now.labels:,}",
+         *(f"{data(one.value)} ({interval(one.low, one.high)})"
+           for one in now.numbers[:MOST_PANELS])]
         for now in facts.rounds
     ]  # fmt: skip
     names = [pretty(one) for one in facts.rounds[-1].numbers[:MOST_PANELS]]
-    listed = table("Estimates after each round", ["", "labels", *names], rows,
+    listed = table("Estimates after each round", ["round", "labels", *names], rows,
                    range(1, 2 + len(names)))  # fmt: skip
     caption = "Line: estimate. Area: its interval. With the labels that are known by now."
     body = figure(picture, caption) + folded("The numbers", listed)

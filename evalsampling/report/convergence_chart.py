@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from evalsampling.report.numbers import Number, decimals, shown, shown_range
+from evalsampling.report.numbers import Number, decimals, pretty, shown, shown_range
 from evalsampling.report.svg import Picture, Scale, dot, line, path, scale_for, tick_text, words
 
 MOST_PANELS = 8
@@ -22,17 +22,19 @@ def convergence_chart(
         numbers: after each round, the same ones in the same order.
         title: of the picture.
     """
-    count = min(len(numbers[-1]), MOST_PANELS)
+    drawn = [place for place, one in enumerate(numbers[-1]) if one.value is not None]
+    drawn = (drawn or list(range(len(numbers[-1]))))[:MOST_PANELS]
+    count = len(drawn)
     columns = min(count, 2)
     body = []
-    for place in range(count):
-        down, across = divmod(place, 2)
+    for panel, place in enumerate(drawn):
+        down, across = divmod(panel, 2)
         series = [now[place] for now in numbers]
         corner = (across * (_PANEL + _GAP), down * _HEIGHT)
         body.append(_panel(labels, series, *corner))
     told = "; ".join(
-        f"{one.title} {shown(one.value)}, {shown_range(one.low, one.high)}"
-        for one in numbers[-1][:count]
+        f"{pretty(one)} {shown(one.value)}, {shown_range(one.low, one.high)}"
+        for one in (numbers[-1][place] for place in drawn)
     )
     width = columns * _PANEL + (columns - 1) * _GAP
     return Picture(title, f"At the end: {told}", width, -(-count // 2) * _HEIGHT, "".join(body))
@@ -45,7 +47,7 @@ def _panel(labels: Sequence[int], series: Sequence[Number], left: float, top: fl
     x = Scale(0, max(labels[-1], 1), left + _LEFT, left + _PANEL - _RIGHT)
     digits = decimals(last.low, last.high)
     body = [
-        words(left, top + 14, last.title, "t-ink t-bold", most=28),
+        words(left, top + 14, pretty(last), "t-ink t-bold", most=28),
         words(left + _PANEL - _RIGHT, top + 14, _figures(last, digits), "t-accent t-bold", "end"),
         *_grid(x, y, left, labels[-1]),
     ]

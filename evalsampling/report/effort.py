@@ -111,7 +111,7 @@ def _agreement(told: Mapping[str, Any]) -> str:
 def quality(facts: Facts) -> Section:
     """Return the counts of what may be wrong with the labels."""
     rows = [[escape(name), f"{count:,}"] for name, count in facts.quality.items()]
-    body = [table("Labels and answers", ["", "count"], rows, (1,))]
+    body = [table("Labels and answers", ["what", "count"], rows, (1,))]
     missing = facts.estimate["missing"]
     bounds = [] if missing is None else [
         one for one in missing["bounds"] if one["threshold"] is None

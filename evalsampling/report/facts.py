@@ -101,15 +101,15 @@ class Facts:
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> "Facts":
         """Return the facts that a JSON twin tells."""
-        evaluation = content["evaluation"]
+        evaluation: dict[str, Any] = {
+            key: tuple(value) if isinstance(value, list) else value
+            for key, value in content["evaluation"].items()
+        }
         return cls(
             title=content["title"],
             workspace=content["workspace"],
             as_of=content["as_of"],
-            **{
-                key: tuple(value) if isinstance(value, list) else value
-                for key, value in evaluation.items()
-            },
+            **evaluation,
             estimate=content["estimate"],
             numbers=tuple(map(Number.from_json, content["estimate"]["measures"])),
             rounds=tuple(

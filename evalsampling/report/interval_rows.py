@@ -48,11 +48,15 @@ class IntervalRow:
         )
 
     @property
-    def figures(self) -> str:
-        """Value and interval as text."""
+    def ends(self) -> list[float]:
+        """What an axis must reach: the value, and the interval where that says anything."""
+        told = [self.value, *((self.low, self.high) if self.claims else ())]
+        return [one for one in told if one is not None]
+
+    def figures(self, digits: int) -> str:
+        """Return value and interval as text."""
         if self.value is None:
             return "undefined"
-        digits = decimals(self.low, self.high)
         if not self.claims:
             return f"{shown(self.value, digits)}, no claim"
         if self.low == self.high:
@@ -68,8 +72,10 @@ def interval_rows(rows: Sequence[IntervalRow], title: str, zero: bool = False) -
         title: of the picture.
         zero: whether the numbers are differences, so that zero gets a line.
     """
-    ends = [end for row in rows for end in (row.low, row.high, row.value, 0.0 if zero else None)]
+    ends = [0.0] if zero else []
+    ends += [end for row in rows if row.value is not None for end in row.ends]
     scale = scale_for(ends, _LABELS + 12, _WIDTH - _FIGURES - 16)
+    digits = max(decimals(row.low, row.high) for row in rows)
     height = _TOP + _ROW * len(rows) + _FOOT
     bottom = height - _FOOT
     body = [_axis(scale, bottom)]
@@ -82,9 +88,9 @@ def interval_rows(rows: Sequence[IntervalRow], title: str, zero: bool = False) -
     for place, row in enumerate(rows):
         y = _TOP + _ROW * place + _ROW / 2
         body.append(words(0, y + 4, row.label, "t-ink t-bold", most=26))
-        body.append(words(_WIDTH, y + 4, row.figures, "t-ink", "end", most=34))
+        body.append(words(_WIDTH, y + 4, row.figures(digits), "t-ink", "end", most=34))
         body.append(interval_marks(row, scale, y))
-    told = "; ".join(f"{row.label} {row.figures}" for row in rows[:12])
+    told = "; ".join(f"{row.label} {row.figures(digits)}" for row in rows[:12])
     return Picture(title, told, _WIDTH, height, "".join(body))
 
 

@@ -25,14 +25,14 @@ def provenance(facts: Facts) -> Section:
         ["state as of", escape(facts.as_of or "-")],
         ["the numbers again", f"<code>{escape(told['command'])}</code>"],
     ]
-    body = [table("What these numbers rest on", ["", ""], rows)]
+    body = [table("What these numbers rest on", ["what", "which"], rows)]
     rounds = [
-        [f"round {one['round']}", escape(one["sampler"]), f"{one['draws']:,}",
+        [str(one["round"]), escape(one["sampler"]), f"{one['draws']:,}",
          f"{one['new_rows']:,}", "yes" if one["closed"] else ""]
         for one in told["rounds"]
     ]  # fmt: skip
     if rounds:
-        head = ["", "sampler", "draws", "new rows", "closed early"]
+        head = ["round", "sampler", "draws", "new rows", "closed early"]
         body.append(folded("Rounds", table("Rounds", head, rows, (2, 3))))
     deliveries = [_delivery(one) for one in told["deliveries"]]
     if deliveries:

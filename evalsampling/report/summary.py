@@ -133,7 +133,7 @@ def what_if(facts: Facts) -> Section | None:
     if not told:
         return None
     shares = sorted({share for one in told for share, _ in one.sensitivity})
-    head = ["", "estimate", f"interval, {_percent(facts.hidden_share)} hid"]
+    head = ["number", "estimate", f"interval, {_percent(facts.hidden_share)} hid"]
     head += [f"if {_percent(share)} hid" for share in shares]
     head.append("assuming nothing")
     rows = []
@@ -149,16 +149,15 @@ def what_if(facts: Facts) -> Section | None:
         widest = one.of_kind("assumption-light")
         cells.append("-" if widest is None else interval(widest.low, widest.high, digits))
         rows.append([escape(pretty(one)), *cells])
-    words = (
+    hidden = (
         "Positives with low scores are rarely drawn, so some may hide where hardly any row was "
         f"looked at. The intervals allow for about {_percent(facts.hidden_share)} as many hidden "
         "positives as the scores tell of. The table shows the intervals for other shares, and one "
         "that assumes nothing about where positives are."
     )
-    undetected = [
-        f"{escape(pretty(one))}: {escape(one.undetected)}." for one in told if one.undetected
-    ]
-    body = paragraph(words) + table(
+    met = dict.fromkeys(one.undetected.partition("; ")[0] for one in told if one.undetected)
+    undetected = [f"{escape(words[:1].upper() + words[1:])}." for words in met]
+    body = paragraph(hidden) + table(
         "Intervals by the share of positives that hide", head, rows, range(1, len(head))
     )
     return Section("what-if", "What if positives hid?", body + bullets(undetected))

@@ -14,9 +14,10 @@ PALETTE = {
     "tint": ("#bfdcef", "#1d4a68"),
     "paper": ("#ffffff", "#15191d"),
 }
-"""Colours on light and on dark paper: one accent, its tint, greys. Text has a contrast of at least
-4.5 to 1 with the paper, marks that tell something one of 3 to 1. Areas in the tint have edges in the
-accent; nothing is told from another by its hue alone."""
+"""Colours on light and on dark paper: one accent, its tint, greys.
+
+Text has a contrast of at least 4.5 to 1 with the paper, marks that tell something one of 3 to 1.
+Areas in the tint have edges in the accent; nothing is told from another by its hue alone."""
 
 MARKS = """
 .evs text{font:13px/1.3 system-ui,-apple-system,"Segoe UI",Roboto,Helvetica,Arial,sans-serif}

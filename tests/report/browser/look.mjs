@@ -10,6 +10,13 @@ import puppeteer from "puppeteer-core";
 const axe = fs.readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const [chromium, folder, ...pages] = process.argv.slice(2);
 const told = {};
+
+// The browser keeps one of the two: the later call.
+async function show(page, media, scheme) {
+  if (media === "print") await page.emulateMediaType("print");
+  else await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
+}
+
 const browser = await puppeteer.launch({
   executablePath: chromium,
   args: ["--no-sandbox", "--disable-dev-shm-usage"],
@@ -28,8 +35,7 @@ for (const file of pages) {
     page.on("pageerror", (error) => seen.console.push(`${look}: ${error.message}`));
     page.on("request", (one) => seen.requests.push(one.url()));
     await page.setViewport({ width, height: 1200 });
-    await page.emulateMediaType(media);
-    await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
+    await show(page, media, scheme);
     await page.goto(pathToFileURL(path.resolve(file)).href);
     seen.wide[look] = await page.evaluate(
       () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
@@ -55,8 +61,7 @@ for (const file of pages) {
     const bare = await browser.newPage();
     await bare.setBypassCSP(true);
     await bare.setViewport({ width, height: 1200 });
-    await bare.emulateMediaType(media);
-    await bare.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
+    await show(bare, media, scheme);
     await bare.goto(pathToFileURL(path.resolve(file)).href);
     await bare.evaluate(() => document.querySelectorAll("details").forEach((one) => (one.open = true)));
     await bare.evaluate(axe);
