@@ -4,7 +4,7 @@ import dataclasses
 import json
 from pathlib import PurePath
 
-from evalsampling.commands.options import WorkspaceOptions, option
+from evalsampling.commands.options import WorkspaceOptions, flag, option
 from evalsampling.commands.report_facts import report_facts
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
@@ -21,6 +21,7 @@ class ReportOptions(WorkspaceOptions):
 
     to: str = option("page to write; .json and .csv files beside it", default="report.html",
                      metavar="FILE")  # fmt: skip
+    anonymous: bool = flag("call annotators by numbers, not by their names")
     title: str | None = option("title of the page (default: name of the workspace)",
                                metavar="TEXT")  # fmt: skip
 
@@ -55,7 +56,7 @@ def report(options: ReportOptions) -> ReportResult:
     """
     if PurePath(options.to).suffix not in (".html", ".htm"):
         raise InputError(f"--to: {options.to}: a report is written as .html")
-    content = report_facts(Snapshot.at(options.workspace), options.title)
+    content = report_facts(Snapshot.at(options.workspace), options.title, options.anonymous)
     facts = Facts.from_json(content)
     html = page(facts).encode()
     stem = options.to.removesuffix(PurePath(options.to).suffix)

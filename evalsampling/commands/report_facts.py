@@ -23,7 +23,9 @@ MOST_CLASSES = 6
 """Classes whose rates are shown, of more than two."""
 
 
-def report_facts(snapshot: Snapshot, title: str | None = None) -> dict[str, Any]:
+def report_facts(
+    snapshot: Snapshot, title: str | None = None, anonymous: bool = False
+) -> dict[str, Any]:
     """Return the JSON twin of a report on what a workspace holds.
 
     Its ``estimate`` is the object of `estimate --json`, and every number of the report is in it,
@@ -32,6 +34,7 @@ def report_facts(snapshot: Snapshot, title: str | None = None) -> dict[str, Any]
     Args:
         snapshot: of the workspace.
         title: of the report; by default the name of the workspace.
+        anonymous: whether annotators are called by numbers.
     """
     spec, workspace = snapshot.pool.spec, snapshot.pool.workspace
     evaluation = snapshot.evaluation()
@@ -59,7 +62,7 @@ def report_facts(snapshot: Snapshot, title: str | None = None) -> dict[str, Any]
             dataclasses.asdict(one) for one in labelled_bands(evaluation, _shown_classes(spec))
         ],
         "slices": _slices(snapshot),
-        "annotators": annotators_of(snapshot).to_json(),
+        "annotators": _annotators(snapshot, anonymous),
         "quality": _quality(snapshot, estimated),
         "provenance": _provenance(snapshot),
     }
@@ -105,6 +108,14 @@ def _slices(snapshot: Snapshot) -> list[dict[str, Any]]:
         for column, name in enumerate(slices.names)
         for code, value in enumerate(slices.values[column])
     ]
+
+
+def _annotators(snapshot: Snapshot, anonymous: bool) -> dict[str, Any]:
+    """Return the object of `annotators --json`."""
+    told: dict[str, Any] = annotators_of(snapshot).to_json()
+    for number, one in enumerate(told["annotators"] if anonymous else (), start=1):
+        one["annotator"] = f"annotator {number}"
+    return told
 
 
 def _quality(snapshot: Snapshot, estimated: EstimateResult) -> dict[str, int]:

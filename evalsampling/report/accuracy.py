@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from evalsampling.report.convergence_chart import MOST_PANELS, convergence_chart
-from evalsampling.report.curve_chart import curve_chart
+from evalsampling.report.curve_chart import curve_chart, lettered
 from evalsampling.report.facts import Facts, SlicePart
 from evalsampling.report.interval_rows import IntervalRow, interval_rows, small_interval
 from evalsampling.report.markup import (
@@ -24,7 +24,7 @@ MOST_SLICES = 40
 """Values of a column that the page shows, the largest; the CSV has them all."""
 
 MOST_SLICE_TABLES = 24
-"""Tables of slices on the page."""
+"""Tables of slices on the page: of each column the first in full, the others folded."""
 
 MOST_CURVES = 6
 """Curves that are drawn."""
@@ -45,7 +45,7 @@ def systems(facts: Facts) -> Section | None:
         by_measure.setdefault(one.measure, []).append(one)
     body = []
     for measure, numbers in list(by_measure.items())[:MOST_MEASURES]:
-        if len(numbers) > 1:
+        if any(one.value is not None for one in numbers):
             rows = [IntervalRow.of(one, one.system) for one in numbers]
             name = pretty(numbers[0]).removesuffix(f" of {numbers[0].system}")
             caption = f"{escape(name)} of each system, from the same labels."
@@ -122,10 +122,12 @@ def _has_band(curve: ScoreCurve) -> bool:
 
 def _choices(choices: Sequence[ThresholdChoice]) -> str:
     rows = []
+    letters = lettered(choices)
     for one in choices:
         recall, precision = one.point.along, one.point.up
         rows.append(
-            [_cost(one.miss_in_false_positives), f"{one.point.threshold:.4g}",
+            [_cost(one.miss_in_false_positives), letters[one.point.threshold],
+             f"{one.point.threshold:.4g}".replace("-", "\N{MINUS SIGN}"),
              *(data(number.value, decimals(number.low, number.high)) + " ("
                + interval(number.low, number.high, decimals(number.low, number.high)) + ")"
                for number in (precision, recall)),
@@ -137,8 +139,8 @@ def _choices(choices: Sequence[ThresholdChoice]) -> str:
         "much as so many false positives. A threshold that was picked looks a little better than "
         "it is: let the interval decide, not the estimate."
     )
-    head = ["a miss costs", "threshold", "precision", "recall", "cost for each positive"]
-    return paragraph(words) + table(f"Cheapest thresholds{of}", head, rows, (1, 2, 3, 4))
+    head = ["a miss costs", "ring", "threshold", "precision", "recall", "cost for each positive"]
+    return paragraph(words) + table(f"Cheapest thresholds{of}", head, rows, (2, 3, 4, 5))
 
 
 def _cost(cost: float) -> str:
@@ -175,20 +177,25 @@ def slices(facts: Facts) -> Section | None:
             titles.setdefault(one.title, one)
     whole = {one.title: one for one in (*facts.headline, *facts.differences)}
     body, left_out = [], 0
-    columns = list(dict.fromkeys(part.column for part in facts.slices))
-    wanted = [(column, name) for column in columns for name in titles]
-    for column, name in wanted[:MOST_SLICE_TABLES]:
+    columns = list(dict.fromkeys(part.column for part in facts.slices))[:MOST_SLICE_TABLES]
+    shown_titles = list(titles)[: max(MOST_SLICE_TABLES // len(columns), 1)]
+    for column in columns:
         parts = sorted(
             (part for part in facts.slices if part.column == column), key=lambda part: -part.rows
         )
         left_out += len(parts[MOST_SLICES:])
-        listed = [(part, by_slice[name, part.slice]) for part in parts[:MOST_SLICES]
-                  if (name, part.slice) in by_slice]  # fmt: skip
-        if listed:
-            body.append(_slice_table(column, pretty(titles[name]), listed, whole.get(name)))
+        tables = []
+        for name in shown_titles:
+            listed = [(part, by_slice[name, part.slice]) for part in parts[:MOST_SLICES]
+                      if (name, part.slice) in by_slice]  # fmt: skip
+            if listed:
+                tables.append(_slice_table(column, pretty(titles[name]), listed, whole.get(name)))
+        body += tables[:1]
+        if tables[1:]:
+            body.append(folded(f"Other numbers by {column}", "".join(tables[1:])))
     if not body:
         return None
-    missing = left_out or len(wanted) > MOST_SLICE_TABLES
+    missing = left_out or len(titles) > len(shown_titles)
     note = "The largest slices are shown; the CSV file has all of them." if missing else ""
     return Section("slices", "Slices", "".join(body) + (paragraph(note) if note else ""))
 
@@ -221,7 +228,7 @@ def _slice_table(
 
 def convergence(facts: Facts) -> Section | None:
     """Return how the headline numbers settled, None before a second round has labels."""
-    if len(facts.rounds) < 2 or not facts.rounds[-1].numbers:
+    if len(facts.rounds) < 2 or all(one.value is None for one in facts.rounds[-1].numbers):
         return None
     picture = convergence_chart(
         [one.labels for one in facts.rounds], [one.numbers for one in facts.rounds]

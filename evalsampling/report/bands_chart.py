@@ -26,12 +26,17 @@ class LabelledBands:
 
 def band_name(band: ScoreBand) -> str:
     """Return what a band is called: its scores, or its leaves where these are not known."""
-    if band.low is None or band.high is None:
+    if band.low is None and band.high is None:
         if band.first_leaf == band.last_leaf:
             return f"leaf {band.first_leaf}"
         return f"leaves {band.first_leaf} to {band.last_leaf}"
-    low, high = (f"{end:.3g}".replace("-", "\N{MINUS SIGN}") for end in (band.low, band.high))
-    return f"{low} to {high}"
+    if band.low is None or band.high is None:
+        return f"below {_end(band.high)}" if band.low is None else f"{_end(band.low)} and above"
+    return f"{_end(band.low)} to {_end(band.high)}"
+
+
+def _end(score: float | None) -> str:
+    return "?" if score is None else f"{score:.3g}".replace("-", "\N{MINUS SIGN}")
 
 
 def effort_chart(bands: Sequence[ScoreBand]) -> Picture:
@@ -91,7 +96,7 @@ def calibration_chart(labelled: LabelledBands) -> Picture:
         body.append(line(x, y - 9, x, y + 9, "s-ink", 2))
         seen = f"{band.met:,} of {band.labelled:,}" if band.labelled else "no labels"
         body.append(words(_WIDTH, y + 4, seen, "t-ink" if band.labelled else "t-soft", "end"))
-    body.append(words(_WIDTH, 14, f"labels {labelled.label}", "t-soft small", "end", most=18))
+    body.append(words(_WIDTH, 14, f"labelled {labelled.label}", "t-soft small", "end", most=20))
     told = "; ".join(
         f"{band_name(band)}: {band.met} of {band.labelled} labels, expected {percent(band.prior)}"
         for band in reversed(bands)
@@ -117,4 +122,5 @@ def _area(low: float, high: float, y: float) -> str:
 
 
 def _heading(bands: Sequence[ScoreBand]) -> str:
-    return "score" if all(band.low is not None for band in bands) else "leaves by score"
+    unknown = any(band.low is None and band.high is None for band in bands)
+    return "leaves by score" if unknown else "score"

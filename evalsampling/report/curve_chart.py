@@ -1,5 +1,6 @@
 """A precision-recall or ROC curve with its band, and thresholds to pick from on it."""
 
+import math
 from collections.abc import Sequence
 
 from evalsampling.report.numbers import Number, shown
@@ -14,8 +15,9 @@ _LEFT, _RIGHT, _TOP, _FOOT = 48, 20, 16, 44
 _FEW = 40
 """Points up to which each is a dot."""
 
-_NEAR = 30
-"""Pixels below which a second label would cover the first."""
+_RING = 9
+_NEAR = 22
+"""Pixels below which one ring would cover another."""
 
 AXES = {
     "pr_curve": ("recall: share of the positives that are found",
@@ -101,18 +103,27 @@ def _grid(name: str, x: Scale, y: Scale) -> list[str]:
     return marks
 
 
+def lettered(choices: Sequence[ThresholdChoice]) -> dict[float, str]:
+    """Return the letter of each threshold that is marked, by the threshold."""
+    thresholds = dict.fromkeys(choice.point.threshold for choice in choices)
+    return {threshold: chr(ord("A") + place) for place, threshold in enumerate(thresholds)}
+
+
 def _marked(choices: Sequence[ThresholdChoice], x: Scale, y: Scale) -> list[str]:
-    """Return the thresholds to pick from, each with its number, those on one spot once."""
+    """Return a ring with its letter for each threshold; where two would meet, one moves aside."""
     marks: list[str] = []
     taken: list[tuple[float, float]] = []
-    for choice in choices:
-        spot = (_at(x, choice.point.along), _at(y, choice.point.up))
-        marks.append(dot(*spot, "f-paper s-rim", 5.5))
-        if all(abs(spot[0] - a) > _NEAR or abs(spot[1] - b) > _NEAR / 2 for a, b in taken):
-            taken.append(spot)
-            near_the_right = spot[0] > x.last - 90
-            text = f"at {choice.point.threshold:.4g}".replace("-", "\N{MINUS SIGN}")
-            place = (spot[0] - 10, spot[1] + 18) if near_the_right else (spot[0] + 9, spot[1] - 9)
-            marks.append(words(*place, text, "t-ink t-bold small halo",
-                               "end" if near_the_right else "start"))  # fmt: skip
+    letters = lettered(choices)
+    points = {choice.point.threshold: choice.point for choice in choices}
+    for threshold, letter in letters.items():
+        point = points[threshold]
+        spot = (_at(x, point.along), _at(y, point.up))
+        place = spot
+        while any(math.dist(place, other) < _NEAR for other in taken):
+            place = (place[0] - _NEAR * 0.8, place[1] + _NEAR * 0.8)
+        taken.append(place)
+        if place != spot:
+            marks += [line(*spot, *place, "s-ink"), dot(*spot, "f-paper s-rim", 3)]
+        marks.append(dot(*place, "f-paper s-rim", _RING))
+        marks.append(words(place[0], place[1] + 4, letter, "t-ink t-bold small", "middle"))
     return marks

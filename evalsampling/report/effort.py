@@ -55,8 +55,9 @@ def calibration(facts: Facts) -> Section | None:
     level = f"{100 * facts.confidence:g} %"
     for one in facts.bands:
         caption = (
-            f"Dots: share among the labels, with {level} intervals; ticks: what the score says; "
-            "areas: what a model of both believes. On the right: labels met."
+            f"The share of {escape(one.label)}. Dots: among the labels, with {level} intervals; "
+            "ticks: what the score says; areas: what a model of both believes. On the right: "
+            "labels met."
         )
         body.append(figure(calibration_chart(one), caption))
         rows = [

@@ -76,22 +76,22 @@ def interval_rows(rows: Sequence[IntervalRow], title: str, zero: bool = False) -
     ends += [end for row in rows if row.value is not None for end in row.ends]
     scale = scale_for(ends, _LABELS + 12, _WIDTH - _FIGURES - 16)
     digits = max(decimals(row.low, row.high) for row in rows)
-    height = _TOP + _ROW * len(rows) + _FOOT
-    bottom = height - _FOOT
-    body = [_axis(scale, bottom)]
-    if zero:
-        body.append(line(scale(0), _TOP - 8, scale(0), bottom, "s-ink", 1.5))
     wide = any(row.widest_low is not None for row in rows)
+    top = _TOP if wide else 8
+    bottom = top + _ROW * len(rows)
+    body = [_axis(scale, top, bottom)]
+    if zero:
+        body.append(line(scale(0), top - 8, scale(0), bottom, "s-ink", 1.5))
     if wide:
         body.append(words(scale.first, 12, "thick: interval; thin: assuming nothing of where "
                           "positives hide", "t-soft small", most=90))  # fmt: skip
     for place, row in enumerate(rows):
-        y = _TOP + _ROW * place + _ROW / 2
+        y = top + _ROW * place + _ROW / 2
         body.append(words(0, y + 4, row.label, "t-ink t-bold", most=26))
         body.append(words(_WIDTH, y + 4, row.figures(digits), "t-ink", "end", most=34))
         body.append(interval_marks(row, scale, y))
     told = "; ".join(f"{row.label} {row.figures(digits)}" for row in rows[:12])
-    return Picture(title, told, _WIDTH, height, "".join(body))
+    return Picture(title, told, _WIDTH, bottom + _FOOT, "".join(body))
 
 
 def interval_marks(row: IntervalRow, scale: Scale, y: float) -> str:
@@ -112,12 +112,12 @@ def interval_marks(row: IntervalRow, scale: Scale, y: float) -> str:
     return "".join(marks)
 
 
-def _axis(scale: Scale, bottom: float) -> str:
+def _axis(scale: Scale, top: float, bottom: float) -> str:
     """Return grid lines and the numbers below them."""
     marks = []
     for tick in scale.ticks():
         x = scale(tick)
-        marks.append(line(x, _TOP - 8, x, bottom, "s-line"))
+        marks.append(line(x, top - 8, x, bottom, "s-line"))
         marks.append(words(x, bottom + 15, tick_text(tick), "t-soft small", "middle"))
     return "".join(marks)
 

@@ -7,6 +7,9 @@ from typing import Any
 from evalsampling.report.facts import Facts
 from evalsampling.report.markup import Section, escape, folded, paragraph, table
 
+MOST_LINES = 200
+"""Rounds, and deliveries, that the page lists: the last ones."""
+
 
 def provenance(facts: Facts) -> Section:
     """Return versions, seed, fingerprints, rounds and the spec."""
@@ -29,12 +32,12 @@ def provenance(facts: Facts) -> Section:
     rounds = [
         [str(one["round"]), escape(one["sampler"]), f"{one['draws']:,}",
          f"{one['new_rows']:,}", "yes" if one["closed"] else ""]
-        for one in told["rounds"]
+        for one in told["rounds"][-MOST_LINES:]
     ]  # fmt: skip
     if rounds:
         head = ["round", "sampler", "draws", "new rows", "closed early"]
         body.append(folded("Rounds", table("Rounds", head, rows, (2, 3))))
-    deliveries = [_delivery(one) for one in told["deliveries"]]
+    deliveries = [_delivery(one) for one in told["deliveries"][-MOST_LINES:]]
     if deliveries:
         head = ["SHA-256 of the content", "rejected rows"]
         body.append(folded("Deliveries of labels",

@@ -18,6 +18,9 @@ from evalsampling.report.numbers import Number, decimals, pretty
 MOST_SENTENCES = 4
 """Numbers that are told in a sentence each; the picture has them all."""
 
+MOST_UNDETECTED = 3
+"""Lines of what could be undetected."""
+
 MOST_ROWS = 30
 """Numbers in the picture."""
 
@@ -52,11 +55,13 @@ def summary(facts: Facts) -> Section:
         )
         return Section("summary", "In short", paragraph(escape(words), kind="lead"))
     numbers = facts.headline
+    # What is known first; of what is not, one sentence at most: the warnings have the rest.
+    defined = [one for one in numbers if one.value is not None]
     body = [
         paragraph(_sentence(one), kind="lead" if place == 0 else None)
-        for place, one in enumerate(numbers[:MOST_SENTENCES])
+        for place, one in enumerate((defined or list(numbers[:1]))[:MOST_SENTENCES])
     ]
-    if len(numbers) > 1:
+    if len(defined) > 1 and len(facts.systems) == 1:
         rows = [IntervalRow.of(one, pretty(one)) for one in numbers[:MOST_ROWS]]
         left_out = len(numbers) - len(rows)
         caption = f"Estimates with their {_level(facts)} intervals."
@@ -135,7 +140,8 @@ def what_if(facts: Facts) -> Section | None:
     shares = sorted({share for one in told for share, _ in one.sensitivity})
     head = ["number", "estimate", f"interval, {_percent(facts.hidden_share)} hid"]
     head += [f"if {_percent(share)} hid" for share in shares]
-    head.append("assuming nothing")
+    assumes_nothing = any(one.of_kind("assumption-light") for one in told)
+    head += ["assuming nothing"] * assumes_nothing
     rows = []
     for one in told:
         digits = decimals(one.low, one.high)
@@ -147,7 +153,8 @@ def what_if(facts: Facts) -> Section | None:
             for share in shares
         ]  # fmt: skip
         widest = one.of_kind("assumption-light")
-        cells.append("-" if widest is None else interval(widest.low, widest.high, digits))
+        if assumes_nothing:
+            cells.append("-" if widest is None else interval(widest.low, widest.high, digits))
         rows.append([escape(pretty(one)), *cells])
     hidden = (
         "Positives with low scores are rarely drawn, so some may hide where hardly any row was "
@@ -155,20 +162,34 @@ def what_if(facts: Facts) -> Section | None:
         "positives as the scores tell of. The table shows the intervals for other shares, and one "
         "that assumes nothing about where positives are."
     )
-    met = dict.fromkeys(one.undetected.partition("; ")[0] for one in told if one.undetected)
+    met = dict.fromkeys(
+        one.undetected.partition("; ")[0]
+        for one in told
+        if one.undetected and one.of_kind("assumption-light")
+    )
     undetected = [f"{escape(words[:1].upper() + words[1:])}." for words in met]
     body = paragraph(hidden) + table(
         "Intervals by the share of positives that hide", head, rows, range(1, len(head))
     )
-    return Section("what-if", "What if positives hid?", body + bullets(undetected))
+    return Section(
+        "what-if", "What if positives hid?", body + bullets(undetected[:MOST_UNDETECTED])
+    )
 
 
 def warnings(facts: Facts) -> Section | None:
     """Return what a reader must know before trusting the numbers, None if there is nothing."""
-    told = [escape(one) for one in facts.estimate["warnings"]]
+    told = list(dict.fromkeys(facts.estimate["warnings"]))
     if not told:
         return None
-    return Section("warnings", "Before you rely on this", bullets(told))
+    slices = tuple(f" where {part.slice}" for part in facts.slices)
+    points = tuple({f"{one.measure} at " for one in facts.numbers if one.is_point})
+    parts: dict[str, list[str]] = {"": [], "slices": [], "points of curves": []}
+    for one in told:
+        about = "points of curves" if points and one.startswith(points) else ""
+        parts["slices" if any(part in one for part in slices) else about].append(escape(one))
+    body = [bullets(parts.pop(""))]
+    body += [folded(f"{len(of)} about {what}", bullets(of)) for what, of in parts.items() if of]
+    return Section("warnings", "Before you rely on this", "".join(body))
 
 
 def all_intervals(facts: Facts) -> Section | None:

@@ -28,7 +28,6 @@ MARKS = """
 .evs .s-accent{stroke:var(--accent);fill:none} .evs .s-grey{stroke:var(--grey);fill:none}
 .evs .s-line{stroke:var(--line);fill:none} .evs .s-ink{stroke:var(--ink);fill:none}
 .evs .ring{stroke:var(--paper)} .evs .s-rim{stroke:var(--ink)}
-.evs .halo{paint-order:stroke;stroke:var(--paper);stroke-width:3}
 .evs .edge{stroke:var(--accent);stroke-width:1}
 """
 """Styles of all marks, by the variables of a palette."""
