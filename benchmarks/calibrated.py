@@ -49,18 +49,8 @@ class Block:
 
 def main(argv: list[str] | None = None) -> int:
     """Simulate or report; return the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("action", choices=("run", "report"))
-    pools.add_option(parser)
-    build = pools.PROJECT / "build" / "calibrated"
-    parser.add_argument("--results", type=Path, default=build, metavar="DIR")
-    parser.add_argument("--repeats", type=int, default=300, metavar="N", help="default: 300")
-    parser.add_argument("--block", type=int, default=5, metavar="N", help="repeats of a file")
-    parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes, default: 1")
-    parser.add_argument("--only", nargs="*", default=[], metavar="POOL", help="default: all pools")
+    parser = pools.study_parser(__doc__, "calibrated", "calibrated-study.md", repeats=300, block=5)
     parser.add_argument("--samplers", nargs="*", default=SAMPLERS, metavar="NAME")
-    page = pools.PROJECT / "docs" / "calibrated-study.md"
-    parser.add_argument("--output", type=Path, default=page, metavar="FILE")
     options = parser.parse_args(argv)
     if options.action == "run":
         run(options)

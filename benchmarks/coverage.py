@@ -8,10 +8,8 @@ A setting is a pool, a sampler, a measure and a number of labels. With `--check`
 1 if one of them breaks the rule that the page states.
 """
 
-import argparse
 import signal
 import sys
-from pathlib import Path
 
 import pools
 from coverage_report import broken, document, settings_of
@@ -20,7 +18,9 @@ from coverage_runs import run, write_settings
 
 def main(argv: list[str] | None = None) -> int:
     """Simulate or report; return the exit status."""
-    options = _parse(argv)
+    parser = pools.study_parser(__doc__, "coverage", "coverage.md", repeats=200, block=20)
+    parser.add_argument("--check", action="store_true", help="exit with 1 if the rule is broken")
+    options = parser.parse_args(argv)
     if options.action == "run":
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # whole files only are left
         write_settings(options.results)
@@ -42,22 +42,6 @@ def main(argv: list[str] | None = None) -> int:
     lines = broken(settings)
     print("\n".join([f"{options.output}: {len(settings)} settings", *lines]))
     return 1 if options.check and lines else 0
-
-
-def _parse(argv: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("action", choices=("run", "report"))
-    pools.add_option(parser)
-    build = pools.PROJECT / "build" / "coverage"
-    parser.add_argument("--results", type=Path, default=build, metavar="DIR")
-    parser.add_argument("--repeats", type=int, default=200, metavar="N", help="default: 200")
-    parser.add_argument("--block", type=int, default=20, metavar="N", help="repeats of a file")
-    parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes, default: 1")
-    parser.add_argument("--only", nargs="*", default=[], metavar="POOL", help="default: all pools")
-    page = pools.PROJECT / "docs" / "coverage.md"
-    parser.add_argument("--output", type=Path, default=page, metavar="FILE")
-    parser.add_argument("--check", action="store_true", help="exit with 1 if the rule is broken")
-    return parser.parse_args(argv)
 
 
 if __name__ == "__main__":

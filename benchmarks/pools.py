@@ -1,12 +1,12 @@
 """The pools with known truth that the benchmarks run on, and where they are."""
 
-import argparse
+from argparse import ArgumentParser as Parser
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[1]
 
 
-def add_option(parser: argparse.ArgumentParser) -> None:
+def add_option(parser: Parser) -> None:
     """Let the folder of the pools be chosen."""
     parser.add_argument(
         "--pools",
@@ -15,6 +15,29 @@ def add_option(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="folder of NAME.parquet and NAME-truth.parquet (default: ../shared/pools)",
     )
+
+
+def study_parser(about: str | None, name: str, page: str, repeats: int, block: int) -> Parser:
+    """Return the parser of a study that is run, and continued, in blocks of repeats.
+
+    Args:
+        about: first line of what the help says.
+        name: of the folder below build/ where results go.
+        page: of docs/ that reports write.
+        repeats: of each setting, unless asked otherwise.
+        block: repeats of a file, unless asked otherwise.
+    """
+    parser = Parser(description=(about or "").splitlines()[0])
+    parser.add_argument("action", choices=("run", "report"))
+    add_option(parser)
+    parser.add_argument("--results", type=Path, default=PROJECT / "build" / name, metavar="DIR")
+    told = f"default: {repeats}"
+    parser.add_argument("--repeats", type=int, default=repeats, metavar="N", help=told)
+    parser.add_argument("--block", type=int, default=block, metavar="N", help="repeats of a file")
+    parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes, default: 1")
+    parser.add_argument("--only", nargs="*", default=[], metavar="POOL", help="default: all pools")
+    parser.add_argument("--output", type=Path, default=PROJECT / "docs" / page, metavar="FILE")
+    return parser
 
 
 def find(directory: Path) -> list[str]:

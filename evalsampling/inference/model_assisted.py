@@ -65,14 +65,9 @@ def assist(
     if combine:
         estimates = [_combined(one, drawn) for one, drawn in zip(estimates, values.T, strict=True)]
     is_number_of_pool = domain.count is None and len(estimates) == 1
-    others = _other_shares(values, measure, model) if is_number_of_pool else ()
+    others = _other_shares(values[:, 0], measure, model) if is_number_of_pool else ()
     assisted = [
-        _assisted(
-            one,
-            drawn,
-            tuple(other.of_component(i) for other in others),
-            is_default is None or bool(is_default[i]),
-        )
+        _assisted(one, drawn, others, is_default is None or bool(is_default[i]))
         for i, (one, drawn) in enumerate(zip(estimates, values.T, strict=True))
     ]
     if not band or len(assisted) < 2:
@@ -148,21 +143,17 @@ def _interval(one: Estimate, low: float, high: float, what: str = "") -> Interva
 
 @dataclasses.dataclass(frozen=True)
 class _OtherShare:
-    """Draws of measures had another share of hidden positives been expected.
+    """Draws of a number had another share of hidden positives been expected.
 
     Attributes:
         share: it.
-        values: shape (draws, m), or (draws,) of one component.
+        values: shape (draws,).
         weight: shape (draws,): of each draw.
     """
 
     share: float
     values: FloatArray
     weight: FloatArray
-
-    def of_component(self, place: int) -> "_OtherShare":
-        """Return the draws of one component."""
-        return dataclasses.replace(self, values=self.values[:, place])
 
     def sensitivity(self, one: Estimate) -> Sensitivity:
         """Return the interval that an estimate then has."""
@@ -180,6 +171,7 @@ def _other_shares(
 ) -> tuple[_OtherShare, ...]:
     """Return draws under `OTHER_SHARES`: the same ones weighted, or, if few count, new ones.
 
+    ``values``, shape (draws,), are those of a measure of one component under the share as it is.
     The share moves the prior of log rho: a draw's weight is the ratio of the new density to the
     old. Where the spread is small, next to no draw lies where the new prior does.
     """
@@ -194,7 +186,7 @@ def _other_shares(
         if effective_size(weight) >= _FEWEST_EFFECTIVE:
             others.append(_OtherShare(share, values, weight))
             continue
-        anew = model.with_share(share).everywhere.values(measure)
+        anew = model.with_share(share).everywhere.values(measure)[:, 0]
         others.append(_OtherShare(share, anew, np.ones(len(anew))))
     return tuple(others)
 

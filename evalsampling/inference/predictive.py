@@ -94,14 +94,11 @@ class LabelModel:
         reason = obstacle(table)
         if reason:
             raise ValueError(reason)
-        seen = labels_by_cell(table, history)
-        labelled = seen.sum(axis=1)
-        seed = (*seed, int(labelled.sum()))
+        seed = (*seed, len(history.labelled))
+        most = max(_MOST_RATES // (len(table) * table.classes), _FEWEST_DRAWS)
         curves = []
-        for y in (1,) if table.classes == 2 else range(table.classes):
+        for y, fitted in fit_curves(table, history, hidden).items():
             rng = np.random.Generator(np.random.PCG64([*seed, y]))
-            fitted = fit_either_way(table, y, labelled, seen[:, y], hidden)
-            most = max(_MOST_RATES // (len(table) * table.classes), _FEWEST_DRAWS)
             curves.append(fitted.draw(rng, schedule).thinned(most))
         return cls(table, history, tuple(curves), seed)
 
@@ -115,11 +112,6 @@ class LabelModel:
             by_class = np.stack([curve.rates() for curve in self.curves])
             by_class /= by_class.sum(axis=0)
         return np.moveaxis(by_class, 0, 2)  # those of one class lie together
-
-    def thinned(self, most: int) -> "LabelModel":
-        """Return the model with at most so many of the draws."""
-        curves = tuple(curve.thinned(most) for curve in self.curves)
-        return dataclasses.replace(self, curves=curves)
 
     def with_share(self, share: float) -> "LabelModel":
         """Return the model with another share of hidden positives, fitted to the same labels."""
@@ -137,10 +129,7 @@ class LabelModel:
     def alike(self) -> tuple[IntArray, IntArray]:
         """The first of the cells that have the same rates in every draw, and where each is."""
         groups = np.stack([curve.curve.group for curve in self.curves], axis=1)
-        if groups.shape[1] == 1:
-            _, first, place = np.unique(groups[:, 0], return_index=True, return_inverse=True)
-        else:
-            _, first, place = np.unique(groups, axis=0, return_index=True, return_inverse=True)
+        _, first, place = np.unique(groups, axis=0, return_index=True, return_inverse=True)
         return first, place.ravel()
 
     @functools.cached_property
@@ -158,10 +147,7 @@ class LabelModel:
         if domain.count is None:
             return self.everywhere
         rng = np.random.Generator(np.random.PCG64([*self.seed, domain.column, domain.value, 1]))
-        known = self.history.labelled
-        known = known[domain.holds(self.history, known)]
-        seen = np.zeros((len(self.table), self.table.classes))
-        np.add.at(seen, (self.history.cell[known], self.history.label[known]), 1)
+        seen = labels_by_cell(self.table, self.history, domain)
         cells = np.flatnonzero(seen.any(axis=1))
         draws, classes = len(self.rates), self.table.classes
         shift = rng.normal(0, _SHIFT_SPREAD, (draws, _SHIFTS, 1, classes))
@@ -199,9 +185,7 @@ class Predictive:
     ) -> "Predictive":
         """Draw the labels of unlabelled rows of a domain from rates."""
         table, history = model.table, model.history
-        known = history.labelled
-        known = known[domain.holds(history, known)]
-        left = domain.rows(table) - np.bincount(history.cell[known], minlength=len(table))
+        left = domain.rows(table) - labels_by_cell(table, history, domain).sum(axis=1)
         place = (domain.column, domain.value) if domain.count is not None else ()
         rng = np.random.Generator(np.random.PCG64([*model.seed, *place, stream]))
         if table.classes == 2:
@@ -247,19 +231,15 @@ def expected_labels(model: LabelModel, rates: FloatArray) -> Predictive:
         rates: shape (draws, cells, classes).
     """
     table = model.table
-    left = table.count - labels_by_cell(table, model.history).sum(axis=1)
+    left = table.count - labels_by_cell(table, model.history, Domain()).sum(axis=1)
     return Predictive(table, model.history, Domain(), left[:, None] * rates)
 
 
 def likely_rates(table: CellTable, history: History, hidden: HiddenPrior = HIDDEN) -> FloatArray:
     """Return the rate of each class in each cell at the mode of the model: (cells, classes)."""
-    seen = labels_by_cell(table, history)
-    labelled = seen.sum(axis=1)
-    modes = []
-    for y in (1,) if table.classes == 2 else range(table.classes):
-        fitted = fit_either_way(table, y, labelled, seen[:, y], hidden)
-        modes.append(CurveDraws(fitted.curve, fitted.mode[None]))
-    return LabelModel(table, history, tuple(modes), ()).rates[0]
+    fits = fit_curves(table, history, hidden).values()
+    modes = tuple(CurveDraws(fitted.curve, fitted.mode[None]) for fitted in fits)
+    return LabelModel(table, history, modes, ()).rates[0]
 
 
 def obstacle(table: CellTable) -> str | None:
@@ -272,12 +252,23 @@ def obstacle(table: CellTable) -> str | None:
     return None
 
 
-def labels_by_cell(table: CellTable, history: History) -> IntArray:
-    """Return how many rows of each cell have each label, shape (cells, classes)."""
+def labels_by_cell(table: CellTable, history: History, domain: Domain) -> IntArray:
+    """Return how many rows of each cell, of a domain, have each label: (cells, classes)."""
     known = history.labelled
+    known = known[domain.holds(history, known)]
     seen = np.zeros((len(table), table.classes), dtype=np.int64)
     np.add.at(seen, (history.cell[known], history.label[known]), 1)
     return seen
+
+
+def fit_curves(table: CellTable, history: History, hidden: HiddenPrior) -> dict[int, CurveFit]:
+    """Return the curve of each class given all labels; of two classes that of the second."""
+    seen = labels_by_cell(table, history, Domain())
+    labelled = seen.sum(axis=1)
+    return {
+        y: fit_either_way(table, y, labelled, seen[:, y], hidden)
+        for y in ((1,) if table.classes == 2 else range(table.classes))
+    }
 
 
 def fit_either_way(

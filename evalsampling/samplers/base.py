@@ -37,8 +37,14 @@ class Sampler(abc.ABC):
 
     name = "sampler"
     with_replacement = False
+    takes_stochastic_oracle = True
     measure: Measure
     oracle: str = "deterministic"
+
+    def __post_init__(self) -> None:
+        """Check the oracle."""
+        if self.stochastic and not self.takes_stochastic_oracle:
+            raise ValueError(f"{self.name} draws each row once, so it takes a deterministic oracle")
 
     @property
     def stochastic(self) -> bool:
@@ -196,6 +202,7 @@ class ReplacementSampler(Sampler):
 
     def __post_init__(self) -> None:
         """Check the parameters."""
+        super().__post_init__()
         if self.draws is not None:
             if isinstance(self.draws, bool) or not isinstance(self.draws, int):
                 raise ValueError(f"draws must be a whole number, got {self.draws!r}")

@@ -21,7 +21,6 @@ from evalsampling.inference.predictive import (
 )
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures.base import FloatArray, IntArray, Measure
-from evalsampling.measures.on_cells import model_risk
 from evalsampling.samplers.base import Sampler
 from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.stats.cells import CellTable
@@ -61,11 +60,7 @@ class CalibratedDesign(Sampler):
 
     hidden: HiddenPrior = HiddenPrior()
     name = "calibrated"
-
-    def __post_init__(self) -> None:
-        """Check the oracle."""
-        if self.stochastic:
-            raise ValueError("calibrated draws each row once, so it takes a deterministic oracle")
+    takes_stochastic_oracle = False
 
     def design(
         self,
@@ -83,7 +78,7 @@ class CalibratedDesign(Sampler):
             chance = np.full(len(table), wanted / max(int(left.sum()), 1))
             return draw_unseen(table, history, chance, rng)
         model = LabelModel.fit(table, history, (model_seed,), self.hidden, _SCHEDULE)
-        comparison = _Comparison.of_designs(self.measure, table, history, model)
+        comparison = _Comparison.of_designs(self.measure, model)
         candidates = [
             water_fill(_mixed(comparison.size(power), left, share), left, wanted)
             for power, share in itertools.product(POWERS, EVEN_SHARES)
@@ -140,9 +135,7 @@ class _Comparison:
     value: FloatArray
 
     @classmethod
-    def of_designs(
-        cls, measure: Measure, table: CellTable, history: History, model: LabelModel
-    ) -> "_Comparison":
+    def of_designs(cls, measure: Measure, model: LabelModel) -> "_Comparison":
         rates = model.rates
         values = expected_labels(model, rates).values(measure)
         values = values[:, np.isfinite(values).all(axis=0)]
@@ -152,7 +145,7 @@ class _Comparison:
         first, alike = model.alike
         return cls(
             rate=rate,
-            spread=_spread(measure, table, history, rate),
+            spread=_spread(measure, model, rate),
             alike=alike,
             deviation=(rates - rate)[:, first],
             value=deviation[:, scale > 0] / scale[scale > 0],
@@ -182,14 +175,10 @@ class _Comparison:
         return float(np.sum(self.value * (self.value - left)))
 
 
-def _spread(measure: Measure, table: CellTable, history: History, rate: FloatArray) -> FloatArray:
+def _spread(measure: Measure, model: LabelModel, rate: FloatArray) -> FloatArray:
     """Return the standard deviation of the influence of a row's label on a measure, (cells,)."""
-    known = history.labelled
-    left = table.count - np.bincount(history.cell[known], minlength=len(table))
-    outputs, label = history.outputs.take(known), history.label[known]
-    risk = model_risk(measure, table, left[:, None] * rate)
-    risk = (risk + measure.mean_loss(outputs, label, np.ones(len(known)))) / table.rows
-    influence = influence_by_cell(measure, table, risk)
+    risk = expected_labels(model, rate[None]).risks(measure)[0]
+    influence = influence_by_cell(measure, model.table, risk)
     mean = np.einsum("cy,cym->cm", rate, influence)
     variance = np.einsum("cy,cym->c", rate, influence**2) - np.sum(mean**2, axis=1)
     return np.asarray(np.sqrt(np.maximum(variance, 0.0)))

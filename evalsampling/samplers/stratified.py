@@ -36,11 +36,7 @@ class Stratified(Sampler):
     """
 
     name = "stratified"
-
-    def __post_init__(self) -> None:
-        """Check the oracle."""
-        if self.stochastic:
-            raise ValueError("stratified draws each row once, so it takes a deterministic oracle")
+    takes_stochastic_oracle = False
 
     def design(
         self,

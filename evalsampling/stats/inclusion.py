@@ -47,26 +47,24 @@ def draw_unseen(
     history: History,
     chance: FloatArray,
     rng: np.random.Generator,
-    group: IntArray | None = None,
     posterior: FloatArray | None = None,
 ) -> History:
     """Return the history with one round more of rows that nobody has drawn, none of them twice.
 
-    A cell's number of rows is its expected one, rounded up or down by ordered pivotal sampling;
-    they are the next ones of its permanent order. So each has its inclusion probability, and the
-    indicators are negatively associated.
+    A cell's number of rows is its expected one, rounded up or down by ordered pivotal sampling,
+    leaf by leaf; they are the next ones of its permanent order. So each has its inclusion
+    probability, and the indicators are negatively associated.
 
     Args:
         table: the cells.
         history: rounds so far.
         chance: shape (cells,), in [0, 1]: inclusion probability of the rows nobody has drawn.
         rng: source of randomness; only ``random`` is called.
-        group: shape (cells,): see `stats.pivotal.round_sizes`; the leaves if not given.
         posterior: model behind the round, shape (leaves, classes), if there is one.
     """
     rank = history.drawn_by_cell(len(table))
     expected = (table.count - rank) * chance
-    sizes = round_sizes(expected, table.leaf if group is None else group, rng)
+    sizes = round_sizes(expected, table.leaf, rng)
     cells = np.repeat(np.arange(len(table)), sizes)
     cells = cells[np.argsort(rng.random(len(cells)))]  # the order of a round's tasks tells nothing
     by_cell = np.argsort(cells, kind="stable")
