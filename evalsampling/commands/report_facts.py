@@ -15,6 +15,8 @@ from evalsampling.evaluation.pictures import labelled_bands
 from evalsampling.inference.results import as_json, finite
 from evalsampling.labels.tally import State
 from evalsampling.report.facts import VERSION
+from evalsampling.report.numbers import Number
+from evalsampling.report.thresholds import PR_CURVE, cheapest, curves_of
 from evalsampling.spec import EvaluationSpec
 from evalsampling.workspace.manifest import digest, pool_digest, read_jobs, versions
 from evalsampling.workspace.snapshot import Snapshot
@@ -61,6 +63,7 @@ def report_facts(
         "bands": [
             dataclasses.asdict(one) for one in labelled_bands(evaluation, _shown_classes(spec))
         ],
+        "thresholds": _thresholds(estimated),
         "slices": _slices(snapshot),
         "annotators": _annotators(snapshot, anonymous),
         "quality": _quality(snapshot, estimated),
@@ -93,6 +96,22 @@ def _rounds(evaluation: Evaluation, estimated: EstimateResult) -> list[dict[str,
 
 def _key(told: Mapping[str, Any]) -> tuple[Any, ...]:
     return tuple(told[name] for name in ("measure", "system", "against", "slice", "threshold"))
+
+
+def _thresholds(estimated: EstimateResult) -> list[dict[str, Any]]:
+    """Return the cheapest threshold of each precision-recall curve for each cost of a miss."""
+    numbers = [Number.from_json(told) for told in estimated.to_json()["measures"]]
+    return [
+        {
+            "system": one.system,
+            "miss_in_false_positives": one.miss_in_false_positives,
+            "threshold": one.point.threshold,
+            "cost": one.cost,
+        }
+        for curve in curves_of(numbers)
+        if curve.name == PR_CURVE
+        for one in cheapest(curve)
+    ]
 
 
 def _slices(snapshot: Snapshot) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from evalsampling.report.curve_chart import curve_chart
 from evalsampling.report.interval_rows import IntervalRow, interval_rows
 from evalsampling.report.numbers import Number, pretty
 from evalsampling.report.svg import Picture
-from evalsampling.report.thresholds import cheapest, curves_of
+from evalsampling.report.thresholds import PR_CURVE, cheapest, curves_of
 
 if TYPE_CHECKING:
     from evalsampling.evaluation.evaluation import Evaluation
@@ -51,7 +51,7 @@ def picture(evaluation: "Evaluation", what: str, system: str | None, label: str)
         found = [one for one in curves_of(numbers) if system in (None, one.system)]
         if not found:
             raise InputError("no curve was estimated" + (f" of {system!r}" if system else ""))
-        choices = cheapest(found[0]) if found[0].name == "pr_curve" else []
+        choices = cheapest(found[0]) if found[0].name == PR_CURVE else []
         return curve_chart(found[0], choices)
     rows = [
         IntervalRow.of(one, pretty(one) + (f", {one.slice}" if one.slice else ""))

@@ -18,7 +18,13 @@ from evalsampling.report.markup import (
 )
 from evalsampling.report.numbers import Number, decimals, pretty, shown
 from evalsampling.report.svg import scale_for
-from evalsampling.report.thresholds import ScoreCurve, ThresholdChoice, cheapest, curves_of
+from evalsampling.report.thresholds import (
+    PR_CURVE,
+    ScoreCurve,
+    ThresholdChoice,
+    cheapest,
+    curves_of,
+)
 
 MOST_SLICES = 40
 """Values of a column that the page shows, the largest; the CSV has them all."""
@@ -103,7 +109,7 @@ def curves(facts: Facts) -> Section | None:
         if not any(one.along.value is not None and one.up.value is not None
                    for one in curve.points):  # fmt: skip
             continue
-        choices = cheapest(curve) if curve.name == "pr_curve" else []
+        choices = cheapest(curve) if curve.name == PR_CURVE else []
         caption = f"Area: {100 * facts.confidence:g} % interval of each point. "
         caption += "Dashed: a band meant to hold the whole curve. " * _has_band(curve)
         caption += "Rings: the thresholds of the table below." * bool(choices)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from evalsampling.report.numbers import Number, shown
 from evalsampling.report.svg import Picture, Scale, dot, line, path, tick_text, words
-from evalsampling.report.thresholds import CurvePoint, ScoreCurve, ThresholdChoice
+from evalsampling.report.thresholds import PR_CURVE, CurvePoint, ScoreCurve, ThresholdChoice
 
 MOST_POINTS = 200
 """Points that are drawn: of more, evenly spaced ones."""
@@ -20,7 +20,7 @@ _NEAR = 22
 """Pixels below which one ring would cover another."""
 
 AXES = {
-    "pr_curve": ("recall: share of the positives that are found",
+    PR_CURVE: ("recall: share of the positives that are found",
                  "precision: share of those found that are positives"),
     "roc_curve": ("false positive rate: share of the negatives that are called positive",
                   "true positive rate: share of the positives that are found"),
@@ -58,7 +58,7 @@ def curve_chart(curve: ScoreCurve, choices: Sequence[ThresholdChoice] = ()) -> P
             body += [dot(_at(x, one.along), _at(y, one.up), radius=3) for one in points]
     body += _marked(choices, x, y)
     of = "" if curve.system is None else f" of {curve.system}"
-    title = f"{'Precision-recall' if curve.name == 'pr_curve' else 'ROC'} curve{of}"
+    title = f"{'Precision-recall' if curve.name == PR_CURVE else 'ROC'} curve{of}"
     told = "; ".join(_words(one) for one in _thinned(points, 6))
     return Picture(title, told or "undefined everywhere", _WIDTH, _HEIGHT, "".join(body))
 

@@ -8,8 +8,11 @@ from evalsampling.report.numbers import Number
 MISS_IN_FALSE_POSITIVES = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 50.0)
 """Costs of a miss that are tried, in false positives."""
 
+PR_CURVE = "pr_curve"
+"""Name of the curve that thresholds are picked from."""
+
 CURVES = {
-    "pr_curve": ("recall", "precision"),
+    PR_CURVE: ("recall", "precision"),
     "roc_curve": ("false_positive_rate", "true_positive_rate"),
 }
 """Components of a curve that lie along and up its picture, by its name."""

@@ -23,7 +23,7 @@ const browser = await puppeteer.launch({
 });
 for (const file of pages) {
   const name = path.basename(file, ".html");
-  const seen = { console: [], requests: [], violations: {}, wide: {}, focus: [] };
+  const seen = { console: [], requests: [], violations: {}, wide: {}, focus: [], checked: 0 };
   for (const [look, media, scheme, width] of [
     ["light", "screen", "light", 900],
     ["dark", "screen", "dark", 900],
@@ -65,7 +65,8 @@ for (const file of pages) {
     await bare.goto(pathToFileURL(path.resolve(file)).href);
     await bare.evaluate(() => document.querySelectorAll("details").forEach((one) => (one.open = true)));
     await bare.evaluate(axe);
-    const { violations } = await bare.evaluate(() => axe.run(document));
+    const { violations, passes } = await bare.evaluate(() => axe.run(document));
+    seen.checked = passes.length;
     seen.violations[look] = violations.map((one) => [
       one.id, one.help, ...one.nodes.slice(0, 3).map((node) => `${node.html.slice(0, 200)} ${node.failureSummary}`),
     ]);
