@@ -1,8 +1,8 @@
 """The page in a real browser: light, dark, on a phone and printed.
 
 Run by `make test-report`, which puts axe-core and a driver of Chromium below `.venv/report`;
-skipped where these, node or Chromium are missing. Pictures of the pages are kept in the directory that
-REPORT_PICTURES names.
+skipped where these, node or Chromium are missing. Pictures of the pages are kept in the directory
+that REPORT_PICTURES names.
 """
 
 import json
