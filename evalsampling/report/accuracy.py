@@ -69,33 +69,36 @@ def systems(facts: Facts) -> Section | None:
 
 
 def differences(facts: Facts) -> Section | None:
-    """Return the differences between systems, None if none was asked for."""
+    """Return the comparisons of two systems each, None if none was asked for."""
     numbers = facts.differences
     if not numbers:
         return None
-    rows = []
+    body = []
+    for neutral in sorted({one.neutral for one in numbers}):
+        alike = [one for one in numbers if one.neutral == neutral]
+        rows = [IntervalRow.of(one, pretty(one)) for one in alike]
+        caption = f"Systems whose interval does not hold {neutral:g} can be told apart."
+        name = "Ratios of systems" if neutral else "Differences of systems"
+        body.append(figure(interval_rows(rows, name, neutral), caption))
+    lines = []
     for one in numbers:
         digits = decimals(one.low, one.high)
-        rows.append(
+        lines.append(
             [escape(pretty(one)), data(one.value, digits), interval(one.low, one.high, digits),
              escape(verdict(one))]
         )  # fmt: skip
-    picture = interval_rows(
-        [IntervalRow.of(one, pretty(one)) for one in numbers], "Differences of systems", zero=True
-    )
-    listed = table("Differences of systems", ["difference", "estimate", "interval", "verdict"],
-                   rows, (1, 2))  # fmt: skip
-    caption = "A difference whose interval does not hold zero is told from none."
-    return Section("differences", "Differences", figure(picture, caption) + listed)
+    head = ["comparison", "estimate", "interval", "verdict"]
+    body.append(table("Comparisons of systems", head, lines, (1, 2)))
+    return Section("differences", "Which system is better?", "".join(body))
 
 
 def verdict(one: Number) -> str:
-    """Return what a difference tells, in words."""
-    if one.value is None or one.low is None or one.high is None or not one.claims:
+    """Return what a comparison tells, in words."""
+    if one.value is None or not one.claims:
         return "cannot be told yet"
-    if one.low > 0:
+    if one.low is not None and one.low > one.neutral:
         return f"{one.system} is higher"
-    if one.high < 0:
+    if one.high is not None and one.high < one.neutral:
         return f"{one.against} is higher"
     return "cannot be told apart"
 

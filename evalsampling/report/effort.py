@@ -15,7 +15,7 @@ from evalsampling.report.markup import (
     paragraph,
     table,
 )
-from evalsampling.report.numbers import percent
+from evalsampling.report.numbers import percent, title
 
 MOST_ANNOTATORS = 60
 """Annotators on the page."""
@@ -145,5 +145,4 @@ def _wrong_labels(told: Mapping[str, Any] | None) -> str:
 
 
 def _title(told: Mapping[str, Any]) -> str:
-    system = told["system"]
-    return str(told["measure"]) + ("" if system is None else f" of {system}")
+    return title(told["measure"], told["system"], told.get("against"))

@@ -64,15 +64,15 @@ class IntervalRow:
         return f"{shown(self.value, digits)} ({shown_range(self.low, self.high, digits)})"
 
 
-def interval_rows(rows: Sequence[IntervalRow], title: str, zero: bool = False) -> Picture:
+def interval_rows(rows: Sequence[IntervalRow], title: str, neutral: float | None = None) -> Picture:
     """Return numbers as dots on their intervals, with the figures beside them.
 
     Args:
         rows: at least one.
         title: of the picture.
-        zero: whether the numbers are differences, so that zero gets a line.
+        neutral: the number that gets a line, where two systems are alike; None for none.
     """
-    ends = [0.0] if zero else []
+    ends = [] if neutral is None else [neutral]
     ends += [end for row in rows if row.value is not None for end in row.ends]
     scale = scale_for(ends, _LABELS + 12, _WIDTH - _FIGURES - 16)
     digits = max(decimals(row.low, row.high) for row in rows)
@@ -80,8 +80,8 @@ def interval_rows(rows: Sequence[IntervalRow], title: str, zero: bool = False) -
     top = _TOP if wide else 8
     bottom = top + _ROW * len(rows)
     body = [_axis(scale, top, bottom)]
-    if zero:
-        body.append(line(scale(0), top - 8, scale(0), bottom, "s-ink", 1.5))
+    if neutral is not None:
+        body.append(line(scale(neutral), top - 8, scale(neutral), bottom, "s-ink", 1.5))
     if wide:
         body.append(words(scale.first, 12, "thick: interval; thin: assuming nothing of where "
                           "positives hide", "t-soft small", most=90))  # fmt: skip

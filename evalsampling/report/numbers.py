@@ -26,6 +26,10 @@ _NAMES = {
 """Measures that are not called as they are spelled."""
 
 
+_COMPARISONS = {"difference": "Difference in", "ratio": "Ratio of"}
+"""How comparisons of two systems begin, by what their names begin with."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Range:
     """An interval with what it rests on; an end is None where it is infinite or unknown."""
@@ -107,6 +111,11 @@ class Number:
         return not self.method.startswith(CLAIM_NOTHING)
 
     @property
+    def neutral(self) -> float:
+        """What a comparison is where two systems are alike: 1 of a ratio, 0 of a difference."""
+        return 1.0 if self.measure.startswith("ratio(") else 0.0
+
+    @property
     def title(self) -> str:
         """Measure and system."""
         return title(self.measure, self.system, self.against)
@@ -124,13 +133,21 @@ def title(measure: str, system: str | None = None, against: str | None = None) -
 
 def pretty(number: Number) -> str:
     """Return the name of a number for a sentence: ``F1 of new``."""
-    name = _NAMES.get(number.measure)
+    kind, mark, inner = number.measure.removesuffix(")").partition("(")
+    if mark and kind in _COMPARISONS:
+        name = f"{_COMPARISONS[kind]} {_called(inner)}"
+    else:
+        name = _called(number.measure)
+    return title(name, number.system, number.against)
+
+
+def _called(measure: str) -> str:
+    """Return what a measure is called."""
+    name = _NAMES.get(measure)
     if name is None:
-        name = number.measure
-        name = name if "(" in name else name.replace("_", " ")
+        name = measure if "(" in measure else measure.replace("_", " ")
         name = name[:1].upper() + name[1:]
-    name = name if number.system is None else f"{name} of {number.system}"
-    return name if number.against is None else f"{name} against {number.against}"
+    return name
 
 
 def decimals(low: float | None, high: float | None) -> int:

@@ -144,6 +144,16 @@ def test_systems_stand_side_by_side_and_differences_have_a_verdict() -> None:
     assert "cannot be told apart" in verdict(-0.1, 0.3)
 
 
+def test_ratios_are_compared_with_one() -> None:
+    told = {"system": "new", "against": "old", "low": 1.05, "high": 1.3}
+    text = section("differences", number("f1"), number("ratio(f1)", 1.2, **told),
+                   number("difference(f1)", 0.1, **{**told, "low": -0.1, "high": 0.3}))  # fmt: skip
+    assert "Ratio of F1 of new against old 1.20 1.05 to 1.30 new is higher" in text
+    assert "Difference in F1 of new against old 0.10" in text
+    assert "does not hold 0 can" in text
+    assert "does not hold 1 can" in text
+
+
 def test_thresholds_are_offered_with_their_letters() -> None:
     points = [
         number(f"pr_curve.{word}", value, threshold=threshold)

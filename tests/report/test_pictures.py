@@ -64,8 +64,8 @@ def test_what_is_undefined_stretches_no_axis() -> None:
 
 def test_differences_have_a_line_at_zero() -> None:
     row = IntervalRow.of(of("f1", 0.05, low=-0.02, high=0.12, system="a", against="b"))
-    [zero] = elements(interval_rows([row], "Title", zero=True), "line", "s-ink")
-    [dot] = elements(interval_rows([row], "Title", zero=True), "circle")
+    [zero] = elements(interval_rows([row], "Title", neutral=0.0), "line", "s-ink")
+    [dot] = elements(interval_rows([row], "Title", neutral=0.0), "circle")
     assert float(zero["x1"]) < float(dot["cx"])
 
 
