@@ -44,14 +44,7 @@ def curve_chart(curve: ScoreCurve, choices: Sequence[ThresholdChoice] = ()) -> P
     if points:
         body.append(path([*upper, *reversed(lower)], "f-tint", closed=True))
         body += [path(edge, "s-accent", width=1) for edge in (upper, lower)]
-        together = [one.up.of_kind("simultaneous") for one in points]
-        if all(together):
-            for end in ("high", "low"):
-                spots = [
-                    (_at(x, one.along), _end(y, getattr(band, end), float(end == "high")))
-                    for one, band in zip(points, together, strict=True)
-                ]
-                body.append(path(spots, "s-grey", width=1, dashes="4 3"))
+        body += _band(points, x, y)
         body.append(path([(_at(x, one.along), _at(y, one.up)) for one in points], "s-accent",
                          width=2.5))  # fmt: skip
         if len(points) <= _FEW:
@@ -61,6 +54,21 @@ def curve_chart(curve: ScoreCurve, choices: Sequence[ThresholdChoice] = ()) -> P
     title = f"{'Precision-recall' if curve.name == PR_CURVE else 'ROC'} curve{of}"
     told = "; ".join(_words(one) for one in _thinned(points, 6))
     return Picture(title, told or "undefined everywhere", _WIDTH, _HEIGHT, "".join(body))
+
+
+def _band(points: Sequence[CurvePoint], x: Scale, y: Scale) -> list[str]:
+    """Return the edges of the band of the whole curve, where it says anything."""
+    bands = [one.up.of_kind("simultaneous") for one in points]
+    spots = {
+        end: [
+            (_at(x, one.along), y(edge))
+            for one, band in zip(points, bands, strict=True)
+            for edge in [None if band is None else getattr(band, end)]
+            if edge is not None and 0 < edge < 1
+        ]
+        for end in ("high", "low")
+    }
+    return [path(edge, "s-grey", width=1, dashes="4 3") for edge in spots.values() if edge]
 
 
 def _is_defined(point: CurvePoint) -> bool:

@@ -7,7 +7,7 @@ from evalsampling.report.numbers import Number, decimals, shown, shown_range
 from evalsampling.report.svg import Picture, Scale, bar, dot, line, scale_for, tag, tick_text, words
 
 _ROW = 40
-_LABELS, _FIGURES, _WIDTH = 176, 150, 720
+_LABELS, _FIGURES, _WIDTH = 176, 184, 720
 _TOP, _FOOT = 30, 20
 
 

@@ -15,9 +15,10 @@ def provenance(facts: Facts) -> Section:
     """Return versions, seed, fingerprints, rounds and the spec."""
     told = facts.provenance
     pool = told["pool"]
+    files = f"{pool['files']:,} file{'s' * (pool['files'] != 1)}"
     rows = [
         ["workspace", escape(facts.workspace)],
-        ["pool", f"{facts.rows:,} rows in {pool['files']:,} files of {pool['bytes']:,} bytes"],
+        ["pool", f"{facts.rows:,} rows in {files} of {pool['bytes']:,} bytes"],
         ["SHA-256 of the list of files", f"<code>{escape(pool['sha256'])}</code>"],
         ["SHA-256 of the spec", f"<code>{escape(told['spec_sha256'])}</code>"],
         ["seed", escape(told["seed"])],
