@@ -126,7 +126,7 @@ def curves(facts: Facts) -> Section | None:
 
 
 def _has_band(curve: ScoreCurve) -> bool:
-    return all(one.up.of_kind("simultaneous") for one in curve.points)
+    return all(one.up.band for one in curve.points)
 
 
 def _choices(choices: Sequence[ThresholdChoice]) -> str:

@@ -58,7 +58,7 @@ def curve_chart(curve: ScoreCurve, choices: Sequence[ThresholdChoice] = ()) -> P
 
 def _band(points: Sequence[CurvePoint], x: Scale, y: Scale) -> list[str]:
     """Return the edges of the band of the whole curve, where it says anything."""
-    bands = [one.up.of_kind("simultaneous") for one in points]
+    bands = [one.up.band for one in points]
     spots = {
         end: [
             (_at(x, one.along), y(edge))

@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 CLAIM_NOTHING = (
@@ -111,6 +111,12 @@ class Number:
         return not self.method.startswith(CLAIM_NOTHING)
 
     @property
+    def band(self) -> Range | None:
+        """The interval that holds together with those of the curve's other points, if any."""
+        assisted = (one for one in self.intervals if one.method.endswith(", simultaneous"))
+        return next(assisted, self.of_kind("simultaneous"))
+
+    @property
     def neutral(self) -> float:
         """What a comparison is where two systems are alike: 1 of a ratio, 0 of a difference."""
         return 1.0 if self.measure.startswith("ratio(") else 0.0
@@ -180,11 +186,3 @@ def percent(share: float) -> str:
         return f"{value:.0f} %"
     digits = max(0, 1 - math.floor(math.log10(value)))
     return f"{value:.{min(digits if value < 99 else 1, 6)}f} %"
-
-
-def by_title(numbers: Sequence[Number]) -> dict[tuple[str, str | None], list[Number]]:
-    """Return numbers by measure and system, in their order."""
-    groups: dict[tuple[str, str | None], list[Number]] = {}
-    for one in numbers:
-        groups.setdefault((one.measure, one.system), []).append(one)
-    return groups
