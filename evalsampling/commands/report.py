@@ -11,7 +11,7 @@ from evalsampling.errors import InputError
 from evalsampling.report.facts import Facts
 from evalsampling.report.page import page
 from evalsampling.report.table import as_csv
-from evalsampling.storage import replace_file
+from evalsampling.storage import folder_of, replace_file
 from evalsampling.workspace.snapshot import Snapshot
 
 
@@ -52,14 +52,19 @@ def report(options: ReportOptions) -> ReportResult:
 
     Raises:
         InputError: if the workspace is not prepared or a file of it cannot be read; or if the page
-            is not to end in .html, or cannot be written.
+            is not to end in .html, or is to be in the workspace.
+        OSError: if it cannot be written.
     """
-    if PurePath(options.to).suffix not in (".html", ".htm"):
+    if PurePath(options.to).suffix != ".html":
         raise InputError(f"--to: {options.to}: a report is written as .html")
-    content = report_facts(Snapshot.at(options.workspace), options.title, options.anonymous)
+    snapshot = Snapshot.at(options.workspace)
+    if is_inside(options.to, snapshot.pool.workspace.path):
+        # A twin could have the name of a file of the workspace.
+        raise InputError(f"--to: {options.to}: is in the workspace; write it beside it")
+    content = report_facts(snapshot, options.title, options.anonymous)
     facts = Facts.from_json(content)
     html = page(facts).encode()
-    stem = options.to.removesuffix(PurePath(options.to).suffix)
+    stem = options.to.removesuffix(".html")
     twin = json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
     # The page comes last: once it is there, what it speaks of is.
     replace_file(f"{stem}.json", twin.encode())
@@ -72,3 +77,9 @@ def report(options: ReportOptions) -> ReportResult:
         bytes=len(html),
         labels=facts.labels,
     )
+
+
+def is_inside(file: str, folder: str) -> bool:
+    """Tell whether a file, or its URL, is somewhere below a folder."""
+    below = folder_of(f"{folder.rstrip('/')}/file")
+    return f"{folder_of(file)}/".startswith(f"{below}/")

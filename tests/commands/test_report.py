@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from evalsampling.commands.report import is_inside
 from tests.jobs import Job, Result, call, files_below, make_pool, make_rich_pool
 
 DATA = re.compile(r'<data value="([^"]+)">')
@@ -143,6 +144,28 @@ def test_what_is_wrong_is_told_and_nothing_is_written(drawn: Job, tmp_path: Path
     assert call("report", drawn.workspace, "--to", nowhere).status == 1
     assert call("report", tmp_path, "--to", tmp_path / "report.html").status == 1
     assert list(tmp_path.glob("*.html")) == []
+
+
+def test_no_file_of_the_workspace_is_replaced(drawn: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The JSON twin of `evaluation.html` would be the workspace's own `evaluation.json`."""
+    before = files_below(drawn.workspace)
+    monkeypatch.chdir(drawn.workspace)
+    for to in (drawn.workspace / "evaluation.html", "evaluation.html", "jobs/../jobs/prepare.html"):
+        told = call("report", drawn.workspace, "--to", to)
+        assert told.status == 1
+        assert "is in the workspace; write it beside it" in told.err
+    assert files_below(drawn.workspace) == before
+
+
+@pytest.mark.parametrize(
+    ("file", "folder", "inside"),
+    [("gs://bucket/run/a.html", "gs://bucket/run", True), ("gs://bucket/run/a/b.html",
+      "gs://bucket/run/", True), ("gs://bucket/running/a.html", "gs://bucket/run", False),
+     ("gs://bucket/run.html", "gs://bucket/run", False), ("/data/run/x.html", "/data/run", True),
+     ("/data/x.html", "/data/run", False), ("a.html", "gs://bucket/run", False)],
+)  # fmt: skip
+def test_what_is_inside_a_workspace(file: str, folder: str, inside: bool) -> None:
+    assert is_inside(file, folder) is inside
 
 
 def test_words_on_the_command_line(drawn: Job) -> None:
