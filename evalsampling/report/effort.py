@@ -34,8 +34,10 @@ def effort(facts: Facts) -> Section | None:
     head = ["score", "rows", "share of the pool", "labels", "share of the labels"]
     listed = table("Labels and rows by score", head, rows, range(1, 5))
     words = (
-        "Rows were drawn where a label tells most, with known chances, and are weighted so that "
-        "the estimates hold for the whole pool."
+        "Rows were drawn at random, all with the same chance."
+        if facts.sampler == "passive"
+        else "Rows were drawn where a label tells most, with known chances, and are weighted so "
+        "that the estimates hold for the whole pool."
     )
     caption = "Bands are narrower where more labels are."
     body = paragraph(words) + figure(effort_chart(bands), caption)
@@ -55,7 +57,7 @@ def calibration(facts: Facts) -> Section | None:
     level = f"{100 * facts.confidence:g} %"
     for one in facts.bands:
         caption = (
-            f"The share of {escape(one.label)}. Dots: among the labels, with {level} intervals; "
+            f"The share of rows labelled {escape(one.label)}. Dots: among the labels, with {level} intervals; "
             "ticks: what the score says; areas: what a model of both believes. On the right: "
             "labels met."
         )

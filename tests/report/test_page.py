@@ -199,6 +199,11 @@ def test_annotators_are_shown_if_they_have_names() -> None:
     assert section("annotators", **told) == ""
 
 
+def test_how_rows_were_drawn_is_told() -> None:
+    assert "where a label tells most" in section("effort")
+    assert "all with the same chance" in section("effort", evaluation={"sampler": "passive"})
+
+
 def test_quality_tells_missing_and_wrong_labels() -> None:
     bounds = {"measure": "f1", "system": None, "threshold": None, "low": 0.2, "high": 0.9,
               "interval_low": 0.1, "interval_high": 0.95}  # fmt: skip
