@@ -57,7 +57,8 @@ def calibration(facts: Facts) -> Section | None:
     level = f"{100 * facts.confidence:g} %"
     for one in facts.bands:
         caption = (
-            f"The share of rows labelled {escape(one.label)}. Dots: among the labels, with {level} intervals; "
+            f"The share of rows labelled {escape(one.label)}. "
+            f"Dots: among the labels, with {level} intervals; "
             "ticks: what the score says; areas: what a model of both believes. On the right: "
             "labels met."
         )
