@@ -12,6 +12,7 @@ ELSEWHERE = {
     # module: the file that tests it.
     "cli/annotators.py": "commands/test_controls.py",
     "cli/command.py": "cli/test_main.py",
+    "cli/curve.py": "commands/test_curve.py",
     "cli/diagnose.py": "cli/test_main.py",
     "cli/estimate.py": "cli/test_main.py",
     "cli/forget.py": "commands/test_forget.py",

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 from evalsampling.cli import (
     annotators,
+    curve,
     diagnose,
     estimate,
     forget,
@@ -34,6 +35,7 @@ COMMANDS = (
         module.COMMAND
         for module in (
             estimate,
+            curve,
             annotators,
             votes,
             forget,

@@ -7,6 +7,7 @@ and the gain c are functions of p(r) and p(N), monotone in each ([SX] section 2)
 
 import dataclasses
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -48,6 +49,22 @@ class Guarantee:
     head: int
     settled: bool
     warnings: tuple[str, ...] = ()
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> "Guarantee":
+        """Return the guarantee that an object stands for."""
+        lists = {name: tuple(content[name]) for name in ("ranks", "warnings")}
+        return cls(**{**content, **lists})
+
+    @property
+    def words(self) -> str:
+        """What is guaranteed and what it took, in one line."""
+        if self.factor is None:
+            return "no precision is guaranteed yet"
+        return (
+            f"at every rank the precision is within a factor of {self.factor:.4g}, with confidence "
+            f"{self.confidence:g} ({self.queries} queries, the first {self.head:,} ranks labelled)"
+        )
 
 
 @dataclasses.dataclass(frozen=True)

@@ -187,6 +187,17 @@ class RankedSampler(Sampler):
         most = self._most_answers(wave)
         return draw_unseen(table, history, chance[stratum], rng, group=stratum, answers=most)
 
+    def first_wave(self, table: CellTable) -> tuple[int, int]:
+        """Return the answers that the first round takes: for the head, and for queries.
+
+        Raises:
+            InputError: if the strata are not cut from the score.
+        """
+        start = History.start(table.outputs.prediction.shape[1], table.classes)
+        wave = next(self._waves(table, start))
+        in_head = wave.strata.last <= wave.head
+        return int(wave.extra[in_head].sum()), int(wave.extra[~in_head].sum())
+
     def _affordable(self, wave: Wave, budget: int | None) -> FloatArray:
         """Return the answers of a wave that a budget leaves room for, shape (strata,)."""
         in_head = wave.strata.last <= wave.head
@@ -312,6 +323,7 @@ class RankedSampler(Sampler):
             precision=strata.hits[points] / rank[points],
             exact=points < strata.known,
             m=self.m,
+            rows=int(rank[-1]),
         )
 
     def curve(self, table: CellTable, history: History) -> PrecisionCurve | None:

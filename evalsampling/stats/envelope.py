@@ -30,17 +30,22 @@ class Envelope:
     estimate the lower bound is p~ (y - m) / v throughout, since the paper's p~ y - (y - v)
     positives, divided by f, can be more than there are.
 
+    The paper's bound of what follows a point tacitly takes m items to follow it: of a point nearer
+    to the end of the list nothing is known but that an item is one positive at most.
+
     Attributes:
         rank: shape (k,), from 1, ascending: y.
         precision: shape (k,): p(y), or an estimate of it.
         exact: shape (k,), bool: which are known exactly.
         m: of the weak monotonicity, at least 1.
+        rows: N, length of the list.
     """
 
     rank: IntArray
     precision: FloatArray
     exact: npt.NDArray[np.bool_]
     m: int
+    rows: int
 
     def upper(self, at: IntArray, factor: float = 1.0) -> FloatArray:
         """Return the greatest precision there can be, shape (n,).
@@ -50,7 +55,8 @@ class Envelope:
             factor: by which precisions may be too small.
         """
         v = at[:, None].astype(np.float64)
-        hits, gain = self._hits, self._gain
+        hits = self._hits
+        gain = np.where(self.rank + self.m <= self.rows, self._gain, self.m)
         after = np.where(
             v > self.rank + self.m, self.precision * v, hits + np.minimum(v - self.rank, gain)
         )
@@ -92,6 +98,6 @@ class Envelope:
 
     @property
     def _gain(self) -> FloatArray:
-        """Most positives among the m items after each point, shape (k,)."""
+        """Most positives among m items after, or before, each point, shape (k,)."""
         gain = self.m * self.precision
         return np.where(self.exact, np.floor(gain + _ROUNDING), gain)
