@@ -5,20 +5,45 @@ import dataclasses
 import numpy as np
 import pyarrow as pa
 
+from evalsampling.samplers import Sampler
 from evalsampling.simulation.truth import KnownPool
 from evalsampling.stats.cells import CellTable
+from evalsampling.stats.history import History
 from evalsampling.stats.outputs import Outputs
 from tests.jobs import Pool
 
 
 def rates(rows: int, first: float = 0.95, last: float = 0.3) -> np.ndarray:
-    """Chance of each row to be positive, so that the precision falls evenly with the rank."""
+    """Chance of each row to be positive: precision falls from ``first`` at the head to ``last``."""
     share = (np.arange(rows) + 0.5) / rows
-    return np.clip(first - 2 * (first - last) * share, 0, 1)
+    return first * (1 - share) ** (first / last - 1)
 
 
 def labels(rows: int, seed: int = 0, first: float = 0.95, last: float = 0.3) -> np.ndarray:
     return (np.random.default_rng(seed).random(rows) < rates(rows, first, last)).astype(np.int64)
+
+
+def weakly_monotone(hits: np.ndarray, first: int, m: int) -> np.ndarray:
+    """Which lists, given by their hits up to each rank, are (first, m)-weakly monotone."""
+    precision = hits / np.arange(1, hits.shape[1] + 1)
+    least_so_far = np.minimum.accumulate(precision[:, first - 1 : -m], axis=1)
+    return np.all(precision[:, first + m - 1 :] <= least_so_far + 1e-12, axis=1)
+
+
+def random_list(rng: np.random.Generator, rows: int, m: int) -> np.ndarray:
+    """Hits of a random (1, m)-weakly monotone list: at its own pace, wherever a hit keeps it so.
+
+    A hit at rank r is allowed if hits stay at most p(r1) max(r, r1 + m) for all r1 < r.
+    """
+    ranks = np.arange(1, rows + 1)
+    pace = rng.choice([0.2, 0.5, 0.9, 1.0], size=rows // 50 + 1)
+    hits = np.ones(rows)
+    for r in range(2, rows + 1):
+        before = ranks[: r - 1]
+        most = np.min(hits[: r - 1] / before * np.maximum(r, before + m))
+        can = hits[r - 2] + 1 <= most + 1e-9
+        hits[r - 1] = hits[r - 2] + (can and rng.random() < pace[r // 50])
+    return hits
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,3 +117,38 @@ def ranked_pool(rows: int = 3000, seed: int = 0) -> Pool:
     )
     order = np.random.default_rng(seed + 1).permutation(rows)
     return Pool(table.take(pa.array(order)), dict(zip(ids.tolist(), truth.tolist(), strict=True)))
+
+
+def next_round(
+    sampler: Sampler,
+    known: KnownPool,
+    history: History,
+    seed: int = 0,
+    eta: float = 0.0,
+    budget: int | None = None,
+) -> History:
+    """The history with one round more, answered: row j of a cell has the same label every time.
+
+    An answer is wrong with chance eta.
+    """
+    rng = np.random.default_rng([seed, len(history.rounds)])
+    before = len(history)
+    history = sampler.design(known.table, history, 1, rng, budget)
+    truth = np.zeros(len(history) - before, dtype=np.int64)
+    for cell in np.unique(history.cell[before:]).tolist():
+        order = np.random.default_rng([seed, 1, cell]).permutation(
+            np.repeat([0, 1], known.labels[cell])
+        )
+        mine = history.cell[before:] == cell
+        truth[mine] = order[history.rank[before:][mine]]
+    label = history.label.copy()
+    label[before:] = truth ^ (rng.random(len(truth)) < eta)
+    return history.with_labels(label)
+
+
+def finish(sampler: Sampler, known: KnownPool, seed: int = 0, eta: float = 0.0) -> History:
+    """The history when nothing more is to be asked."""
+    history = History.start()
+    while not sampler.exhausted(known.table, history):
+        history = next_round(sampler, known, history, seed, eta)
+    return history

@@ -220,13 +220,23 @@ class RankedSampler(Sampler):
         *_, wave = self._waves(table, history)
         return wave.complete
 
-    def _waves(self, table: CellTable, history: History) -> Iterator[Wave]:
-        """Yield the waves that the labels lead to; only the last can want answers."""
+    def _waves(self, table: CellTable, history: History, anew: bool = False) -> Iterator[Wave]:
+        """Yield the waves that the labels lead to; only the last can want answers.
+
+        Args:
+            table: the cells.
+            history: rounds and labels.
+            anew: whether to begin without the queries that rounds were drawn for.
+        """
         try:
             ranked = RankedList.of_cells(table)
         except ValueError as error:
             raise InputError(f"sampler {self.name}: {error}") from error
         head, queried = self.head_and_queries(ranked)
+        if not anew:
+            # Where the chances of a round change, there was a query.
+            ends = self._strata(ranked, head, queried, history).last
+            queried = np.union1d(queried, ends[(ends > head)])
         while True:
             wave = self._wave(ranked, head, queried, history)
             yield wave
@@ -237,9 +247,14 @@ class RankedSampler(Sampler):
                 return
             queried = np.union1d(queried, more)
 
-    def _wave(self, ranked: RankedList, head: int, queried: IntArray, history: History) -> Wave:
+    def _strata(
+        self, ranked: RankedList, head: int, queried: IntArray, history: History
+    ) -> RankStrata:
         positive: int = getattr(self.measure, "positive")  # noqa: B009
-        strata = RankStrata.of_history(ranked, head, queried, history, positive, self.stochastic)
+        return RankStrata.of_history(ranked, head, queried, history, positive, self.stochastic)
+
+    def _wave(self, ranked: RankedList, head: int, queried: IntArray, history: History) -> Wave:
+        strata = self._strata(ranked, head, queried, history)
         nothing: IntArray = np.zeros(len(strata.rows), dtype=np.int64)
         wave = Wave(strata, queried, nothing, self._least_precision(strata))
         if not self._missing(wave, 1.0).any():
@@ -329,11 +344,15 @@ class RankedSampler(Sampler):
     def curve(self, table: CellTable, history: History) -> PrecisionCurve | None:
         """Return the precision at every rank, with its guarantee; None before there is any.
 
-        Of the waves that the labels lead to, that whose queries guarantee most.
+        In the middle of a wave it is that of the queries with or without those under way that
+        guarantees most.
         """
         waves = list(self._waves(table, history))
-        found = [one for one in waves[-2:] if not np.isnan(one.strata.hits).any()]
-        curves = [self._curve(one, settled=waves[-1].complete) for one in found]
+        settled = waves[-1].complete
+        if not settled:
+            waves += self._waves(table, history, anew=True)
+        found = [one for one in waves if not np.isnan(one.strata.hits).any()]
+        curves = [self._curve(one, settled) for one in (found[-1:] if settled else found)]
         return min(curves, key=lambda one: one.guarantee.factor or math.inf, default=None)
 
     def _curve(self, wave: Wave, settled: bool) -> PrecisionCurve:
@@ -392,7 +411,7 @@ class RankedSampler(Sampler):
         """Weigh the labels of each stratum of ranks alike; they stand for its other rows."""
         ranked = RankedList.of_cells(table)
         head, queried = self.head_and_queries(ranked)
-        strata = self._wave(ranked, head, queried, history).strata
+        strata = self._strata(ranked, head, queried, history)
         known = np.flatnonzero(history.label != NO_LABEL)
         stratum = strata.stratum[ranked.group[history.cell[known]]]
         rows = strata.rows * (_ENDLESS if self.stochastic else 1)

@@ -86,8 +86,8 @@ def plan(
         if isinstance(sampler, samplers.RankedSampler):
             head, queries = sampler.first_wave(table)
             raise InputError(
-                f"sampler {sampler.name}: not to be planned: its budget follows from what it finds. "
-                f"Its first round takes {head + queries:,} answers, {head:,} of them for the head"
+                f"sampler {sampler.name}: there is no plan of it: its budget follows from what it "
+                f"finds; its first round takes {head + queries:,} answers, {head:,} for the head"
             )
     measures = build_measures(spec, ranges)
     for requested in measures:

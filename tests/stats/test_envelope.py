@@ -6,18 +6,12 @@ import numpy as np
 import pytest
 
 from evalsampling.stats.envelope import Envelope
+from tests.ranked_lists import random_list, weakly_monotone
 
 LENGTH = 12
 LISTS = np.array(list(itertools.product([0, 1], repeat=LENGTH)))
 HITS = np.cumsum(LISTS, axis=1)
 RANKS = np.arange(1, LENGTH + 1)
-
-
-def weakly_monotone(hits: np.ndarray, first: int, m: int) -> np.ndarray:
-    """Which lists, given by their hits up to each rank, are (first, m)-weakly monotone."""
-    precision = hits / np.arange(1, hits.shape[1] + 1)
-    least_so_far = np.minimum.accumulate(precision[:, first - 1 : -m], axis=1)
-    return np.all(precision[:, first + m - 1 :] <= least_so_far + 1e-12, axis=1)
 
 
 def through(ranks: list[int], hits: list[int], m: int, rows: int, exact: bool = True) -> Envelope:
@@ -41,10 +35,10 @@ def test_no_list_leaves_the_envelope_of_a_point_and_its_bounds_are_attained(
             one = through([y], [hits], m, LENGTH)
             most = np.floor(one.upper(RANKS) * RANKS + 1e-9)
             least = np.ceil(one.lower(RANKS) * RANKS - 1e-9)
-            inside = RANKS > first
+            inside = first < RANKS
             assert np.all(those.max(axis=0)[inside] <= most[inside])
             assert np.all(those.min(axis=0)[inside] >= least[inside])
-            after = (RANKS > y) & (RANKS <= y + int(m * hits / y + 1e-9))
+            after = (y < RANKS) & (y + int(m * hits / y + 1e-9) >= RANKS)
             assert np.all(those.max(axis=0)[after] == most[after])
             assert np.all(those.min(axis=0)[after] == least[after])
             close = inside & (abs(RANKS - y) <= m)
@@ -65,22 +59,6 @@ def test_no_list_leaves_the_envelope_of_three_points(m: int) -> None:
             one = through(list(points), hits, m, LENGTH)
             assert np.all(those.max(axis=0)[1:] <= one.upper(RANKS)[1:] + 1e-12)
             assert np.all(those.min(axis=0)[1:] >= one.lower(RANKS)[1:] - 1e-12)
-
-
-def random_list(rng: np.random.Generator, rows: int, m: int) -> np.ndarray:
-    """Hits of a random (1, m)-weakly monotone list: at its own pace, wherever a hit keeps it so.
-
-    A hit at rank r is allowed if hits stay at most p(r1) max(r, r1 + m) for all r1 < r.
-    """
-    ranks = np.arange(1, rows + 1)
-    pace = rng.choice([0.2, 0.5, 0.9, 1.0], size=rows // 50 + 1)
-    hits = np.ones(rows)
-    for r in range(2, rows + 1):
-        before = ranks[: r - 1]
-        most = np.min(hits[: r - 1] / before * np.maximum(r, before + m))
-        can = hits[r - 2] + 1 <= most + 1e-9
-        hits[r - 1] = hits[r - 2] + (can and rng.random() < pace[r // 50])
-    return hits
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -107,7 +85,7 @@ def test_random_lists_stay_in_the_envelope_and_the_more_points_the_lower_it_is(s
 
 @pytest.mark.parametrize("seed", range(4))
 def test_bounds_from_estimates_hold_with_their_factor(seed: int) -> None:
-    """Whatever the estimates, off by at most f: with the paper's bound below a point they do not."""
+    """Whatever the estimates are, off by at most f."""
     rng = np.random.default_rng(seed)
     rows, m, factor = 900, 60, 1.1
     hits = random_list(rng, rows, m)

@@ -73,9 +73,7 @@ def test_a_stochastic_oracle_is_asked_again_and_the_majority_counts_in_the_head(
     assert len(distinct) == 20
     assert votes.tolist() == [3] * 20
     one = strata(history, [4], stochastic=True)
-    wins = [
-        np.sum(history.label[np.all(rows == row, axis=1)]) >= 2 for row in distinct.tolist()
-    ]
+    wins = [np.sum(history.label[np.all(rows == row, axis=1)]) >= 2 for row in distinct.tolist()]
     assert one.known == 2
     assert one.hits[1] == sum(wins)
     assert one.least_density[4] == pytest.approx(1.2), "answers for each row, three at most"
