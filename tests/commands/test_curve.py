@@ -112,7 +112,10 @@ def test_another_sampler_has_no_curve(drawn: Job) -> None:
     ("keys", "words"),
     [
         ({"measure": "f1"}, "adastrat ranks rows by score, so a curve or an average precision"),
-        ({"strata": {"method": "kd"}, "pool": {"features": ["score"], "score": "score"}}, "strata.method cannot be"),
+        (
+            {"strata": {"method": "kd"}, "pool": {"features": ["score"], "score": "score"}},
+            "sampler: adastrat: it ranks rows by score, so strata.method cannot be kd",
+        ),
         ({"sampler": {"name": "logstrat", "m": 500}}, "theorem 1 allows at most floor"),
         ({"sampler": {"name": "adastrat", "mm": 500}}, "unknown key sampler.mm of adastrat"),
         ({"sampler": {"name": "adastrat", "eta": 0.1, "beta": 1.3}}, "labels.oracle stochastic"),
