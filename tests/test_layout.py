@@ -57,6 +57,8 @@ ELSEWHERE = {
     "pool/formats/thrift.py": "pool/formats/test_parquet_footer.py",
     "pool/splits.py": "pool/formats/test_text.py",
     "preparation/local.py": "simulation/test_truth.py",
+    "samplers/terms.py": "samplers/test_ranked.py",
+    "samplers/wave.py": "samplers/test_adastrat.py",
     "spec/measures.py": "spec/test_evaluation.py",
     "spec/parameters.py": "measures/test_build.py",
     "spec/pool.py": "spec/test_evaluation.py",

@@ -10,7 +10,8 @@ import dataclasses
 import numpy as np
 
 from evalsampling.measures.base import IntArray
-from evalsampling.samplers.ranked import RankedSampler, Wave
+from evalsampling.samplers.ranked import RankedSampler
+from evalsampling.samplers.wave import Wave
 from evalsampling.stats.envelope import Envelope
 from evalsampling.stats.precision_queries import head_rank
 from evalsampling.stats.ranked_list import RankedList

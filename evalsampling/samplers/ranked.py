@@ -15,7 +15,7 @@ import numpy as np
 from evalsampling.errors import InputError
 from evalsampling.inference.curve_estimates import curve_estimates, places_on
 from evalsampling.inference.domains import WHOLE_POOL, ReportedDomains
-from evalsampling.inference.precision_curve import Bounded, Guarantee, PrecisionCurve
+from evalsampling.inference.precision_curve import PrecisionCurve
 from evalsampling.inference.predictive import LabelModel
 from evalsampling.inference.results import Estimate
 from evalsampling.inference.sample import WeightedSample
@@ -23,6 +23,8 @@ from evalsampling.measures.base import FloatArray, IntArray, Measure
 from evalsampling.measures.calibrated import Calibrated, Requested, measure_of
 from evalsampling.measures.curves import Thresholded
 from evalsampling.samplers.base import Sampler
+from evalsampling.samplers.terms import LEAST_PRECISION_UNDER_NOISE, Terms
+from evalsampling.samplers.wave import Wave
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.envelope import Envelope
 from evalsampling.stats.history import NO_LABEL, History
@@ -30,9 +32,6 @@ from evalsampling.stats.inclusion import draw_unseen
 from evalsampling.stats.precision_queries import QueryBound, anytime_deviation, votes_of_head
 from evalsampling.stats.rank_strata import RankStrata
 from evalsampling.stats.ranked_list import RankedList
-
-LEAST_PRECISION_UNDER_NOISE = 1 / 3
-"""Where eta is above 0 the paper takes the precision to be at least this."""
 
 _MARGIN = {False: 1.0, True: 1.03}
 """How much more than needed is asked for where something is, by whether p_min is unknown."""
@@ -45,49 +44,6 @@ _RANGES = {
 
 _ENDLESS = 1 << 20
 """Answers that a row of a stochastic oracle stands for: so many that none exhausts them."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Wave:
-    """What the labels say of some queries, and what is still to be asked for them.
-
-    Attributes:
-        strata: of the list, cut behind the head and the queries.
-        queried: groups, ascending: the precision is asked for at the rank of each.
-        extra: shape (strata,): answers still wanted.
-        p_min: least precision reckoned with, 0 if nothing is known of it.
-    """
-
-    strata: RankStrata
-    queried: IntArray
-    extra: IntArray
-    p_min: float
-
-    @property
-    def draws(self) -> float:
-        """Answers that each query has, at least, were they spread evenly; infinite if known."""
-        draws = self.strata.least_density[self.queried] * self.ranked.rank[self.queried]
-        return float(np.min(draws, initial=math.inf))
-
-    @property
-    def ranked(self) -> RankedList:
-        """The list."""
-        return self.strata.ranked
-
-    @property
-    def head(self) -> int:
-        """Last group of those that are labelled throughout."""
-        return self.strata.head
-
-    @property
-    def complete(self) -> bool:
-        """Whether nothing more is to be asked for these queries."""
-        return not self.extra.any()
-
-    @property
-    def head_known(self) -> bool:
-        """Whether every row of the head has its answers."""
-        return self.strata.known > self.head
 
 
 @dataclasses.dataclass(frozen=True)
@@ -242,7 +198,7 @@ class RankedSampler(Sampler):
             yield wave
             if not wave.complete:
                 return
-            more = self.next_queries(wave, self._envelope(wave))
+            more = self.next_queries(wave, wave.envelope(self.m, self.first))
             if not len(more):
                 return
             queried = np.union1d(queried, more)
@@ -326,21 +282,6 @@ class RankedSampler(Sampler):
         share = (share - self.eta) / (1 - 2 * self.eta)
         return float(of_head + max(share, 0.0) * behind) / rows
 
-    def _envelope(self, wave: Wave) -> Envelope:
-        """Return the envelope through the end of what is known, and the queries."""
-        strata, rank = wave.strata, wave.ranked.rank
-        end = max(strata.known - 1, wave.head)
-        near = np.flatnonzero((rank > rank[end] - self.m) & (rank >= self.first))
-        points = np.union1d(near[(near <= end) & (near < strata.known)], wave.queried)
-        points = np.union1d(points[points >= near[0]], [end])
-        return Envelope(
-            rank=rank[points],
-            precision=strata.hits[points] / rank[points],
-            exact=points < strata.known,
-            m=self.m,
-            rows=int(rank[-1]),
-        )
-
     def curve(self, table: CellTable, history: History) -> PrecisionCurve | None:
         """Return the precision at every rank, with its guarantee; None before there is any.
 
@@ -352,58 +293,11 @@ class RankedSampler(Sampler):
         if not settled:
             waves += self._waves(table, history, anew=True)
         found = [one for one in waves if not np.isnan(one.strata.hits).any()]
-        curves = [self._curve(one, settled) for one in (found[-1:] if settled else found)]
+        terms = Terms(
+            self.name, self._bound, self.epsilon, self.delta, self.p_min, self.m, self.first
+        )
+        curves = [terms.curve(one, settled) for one in (found[-1:] if settled else found)]
         return min(curves, key=lambda one: one.guarantee.factor or math.inf, default=None)
-
-    def _curve(self, wave: Wave, settled: bool) -> PrecisionCurve:
-        strata, ranked, envelope = wave.strata, wave.ranked, self._envelope(wave)
-        at = ranked.rank[strata.known :]
-        factor = self._bound.supported(wave.draws, wave.p_min, max(len(wave.queried), 1))
-        factor = factor if len(at) else 1.0
-        height = float(np.max(envelope.height(at), initial=1.0))
-        low, high = np.zeros(len(at)), np.ones(len(at))
-        if math.isfinite(factor):
-            low, high = envelope.lower(at, factor), envelope.upper(at, factor)
-        known = strata.hits[: strata.known] / ranked.rank[: strata.known]
-        curve = Bounded(
-            np.append(known, np.clip(envelope.middle(at), low, high)),
-            np.append(known, low),
-            np.append(known, high),
-        )
-        return PrecisionCurve(ranked, curve, self._guarantee(wave, factor, height, settled))
-
-    def _guarantee(self, wave: Wave, factor: float, height: float, settled: bool) -> Guarantee:
-        rank, wanted = wave.ranked.rank, self.beta * (1 + self.epsilon)
-        total = factor * math.sqrt(height) if wave.head_known else math.inf
-        least = float(wave.strata.hits[-1] / rank[-1])
-        warnings = []
-        if not wave.head_known:
-            warnings.append("rows of the head have no label: nothing is guaranteed")
-        elif total > wanted * (1 + 1e-9):
-            known = f"within a factor of {total:.4g}" if math.isfinite(total) else "not bounded"
-            warnings.append(f"the precision is {known}, {wanted:.4g} was asked for")
-        if self.p_min is not None and least * factor < self.p_min:
-            warnings.append(
-                f"p_min is {self.p_min:g}, but the labels say that the precision falls to "
-                f"{least:.3g}: nothing is guaranteed"
-            )
-            total = math.inf
-        if self.eta and least < LEAST_PRECISION_UNDER_NOISE:
-            warnings.append("the precision falls below 1/3, where wrong answers bias it by more")
-        return Guarantee(
-            factor=_finite(total),
-            confidence=1 - self.delta,
-            wanted=wanted,
-            beta=_finite(factor),
-            height=_finite(height),
-            queries=len(wave.queried),
-            ranks=tuple(rank[wave.queried].tolist()),
-            draws=int(wave.draws) if math.isfinite(wave.draws) else None,
-            p_min=wave.p_min or None,
-            head=int(rank[wave.head]),
-            settled=settled,
-            warnings=tuple(f"{self.name}: {one}" for one in warnings),
-        )
 
     # --- estimates
 
@@ -460,7 +354,3 @@ def _number(name: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise ValueError(f"{name} must be a number, got {value!r}")
     return float(value)
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None

@@ -8,7 +8,7 @@ import pytest
 
 from evalsampling.measures import PRCurve
 from evalsampling.samplers import AdaStrat, LogStrat, RankedSampler
-from evalsampling.samplers.ranked import Wave
+from evalsampling.samplers.wave import Wave
 from evalsampling.stats.envelope import Envelope
 from evalsampling.stats.rank_strata import RankStrata
 from evalsampling.stats.ranked_list import RankedList
