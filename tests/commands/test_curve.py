@@ -105,7 +105,7 @@ def test_simulate_compares_them_and_plan_says_what_the_first_round_takes(job: An
 def test_another_sampler_has_no_curve(drawn: Job) -> None:
     told = call("curve", drawn.workspace)
     assert told.status == 1
-    assert "(here: ais)" in told.err
+    assert "logstrat (here: " in told.err
 
 
 @pytest.mark.parametrize(
