@@ -12,6 +12,7 @@ ELSEWHERE = {
     # module: the file that tests it.
     "cli/annotators.py": "commands/test_controls.py",
     "cli/command.py": "cli/test_main.py",
+    "cli/curve.py": "commands/test_curve.py",
     "cli/diagnose.py": "cli/test_main.py",
     "cli/estimate.py": "cli/test_main.py",
     "cli/forget.py": "commands/test_forget.py",
@@ -68,6 +69,8 @@ ELSEWHERE = {
     "report/markup.py": "report/test_page.py",
     "report/provenance.py": "report/test_page.py",
     "report/summary.py": "report/test_page.py",
+    "samplers/terms.py": "samplers/test_ranked.py",
+    "samplers/wave.py": "samplers/test_adastrat.py",
     "spec/measures.py": "spec/test_evaluation.py",
     "spec/parameters.py": "measures/test_build.py",
     "spec/pool.py": "spec/test_evaluation.py",

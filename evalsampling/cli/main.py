@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 from evalsampling.cli import (
     annotators,
+    curve,
     diagnose,
     estimate,
     forget,
@@ -36,6 +37,7 @@ COMMANDS = (
         for module in (
             estimate,
             report,
+            curve,
             annotators,
             votes,
             forget,

@@ -21,6 +21,7 @@ from evalsampling.commands.options import WorkspaceOptions, flag, many
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
 from evalsampling.evaluation.evaluation import Evaluation
+from evalsampling.inference.precision_curve import Guarantee
 from evalsampling.inference.results import as_json, brief, is_narrow, widest_half
 from evalsampling.labels.delivery import LabelFile
 from evalsampling.labels.drop_zone import files_in
@@ -171,6 +172,7 @@ class EstimateResult(Result):
         hidden: of each class that the model of the labels has a curve for; none without a model.
         missing: rows without a label, None if all have one and none was late.
         label_error: what wrong labels do, None without gold rows.
+        guarantee: of the precision at every rank, if the sampler gives one.
         messages: a line for each delivery; not part of the JSON.
     """
 
@@ -186,6 +188,7 @@ class EstimateResult(Result):
     hidden: tuple[ReportedHidden, ...] = ()
     missing: MissingLabels | None = None
     label_error: LabelError | None = None
+    guarantee: Guarantee | None = None
     messages: tuple[str, ...] = ()
 
     def to_json(self) -> Any:
@@ -208,6 +211,8 @@ class EstimateResult(Result):
             parts["missing"] = MissingLabels.from_json(missing)
         if wrong is not None:
             parts["label_error"] = LabelError.from_json(wrong)
+        if content["guarantee"] is not None:
+            parts["guarantee"] = Guarantee.from_json(content["guarantee"])
         return cls(**{**content, **parts}, messages=tuple(messages))
 
 
@@ -290,6 +295,9 @@ def result_of(
         )
     wrong = label_error(snapshot, evaluation, measures)
     warnings += label_warnings(wrong)
+    curve = evaluation.curve()
+    guarantee = None if curve is None else curve.guarantee
+    warnings += () if guarantee is None else guarantee.warnings
     exhausted = evaluation.exhausted and not still_open
     joints = build_joints(spec, snapshot.pool.stratification.ranges)
     return EstimateResult(
@@ -307,6 +315,7 @@ def result_of(
         hidden=_hidden(spec, evaluation),
         missing=missing_labels(snapshot, evaluation, measures),
         label_error=wrong,
+        guarantee=guarantee,
     )
 
 

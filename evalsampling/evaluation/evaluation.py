@@ -15,6 +15,7 @@ from evalsampling.evaluation.in_memory import MemoryPool
 from evalsampling.evaluation.pictures import picture
 from evalsampling.inference.domains import WHOLE_POOL, Domain, ReportedDomains
 from evalsampling.inference.estimates import estimate_region
+from evalsampling.inference.precision_curve import PrecisionCurve
 from evalsampling.inference.predictive import LabelModel, obstacle
 from evalsampling.inference.regions import Ellipsoid
 from evalsampling.inference.results import Estimate
@@ -132,6 +133,13 @@ class Evaluation:
             return estimate_region(measure, inputs, method)
         except ValueError as error:
             raise InputError(f"{measure.name}: {error}") from error
+
+    def curve(self) -> PrecisionCurve | None:
+        """Return the precision at every rank, with measures that follow from it and a guarantee.
+
+        None if the sampler gives none, or before there are labels enough for any.
+        """
+        return self.sampler.curve(self.table, self.history)
 
     def diagnose(self) -> list[LeafDiagnosis]:
         """Return, for each leaf, what the scores said and what the labels say."""

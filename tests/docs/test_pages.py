@@ -57,6 +57,13 @@ def test_pages_print_what_they_show(tmp_path: Path) -> None:
         compare(json.loads(example, parse_float=Decimal), json.loads(printed), name)
 
 
+@pytest.mark.slow
+def test_page_of_adastrat_prints_what_it_shows(tmp_path: Path) -> None:
+    text = (ROOT / "docs/adastrat.md").read_text("utf-8")
+    [(shown, printed)] = python_outputs([m.groupdict() for m in BLOCK.finditer(text)], tmp_path)
+    assert printed == shown
+
+
 def shell_outputs(blocks: list[dict[str, str]], folder: Path) -> list[tuple[str, str]]:
     """Runs `sh` blocks and lines after `$`; pairs what is shown with what was printed.
 
