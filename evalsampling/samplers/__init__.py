@@ -2,16 +2,19 @@
 
 from collections.abc import Mapping
 
+from evalsampling.samplers.adastrat import AdaStrat as AdaStrat
 from evalsampling.samplers.ais import AdaptiveImportance as AdaptiveImportance
 from evalsampling.samplers.base import ReplacementSampler as ReplacementSampler
 from evalsampling.samplers.base import Sampler as Sampler
 from evalsampling.samplers.calibrated import CalibratedDesign as CalibratedDesign
 from evalsampling.samplers.given import Given as Given
 from evalsampling.samplers.importance import Importance as Importance
+from evalsampling.samplers.logstrat import LogStrat as LogStrat
 from evalsampling.samplers.oasis import Oasis as Oasis
 from evalsampling.samplers.optimal_importance import OptimalImportance as OptimalImportance
 from evalsampling.samplers.passive import Passive as Passive
 from evalsampling.samplers.poisson import Poisson as Poisson
+from evalsampling.samplers.ranked import RankedSampler as RankedSampler
 from evalsampling.samplers.stratified import Stratified as Stratified
 
 BY_NAME: Mapping[str, type[Sampler]] = {
@@ -24,5 +27,7 @@ BY_NAME: Mapping[str, type[Sampler]] = {
     "poisson": Poisson,
     "optimal_importance": OptimalImportance,
     "given": Given,
+    "adastrat": AdaStrat,
+    "logstrat": LogStrat,
 }
 """What a spec may name."""

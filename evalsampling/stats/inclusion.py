@@ -91,6 +91,8 @@ def draw_unseen(
     chance: FloatArray,
     rng: np.random.Generator,
     posterior: FloatArray | None = None,
+    group: IntArray | None = None,
+    answers: int = 1,
 ) -> History:
     """Return the history with one round more of rows that nobody has drawn, none of them twice.
 
@@ -104,10 +106,15 @@ def draw_unseen(
         chance: shape (cells,), in [0, 1]: inclusion probability of the rows nobody has drawn.
         rng: source of randomness; only ``random`` is called.
         posterior: model behind the round, shape (leaves, classes), if there is one.
+        group: shape (cells,): see `stats.pivotal.round_sizes`; the leaves if not given.
+        answers: most questions about a row of a stochastic oracle. A cell is then taken for so many
+            copies of it, one after the other, and what is said of rows holds of their copies.
     """
-    left = table.count - history.drawn_by_cell(len(table))
-    sizes = round_sizes(left * chance, table.leaf, rng)
-    return draw_next(table, history, chance, sizes, rng, posterior)
+    asked = np.bincount(history.cell, minlength=len(table))
+    rank = history.drawn_by_cell(len(table)) if answers == 1 else asked
+    expected = (table.count * answers - rank) * chance
+    sizes = round_sizes(expected, table.leaf if group is None else group, rng)
+    return draw_next(table, history, chance, sizes, rng, posterior, rank)
 
 
 def draw_next(
@@ -117,6 +124,7 @@ def draw_next(
     sizes: IntArray,
     rng: np.random.Generator,
     posterior: FloatArray | None = None,
+    rank: IntArray | None = None,
 ) -> History:
     """Return the history with one round more: of each cell the next rows of its permanent order.
 
@@ -127,8 +135,10 @@ def draw_next(
         sizes: shape (cells,): rows to draw of each cell, no more than nobody has drawn.
         rng: source of randomness, for the order of the tasks; only ``random`` is called.
         posterior: model behind the round, shape (leaves, classes), if there is one.
+        rank: shape (cells,): of the next row, beyond the last one beginning again at the first;
+            that of the first row nobody has drawn if not given.
     """
-    rank = history.drawn_by_cell(len(table))
+    rank = history.drawn_by_cell(len(table)) if rank is None else rank
     cells = np.repeat(np.arange(len(table)), sizes)
     cells = cells[np.argsort(rng.random(len(cells)))]  # the order of a round's tasks tells nothing
     by_cell = np.argsort(cells, kind="stable")
@@ -142,4 +152,5 @@ def draw_next(
         posterior=posterior,
         cell_probability=chance,
     )
+    ranks %= table.count[cells]
     return history.with_round(drawn, cells, ranks, table.outputs.take(table.first_kind[cells]))
