@@ -16,6 +16,7 @@ from evalsampling.preparation.poisson import (
     permanent_numbers,
     poisson_sample,
 )
+from evalsampling.preparation.reserve import reserve_capacity
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.hashing import hash_integers
 
@@ -119,3 +120,10 @@ def test_wrong_parameter_is_told(pool: Path) -> None:
 def test_permanent_numbers_are_the_first_bits() -> None:
     hashes = np.array([0, 1 << 11, (1 << 64) - 1, 1 << 63], dtype=np.uint64)
     assert permanent_numbers(hashes).tolist() == [0, 2.0**-53, 1 - 2.0**-53, 0.5]
+
+
+def test_reserve_has_room_for_a_sample_that_turns_out_large(pool: Path) -> None:
+    """Six standard deviations above the budget, unless it is a cap."""
+    assert reserve_capacity(spec_of(pool), 24) == 200 + 85
+    assert reserve_capacity(spec_of(pool, sampler={"name": "poisson", "cap": True}), 24) == 200
+    assert reserve_capacity(spec_of(pool, sampler="passive"), 24) == 200
