@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from evalsampling.inference.domains import WHOLE_POOL, ReportedDomains
-from evalsampling.inference.estimates import EstimationInput, estimate_measure, refuse, take_census
+from evalsampling.inference.estimates import estimate_measure, refuse, take_census
+from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.nonresponse import adjust_for_nonresponse
 from evalsampling.inference.predictive import LabelModel
 from evalsampling.inference.results import Estimate

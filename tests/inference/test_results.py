@@ -8,18 +8,15 @@ import numpy as np
 import pytest
 from scipy import special
 
+from evalsampling.inference.delta_method import NARROW, NARROW_AND_SYMMETRIC, Evidence, estimate
 from evalsampling.inference.evidence import Gap
 from evalsampling.inference.intervals import Interval
 from evalsampling.inference.results import (
-    NARROW,
-    NARROW_AND_SYMMETRIC,
     Estimate,
-    Evidence,
     Target,
     as_json,
     brief,
     census,
-    estimate,
     undefined,
     widest_half,
 )
