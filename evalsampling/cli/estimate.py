@@ -55,7 +55,7 @@ def _text(_: argparse.Namespace, result: EstimateResult) -> str:
         value = "undefined" if one.value is None else f"{one.value:.4f}"
         lines.append(
             f"{_title(one):<{width}} {value:>9}   {level} "
-            f"{_end(one.low)} to {_end(one.high)} ({one.method}){_other_kinds(one)}"
+            f"{_end(one.low)} to {_end(one.high)} ({one.method}){_other_kinds(one)}{_tested(one)}"
         )
     kinds = [kind for kind in _ASSUMES if any(kind in _kinds(one) for one in shown)]
     if kinds[:1] == ["model-assisted"]:
@@ -92,9 +92,19 @@ def _other_kinds(one: ReportedEstimate) -> str:
     )
 
 
+def _tested(one: ReportedEstimate) -> str:
+    """Return what tests say of a comparison, for the end of its line."""
+    told = one.significance or {}
+    words = {"p_value": "p", "anytime_p_value": "anytime p", "chance_above": "chance"}
+    return "".join(
+        f", {words[key]} {number:.3g}" for key, number in told.items() if number is not None
+    )
+
+
 def _title(one: ReportedEstimate) -> str:
     parts = [one.measure, None if one.threshold is None else f"at {one.threshold:.4g}"]
-    parts += [None if one.system is None else f"of {one.system}", one.slice]
+    parts += [None if one.system is None else f"of {one.system}"]
+    parts += [None if one.against is None else f"against {one.against}", one.slice]
     return " ".join(part for part in parts if part is not None)
 
 
@@ -104,9 +114,9 @@ def _end(value: float | None) -> str:
 
 def _thinned(measures: Sequence[ReportedEstimate]) -> list[ReportedEstimate]:
     """Return what is printed: of a curve's many points, some."""
-    groups: dict[tuple[str, str | None, str | None], list[ReportedEstimate]] = {}
+    groups: dict[tuple[str | None, ...], list[ReportedEstimate]] = {}
     for one in measures:
-        groups.setdefault((one.measure, one.system, one.slice), []).append(one)
+        groups.setdefault((one.measure, one.system, one.against, one.slice), []).append(one)
     shown = []
     for points in groups.values():
         shown += points[:: -(-len(points) // _MOST_POINTS)]

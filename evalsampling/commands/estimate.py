@@ -25,7 +25,7 @@ from evalsampling.inference.results import as_json, brief, is_narrow, widest_hal
 from evalsampling.labels.delivery import LabelFile
 from evalsampling.labels.drop_zone import files_in
 from evalsampling.measures import Joint
-from evalsampling.measures.build import build_entry, build_joints, build_measures
+from evalsampling.measures.build import build_joints, build_measures, build_reported
 from evalsampling.measures.calibrated import Requested, measure_of
 from evalsampling.spec import EvaluationSpec, MeasureSpec
 from evalsampling.telemetry.logs import LOG
@@ -92,6 +92,7 @@ class ReportedEstimate:
     largest_weight: float | None
     sensitivity: tuple[ReportedSensitivity, ...] = ()
     undetected: Mapping[str, Any] | None = None
+    significance: Mapping[str, float | None] | None = None
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> "ReportedEstimate":
@@ -260,8 +261,8 @@ def _chosen_measures(pool: PreparedPool, names: Sequence[str]) -> list[Requested
     listed = build_measures(spec, ranges)
     chosen: list[Requested] = []
     for name in names:
-        of_name = [measure for measure in listed if measure.name == name]
-        chosen += of_name or build_entry(MeasureSpec.parse(name), spec, ranges)
+        of_name = [one for one in listed if name in (one.name, one.components[0].name)]
+        chosen += of_name or build_reported(MeasureSpec.parse(name), spec, ranges)
     return chosen or None
 
 

@@ -12,6 +12,7 @@ from evalsampling.inference.intervals import (
     Interval,
     degrees_of_freedom,
     korn_graubard,
+    log_student,
     logit,
     student,
     wald,
@@ -20,6 +21,7 @@ from evalsampling.inference.intervals import (
 )
 from evalsampling.inference.results import Estimate, Target, undefined
 from evalsampling.inference.sample import WeightedSample
+from evalsampling.inference.significance import Significance, two_sided_p_value
 from evalsampling.inference.weights import design_effect, effective_size, largest_share
 
 FloatArray = npt.NDArray[np.float64]
@@ -83,8 +85,9 @@ def estimate(
     """Turn an estimated risk into estimates with intervals, by the delta method.
 
     The default is the Korn-Graubard interval for measures in [0, 1], Fisher's z (the normal one on
-    the logit scale) for correlations, whose bounds lie evenly about 0, and Student's for all
-    others; the others stand beside it.
+    the logit scale) for correlations, whose bounds lie evenly about 0, Student's on the logarithmic
+    scale for ratios of two systems, and Student's for all others, differences of two systems among
+    them; the others stand beside it. Comparisons have a p-value, by Student's test.
     Where the labels allow no claim, because of a gap in the evidence or because the variance is
     estimated to be zero, the default is the whole range of the measure, with a warning in words.
 
@@ -154,8 +157,10 @@ def _with_intervals(
             "cut; more labels will mend that"
         )
         value = min(max(value, bounds[0]), bounds[1])
-    gap, doubt = _gap(moments, evidence), None
-    intervals = _intervals(value, moments, draws, bounds, confidence)
+    gap, doubt, tested = _gap(moments, evidence), None, None
+    intervals = _intervals(target, value, moments, draws, confidence)
+    if target.against is not None:
+        tested = Significance(None if gap else _p_value(target, moments, draws))
     if gap:
         intervals = [whole_range(bounds, gap.method), *intervals]
         warnings.append(
@@ -172,7 +177,18 @@ def _with_intervals(
         intervals=tuple(intervals),
         warnings=tuple(warnings),
         reliable=not (gap or doubt),
+        significance=tested,
     )
+
+
+def _p_value(target: Target, moments: Moments, draws: int) -> float | None:
+    """Return that of the hypothesis that two systems are alike."""
+    degrees = degrees_of_freedom(moments.terms, draws)
+    if not target.null:
+        return two_sided_p_value(moments.value / moments.error, degrees)
+    if moments.value <= 0:
+        return None
+    return two_sided_p_value(np.log(moments.value) * moments.value / moments.error, degrees)
 
 
 def _gap(moments: Moments, evidence: Evidence) -> Gap | None:
@@ -205,10 +221,10 @@ def _doubt(
 
 
 def _intervals(
-    value: float, moments: Moments, draws: int, bounds: tuple[float, float], confidence: float
+    target: Target, value: float, moments: Moments, draws: int, confidence: float
 ) -> list[Interval]:
     """Return every interval there is, the default first; only Wald's if there is no variance."""
-    error = moments.error
+    bounds, error = target.bounds, moments.error
     plain = [wald(value, error, confidence, bounds)]
     if moments.latest_error is not None:
         latest = wald(value, moments.latest_error, confidence, bounds)
@@ -217,6 +233,10 @@ def _intervals(
         return plain
     degrees = degrees_of_freedom(moments.terms, draws)
     robust = student(value, error, confidence, bounds, degrees)
+    if target.null and value > 0:
+        return [log_student(value, error, confidence, degrees), robust, *plain]
+    if target.against is not None:
+        return [robust, *plain]
     if not np.isfinite(bounds).all():
         return [robust, *plain]
     on_logits = logit(value, error, confidence, bounds)

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evalsampling.inference.anticipation import MOST_COMPONENTS, anticipated_error
+from evalsampling.inference.anytime import add_anytime
 from evalsampling.inference.assumption_light import Searched, assumption_light
 from evalsampling.inference.delta_method import Evidence, estimate
 from evalsampling.inference.domains import Domain, ReportedDomains
@@ -76,7 +77,9 @@ def estimate_measure(
             )
         band = domain.count is None and scope.bands_seed is not None
         found = _with_model(found, measure, inputs, domain, inside, band)
-        if scope.assumption_light and len(found) == 1:
+        if domain.count is None and not calibrate and len(found) == 1:
+            found = [add_anytime(found[0], measure, inputs)]
+        if scope.assumption_light and len(found) == 1 and targets[0].against is None:
             found = [_with_light(found[0], measure, inputs, domain)]
         estimates += found
     return estimates
@@ -216,6 +219,18 @@ def take_census(
             for target, v in zip(scope.targets(requested, domain), value, strict=True)
         ]
     return estimates
+
+
+def take_nil(
+    requested: Requested, inputs: EstimationInput, scope: ReportedDomains
+) -> list[Estimate]:
+    """Return the difference of systems that say the same of every row: 0, on every domain."""
+    name = measure_of(requested).evidence_name
+    return [
+        census(target, 0.0, inputs.confidence, name)
+        for domain in scope.domains_of(requested)
+        for target in scope.targets(requested, domain)
+    ]
 
 
 def refuse(

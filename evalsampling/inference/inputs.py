@@ -32,6 +32,9 @@ class EstimationInput:
         response: shape (cells, classes): rates of the classes that the difference estimator takes
             for rows without a label; None for estimates from weights alone.
         with_replacement: whether draws of a round are independent of each other.
+        has_atoms: whether labelled rows may have chances of their own.
+        self_normalised: whether weights are divided by their sum, which every sample of a design
+            that covers the pool allows.
     """
 
     table: CellTable
@@ -44,6 +47,8 @@ class EstimationInput:
     model: LabelModel | None = None
     response: FloatArray | None = None
     with_replacement: bool = True
+    has_atoms: bool = False
+    self_normalised: bool = False
 
     @functools.cached_property
     def trials(self) -> list[RoundOfTrials] | None:

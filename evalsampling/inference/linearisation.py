@@ -21,7 +21,8 @@ def linearise(
     """Return g(R^), shape (m,), and what each row adds to it, shape (n, m), 0 outside the domain.
 
     R^ of a domain is that of its rows over its known share of the pool; where every row had a
-    chance, over the estimate of this share, which errs along with the numerator. With
+    chance, over the estimate of this share, which errs along with the numerator; so are
+    self-normalised weights of the whole pool. With
     ``calibrate``, weights are moved to reproduce the known means of the losses.
     """
     outputs, label, weight = inputs.outputs, inputs.label, inputs.sample.weight
@@ -34,7 +35,8 @@ def linearise(
         return measure.value(risk), calibrated.residuals(influence)
     if inputs.response is not None:
         return _differences(measure, inputs, domain, weight * factor, inputs.response)
-    if domain.count is None or not inputs.covers_pool:
+    of_share = domain.count is not None or inputs.self_normalised
+    if not (of_share and inputs.covers_pool and np.any(weight @ factor)):
         risk = measure.mean_loss(outputs, label, weight * factor)
         return measure.value(risk), measure.influence(outputs, label, risk) * factor[:, None]
     factor = factor / (weight @ factor)

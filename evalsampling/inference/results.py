@@ -9,10 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from evalsampling.inference.assumption_light import AssumptionLight
-from evalsampling.inference.intervals import (
-    Interval,
-    whole_range,
-)
+from evalsampling.inference.intervals import Interval, whole_range
+from evalsampling.inference.significance import Significance
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -27,6 +25,7 @@ class Target:
         system: name of the system, None if the evaluation has one that needs no name.
         threshold: score threshold, if it belongs to one.
         slice: ``column=value`` of the rows it is about, None for the whole pool.
+        against: name of the system that this one is compared with, None if with none.
     """
 
     measure: str
@@ -34,6 +33,7 @@ class Target:
     system: str | None = None
     threshold: float | None = None
     slice: str | None = None
+    against: str | None = None
 
     @property
     def title(self) -> str:
@@ -41,7 +41,15 @@ class Target:
         text = self.measure
         text += "" if self.threshold is None else f" at {self.threshold:.6g}"
         text += "" if self.system is None else f" of {self.system}"
+        text += "" if self.against is None else f" against {self.against}"
         return text + ("" if self.slice is None else f" where {self.slice}")
+
+    @property
+    def null(self) -> float | None:
+        """What it is if the two systems compared are alike: 1 of a ratio, 0 of a difference."""
+        if self.against is None:
+            return None
+        return 1.0 if self.bounds == (0.0, math.inf) else 0.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,6 +88,7 @@ class Estimate:
             default.
         light: how the assumption-light interval came about, or why there is none; None where it was
             not asked for, or would say nothing more.
+        significance: of a comparison of two systems, else None.
     """
 
     target: Target
@@ -96,6 +105,7 @@ class Estimate:
     reliable: bool = True
     sensitivity: tuple[Sensitivity, ...] = ()
     light: AssumptionLight | None = None
+    significance: Significance | None = None
 
     @property
     def measure(self) -> str:
@@ -130,7 +140,10 @@ def census(target: Target, value: float, confidence: float, evidence_name: str) 
         reason = f"{target.title} is undefined (0/0): the pool has no {evidence_name}"
         return undefined(target, confidence, "undefined", reason)
     exact = Interval(value, value, "design-based", "census")
-    return Estimate(target, value, 0.0, confidence, (exact,))
+    tested = None
+    if target.null is not None:
+        tested = Significance.known(value, target.null)
+    return Estimate(target, value, 0.0, confidence, (exact,), significance=tested)
 
 
 def brief(estimates: Sequence[Estimate], most: int = 3) -> list[str]:
@@ -176,11 +189,11 @@ def is_narrow(estimates: Sequence[Estimate], half_width: float | None) -> bool:
 
 def as_json(estimate: Estimate) -> dict[str, Any]:
     """Return the object that stands for an estimate in `estimate --json`."""
-    target, default = estimate.target, estimate.intervals[0]
+    target, default, tested = estimate.target, estimate.intervals[0], estimate.significance
     told = {
         "measure": target.measure,
         "system": target.system,
-        "against": None,
+        "against": target.against,
         "slice": target.slice,
         "threshold": target.threshold,
         "value": estimate.value,
@@ -197,6 +210,7 @@ def as_json(estimate: Estimate) -> dict[str, Any]:
         "largest_share": estimate.largest_share,
         "largest_weight": estimate.largest_weight,
         "undetected": None if estimate.light is None else estimate.light.as_json(),
+        "significance": None if tested is None else dataclasses.asdict(tested),
     }
     return finite(told)
 

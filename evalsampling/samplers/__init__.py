@@ -6,6 +6,7 @@ from evalsampling.samplers.ais import AdaptiveImportance as AdaptiveImportance
 from evalsampling.samplers.base import ReplacementSampler as ReplacementSampler
 from evalsampling.samplers.base import Sampler as Sampler
 from evalsampling.samplers.calibrated import CalibratedDesign as CalibratedDesign
+from evalsampling.samplers.compare import Compare as Compare
 from evalsampling.samplers.given import Given as Given
 from evalsampling.samplers.importance import Importance as Importance
 from evalsampling.samplers.oasis import Oasis as Oasis
@@ -19,6 +20,7 @@ BY_NAME: Mapping[str, type[Sampler]] = {
     "oasis": Oasis,
     "ais": AdaptiveImportance,
     "calibrated": CalibratedDesign,
+    "compare": Compare,
     "given": Given,
 }
 """What a spec may name."""
