@@ -16,6 +16,7 @@ from evalsampling.commands.estimate import (
     estimate,
 )
 from evalsampling.commands.options import add_to_command, read_options
+from evalsampling.inference.many_systems import Contest
 from evalsampling.storage import is_url
 from evalsampling.telemetry import logs
 
@@ -57,10 +58,31 @@ def _text(_: argparse.Namespace, result: EstimateResult) -> str:
             f"{_title(one):<{width}} {value:>9}   {level} "
             f"{_end(one.low)} to {_end(one.high)} ({one.method}){_other_kinds(one)}{_tested(one)}"
         )
+    lines += [line for contest in result.contests for line in _contest(contest)]
     kinds = [kind for kind in _ASSUMES if any(kind in _kinds(one) for one in shown)]
     if kinds[:1] == ["model-assisted"]:
         lines += [f"{kind}: {_ASSUMES[kind]}" for kind in kinds]
     return "\n".join(lines)
+
+
+def _contest(contest: Contest) -> list[str]:
+    """Return the table of who beats whom: by how much a row's system is above a column's."""
+    width = max(11, *(len(str(name)) + 2 for name in contest.systems))
+    told = {(pair.system, pair.against): (pair.value, pair.low > 0, pair.high < 0)
+            for pair in contest.pairs}  # fmt: skip
+    test = "-" if contest.range_p_value is None else f"{contest.range_p_value:.3g}"
+    lines = [f"{contest.measure}, row less column, * where surely not alike (all pairs together, "
+             f"{100 * contest.confidence:g} %); all alike: p {test}",
+             " " * width + "".join(f"{name!s:>{width}}" for name in contest.systems)]  # fmt: skip
+    for row in contest.systems:
+        line = f"{row!s:<{width}}"
+        for column in contest.systems:
+            value, above, below = told.get((row, column), told.get((column, row), (None, 0, 0)))
+            sign = -1 if (column, row) in told else 1
+            star = "*" if above or below else ""
+            line += f"{'-' if value is None else f'{sign * value:+.4f}{star}':>{width}}"
+        lines.append(line)
+    return lines
 
 
 _ASSUMES = {

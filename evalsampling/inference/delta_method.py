@@ -160,7 +160,10 @@ def _with_intervals(
     gap, doubt, tested = _gap(moments, evidence), None, None
     intervals = _intervals(target, value, moments, draws, confidence)
     if target.against is not None:
-        tested = Significance(None if gap else _p_value(target, moments, draws))
+        tested = Significance(None)
+        if not gap:
+            degrees = degrees_of_freedom(moments.terms, draws)
+            tested = Significance(_p_value(target, moments, degrees), degrees=degrees)
     if gap:
         intervals = [whole_range(bounds, gap.method), *intervals]
         warnings.append(
@@ -181,9 +184,8 @@ def _with_intervals(
     )
 
 
-def _p_value(target: Target, moments: Moments, draws: int) -> float | None:
+def _p_value(target: Target, moments: Moments, degrees: float) -> float | None:
     """Return that of the hypothesis that two systems are alike."""
-    degrees = degrees_of_freedom(moments.terms, draws)
     if not target.null:
         return two_sided_p_value(moments.value / moments.error, degrees)
     if moments.value <= 0:

@@ -187,6 +187,29 @@ def is_narrow(estimates: Sequence[Estimate], half_width: float | None) -> bool:
     return half_width is not None and widest is not None and widest <= half_width
 
 
+def is_significant(
+    estimates: Sequence[Estimate], level: float | None, anytime: bool = True
+) -> bool:
+    """Tell whether the comparisons of the first measure, on the whole pool, are all significant.
+
+    Args:
+        estimates: at least one, those of the first measure first.
+        level: greatest p-value wanted; None for no such wish, which is never met.
+        anytime: whether the p-values are those that may be looked at after every round.
+    """
+    compared = [
+        one for one in estimates
+        if one.target.null is not None
+        and one.target.slice is None
+        and one.target.measure == estimates[0].target.measure
+    ]  # fmt: skip
+    tested = [one.significance or Significance(None) for one in compared]
+    found = [one.anytime_p_value if anytime else one.p_value for one in tested]
+    if level is None or not found:
+        return False
+    return all(p_value is not None and p_value <= level for p_value in found)
+
+
 def as_json(estimate: Estimate) -> dict[str, Any]:
     """Return the object that stands for an estimate in `estimate --json`."""
     target, default, tested = estimate.target, estimate.intervals[0], estimate.significance

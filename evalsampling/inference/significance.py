@@ -23,11 +23,13 @@ class Significance:
             where there is no such test.
         chance_above: probability that the first system's value is the greater one, given all
             labels, by the calibration curve; None where there is no model.
+        degrees: degrees of freedom of the standard error, None where there is none.
     """
 
     p_value: float | None
     anytime_p_value: float | None = None
     chance_above: float | None = None
+    degrees: float | None = None
 
     @classmethod
     def known(cls, value: float, null: float) -> "Significance":
