@@ -28,10 +28,10 @@ from evalsampling.stats.history import NO_LABEL
 KIND = "anytime-valid"
 METHOD = "betting"
 
-STAKES = np.geomspace(0.002, 0.9, 28)
+STAKES = np.geomspace(0.004, 0.9, 16)
 """Shares of the wealth, of the largest loss there can be; the wealth is spread over all evenly."""
 
-_STEPS = 40
+_STEPS = 24
 """Halvings of the range in which an end of an interval lies."""
 
 

@@ -155,7 +155,8 @@ def test_points_of_a_curve_are_thinned_for_people(job: Any) -> None:
                 expected = titles[title]
                 assert value == ("undefined" if expected is None else f"{expected:.4f}")
     plain = [line for line in text if line.startswith("f1 ")]
-    assert len(plain) == 2 * 4
+    assert len(plain) == 3 * 4
+    assert plain[8].startswith("f1 of old against new ")
     assert plain[0].startswith("f1 of old ")
     assert plain[1].startswith("f1 of old new=false ")
 
@@ -197,7 +198,7 @@ RESULT_KEYS = [
 def test_simulate_every_sampler(job: Any) -> None:
     one: Job = job(make_rich_pool(), pool={"score": "s0.chance", "prediction": "s0.prediction"})
     options = ["--truth", write_truth(one), "--budgets", "40,80", "--repeats", 3]
-    names = [name for name in samplers.BY_NAME if name != "given"]
+    names = [name for name in samplers.BY_NAME if name not in ("given", "compare")]
     result = call("simulate", one.spec, "--json", *options, "--sampler", *names).json
     assert [(r["sampler"], r["budget"]) for r in result["results"]] == [
         (name, budget) for name in names for budget in (40, 80)
@@ -237,8 +238,8 @@ def test_simulate_curves_and_systems(job: Any) -> None:
     result = call("simulate", one.spec, *options, "--json").json
     truth = result["truth"]
     names = [
-        "pr_curve of old", "f1 of old", "f1 of new", "log_loss of old", "log_loss of new",
-        "roc_auc of new",
+        "pr_curve of old", "f1 of old", "f1 of new", "f1 of old against new", "log_loss of old",
+        "log_loss of new", "log_loss of old against new", "roc_auc of new",
     ]  # fmt: skip
     assert list(truth) == names
     assert [r["measure"] for r in result["results"]] == names

@@ -187,8 +187,16 @@ def answered(
 def test_systems_and_slices_in_memory() -> None:
     arguments, truth = rich(measure=["f1", "recall"])
     evaluation = answered(Evaluation.from_arrays(**arguments), truth, rounds=4)
-    estimates = {(e.measure, e.target.system, e.target.slice): e for e in evaluation.estimate()}
-    assert len(estimates) == 2 * 2 * (1 + 4 + 3)
+    targets = {
+        (e.measure, e.target.system, e.target.against, e.target.slice): e
+        for e in evaluation.estimate()
+    }
+    assert len(targets) == 3 * 2 * (1 + 4 + 3)
+    estimates = {
+        (measure, system, slice): one
+        for (measure, system, against, slice), one in targets.items()
+        if against is None
+    }
     table = make_rich_pool(rows=2000).table
     y = np.array([truth[id] for id in table["id"].to_pylist()])
     domains = {

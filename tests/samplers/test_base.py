@@ -22,7 +22,8 @@ from evalsampling.stats.draws import DRAWS_PER_NEW_ROW
 from evalsampling.stats.history import NO_LABEL
 from tests.samplers.pools import build_sampler, make_pool
 
-ALL = [*samplers.BY_NAME.values()]
+ALL = [kind for kind in samplers.BY_NAME.values() if kind is not samplers.Compare]
+"""All that take one system; `Compare` takes two."""
 WITH_REPLACEMENT = [kind for kind in ALL if issubclass(kind, ReplacementSampler)]
 
 
