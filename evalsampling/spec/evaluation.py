@@ -236,13 +236,15 @@ class EvaluationSpec:
             "hidden": dataclasses.asdict(self.hidden),
             "seed": self.seed,
             "sink": self.sink.to_mapping(),
-            "stop": {
-                "half_width": self.stop_half_width,
-                "significance": self.stop_significance,
-                "test": self.stop_test,
-            },
+            "stop": {"half_width": self.stop_half_width, **self._stop_at_significance()},
             "workspace": self.workspace,
         }
+
+    def _stop_at_significance(self) -> dict[str, Any]:
+        """Return what `stop` says of tests; nothing if there is no such stop, as it was before."""
+        if self.stop_significance is None:
+            return {}
+        return {"significance": self.stop_significance, "test": self.stop_test}
 
     @property
     def signature_shape(self) -> tuple[int, ...]:

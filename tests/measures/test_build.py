@@ -194,7 +194,7 @@ def test_calibrated_differences() -> None:
             "measure.of: unknown system 'newer'; known: old, new",
         ),
         ({"difference": "f1", "against": "old"}, "measure.against: 'old' is compared with itself"),
-        ({"difference": "pr_curve"}, "measure.difference: pr_curve cannot be compared"),
+        ({"difference": "prevalence"}, "measure.difference: prevalence cannot be compared"),
         ({"ratio": {"name": "f1", "system": "old"}}, "measure.ratio: must be one measure"),
         ({"difference": {"joint": ["f1"]}}, "measure.difference: must be one measure"),
         ({"difference": "f1", "than": "old"}, "unknown key measure.than"),

@@ -186,14 +186,14 @@ def two_systems(rows: int, seed: int, disagree: float) -> Pool:
     [("rescaled", ACCURACIES), ("active", ACCURACIES), ("active_risk", BOTH), ("rescaled", F1S)],
 )
 def test_estimates_are_right_on_average(variant: str, measure: Measure) -> None:
-    """Mean of 150 estimates within four standard errors of the true difference.
+    """Mean of 60 estimates within four standard errors of the true difference.
 
     The self-normalised and the nonlinear ones are biased by about 1 / n of their variance.
     """
     pool = two_systems(1500, 5, 0.2)
     compared = ACCURACIES if measure is BOTH else measure
     sampler = Compare(measure, variant=variant, draws=200)
-    values = [run(pool, sampler, compared, seed, 200).value for seed in range(150)]
+    values = [run(pool, sampler, compared, seed, 200).value for seed in range(60)]
     found = np.array(values, dtype=float)
     error = found.std(ddof=1) / np.sqrt(len(found))
     assert abs(found.mean() - pool.value(compared)) < 4 * error + 0.1 * found.std() / np.sqrt(200)
@@ -210,6 +210,7 @@ def null_pool(rows: int, disagree: float, seed: int) -> Pool:
     return dataclasses.replace(pool, label=label)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("disagree", [0.01, 0.3])
 def test_error_rate_on_null_pools(disagree: float) -> None:
     """Of 400 tests of alike systems 5 % are significant, to three Monte Carlo errors.
