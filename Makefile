@@ -5,6 +5,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 # Every test is in one suite: `slow`, `stores` and `runners` are markers of pytest, `test` the rest.
+# As many processes run tests as there are cores, so each keeps its linear algebra to one thread.
+export OPENBLAS_NUM_THREADS := 1
+export OMP_NUM_THREADS := 1
 
 .PHONY: demo test test-slow test-stores test-runners test-labelstudio check-airflow check format reference-points study coverage clean
 

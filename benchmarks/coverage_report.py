@@ -238,7 +238,8 @@ Made with `python benchmarks/coverage.py run` and `report`, which overwrites thi
 the 95 % intervals of evalsampling hold the truth? Up to {runs} repeats on each
 pool: synthetic ones, each made to mislead in one way (`benchmarks/coverage_situations.py`), and
 those of [benchmarks/README.md](../benchmarks/README.md). Rounds of 50 rows at first, growing by
-1.4. The intervals are the design-based ones, of [methods.md](methods.md#intervals).
+1.4. Judged are the default intervals; the design-based ones stand beside them
+([methods.md](methods.md#intervals)).
 
 - *Claims*: share of the runs whose interval is not the whole range of the measure.
 - *Coverage*: share of the claims that hold the truth. A band has to hold all points of the curve.

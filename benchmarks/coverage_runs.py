@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from coverage_situations import CLASSES, SITUATIONS, write_situations
 
 from evalsampling import EvaluationSpec
+from evalsampling.inference.estimates import BANDS
 from evalsampling.inference.intervals import Interval, interval_score
 from evalsampling.inference.results import Estimate
 from evalsampling.measures.base import Measure
@@ -31,6 +32,7 @@ from evalsampling.samplers.build import build_sampler
 from evalsampling.simulation.simulate import Plan, covers, run_repeat
 from evalsampling.simulation.truth import KnownPool
 from evalsampling.spec import RoundSize
+from evalsampling.spec.hidden import HiddenPrior
 
 CURVE = "pr_curve"
 BAND = "PR band"
@@ -66,6 +68,7 @@ METHODS = (
     Method("oasis", {"name": "oasis"}),
     Method("ais", {"name": "ais"}),
     Method("ais, delta .1", {"name": "ais", "delta": 0.1}),
+    Method("calibrated", {"name": "calibrated"}),
     Method("ais for the curve", {"name": "ais"}, CURVE, thresholds=FEW),
     Method("passive, 1,024 thresholds", {"name": "passive"}, CURVE, 1024, ("balanced",), 60),
     Method("ais, 1,024 thresholds", {"name": "ais"}, CURVE, 1024, ("balanced",), 60),
@@ -75,9 +78,15 @@ METHODS = (
 BINARY = ("f1", "recall", "precision", "accuracy", "mcc", "brier", "log_loss")
 MULTICLASS = ("macro_f1", "recall", "precision", "accuracy", "micro_f1", "brier", "log_loss")
 
+BAND_METHODS = ("simultaneous", BANDS)
+"""What the methods of bands end with."""
+
 DEFAULT = "default"
-INTERVALS = (DEFAULT,)
-"""Intervals that are judged: the default one, and methods that stand beside it."""
+BESIDE, BAND_BESIDE = "design-based", "model-assisted"
+INTERVALS = (DEFAULT, BESIDE, BAND_BESIDE)
+"""Intervals that are told of: the default one, which is judged, and kinds that stand beside it.
+
+Of bands the default is the design-based one, which is there whatever the labels."""
 
 PLAN = Plan(
     budgets=(100, 300, 1000, 2000),
@@ -87,7 +96,7 @@ PLAN = Plan(
     confidence=0.95,
     divergence=False,
     bands=True,
-    hidden=None,  # the design-based intervals
+    hidden=HiddenPrior(),
 )
 
 
@@ -270,27 +279,28 @@ def _rows(
         (one, float(true)) for one, true in zip(estimates, truth, strict=True) if np.isfinite(true)
     ]
     if measure.name == CURVE:
-        points = [(one, _band(one), true) for one, true in compared]
-        yield _summed_up(BAND, points)
+        for name in (DEFAULT, BAND_BESIDE):
+            points = [(one, _band(one, name), true) for one, true in compared]
+            yield _summed_up(BAND, points) | {"interval": name}
     else:
         for one, true in compared:
             error = None if one.value is None else one.value - true
-            for method in INTERVALS:
-                row = _summed_up(measure.name, [(one, _interval(one, method), true)])
-                yield row | {"interval": method, "error": error}
+            for kind in (DEFAULT, BESIDE):
+                row = _summed_up(measure.name, [(one, _interval(one, kind), true)])
+                yield row | {"interval": kind, "error": error}
 
 
-def _interval(one: Estimate, method: str) -> Interval:
-    """Return the interval of a method, the default where that claims nothing."""
-    if method == DEFAULT or not one.claims:
+def _interval(one: Estimate, kind: str) -> Interval:
+    """Return the first interval of a kind; of a census, which has none, its value."""
+    if kind == DEFAULT:
         return one.intervals[0]
-    found = [interval for interval in one.intervals if interval.method == method]
-    return found[0] if found else Interval(*one.target.bounds, "design-based", "none")
+    return next((interval for interval in one.intervals if interval.kind == kind), one.intervals[0])
 
 
-def _band(one: Estimate) -> Interval:
+def _band(one: Estimate, name: str) -> Interval:
     """Return the interval that holds together with those of the other points."""
-    bands = [interval for interval in one.intervals if interval.kind == "simultaneous"]
+    kind = "simultaneous" if name == DEFAULT else name
+    bands = [i for i in one.intervals if i.kind == kind and i.method.endswith(BAND_METHODS)]
     return bands[0] if bands else Interval(*one.target.bounds, "simultaneous", "none")
 
 

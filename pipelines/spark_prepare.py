@@ -14,35 +14,27 @@ See docs/pyspark.md.
 
 import argparse
 import contextlib
-import functools
 import itertools
 import json
 import os
 import pickle
 import sys
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
 import pyspark
 from pyspark.sql import DataFrame, SparkSession
 
-from evalsampling.commands.check_ids import ids_were_checked
 from evalsampling.commands.options import add_to_job, read_options
 from evalsampling.commands.prepare import JOB, Preparation, PrepareOptions, PrepareResult
-from evalsampling.errors import InputError
+from evalsampling.commands.prepare_in_shares import Merge, Work, prepare_in_shares
 from evalsampling.evaluation.specs import load_spec
-from evalsampling.pool.files import find_files
-from evalsampling.preparation import shards as shares
-from evalsampling.preparation.reserve import PARTS
+from evalsampling.preparation import shards
 from evalsampling.preparation.shards import Piece
-from evalsampling.preparation.stratification import Stratification
-from evalsampling.preparation.summary import Wanted
 from evalsampling.spec import EvaluationSpec
 from evalsampling.telemetry import logs
 from evalsampling.workspace.manifest import ExecutionContext
-from evalsampling.workspace.prepared import PreparedPool
 from pipelines.errors import run_as_program, user_error
 
 _COLUMNS = "kind string, part int, state binary"
@@ -71,66 +63,19 @@ def prepare(
     """
     context = ExecutionContext(f"PySpark {pyspark.__version__}")
     preparation = Preparation.from_spec(spec, context, check_ids)
-    if preparation.workspace.prepared:
-        preparation.check_same_spec()
-        if check_ids and not ids_were_checked(PreparedPool.read(preparation.workspace)):
-            raise InputError(
-                f"{preparation.workspace.path}: prepared without --check-ids; "
-                "`evalsampling prepare --check-ids` checks it now"
-            )
-        return preparation.result()
     most = partitions or int(session.conf.get(_SHUFFLE_PARTITIONS))
-    with preparation.workspace.preparing(preparation.attempt), _one_row_a_batch(session):
-        _run(session, preparation, most)
-    return preparation.result()
 
-
-def _run(session: SparkSession, preparation: Preparation, most: int) -> None:
-    """Run the passes: each deals out shares, merges what comes of them, gathers the sums here."""
-    started, spec, scored = time.time(), preparation.spec, preparation.scored_directory
-    merge = functools.partial(shares.merge, write_reserve=preparation.write_reserve)
-
-    def gather(
-        dealt: Sequence[Any], work: Callable[[Any, int], Iterable[Piece]], parts: int = 1
-    ) -> list[Piece]:
-        tasks = min(len(dealt), max(parts, shares.groups_of(len(dealt))))
+    def gather(dealt: Sequence[Any], work: Work, merge: Merge, parts: int) -> list[Piece]:
+        tasks = min(len(dealt), max(parts, shards.groups_of(len(dealt))))
         return _collect(_merge(_pass(session, dealt, work), merge, tasks))
 
-    files = shares.deal(find_files(spec.pool.path), most)
-    found = shares.total(gather(files, shares.inspect_share), shares.FILES)
-    catalog = preparation.plan(found)
-    items = list(catalog.items)
-
-    summary = None
-    if Wanted.from_spec(spec).anything or spec.pool.scorer:
-        work = functools.partial(shares.summarize_share, spec=spec, scored=scored)
-        summary = shares.total(gather(shares.deal(items, most), work), shares.SUMMARY)
-    stratification = Stratification.from_spec(spec, summary)
-
-    items = shares.scored_items(items, spec, scored)
-    work = functools.partial(
-        shares.cut_share,
-        spec=spec,
-        stratification=stratification,
-        check_ids=preparation.check_ids,
-    )
-    pieces = gather(shares.deal(items, most), work, PARTS)
-    shares.check_ids(pieces, items, spec)
-    preparation.commit(
-        catalog,
-        started,
-        stratification,
-        shares.total(pieces, shares.SUMS),
-        shares.total(pieces, shares.COUNTS),
-        [piece.state for piece in pieces if piece.kind == shares.RESERVE],
-    )
+    with _one_row_a_batch(session):
+        return prepare_in_shares(preparation, most, gather)
 
 
-def _pass(
-    session: SparkSession, dealt: Sequence[Any], work: Callable[[Any, int], Iterable[Piece]]
-) -> DataFrame:
+def _pass(session: SparkSession, dealt: Sequence[Any], work: Work) -> DataFrame:
     """Call a function with each share and the number of its group; return the pieces as rows."""
-    groups = shares.groups_of(len(dealt))
+    groups = shards.groups_of(len(dealt))
     encoded = [pickle.dumps(share) for share in dealt]
 
     def stage(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -142,9 +87,7 @@ def _pass(
     return session.range(0, len(dealt), 1, len(dealt)).mapInArrow(stage, _COLUMNS)
 
 
-def _merge(
-    pieces: DataFrame, merge: Callable[[str, int, Iterable[Any]], Piece], tasks: int
-) -> DataFrame:
+def _merge(pieces: DataFrame, merge: Merge, tasks: int) -> DataFrame:
     """Call a function with kind, part and states of all pieces that share kind and part."""
 
     def stage(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -14,6 +14,9 @@ from evalsampling.telemetry import progress
 from tests.emulator import emulator
 from tests.jobs import Job, Pool, make_pool
 
+OF_BEAM = {"deployment", "faults", "pipelines", "runners", "storage", "telemetry", "transforms"}
+"""Rooms whose tests are about jobs; those of others prepare without Beam, ten times as fast."""
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests that need the emulator: they ask for it, or for a bucket of it."""
@@ -48,8 +51,9 @@ def one_key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def job(tmp_path: Path) -> Callable[..., Job]:
+def job(tmp_path: Path, request: pytest.FixtureRequest) -> Callable[..., Job]:
     """Make a job: `job(pool, files=3, budget=200, ...)`; keys go into the spec."""
+    in_process = request.path.parent.name not in OF_BEAM
 
     def make(
         rows: Pool | None = None, files: int = 1, group_rows: int = 1 << 20, **keys: Any
@@ -68,7 +72,7 @@ def job(tmp_path: Path) -> Callable[..., Job]:
         }
         spec = directory / "evaluation.yaml"
         spec.write_text(yaml.safe_dump(content, sort_keys=False))
-        return Job(directory, rows, spec, directory / "workspace")
+        return Job(directory, rows, spec, directory / "workspace", in_process)
 
     return make
 

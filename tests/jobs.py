@@ -181,9 +181,12 @@ class Job:
     pool: Pool
     spec: Path
     workspace: Path
+    in_process: bool = False
 
     def prepare(self, *options: Any) -> Result:
-        """Run `prepare --json`."""
+        """Run `prepare --json`, by Beam if options are given."""
+        if self.in_process and not options:
+            options = ("--in-process",)
         return call("prepare", self.spec, "--json", *options)
 
     def sample(self, *options: Any) -> Result:

@@ -5,20 +5,28 @@ import argparse
 from evalsampling.cli.command import Beam, Command
 from evalsampling.commands.options import add_to_command, read_options
 from evalsampling.commands.prepare import PrepareOptions, PrepareResult
+from evalsampling.commands.prepare_in_shares import InProcessOptions, prepare_in_process
 from evalsampling.commands.top_up import TopUpOptions
+from evalsampling.errors import InputError
 from evalsampling.evaluation.specs import load_spec
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
     add_to_command(parser, PrepareOptions)
+    add_to_command(parser, InProcessOptions)
     add_to_command(parser, TopUpOptions, leave_out=("spec",))
 
 
 def _run(arguments: argparse.Namespace) -> PrepareResult:
+    options, rows = read_options(PrepareOptions, arguments), read_options(TopUpOptions, arguments)
+    if read_options(InProcessOptions, arguments).in_process:
+        if options.check_ids or rows.top_up is not None or arguments.beam:
+            raise InputError("--in-process takes no --check-ids, --top-up or options of Beam")
+        return prepare_in_process(load_spec(options.spec))
+
     from pipelines.prepare import prepare, top_up
     from pipelines.running import parse_options
 
-    options, rows = read_options(PrepareOptions, arguments), read_options(TopUpOptions, arguments)
     spec, beam = load_spec(options.spec), parse_options(arguments.beam)
     if rows.top_up is not None:
         return top_up(spec, rows.top_up or None, beam)

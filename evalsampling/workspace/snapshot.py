@@ -541,7 +541,9 @@ def _read_deliveries(workspace: Workspace) -> list[Delivery]:
 
     # What is in place was named by a marker before; what a marker names may not be in place.
     files = [name for name in store.names("labels") if name.endswith(".parquet")]
-    taken = read_together(read_taken, store.names("taken"))
+    # Whatever else somebody left there, an editor's copy say, is none of ours.
+    markers = [name for name in store.names("taken") if name.removesuffix(".json").isdecimal()]
+    taken = read_together(read_taken, markers)
     names = sorted({*files, *(f"{name}.parquet" for names, _ in taken for name in names)})
     checksums = {name: checksum for _, known in taken for name, checksum in known.items()}
     read = functools.partial(Delivery.read, workspace, checksums=checksums)

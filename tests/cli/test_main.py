@@ -102,7 +102,7 @@ def test_a_whole_evaluation_for_people(job: Any) -> None:
 
 
 def test_prepare_json(job: Any) -> None:
-    prepared = job().prepare().json
+    prepared = job().prepare("--runner=FnApiRunner").json
     assert list(prepared) == [
         "workspace", "rows", "leaves", "cells", "reserve_rows", "seconds", "runner", "warnings"
     ]  # fmt: skip

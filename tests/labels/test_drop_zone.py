@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from google.cloud import storage
+
 from evalsampling.labels.drop_zone import files_in
 from tests.jobs import Job, files_below
 
@@ -29,6 +31,27 @@ def test_every_new_file_is_taken_once(job: Callable[..., Job]) -> None:
     empty = one.directory / "empty"
     empty.mkdir()
     assert one.estimate("--labels", empty).json["labels"] == 20
+
+
+def test_every_new_object_of_a_bucket_is_taken_once(
+    job: Callable[..., Job], bucket: storage.Bucket
+) -> None:
+    one = job(measure=["f1", "accuracy"])
+    one.prepare()
+    one.sample()
+    answers = one.answers(1)
+    for folder, zone in (("labels/", f"gs://{bucket.name}/labels/"), ("", f"gs://{bucket.name}/")):
+        for place in range(2):
+            path = one.deliver(answers[place::2], f"{place}.csv")
+            bucket.blob(f"{folder}{place}.csv").upload_from_filename(str(path))
+            bucket.blob(f"{folder}.half-{place}.csv").upload_from_string("half a fi")
+            told = one.estimate("--labels", zone).json
+            assert (told["labels"], told["rejects"]) == (20 if folder == "" or place else 10, 0)
+    before = files_below(one.workspace)
+    assert one.estimate("--labels", f"gs://{bucket.name}/labels/").json["labels"] == 20
+    assert files_below(one.workspace) == before
+    missing = one.estimate("--labels", f"gs://{bucket.name}-not-there/")
+    assert (missing.status, missing.err.count("\n")) == (1, 1)
 
 
 def test_files_and_folders_side_by_side(tmp_path: Path) -> None:

@@ -48,7 +48,12 @@ def test_merging_is_forced_and_changes_nothing(job: Any, merged: list[int]) -> N
 
 
 @pytest.mark.parametrize(
-    ("files", "group_rows"), [(1, 1 << 20), pytest.param(2, 333, marks=pytest.mark.slow), (7, 50)]
+    ("files", "group_rows"),
+    [
+        pytest.param(1, 1 << 20, marks=pytest.mark.slow),
+        pytest.param(2, 333, marks=pytest.mark.slow),
+        (7, 50),
+    ],
 )
 @pytest.mark.parametrize("case", CASES)
 def test_whole_evaluations_equal_memory(

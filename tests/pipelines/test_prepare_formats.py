@@ -33,7 +33,7 @@ def test_many_rows(job: Callable[..., Job], suffix: str, rows: int) -> None:
 
 @pytest.mark.parametrize("suffix", FORMATS[1:])
 @pytest.mark.parametrize("case", ["slices", "systems", "kd beside a score", "classes", "curve"])
-@pytest.mark.parametrize("files", [1, pytest.param(2, marks=pytest.mark.slow), 7])
+@pytest.mark.parametrize("files", [*(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2)), 7])
 def test_whole_evaluations(
     job: Callable[..., Job], suffix: str, case: str, files: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

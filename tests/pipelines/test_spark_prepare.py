@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 
 from evalsampling import InputError
@@ -21,6 +20,7 @@ from evalsampling.spec import EvaluationSpec
 from tests.bad_pools import BAD
 from tests.cases import CASES
 from tests.jobs import Job, Pool, make_pool, make_rich_pool
+from tests.reference import by_beam, contents
 
 ROOT = Path(__file__).resolve().parents[2]
 MASTER = "local[2,4]"
@@ -83,31 +83,6 @@ def prepare(session: Any, one: Job, **options: Any) -> dict[str, Any]:
     from pipelines.spark_prepare import prepare
 
     return prepare(EvaluationSpec.load(one.spec), session, **options).to_json()
-
-
-def contents(workspace: Path) -> dict[str, Any]:
-    """Everything `prepare` wrote, by file, but `jobs` and what differs from run to run."""
-    found: dict[str, Any] = {
-        str(path.relative_to(workspace)): rows_of(path) for path in workspace.rglob("*.parquet")
-    }
-    found["evaluation.json"] = json.loads((workspace / "evaluation.json").read_text())
-    for key in ("runner", "versions", "seconds", "draft", "key", "files", "sha256"):
-        del found["evaluation.json"][key]
-    return found
-
-
-def rows_of(path: Path) -> tuple[str, list[str]]:
-    table = pq.read_table(path)
-    return str(table.schema), [repr(row) for row in table.to_pylist()]  # NaN equals itself as text
-
-
-def by_beam(one: Job, *options: str) -> dict[str, Any]:
-    """What Beam's in-process runner makes at the same place; it is gone then."""
-    assert one.prepare("--runner=FnApiRunner", *options).status == 0
-    found = contents(one.workspace)
-    assert len(found) >= 3
-    shutil.rmtree(one.workspace)
-    return found
 
 
 SPECS: dict[str, Any] = {

@@ -12,7 +12,7 @@ from evalsampling import workspace
 from evalsampling.storage.checksums import sealed, unsealed
 from evalsampling.workspace.workspace import VERSION
 from tests.commands.rounds import labelled, measures, rich_job
-from tests.jobs import Job
+from tests.jobs import Job, call
 
 
 def test_loading_a_workspace_gives_the_evaluation(drawn: Job) -> None:
@@ -69,6 +69,17 @@ def test_damaged_workspace(drawn: Job, name: str, content: str, words: list[str]
     assert result.status == 1
     assert len(result.err.splitlines()) == 1, result.err
     assert all(word in result.err for word in words)
+
+
+@pytest.mark.parametrize("name", ["0001.json~", "notes.txt", "copy of 0001.json", "0001.txt"])
+def test_what_others_leave_beside_the_markers_of_deliveries_is_passed_over(
+    drawn: Job, name: str
+) -> None:
+    before = drawn.estimate("--labels", drawn.deliver(drawn.answers(1))).json
+    (drawn.workspace / "taken" / name).write_text("{")
+    assert drawn.estimate().json == before
+    told = call("verify", drawn.workspace)  # which does not know whose JSON a file was
+    assert told.status == int(name.endswith(".json"))
 
 
 def test_drafts_of_killed_commands_are_removed(drawn: Job) -> None:
