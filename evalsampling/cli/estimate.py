@@ -118,9 +118,8 @@ def _tested(one: ReportedEstimate) -> str:
     """Return what tests say of a comparison, for the end of its line."""
     told = one.significance or {}
     words = {"p_value": "p", "anytime_p_value": "anytime p", "chance_above": "chance"}
-    return "".join(
-        f", {words[key]} {number:.3g}" for key, number in told.items() if number is not None
-    )
+    found = [(word, told.get(key)) for key, word in words.items()]
+    return "".join(f", {word} {number:.3g}" for word, number in found if number is not None)
 
 
 def _title(one: ReportedEstimate) -> str:

@@ -210,7 +210,7 @@ def test_which_of_many_systems_must_be_said() -> None:
         build_measures(parse(measure={"difference": "f1"}), [None])
     pool = systems()
     pool["systems"]["third"] = {"prediction": "c"}
-    with pytest.raises(InputError, match="measure.against: which of old, new, third"):
+    with pytest.raises(InputError, match=r"measure.against: which of old, new, third\?"):
         build_measures(
             parse(pool=pool, measure={"difference": "f1", "of": "new"}), [(0.0, 1.0), None, None]
         )
