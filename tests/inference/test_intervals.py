@@ -4,13 +4,14 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 
 from evalsampling.inference.intervals import (
     Interval,
     degrees_of_freedom,
     interval_score,
     korn_graubard,
+    log_student,
     logit,
     student,
     wald,
@@ -274,3 +275,13 @@ def test_korn_graubard_covers_a_weighted_proportion() -> None:
         covered += found.low <= truth <= found.high
     slack = 3.3 * math.sqrt(0.95 * 0.05 / repeats)
     assert 0.95 - slack < covered / repeats < 0.98 + slack
+
+
+def test_ratio_interval_is_students_of_the_logarithm() -> None:
+    """log r +- t s / r, mapped back: the same for the ratio turned over."""
+    found = log_student(1.25, 0.2, 0.95, 7.0)
+    reach = float(special.stdtrit(7.0, 0.975)) * 0.2 / 1.25
+    assert (found.low, found.high) == pytest.approx([1.25 * np.exp(-reach), 1.25 * np.exp(reach)])
+    turned = log_student(0.8, 0.2 / 1.25**2, 0.95, 7.0)
+    assert (1 / turned.high, 1 / turned.low) == pytest.approx((found.low, found.high))
+    assert log_student(1e-9, 1.0, 0.95, 3.0).high < math.inf
