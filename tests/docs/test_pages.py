@@ -56,6 +56,18 @@ def test_pages_print_what_they_show(tmp_path: Path) -> None:
         compare(json.loads(example, parse_float=Decimal), json.loads(printed), name)
 
 
+@pytest.mark.slow
+def test_comparisons_page_prints_what_it_shows(tmp_path: Path) -> None:
+    text = (ROOT / "docs/comparisons.md").read_text("utf-8")
+    blocks = [match.groupdict() for match in BLOCK.finditer(text)]
+    for block in blocks:
+        if name := SAVE.search(block["prose"]):
+            (tmp_path / name[1]).write_text(block["text"], "utf-8")
+    pairs = shell_outputs(blocks, tmp_path)
+    assert len(pairs) >= 15
+    assert [printed for _, printed in pairs] == [shown for shown, _ in pairs]
+
+
 def shell_outputs(blocks: list[dict[str, str]], folder: Path) -> list[tuple[str, str]]:
     """Runs `sh` blocks and lines after `$`; pairs what is shown with what was printed.
 
