@@ -50,6 +50,13 @@ class PairTest:
     low: float
     high: float
 
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> "PairTest":
+        """Return the pair that an object stands for; an end that is null is infinite."""
+        ends = {"low": -math.inf, "high": math.inf}
+        infinite = {key: end for key, end in ends.items() if content[key] is None}
+        return cls(**{**content, **infinite})
+
 
 @dataclasses.dataclass(frozen=True)
 class Contest:
@@ -73,7 +80,7 @@ class Contest:
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> "Contest":
         """Return the comparison that an object stands for."""
-        pairs = tuple(PairTest(**one) for one in content["pairs"])
+        pairs = tuple(map(PairTest.from_json, content["pairs"]))
         return cls(**{**content, "pairs": pairs, "systems": tuple(content["systems"])})
 
     def beaten_by(self, system: str | None) -> tuple[str | None, ...]:

@@ -104,3 +104,6 @@ def test_a_contest_comes_back_from_its_object() -> None:
     contest = hold_contest([pair(0, 1, 0.3, 0.01), pair(0, 2, 0.2, 0.1), pair(1, 2, 0.2, 0.01)], 9)
     content = json.loads(json.dumps(dataclasses.asdict(contest)))
     assert Contest.from_json(content) == contest
+    content["pairs"][0] |= {"low": None, "high": None}
+    pair_of_unbounded = Contest.from_json(content).pairs[0]
+    assert (pair_of_unbounded.low, pair_of_unbounded.high) == (-np.inf, np.inf)
