@@ -68,8 +68,11 @@ ELSEWHERE = {
     "storage/checksums.py": "storage/test_durability.py",
     "transforms/cells.py": "pipelines/test_prepare.py",
     "transforms/sums.py": "pipelines/test_prepare.py",
+    "workspace/adjudications.py": "commands/test_votes.py",
+    "workspace/deliveries.py": "workspace/test_snapshot.py",
     "workspace/prepared.py": "workspace/test_in_store.py",
     "workspace/reserve.py": "commands/test_top_up.py",
+    "workspace/rounds.py": "workspace/test_snapshot.py",
     "workspace/workspace.py": "workspace/test_in_store.py",
 }
 

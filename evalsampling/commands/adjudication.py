@@ -17,8 +17,9 @@ from evalsampling.labels.tasks import (
     mask_key,
 )
 from evalsampling.storage import write_parquet
+from evalsampling.workspace.adjudications import Adjudication
 from evalsampling.workspace.manifest import ExecutionContext
-from evalsampling.workspace.snapshot import Adjudication, Snapshot
+from evalsampling.workspace.snapshot import Snapshot
 from evalsampling.workspace.workspace import adjudication_folder
 
 

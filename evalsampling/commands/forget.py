@@ -20,7 +20,8 @@ from evalsampling.storage import Store, write_parquet
 from evalsampling.storage.base import FORGOTTEN
 from evalsampling.storage.checksums import FILES, Checksum
 from evalsampling.workspace.prepared import PreparedPool
-from evalsampling.workspace.snapshot import RoundFiles, Snapshot
+from evalsampling.workspace.rounds import RoundFiles
+from evalsampling.workspace.snapshot import Snapshot
 from evalsampling.workspace.workspace import Workspace, adjudication_folder, round_folder
 
 _RESERVE_GROUP = 1024

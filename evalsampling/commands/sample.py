@@ -25,7 +25,8 @@ from evalsampling.storage import write_parquet
 from evalsampling.telemetry.logs import LOG
 from evalsampling.workspace.manifest import HERE, ExecutionContext
 from evalsampling.workspace.prepared import PreparedPool
-from evalsampling.workspace.snapshot import RoundFiles, Snapshot
+from evalsampling.workspace.rounds import RoundFiles
+from evalsampling.workspace.snapshot import Snapshot
 from evalsampling.workspace.workspace import Workspace
 
 

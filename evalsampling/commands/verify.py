@@ -12,7 +12,7 @@ from evalsampling.labels.sinks import TASK_FILES
 from evalsampling.storage import Store, checksums_of
 from evalsampling.storage.checksums import FILES, SHA256, Checksum
 from evalsampling.workspace.prepared import PreparedPool
-from evalsampling.workspace.snapshot import RoundFiles
+from evalsampling.workspace.rounds import RoundFiles
 from evalsampling.workspace.workspace import MARKER, Workspace
 
 

@@ -76,7 +76,8 @@ def adjust_for_nonresponse(history: History, table: CellTable, ask_again: bool =
     draw = np.flatnonzero(share[drawn] > 0)
     question, drawn = history.question[draw], drawn[draw]
     stands_for = np.zeros(len(history))
-    stands_for[has_label] = 1 / _class_share(met, table.leaf[history.cell], has_label)[has_label]
+    share_of_class = _class_share(met, table.leaf[history.cell], has_label, table.leaves)
+    stands_for[has_label] = 1 / share_of_class[has_label]
     is_new = drawn == met[question]
     thin = share < WELL_ANSWERED
     factor = np.where(
@@ -99,28 +100,41 @@ def adjust_for_nonresponse(history: History, table: CellTable, ask_again: bool =
     return Response(draw, factor * len(draw) / total, known)
 
 
-def _class_share(met: IntArray, leaf: IntArray, has_label: BoolArray) -> FloatArray:
-    """Return the share of each row's response class that has a label, shape (questions,).
+def response_by_leaf(leaf: IntArray, has_label: BoolArray, leaves: int) -> FloatArray:
+    """Return the share of a round's rows that has a label, in the response class of each leaf.
 
-    A round's rows are cut by leaf into classes of equal size, then those with few answers are
-    joined with the next.
+    The rows are cut by leaf into classes of equal size, then those with few answers are joined
+    with the next.
+
+    Args:
+        leaf: shape (n,): of the rows that the round met first, at least one.
+        has_label: shape (n,).
+        leaves: number of leaves.
+
+    Returns:
+        Shape (leaves,), in [0, 1].
     """
+    most = max(int(has_label.sum()) // _ANSWERS_PER_CLASS, 1)
+    below = np.searchsorted(np.sort(leaf), np.arange(leaves))
+    part = np.minimum(below * most // len(leaf), most - 1)
+    joined, found = np.zeros(most, dtype=np.int64), 0
+    for place, count in enumerate(np.bincount(part[leaf], has_label, minlength=most)):
+        joined[place:] = joined[place] + (found >= _FEWEST_ANSWERS)
+        found = count if found >= _FEWEST_ANSWERS else found + count
+    if found < _FEWEST_ANSWERS:
+        joined[joined == joined[-1]] = max(joined[-1] - 1, 0)
+    of_row = joined[part[leaf]]
+    size = np.maximum(np.bincount(of_row, minlength=most), 1)
+    share = np.bincount(of_row, has_label, minlength=most) / size
+    return np.asarray(share[joined[part]])
+
+
+def _class_share(met: IntArray, leaf: IntArray, has_label: BoolArray, leaves: int) -> FloatArray:
+    """Return the share of each row's response class that has a label, shape (questions,)."""
     share = np.ones(len(met))
     for number in np.unique(met[~has_label]):
         rows = np.flatnonzero(met == number)
-        answers = has_label[rows]
-        most = max(int(answers.sum()) // _ANSWERS_PER_CLASS, 1)
-        below = np.searchsorted(np.sort(leaf[rows]), leaf[rows])  # the same for rows of a leaf
-        part = below * most // len(rows)
-        joined, found = np.zeros(most, dtype=np.int64), 0
-        for place, count in enumerate(np.bincount(part, answers, minlength=most)):
-            joined[place:] = joined[place] + (found >= _FEWEST_ANSWERS)
-            found = count if found >= _FEWEST_ANSWERS else found + count
-        if found < _FEWEST_ANSWERS:
-            joined[joined == joined[-1]] = max(joined[-1] - 1, 0)
-        of_class = joined[part]
-        size = np.bincount(of_class)
-        share[rows] = (np.bincount(of_class, answers) / np.maximum(size, 1))[of_class]
+        share[rows] = response_by_leaf(leaf[rows], has_label[rows], leaves)[leaf[rows]]
     return share
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.linearisation import influence_by_cell
+from evalsampling.inference.nonresponse import response_by_leaf
 from evalsampling.inference.predictive import (
     LabelModel,
     expected_labels,
@@ -93,18 +94,23 @@ class CalibratedDesign(Sampler):
     def weigh(self, table: CellTable, history: History) -> WeightedSample:
         """Return the labelled rows, each weighing one over the chance that some round labels it.
 
-        Rows of a round without a label are taken to be missing at random: those with one have the
-        chance of the round times the share of its rows that are labelled.
+        Rows of a round without a label are taken to be missing at random within response classes
+        (`inference.nonresponse`): those with one have the chance of the round times the share of
+        their class that is labelled.
         """
         known = history.labelled
         missed, labelled = np.ones(len(table)), np.zeros(len(table))
         begin = 0
         for one in history.rounds:
             assert one.cell_probability is not None  # `design` keeps it
-            label = history.label[begin : begin + len(one.question)]
-            begin += len(label)
-            answered = float(np.mean(label != NO_LABEL)) if len(label) else 1.0
-            labelled += missed * one.cell_probability * answered
+            rows = slice(begin, begin + len(one.question))
+            begin = rows.stop
+            if rows.start == rows.stop:  # nobody was left to be drawn
+                continue
+            answered = response_by_leaf(
+                table.leaf[history.cell[rows]], history.label[rows] != NO_LABEL, table.leaves
+            )
+            labelled += missed * one.cell_probability * answered[table.leaf]
             missed *= 1 - one.cell_probability
         inclusion = labelled[history.cell[known]]
         return WeightedSample.without_replacement(known, inclusion, table.rows)

@@ -3,16 +3,12 @@
 import dataclasses
 import functools
 import itertools
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
-from evalsampling.errors import InputError
 from evalsampling.evaluation.evaluation import Evaluation
 from evalsampling.labels import splink
 from evalsampling.labels.annotators import ControlSubject, control_subjects, gold_table
@@ -20,207 +16,18 @@ from evalsampling.labels.controls import Controls
 from evalsampling.labels.dawid_skene import fit_labels
 from evalsampling.labels.tally import State, Subjects, Tally
 from evalsampling.labels.task_names import opaque_name
-from evalsampling.labels.tasks import KIND, TASK, task_name
+from evalsampling.labels.tasks import TASK
 from evalsampling.labels.vote import Pair
 from evalsampling.labels.votes import Register, answers_of
 from evalsampling.pool.stored_columns import CELL, ID, RANK, SLICE_PREFIX, outputs_of_columns
-from evalsampling.spec import EvaluationSpec
-from evalsampling.stats.history import NO_LABEL, History, Round
-from evalsampling.storage import checksums_of
-from evalsampling.storage.checksums import Checksum, Checksums
+from evalsampling.stats.history import NO_LABEL, History
+from evalsampling.workspace.adjudications import Adjudication, read_adjudications
+from evalsampling.workspace.deliveries import Delivery, read_deliveries
 from evalsampling.workspace.prepared import PreparedPool
+from evalsampling.workspace.rounds import RoundFiles, read_rounds
 from evalsampling.workspace.workspace import (
     Workspace,
-    adjudication_folder,
-    read_together,
-    round_folder,
 )
-
-
-@dataclasses.dataclass(frozen=True)
-class RoundFiles:
-    """What one round left behind.
-
-    Attributes:
-        number: from 1.
-        design: contents of design.json.
-        draws: contents of draws.parquet.
-        batch: contents of batch.parquet.
-        exported: where the file for the annotators is, None if it had no new rows.
-        closed: whether it was closed by hand, and its folder says so.
-        controls: tasks of the batch that are none of the design's: gold rows and repeats.
-    """
-
-    number: int
-    design: dict[str, Any]
-    draws: pa.Table
-    batch: pa.Table
-    exported: str | None
-    closed: bool
-    controls: Controls
-
-    @classmethod
-    def read(cls, pool: PreparedPool, number: int) -> "RoundFiles":
-        """Return the contents of a round's files.
-
-        Raises:
-            InputError: naming the file that is missing or damaged.
-        """
-        store, folder = pool.workspace.store, round_folder(number)
-        design = store.read_json(f"{folder}/design.json", ["exported", "posterior"])
-        checksums, name = checksums_of(design), f"{folder}/batch.parquet"
-        content = store.read_checked(name, None)
-        controls = f"{folder}/controls.parquet"
-        files = cls(
-            number=number,
-            design=design,
-            draws=store.read_table(f"{folder}/draws.parquet", checksums),
-            batch=store.parse_table(name, content),
-            exported=pool.workspace.tasks_of(number, design["exported"]),
-            closed=store.exists(f"{folder}/closed.json"),
-            controls=Controls(store.read_table(controls, checksums))
-            if controls in checksums
-            else Controls.none(),
-        )
-        found = Checksum.from_content(content)
-        if name in checksums and not store.is_as_written(name, checksums[name], found):
-            files._check_batch(pool, store.url(name))
-        return files
-
-    def _check_batch(self, pool: PreparedPool, url: str) -> None:
-        """Check a batch that is not as it was written: the payload may have been removed.
-
-        Raises:
-            InputError: if anything else was done to it.
-        """
-        ids = self.asked[ID].to_pylist()
-        asked = dict(zip(self.new_tasks(pool.spec, pool.task_key), ids, strict=True))
-        try:
-            names = [name for name in self.batch.column_names if name != KIND]
-            same = names == [TASK, ID] and _pairs(self.batch, names) == asked
-        except ValueError:  # Text of a damaged file is not UTF-8.
-            same = False
-        if not same:
-            raise InputError(f"{url}: damaged, it is not as it was written")
-
-    @functools.cached_property
-    def asked(self) -> pa.Table:
-        """The draws that asked a question."""
-        return self.draws.filter(self.draws["new"])
-
-    def new_tasks(self, spec: EvaluationSpec, key: bytes) -> list[str]:
-        """Return the tasks of the questions it asked, in the order of their draws.
-
-        Args:
-            spec: of the evaluation.
-            key: of the workspace's task names.
-        """
-        ids, questions = self.asked[ID].to_pylist(), self.asked["question"].to_pylist()
-        return [
-            task_name(spec, key, self.number, id, question, self.design.get("check", False))
-            for id, question in zip(ids, questions, strict=True)
-        ]
-
-    @property
-    def closes(self) -> Sequence[int]:
-        """Earlier rounds that it closed by being drawn; none of before that was kept."""
-        return tuple(self.design.get("closes", ()))
-
-    @property
-    def round(self) -> Round:
-        """Its draws, without what is known of their rows."""
-        posterior = self.design["posterior"]
-        chances = self.design.get("cell_probability")  # Of before it was kept: absent.
-        return Round(
-            question=self.draws["question"].to_numpy() - 1,
-            probability=self.draws["q"].to_numpy(),
-            new=self.draws["new"].to_numpy(zero_copy_only=False),
-            posterior=None if posterior is None else np.array(posterior),
-            cell_probability=None if chances is None else np.array(chances),
-        )
-
-
-@dataclasses.dataclass(frozen=True)
-class Delivery:
-    """Labels that came in together.
-
-    Attributes:
-        name: hash of the file's content, and a number if that content had come before.
-        votes: those that count: columns line, task, id, label, annotator, time, skipped.
-        order: from 1, in which deliveries came in.
-        rejects: votes that do not count.
-        rounds: how many there were then; None of a delivery that was taken before this was kept.
-        replace: whether its labels replace earlier ones.
-        withdraws: the round that was withdrawn, if it is no delivery but tells that.
-    """
-
-    name: str
-    votes: pa.Table
-    order: int
-    rejects: int
-    rounds: int | None
-    replace: bool
-    withdraws: int | None
-
-    @classmethod
-    def read(cls, workspace: Workspace, name: str, checksums: Checksums) -> "Delivery":
-        """Return a delivery, given the name of its file.
-
-        Args:
-            workspace: that it came into.
-            name: of the file.
-            checksums: by name, of the files that markers name.
-
-        Raises:
-            InputError: if it cannot be read, or was not written by `estimate`.
-        """
-        votes = workspace.store.read_table(f"labels/{name}", checksums)
-        try:
-            details = json.loads(votes.schema.metadata[b"evalsampling"])
-        except (KeyError, TypeError) as error:
-            url = workspace.store.url(f"labels/{name}")
-            raise InputError(f"{url}: not a delivery that was taken here") from error
-        return cls(
-            name.removesuffix(".parquet"),
-            votes,
-            order=details["order"],
-            rejects=details["rejects"],
-            rounds=details.get("rounds"),
-            replace=details.get("replace", False),
-            withdraws=details.get("withdraws"),
-        )
-
-    @property
-    def digest(self) -> str:
-        """Hash of the file's content."""
-        return self.name.partition("-")[0]
-
-
-@dataclasses.dataclass(frozen=True)
-class Adjudication:
-    """A batch of rows that the annotators did not agree on.
-
-    Attributes:
-        number: from 1.
-        tasks: columns task, id, kind, question (from 1) and payload.
-        exported: where the file for who settles them is.
-    """
-
-    number: int
-    tasks: pa.Table
-    exported: str
-
-    @classmethod
-    def read(cls, pool: PreparedPool, number: int) -> "Adjudication":
-        """Return what an adjudication batch holds.
-
-        Raises:
-            InputError: naming the file that is missing or damaged.
-        """
-        store, folder = pool.workspace.store, adjudication_folder(number)
-        design = store.read_json(f"{folder}/design.json", ["exported"])
-        tasks = store.read_table(f"{folder}/tasks.parquet", checksums_of(design))
-        return cls(number, tasks, store.url(f"{folder}/{design['exported']}"))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -249,8 +56,8 @@ class Snapshot:
             InputError: if a file cannot be read, or a round is missing.
         """
         # Deliveries first: the rounds they are about are there by then.
-        deliveries = _read_deliveries(pool.workspace)
-        return cls(pool, deliveries, _read_rounds(pool), _read_adjudications(pool))
+        deliveries = read_deliveries(pool.workspace)
+        return cls(pool, deliveries, read_rounds(pool), read_adjudications(pool))
 
     @classmethod
     def at(cls, path: str | Path) -> "Snapshot":
@@ -517,12 +324,6 @@ class Snapshot:
         return dataclasses.replace(evaluation, history=self.history)
 
 
-def _pairs(table: pa.Table, names: Sequence[str]) -> dict[Any, Any]:
-    """Return two columns as a mapping."""
-    keys, values = (table[name].to_pylist() for name in names)
-    return dict(zip(keys, values, strict=True))
-
-
 def load(path: str | Path) -> Evaluation:
     """Return the evaluation of a prepared workspace, with all rounds and labels so far.
 
@@ -530,38 +331,3 @@ def load(path: str | Path) -> Evaluation:
         InputError: if there is no prepared workspace.
     """
     return Snapshot.at(path).evaluation()
-
-
-def _read_deliveries(workspace: Workspace) -> list[Delivery]:
-    store = workspace.store
-
-    def read_taken(name: str) -> tuple[list[str], Checksums]:
-        marker = store.read_json(f"taken/{name}", ["deliveries"])
-        return marker["deliveries"], checksums_of(marker)
-
-    # What is in place was named by a marker before; what a marker names may not be in place.
-    files = [name for name in store.names("labels") if name.endswith(".parquet")]
-    # Whatever else somebody left there, an editor's copy say, is none of ours.
-    markers = [name for name in store.names("taken") if name.removesuffix(".json").isdecimal()]
-    taken = read_together(read_taken, markers)
-    names = sorted({*files, *(f"{name}.parquet" for names, _ in taken for name in names)})
-    checksums = {name: checksum for _, known in taken for name, checksum in known.items()}
-    read = functools.partial(Delivery.read, workspace, checksums=checksums)
-    deliveries = read_together(read, names)
-    return sorted(deliveries, key=lambda delivery: (delivery.order, delivery.name))
-
-
-def _read_rounds(pool: PreparedPool) -> list[RoundFiles]:
-    store = pool.workspace.store
-    names = store.names("rounds")
-    numbers = sorted(int(name) for name in names if name.isdecimal())
-    if numbers != list(range(1, len(numbers) + 1)):
-        url = store.url("rounds")
-        raise InputError(f"{url}: rounds are missing, there are {numbers}")
-    return read_together(functools.partial(RoundFiles.read, pool), numbers)
-
-
-def _read_adjudications(pool: PreparedPool) -> list[Adjudication]:
-    names = pool.workspace.store.names("adjudications")
-    numbers = sorted(int(name) for name in names if name.isdecimal())
-    return read_together(functools.partial(Adjudication.read, pool), numbers)

@@ -38,8 +38,8 @@ class NewDelivery:
     """Labels that are about to be taken.
 
     Attributes:
-        name: see `snapshot.Delivery`.
-        votes: those that count, columns as of `snapshot.Delivery`.
+        name: see `deliveries.Delivery`.
+        votes: those that count, columns as of `deliveries.Delivery`.
         rejects: those that do not: columns file, line, reason.
         details: kept beside the votes.
     """

@@ -13,7 +13,7 @@ from evalsampling.commands.options import WorkspaceOptions
 from evalsampling.commands.verify import verify
 from evalsampling.errors import InputError
 from evalsampling.storage.local import LocalStore
-from evalsampling.workspace import snapshot
+from evalsampling.workspace import adjudications, deliveries, rounds
 from evalsampling.workspace.workspace import Workspace
 from tests.faults.contents import known
 from tests.jobs import Job, call, files_below, make_pool
@@ -108,7 +108,8 @@ def test_no_flipped_bit_changes_anything_silently(
 ) -> None:
     """Every bit of every file that an estimate is made of."""
     # Files one after the other: starting threads takes longer than reading so small ones.
-    monkeypatch.setattr(snapshot, "read_together", lambda read, names: list(map(read, names)))
+    for module in (adjudications, deliveries, rounds):
+        monkeypatch.setattr(module, "read_together", lambda read, names: list(map(read, names)))
     tried, bad = silent(tiny, flips(tiny, 1, np.random.default_rng(1), only))
     assert tried == sum(
         8 * len((tiny.workspace / name).read_bytes()) for name in needed(tiny) if only in name

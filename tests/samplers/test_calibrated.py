@@ -85,6 +85,23 @@ def test_weight_is_one_over_the_chance_of_any_round() -> None:
     assert sample.weight == pytest.approx(wanted)
 
 
+def test_rows_stand_for_those_without_a_label_in_leaves_near_theirs() -> None:
+    """Every second row of the lower leaves is skipped: those of the upper ones weigh no more."""
+    history, _ = POOL.run(CalibratedDesign(FBeta()), 1, 400, seed=1)
+    leaf = POOL.table.leaf[history.cell]
+    low = np.flatnonzero(leaf < np.median(leaf))
+    label = history.label.copy()
+    label[low[::2]] = NO_LABEL
+    history = history.with_labels(label)
+    sample = CalibratedDesign(FBeta()).weigh(POOL.table, history)
+    chance = history.rounds[0].cell_probability
+    assert chance is not None
+    factor = sample.weight * 2000 * chance[history.cell[sample.question]]
+    of_leaf = leaf[sample.question]
+    assert factor[of_leaf > np.quantile(leaf, 0.6)] == pytest.approx(1)
+    assert factor[of_leaf < np.quantile(leaf, 0.4)].mean() == pytest.approx(2, rel=0.1)
+
+
 def test_open_round_changes_no_number() -> None:
     sampler = CalibratedDesign(FBeta())
     history, _ = POOL.run(sampler, 2, 40, seed=1)

@@ -17,8 +17,9 @@ from google.cloud import storage
 from evalsampling.commands.prepare import Preparation
 from evalsampling.storage.base import Draft
 from evalsampling.storage.gcs import GcsStore
-from evalsampling.workspace import snapshot
-from evalsampling.workspace.snapshot import RoundFiles, Snapshot
+from evalsampling.workspace import rounds
+from evalsampling.workspace.rounds import RoundFiles
+from evalsampling.workspace.snapshot import Snapshot
 from evalsampling.workspace.workspace import Workspace
 from tests.jobs import Job, call
 from tests.stores import answer, move, objects, prepare
@@ -138,7 +139,7 @@ def test_a_round_and_its_labels_come_in_while_another_reads(
 ) -> None:
     one = job()
     one.prepare()
-    read, done = snapshot.read_together, []
+    read, done = rounds.read_together, []
 
     def late(function: Any, names: Any) -> Any:
         found = read(function, names)
@@ -148,7 +149,7 @@ def test_a_round_and_its_labels_come_in_while_another_reads(
             one.estimate("--labels", one.deliver(one.answers(1)))
         return found
 
-    monkeypatch.setattr(snapshot, "read_together", late)
+    monkeypatch.setattr(rounds, "read_together", late)
     before = call("status", one.workspace, "--json").json
     assert (before["rounds"], before["labels"]) == (0, 0)
     after = call("status", one.workspace, "--json").json

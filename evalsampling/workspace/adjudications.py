@@ -1,0 +1,48 @@
+"""Batches of rows that the annotators did not agree on."""
+
+import dataclasses
+import functools
+
+import pyarrow as pa
+
+from evalsampling.storage import checksums_of
+from evalsampling.workspace.prepared import PreparedPool
+from evalsampling.workspace.workspace import adjudication_folder, read_together
+
+
+@dataclasses.dataclass(frozen=True)
+class Adjudication:
+    """A batch of rows that the annotators did not agree on.
+
+    Attributes:
+        number: from 1.
+        tasks: columns task, id, kind, question (from 1) and payload.
+        exported: where the file for who settles them is.
+    """
+
+    number: int
+    tasks: pa.Table
+    exported: str
+
+    @classmethod
+    def read(cls, pool: PreparedPool, number: int) -> "Adjudication":
+        """Return what an adjudication batch holds.
+
+        Raises:
+            InputError: naming the file that is missing or damaged.
+        """
+        store, folder = pool.workspace.store, adjudication_folder(number)
+        design = store.read_json(f"{folder}/design.json", ["exported"])
+        tasks = store.read_table(f"{folder}/tasks.parquet", checksums_of(design))
+        return cls(number, tasks, store.url(f"{folder}/{design['exported']}"))
+
+
+def read_adjudications(pool: PreparedPool) -> list[Adjudication]:
+    """Return all adjudication batches of a workspace, in their order.
+
+    Raises:
+        InputError: as `Adjudication.read` says.
+    """
+    names = pool.workspace.store.names("adjudications")
+    numbers = sorted(int(name) for name in names if name.isdecimal())
+    return read_together(functools.partial(Adjudication.read, pool), numbers)

@@ -1,0 +1,92 @@
+"""Labels that came into a workspace, delivery by delivery."""
+
+import dataclasses
+import functools
+import json
+
+import pyarrow as pa
+
+from evalsampling.errors import InputError
+from evalsampling.storage import checksums_of
+from evalsampling.storage.checksums import Checksums
+from evalsampling.workspace.workspace import Workspace, read_together
+
+
+@dataclasses.dataclass(frozen=True)
+class Delivery:
+    """Labels that came in together.
+
+    Attributes:
+        name: hash of the file's content, and a number if that content had come before.
+        votes: those that count: columns line, task, id, label, annotator, time, skipped.
+        order: from 1, in which deliveries came in.
+        rejects: votes that do not count.
+        rounds: how many there were then; None of a delivery that was taken before this was kept.
+        replace: whether its labels replace earlier ones.
+        withdraws: the round that was withdrawn, if it is no delivery but tells that.
+    """
+
+    name: str
+    votes: pa.Table
+    order: int
+    rejects: int
+    rounds: int | None
+    replace: bool
+    withdraws: int | None
+
+    @classmethod
+    def read(cls, workspace: Workspace, name: str, checksums: Checksums) -> "Delivery":
+        """Return a delivery, given the name of its file.
+
+        Args:
+            workspace: that it came into.
+            name: of the file.
+            checksums: by name, of the files that markers name.
+
+        Raises:
+            InputError: if it cannot be read, or was not written by `estimate`.
+        """
+        votes = workspace.store.read_table(f"labels/{name}", checksums)
+        try:
+            details = json.loads(votes.schema.metadata[b"evalsampling"])
+        except (KeyError, TypeError) as error:
+            url = workspace.store.url(f"labels/{name}")
+            raise InputError(f"{url}: not a delivery that was taken here") from error
+        return cls(
+            name.removesuffix(".parquet"),
+            votes,
+            order=details["order"],
+            rejects=details["rejects"],
+            rounds=details.get("rounds"),
+            replace=details.get("replace", False),
+            withdraws=details.get("withdraws"),
+        )
+
+    @property
+    def digest(self) -> str:
+        """Hash of the file's content."""
+        return self.name.partition("-")[0]
+
+
+def read_deliveries(workspace: Workspace) -> list[Delivery]:
+    """Return all deliveries of a workspace, in the order they came in.
+
+    Raises:
+        InputError: as `Delivery.read` says, or if a marker cannot be read.
+    """
+    store = workspace.store
+
+    def read_taken(name: str) -> tuple[list[str], Checksums]:
+        marker = store.read_json(f"taken/{name}", ["deliveries"])
+        return marker["deliveries"], checksums_of(marker)
+
+    # What is in place was named by a marker before; what a marker names may not be in place.
+    files = [name for name in store.names("labels") if name.endswith(".parquet")]
+    # Whatever else somebody left there, an editor's copy say, is none of ours.
+    markers = [name for name in store.names("taken") if name.removesuffix(".json").isdecimal()]
+    taken = read_together(read_taken, markers)
+    names = sorted({*files, *(f"{name}.parquet" for names, _ in taken for name in names)})
+    checksums = {name: checksum for _, known in taken for name, checksum in known.items()}
+    read = functools.partial(Delivery.read, workspace, checksums=checksums)
+    deliveries = read_together(read, names)
+    return sorted(deliveries, key=lambda delivery: (delivery.order, delivery.name))

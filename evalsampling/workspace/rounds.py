@@ -1,0 +1,142 @@
+"""What rounds left behind in a workspace."""
+
+import dataclasses
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from evalsampling.errors import InputError
+from evalsampling.labels.controls import Controls
+from evalsampling.labels.tasks import KIND, TASK, task_name
+from evalsampling.pool.stored_columns import ID
+from evalsampling.spec import EvaluationSpec
+from evalsampling.stats.history import Round
+from evalsampling.storage import checksums_of
+from evalsampling.storage.checksums import Checksum
+from evalsampling.workspace.prepared import PreparedPool
+from evalsampling.workspace.workspace import read_together, round_folder
+
+
+@dataclasses.dataclass(frozen=True)
+class RoundFiles:
+    """What one round left behind.
+
+    Attributes:
+        number: from 1.
+        design: contents of design.json.
+        draws: contents of draws.parquet.
+        batch: contents of batch.parquet.
+        exported: where the file for the annotators is, None if it had no new rows.
+        closed: whether it was closed by hand, and its folder says so.
+        controls: tasks of the batch that are none of the design's: gold rows and repeats.
+    """
+
+    number: int
+    design: dict[str, Any]
+    draws: pa.Table
+    batch: pa.Table
+    exported: str | None
+    closed: bool
+    controls: Controls
+
+    @classmethod
+    def read(cls, pool: PreparedPool, number: int) -> "RoundFiles":
+        """Return the contents of a round's files.
+
+        Raises:
+            InputError: naming the file that is missing or damaged.
+        """
+        store, folder = pool.workspace.store, round_folder(number)
+        design = store.read_json(f"{folder}/design.json", ["exported", "posterior"])
+        checksums, name = checksums_of(design), f"{folder}/batch.parquet"
+        content = store.read_checked(name, None)
+        controls = f"{folder}/controls.parquet"
+        files = cls(
+            number=number,
+            design=design,
+            draws=store.read_table(f"{folder}/draws.parquet", checksums),
+            batch=store.parse_table(name, content),
+            exported=pool.workspace.tasks_of(number, design["exported"]),
+            closed=store.exists(f"{folder}/closed.json"),
+            controls=Controls(store.read_table(controls, checksums))
+            if controls in checksums
+            else Controls.none(),
+        )
+        found = Checksum.from_content(content)
+        if name in checksums and not store.is_as_written(name, checksums[name], found):
+            files._check_batch(pool, store.url(name))
+        return files
+
+    def _check_batch(self, pool: PreparedPool, url: str) -> None:
+        """Check a batch that is not as it was written: the payload may have been removed.
+
+        Raises:
+            InputError: if anything else was done to it.
+        """
+        ids = self.asked[ID].to_pylist()
+        asked = dict(zip(self.new_tasks(pool.spec, pool.task_key), ids, strict=True))
+        try:
+            names = [name for name in self.batch.column_names if name != KIND]
+            same = names == [TASK, ID] and _id_of_task(self.batch) == asked
+        except ValueError:  # Text of a damaged file is not UTF-8.
+            same = False
+        if not same:
+            raise InputError(f"{url}: damaged, it is not as it was written")
+
+    @functools.cached_property
+    def asked(self) -> pa.Table:
+        """The draws that asked a question."""
+        return self.draws.filter(self.draws["new"])
+
+    def new_tasks(self, spec: EvaluationSpec, key: bytes) -> list[str]:
+        """Return the tasks of the questions it asked, in the order of their draws.
+
+        Args:
+            spec: of the evaluation.
+            key: of the workspace's task names.
+        """
+        ids, questions = self.asked[ID].to_pylist(), self.asked["question"].to_pylist()
+        return [
+            task_name(spec, key, self.number, id, question, self.design.get("check", False))
+            for id, question in zip(ids, questions, strict=True)
+        ]
+
+    @property
+    def closes(self) -> Sequence[int]:
+        """Earlier rounds that it closed by being drawn; none of before that was kept."""
+        return tuple(self.design.get("closes", ()))
+
+    @property
+    def round(self) -> Round:
+        """Its draws, without what is known of their rows."""
+        posterior = self.design["posterior"]
+        chances = self.design.get("cell_probability")  # Of before it was kept: absent.
+        return Round(
+            question=self.draws["question"].to_numpy() - 1,
+            probability=self.draws["q"].to_numpy(),
+            new=self.draws["new"].to_numpy(zero_copy_only=False),
+            posterior=None if posterior is None else np.array(posterior),
+            cell_probability=None if chances is None else np.array(chances),
+        )
+
+
+def read_rounds(pool: PreparedPool) -> list[RoundFiles]:
+    """Return all rounds of a workspace, in their order.
+
+    Raises:
+        InputError: if one is missing, or as `RoundFiles.read` says.
+    """
+    store = pool.workspace.store
+    names = store.names("rounds")
+    numbers = sorted(int(name) for name in names if name.isdecimal())
+    if numbers != list(range(1, len(numbers) + 1)):
+        url = store.url("rounds")
+        raise InputError(f"{url}: rounds are missing, there are {numbers}")
+    return read_together(functools.partial(RoundFiles.read, pool), numbers)
+
+
+def _id_of_task(batch: pa.Table) -> dict[Any, Any]:
+    return dict(zip(batch[TASK].to_pylist(), batch[ID].to_pylist(), strict=True))
