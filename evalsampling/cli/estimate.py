@@ -58,14 +58,14 @@ def _text(_: argparse.Namespace, result: EstimateResult) -> str:
             f"{_title(one):<{width}} {value:>9}   {level} "
             f"{_end(one.low)} to {_end(one.high)} ({one.method}){_other_kinds(one)}{_tested(one)}"
         )
-    lines += [line for contest in result.contests for line in _contest(contest)]
+    lines += [line for contest in result.contests for line in contest_table(contest)]
     kinds = [kind for kind in _ASSUMES if any(kind in _kinds(one) for one in shown)]
     if kinds[:1] == ["model-assisted"]:
         lines += [f"{kind}: {_ASSUMES[kind]}" for kind in kinds]
     return "\n".join(lines)
 
 
-def _contest(contest: Contest) -> list[str]:
+def contest_table(contest: Contest) -> list[str]:
     """Return the table of who beats whom: by how much a row's system is above a column's."""
     width = max(11, *(len(str(name)) + 2 for name in contest.systems))
     told = {(pair.system, pair.against): (pair.value, pair.low > 0, pair.high < 0)

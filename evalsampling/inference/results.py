@@ -166,11 +166,14 @@ def brief(estimates: Sequence[Estimate], most: int = 3) -> list[str]:
 def widest_half(estimates: Sequence[Estimate]) -> float | None:
     """Return half the width of the widest default interval on the whole pool.
 
+    Comparisons of systems, which come by themselves, count only where there is nothing else.
+
     Returns:
         At least 0; None if an interval claims nothing or is not to be relied on, or an end of it
         is unknown: then there is no width to stop at.
     """
     whole = [one for one in estimates if one.target.slice is None]
+    whole = [one for one in whole if one.target.against is None] or whole
     halves = [(one.intervals[0].high - one.intervals[0].low) / 2 for one in whole]
     known = all(one.reliable for one in whole) and all(map(math.isfinite, halves))
     return max(halves) if known else None

@@ -12,6 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalsampling import samplers
+from evalsampling.cli.estimate import contest_table
+from evalsampling.inference.many_systems import Contest, PairTest
 from tests.jobs import Job, call, make_rich_pool
 
 
@@ -159,6 +161,24 @@ def test_points_of_a_curve_are_thinned_for_people(job: Any) -> None:
     assert plain[8].startswith("f1 of old against new ")
     assert plain[0].startswith("f1 of old ")
     assert plain[1].startswith("f1 of old new=false ")
+
+
+def test_who_beats_whom_is_a_table() -> None:
+    """A row's system less a column's, both ways; a star where all pairs together leave out 0."""
+    told = {("a", "b"): (0.2, 0.1, 0.3), ("a", "c"): (0.05, -0.1, 0.2), ("b", "c"): (None, -1, 1)}
+    pairs = tuple(
+        PairTest(one, other, value, 0.05, 0.01, 0.03, 0.02, low, high)
+        for (one, other), (value, low, high) in told.items()
+    )
+    contest = Contest("accuracy", ("a", "b", "c"), 0.95, None, pairs)
+    assert contest_table(contest) == [
+        "accuracy, row less column, * where surely not alike (all pairs together, 95 %); "
+        "all alike: p -",
+        "                     a          b          c",
+        "a                    -   +0.2000*    +0.0500",
+        "b             -0.2000*          -          -",
+        "c              -0.0500          -          -",
+    ]
 
 
 def test_diagnose(job: Any) -> None:

@@ -445,6 +445,11 @@ def test_significant_comparisons_of_the_first_measure(
     assert not is_significant(estimates, None, anytime)
 
 
+def test_comparisons_stop_no_evaluation_of_the_systems_themselves() -> None:
+    assert widest_half([of_width(0.5, 0.75), compared(0.5, 0.5)]) == 0.125
+    assert widest_half([compared(0.5, 0.5)]) == pytest.approx(0.1)
+
+
 def test_null_values_and_titles_of_comparisons() -> None:
     target = Target("f1", (-1.0, 1.0), "new", against="old", slice="city=Bern")
     assert (target.null, Target("ratio(f1)", (0.0, math.inf), "new", against="old").null) == (0, 1)
