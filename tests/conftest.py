@@ -80,7 +80,17 @@ def job(tmp_path: Path, request: pytest.FixtureRequest) -> Callable[..., Job]:
 @pytest.fixture
 def drawn(job: Callable[..., Job]) -> Job:
     """A job with one open round."""
-    one = job(measure=["f1", "precision", "recall", "accuracy"])
+    return _drawn(job)
+
+
+@pytest.fixture
+def drawn_by_ais(job: Callable[..., Job]) -> Job:
+    """The same by adaptive importance sampling, which leaves rows that add nothing alone."""
+    return _drawn(job, sampler="ais")
+
+
+def _drawn(job: Callable[..., Job], **keys: Any) -> Job:
+    one = job(measure=["f1", "precision", "recall", "accuracy"], **keys)
     assert one.prepare().status == 0
     assert one.sample().json["rows"] == 20
     return one

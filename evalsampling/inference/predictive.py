@@ -21,16 +21,13 @@ from evalsampling.inference.calibration_curve import (
 from evalsampling.inference.domains import Domain
 from evalsampling.measures.base import Measure
 from evalsampling.measures.on_cells import bounding_outputs, each_label
-from evalsampling.spec.hidden import HiddenPrior
+from evalsampling.spec.hidden import MOST_CLASSES, HiddenPrior
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
 from evalsampling.stats.slice_sampling import Schedule
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
-
-MOST_CLASSES = 10
-"""Classes beyond which there is no model: a curve is fitted for each."""
 
 _SAME_PRIOR = 1e-9
 """Prior probabilities that differ by no more are the same but for rounding."""

@@ -23,7 +23,9 @@ from evalsampling.inference.predictive import (
 )
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures.base import FloatArray, IntArray, Measure
+from evalsampling.measures.on_cells import cells_adding_to
 from evalsampling.samplers.base import Sampler
+from evalsampling.samplers.optimal import check_defined
 from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import NO_LABEL, History
@@ -90,6 +92,11 @@ class CalibratedDesign(Sampler):
         by_leaf = table.sum_by_leaf(table.count[:, None] * comparison.rate)
         posterior = by_leaf / np.maximum(table.leaf_count, 1)[:, None]
         return draw_unseen(table, history, chance, rng, posterior=posterior)
+
+    def exhausted(self, table: CellTable, history: History) -> bool:
+        """Whether all rows that can add to the measure sampled for have been drawn."""
+        unseen = table.count - history.drawn_by_cell(len(table))
+        return not unseen[cells_adding_to(self.measure, table)].any()
 
     def weigh(self, table: CellTable, history: History) -> WeightedSample:
         """Return the labelled rows, each weighing one over the chance that some round labels it.
@@ -185,6 +192,7 @@ class _Comparison:
 def _spread(measure: Measure, model: LabelModel, rate: FloatArray) -> FloatArray:
     """Return the standard deviation of the influence of a row's label on a measure, (cells,)."""
     risk = expected_labels(model, rate[None]).risks(measure)[0]
+    check_defined(measure, risk)
     influence = influence_by_cell(measure, model.table, risk)
     mean = np.einsum("cy,cym->cm", rate, influence)
     variance = np.einsum("cy,cym->c", rate, influence**2) - np.sum(mean**2, axis=1)

@@ -35,6 +35,19 @@ def loss_norms(
     return np.maximum(norms, floor * measure.adds(outputs, label))
 
 
+def check_defined(measure: Measure, risk: FloatArray) -> None:
+    """Check that a measure means something on a pool.
+
+    Raises:
+        InputError: if it is undefined at ``risk``, so that no row adds to it.
+    """
+    if np.all(np.isnan(measure.value(risk))):
+        raise InputError(
+            f"measure {measure.name} is undefined on this pool (0/0): "
+            f"it has no {measure.evidence_name}"
+        )
+
+
 def cell_norms(measure: Measure, table: CellTable, risk: FloatArray, floor: float) -> FloatArray:
     """Return n(x, y) of the rows of each cell, shape (cells, classes).
 
@@ -43,11 +56,7 @@ def cell_norms(measure: Measure, table: CellTable, risk: FloatArray, floor: floa
     Raises:
         InputError: if the measure is undefined at ``risk``, so that no row adds to it.
     """
-    if np.all(np.isnan(measure.value(risk))):
-        raise InputError(
-            f"measure {measure.name} is undefined on this pool (0/0): "
-            f"it has no {measure.evidence_name}"
-        )
+    check_defined(measure, risk)
     by_kind = np.mean(
         [
             [loss_norms(measure, outputs, y, risk, floor) for y in each_label(table)]

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from evalsampling.errors import InputError
-from evalsampling.spec.hidden import HiddenPrior, read_hidden
+from evalsampling.spec.hidden import MOST_CLASSES, HiddenPrior, read_hidden
 from evalsampling.spec.measures import MeasureSpec
 from evalsampling.spec.parameters import name_and_parameters
 from evalsampling.spec.pool import (
@@ -94,6 +94,17 @@ class SamplerSpec:
 
     name: str
     parameters: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+
+def _sampler(top: Section, pool: PoolSpec, labels: LabelsSpec) -> SamplerSpec:
+    """Return the sampler: by default the calibrated design where a calibration curve can be."""
+    given = top.get("sampler")
+    if given is not None:
+        return SamplerSpec(*name_and_parameters("sampler", given))
+    has_prior = pool.score is not None or pool.probability is not None
+    if has_prior and labels.oracle == "deterministic" and len(labels.classes) <= MOST_CLASSES:
+        return SamplerSpec("calibrated")
+    return SamplerSpec("ais")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -191,7 +202,7 @@ class EvaluationSpec:
             labels=labels,
             measures=tuple(MeasureSpec.parse(item) for item in listed),
             strata=strata,
-            sampler=SamplerSpec(*name_and_parameters("sampler", top.get("sampler", "ais"))),
+            sampler=_sampler(top, pool, labels),
             budget=top.integer("budget", 1000, least=1),
             round_size=_round_size(top),
             confidence=top.number("confidence", 0.95),

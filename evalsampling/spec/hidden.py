@@ -5,6 +5,9 @@ import dataclasses
 from evalsampling.errors import InputError
 from evalsampling.spec.sections import Section
 
+MOST_CLASSES = 10
+"""Classes beyond which labels have no model: a calibration curve is fitted for each."""
+
 
 @dataclasses.dataclass(frozen=True)
 class HiddenPrior:

@@ -50,9 +50,9 @@ def test_estimate_json(drawn: Job) -> None:
     assert "unknown measure" in drawn.estimate("--measure", "recal").err
 
 
-def test_json_tells_what_could_hide(drawn: Job) -> None:
+def test_json_tells_what_could_hide(drawn_by_ais: Job) -> None:
     """Its ends are those of the interval, and the result survives being read again."""
-    result = drawn.estimate("--labels", drawn.deliver(drawn.answers(1))).json
+    result = drawn_by_ais.estimate("--labels", drawn_by_ais.deliver(drawn_by_ais.answers(1))).json
     for one in result["measures"]:
         (light,) = [i for i in one["intervals"] if i["kind"] == "assumption-light"]
         assert light["method"] == "betting"
@@ -65,7 +65,7 @@ def test_json_tells_what_could_hide(drawn: Job) -> None:
     (recall,) = [one for one in result["measures"] if one["measure"] == "recall"]
     names = [count["name"] for count in recall["undetected"]["counts"]]
     assert names == ["true positives", "false negatives"]
-    brier = drawn.estimate("--measure", "brier").json["measures"][0]
+    brier = drawn_by_ais.estimate("--measure", "brier").json["measures"][0]
     assert (brier["method"], brier["undetected"]) == ("no support", None)
 
 
@@ -206,7 +206,8 @@ def test_open_round_without_answers_changes_no_number_of_any_kind(job: Any, orac
 
 
 def test_regions_of_joint_measures(job: Any) -> None:
-    one = rich_job(job, measure=[{"joint": ["accuracy", "recall"]}, "f1"], round_size=150)
+    measure = [{"joint": ["accuracy", "recall"]}, "f1"]
+    one = rich_job(job, sampler="ais", measure=measure, round_size=150)
     (none,) = one.estimate().json["regions"]
     assert (none["centre"], none["covariance"], none["radius"]) == (None, None, None)
     assert none["reason"]

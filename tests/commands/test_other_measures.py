@@ -13,24 +13,24 @@ from tests.commands.rounds import labelled
 from tests.jobs import Job, Pool, files_below, make_pool, make_rich_pool, strict_json
 
 
-def test_other_measures_later(drawn: Job) -> None:
-    drawn.estimate("--labels", drawn.deliver(drawn.answers(1)))
-    (beta,) = drawn.estimate("--measure", "f_beta").json["measures"]
-    (f1,) = drawn.estimate("--measure", "f1").json["measures"]
+def test_other_measures_later(drawn_by_ais: Job) -> None:
+    drawn_by_ais.estimate("--labels", drawn_by_ais.deliver(drawn_by_ais.answers(1)))
+    (beta,) = drawn_by_ais.estimate("--measure", "f_beta").json["measures"]
+    (f1,) = drawn_by_ais.estimate("--measure", "f1").json["measures"]
     assert beta == f1, "with its defaults"
-    mcc, specificity = drawn.estimate("--measure", "mcc", "specificity").json["measures"]
+    mcc, specificity = drawn_by_ais.estimate("--measure", "mcc", "specificity").json["measures"]
     assert mcc["value"] is not None, "its loss is 0 where that of f1 is"
     assert specificity["value"] is None
     assert "specificity cannot be estimated from rows drawn for f1" in specificity["reason"]
     assert [specificity[key] for key in ("low", "high", "method")] == [0, 1, "no support"]
-    curve = drawn.estimate("--measure", "fowlkes_mallows", "pr_curve").json["measures"]
+    curve = drawn_by_ais.estimate("--measure", "fowlkes_mallows", "pr_curve").json["measures"]
     assert len(curve) == 1 + 2 * 1024
     assert curve[0]["value"] is not None
-    before = files_below(drawn.workspace)
-    wrong = drawn.estimate("--measure", "no_such_module_at_all:x")
+    before = files_below(drawn_by_ais.workspace)
+    wrong = drawn_by_ais.estimate("--measure", "no_such_module_at_all:x")
     assert wrong.status == 1
     assert "no_such_module_at_all:x: No module" in wrong.err
-    assert files_below(drawn.workspace) == before
+    assert files_below(drawn_by_ais.workspace) == before
 
 
 def test_other_measures_from_draws_that_support_them_all(job: Any) -> None:

@@ -66,7 +66,7 @@ def test_three_classes() -> None:
 
 
 def test_measure_without_support_is_not_estimated() -> None:
-    evaluation = Evaluation.from_arrays(**arrays(measure=["precision", "recall"]))
+    evaluation = Evaluation.from_arrays(**arrays(measure=["precision", "recall"], sampler="ais"))
     ids = evaluation.sample(30)
     evaluation.label(ids, np.array([make_pool().truth[id] for id in ids.tolist()]))
     precision, recall = evaluation.estimate()
@@ -185,7 +185,7 @@ def answered(
 
 
 def test_systems_and_slices_in_memory() -> None:
-    arguments, truth = rich(measure=["f1", "recall"])
+    arguments, truth = rich(measure=["f1", "recall"], sampler="ais")
     evaluation = answered(Evaluation.from_arrays(**arguments), truth, rounds=4)
     targets = {
         (e.measure, e.target.system, e.target.against, e.target.slice): e
@@ -297,7 +297,9 @@ def test_region() -> None:
     truth = np.array(list(pool.truth.values()))
     prediction[np.flatnonzero(truth)[::4]] = 0
     measure = {"joint": ["precision", "recall"]}
-    evaluation = Evaluation.from_arrays(**arrays(prediction=prediction, measure=measure))
+    evaluation = Evaluation.from_arrays(
+        **arrays(prediction=prediction, measure=measure, sampler="ais")
+    )
     answered(evaluation, pool.truth, rounds=2, size=40)
     estimates = evaluation.estimate()
     assert not any(estimate.intervals[0].method == "census" for estimate in estimates)
@@ -313,7 +315,7 @@ def test_region() -> None:
 
 def test_region_that_cannot_be_told() -> None:
     truth = make_pool().truth
-    evaluation = Evaluation.from_arrays(**arrays(measure="precision"))
+    evaluation = Evaluation.from_arrays(**arrays(measure="precision", sampler="ais"))
     joint = measures.Joint((measures.Precision(), measures.Recall()))
     ids = evaluation.sample(30)
     evaluation.label(ids, np.array([truth[id] for id in ids.tolist()]))
@@ -431,6 +433,7 @@ def test_a_threshold_within_a_bin_is_not_taken_for_its_end() -> None:
         **arrays(
             measure=["recall", {"name": "pr_curve", "thresholds": [2.5]}],
             strata={"edges": [-2.0, 0.0, 1.5]},
+            sampler="ais",
         )
     )
     answered(evaluation, truth, rounds=1)

@@ -15,7 +15,7 @@ def test_sampler_parameters() -> None:
     assert (sampler.delta, sampler.model, sampler.draws) == (0.5, "scores", None)
     stochastic = build_sampler(parse(labels={"oracle": "stochastic"}), [None])
     assert stochastic.stochastic
-    flat = build_sampler(parse(strata={"branching": 300}), [None])
+    flat = build_sampler(parse(strata={"branching": 300}, sampler="ais"), [None])
     assert flat.branching == 300
 
 

@@ -15,6 +15,24 @@ from evalsampling.stats.strata import METHODS
 from tests.spec.specs import parse, systems
 
 
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"labels": {"oracle": "stochastic"}},
+        {
+            "labels": {"classes": list(range(11)), "positive": 1},
+            "pool": {"path": "x", "probability": {str(c): f"p{c}" for c in range(11)}},
+        },
+        {
+            "pool": {"path": "x", "prediction": "prediction", "features": ["a", "b"]},
+            "strata": {"method": "kd"},
+        },
+    ],
+)
+def test_sampler_where_there_can_be_no_calibration_curve(keys: dict[str, Any]) -> None:
+    assert parse(**keys).sampler.name == "ais"
+
+
 def test_defaults() -> None:
     spec = parse()
     assert spec.pool.path == "/somewhere/pairs/*.parquet"
@@ -25,7 +43,7 @@ def test_defaults() -> None:
     assert spec.labels.classes == (0, 1)
     assert (spec.labels.positive, spec.labels.oracle) == (1, "deterministic")
     assert [measure.name for measure in build_measures(spec, [None])] == ["f1"]
-    assert spec.sampler.name == "ais"
+    assert spec.sampler.name == "calibrated"
     assert (spec.strata.method, spec.strata.edges) == ("csf", None)
     assert (spec.strata.leaves, spec.strata.branching) == (256, 2)
     assert (spec.budget, spec.confidence, spec.sink.format) == (1000, 0.95, "csv")
