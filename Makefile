@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 
-.PHONY: demo test test-slow test-stores test-runners test-labelstudio check-airflow check format reference-points study coverage clean
+.PHONY: demo test test-slow test-stores test-runners test-labelstudio test-report check-airflow check format reference-points study coverage clean
 
 demo: $(VENV)/.examples ## score and evaluate 25 million record pairs
 	$(BIN)/python examples/febrl/demo.py
@@ -32,6 +32,9 @@ test-runners: $(VENV)/.test $(VENV)/.spark ## on Prism, Flink and Spark, and by 
 
 test-labelstudio: $(VENV)/.test $(VENV)/label-studio/.done ## a batch to a real Label Studio and back; about 1 GB is installed
 	$(BIN)/python -m pytest -rs -m labelstudio tests
+
+test-report: $(VENV)/.test $(VENV)/report/.done ## pages of reports in Chromium, looked at by axe-core; skipped if either cannot be had
+	$(BIN)/python -m pytest -rs -m slow tests/report
 
 check-airflow: $(VENV)/.test ## the DAG under a real Airflow, in an environment of its own
 	deployment/airflow/check.sh $(abspath $(BIN))/evalsampling
@@ -83,6 +86,11 @@ $(VENV)/label-studio/.done: | $(BIN)/python
 	$(PYTHON) -m venv $(VENV)/label-studio
 	$(VENV)/label-studio/bin/pip install --quiet "label-studio>=1.23,<1.24"
 	touch $@
+
+$(VENV)/report/.done: tests/report/browser/package-lock.json | $(BIN)/python
+	mkdir -p $(@D)
+	cp tests/report/browser/package.json tests/report/browser/package-lock.json $(@D)
+	-cd $(@D) && npm ci --no-audit --no-fund && touch .done
 
 $(BIN)/fake-gcs-server: | $(BIN)/python
 	GOBIN=$(abspath $(BIN)) go install github.com/fsouza/fake-gcs-server@v1.56.1

@@ -18,7 +18,7 @@ setup(
     license_files=["LICENSE"],
     python_requires=">=3.11",
     packages=find_packages(include=["evalsampling*", "pipelines*"]),
-    package_data={"evalsampling": ["py.typed"]},
+    package_data={"evalsampling": ["py.typed", "report/page.css"]},
     install_requires=[
         "apache-beam>=2.70,<3",
         "fastavro>=1.9",

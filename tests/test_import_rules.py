@@ -18,7 +18,7 @@ ORDER = (
     {"pool", "measures"},
     {"labels"},
     {"inference", "preparation"},
-    {"samplers", "transforms"},
+    {"samplers", "transforms", "report"},
     {"evaluation"},
     {"simulation", "workspace"},
     {"commands"},
@@ -36,6 +36,8 @@ NARROWER = {
     # The two wings, which meet in `evaluation`.
     "inference": STATISTICS,
     "samplers": STATISTICS | {"inference"},
+    # What a reader is shown knows results, and nothing of where they come from.
+    "report": {"errors", "stats", "inference"},
     "preparation": ROWS | STATISTICS | {"pool"},
     "transforms": ROWS | STATISTICS | {"pool", "preparation"},
 }

@@ -62,6 +62,8 @@ def _text(_: argparse.Namespace, result: EstimateResult) -> str:
     kinds = [kind for kind in _ASSUMES if any(kind in _kinds(one) for one in shown)]
     if kinds[:1] == ["model-assisted"]:
         lines += [f"{kind}: {_ASSUMES[kind]}" for kind in kinds]
+    if result.guarantee is not None:
+        lines.append(result.guarantee.words)
     return "\n".join(lines)
 
 

@@ -9,12 +9,14 @@ from typing import Any, NoReturn
 
 from evalsampling.cli import (
     annotators,
+    curve,
     diagnose,
     estimate,
     forget,
     label_studio,
     plan,
     prepare,
+    report,
     sample,
     simulate,
     status,
@@ -34,6 +36,8 @@ COMMANDS = (
         module.COMMAND
         for module in (
             estimate,
+            report,
+            curve,
             annotators,
             votes,
             forget,

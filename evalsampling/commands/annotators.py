@@ -49,7 +49,11 @@ def annotators(options: WorkspaceOptions) -> AnnotatorsResult:
     Raises:
         InputError: if the workspace is not prepared, or a file of it cannot be read.
     """
-    snapshot = Snapshot.at(options.workspace)
+    return annotators_of(Snapshot.at(options.workspace))
+
+
+def annotators_of(snapshot: Snapshot) -> AnnotatorsResult:
+    """Return the same of what a workspace holds."""
     spec, tally = snapshot.pool.spec, snapshot.tally
     classes = len(spec.labels.classes)
     states = [state.value for state in snapshot.states]

@@ -22,6 +22,7 @@ from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
 from evalsampling.evaluation.evaluation import Evaluation
 from evalsampling.inference.many_systems import Contest
+from evalsampling.inference.precision_curve import Guarantee
 from evalsampling.inference.results import (
     Estimate,
     as_json,
@@ -182,6 +183,7 @@ class EstimateResult(Result):
         missing: rows without a label, None if all have one and none was late.
         label_error: what wrong labels do, None without gold rows.
         contests: who beats whom, of each measure of three systems or more.
+        guarantee: of the precision at every rank, if the sampler gives one.
         messages: a line for each delivery; not part of the JSON.
     """
 
@@ -198,6 +200,7 @@ class EstimateResult(Result):
     missing: MissingLabels | None = None
     label_error: LabelError | None = None
     contests: tuple[Contest, ...] = ()
+    guarantee: Guarantee | None = None
     messages: tuple[str, ...] = ()
 
     def to_json(self) -> Any:
@@ -221,6 +224,8 @@ class EstimateResult(Result):
             parts["missing"] = MissingLabels.from_json(missing)
         if wrong is not None:
             parts["label_error"] = LabelError.from_json(wrong)
+        if content["guarantee"] is not None:
+            parts["guarantee"] = Guarantee.from_json(content["guarantee"])
         return cls(**{**content, **parts}, messages=tuple(messages))
 
 
@@ -244,7 +249,9 @@ def estimate(options: EstimateOptions, context: ExecutionContext = HERE) -> Esti
     files += [LabelFile.read(path, replace=True) for path in files_in(options.replace)]
     with workspace.in_use():
         snapshot, messages = _take_and_close(files, Snapshot.read(pool), options)
-        result = dataclasses.replace(_result(snapshot, measures), messages=tuple(messages))
+        result = dataclasses.replace(
+            result_of(snapshot, snapshot.evaluation(), measures), messages=tuple(messages)
+        )
         _keep(result, snapshot, files, options, context, started)
     LOG.info("estimated", extra={key: getattr(result, key) for key in _COUNTS})
     return result
@@ -278,8 +285,17 @@ def _chosen_measures(pool: PreparedPool, names: Sequence[str]) -> list[Requested
     return chosen or None
 
 
-def _result(snapshot: Snapshot, measures: Sequence[Requested] | None) -> EstimateResult:
-    spec, history, evaluation = snapshot.pool.spec, snapshot.history, snapshot.evaluation()
+def result_of(
+    snapshot: Snapshot, evaluation: Evaluation, measures: Sequence[Requested] | None = None
+) -> EstimateResult:
+    """Return the estimates from what a workspace holds.
+
+    Args:
+        snapshot: of the workspace.
+        evaluation: that of the snapshot.
+        measures: to report, instead of the spec's.
+    """
+    spec, history = snapshot.pool.spec, snapshot.history
     estimates = evaluation.estimate(measures)
     labels = len(history.labelled)
     still_open = sum(snapshot.open_questions.values())
@@ -292,6 +308,9 @@ def _result(snapshot: Snapshot, measures: Sequence[Requested] | None) -> Estimat
         )
     wrong = label_error(snapshot, evaluation, measures)
     warnings += label_warnings(wrong)
+    curve = evaluation.curve()
+    guarantee = None if curve is None else curve.guarantee
+    warnings += () if guarantee is None else guarantee.warnings
     exhausted = evaluation.exhausted and not still_open
     joints = build_joints(spec, snapshot.pool.stratification.ranges)
     return EstimateResult(
@@ -307,6 +326,7 @@ def _result(snapshot: Snapshot, measures: Sequence[Requested] | None) -> Estimat
         hidden=_hidden(spec, evaluation),
         missing=missing_labels(snapshot, evaluation, measures),
         label_error=wrong,
+        guarantee=guarantee,
         contests=tuple(evaluation.contests()),
     )
 

@@ -20,6 +20,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from evalsampling.stats.proportions import clopper_pearson
+
 FloatArray = npt.NDArray[np.float64]
 
 _LARGEST_REACH = 700.0
@@ -195,11 +197,7 @@ def korn_graubard(value: float, standard_error: float, draws: int, confidence: f
     """
     value = min(max(value, 0.0), 1.0)
     size = _size(value, standard_error, draws)
-    tail = (1 - confidence) / 2
-    hits = size * value
-    misses = size - hits
-    low = float(special.betaincinv(hits, misses + 1, tail)) if hits > 0 else 0.0
-    high = float(special.betaincinv(hits + 1, misses, 1 - tail)) if misses > 0 else 1.0
+    low, high = clopper_pearson(size * value, size, confidence)
     return Interval(low, high, "design-based", "korn-graubard")
 
 

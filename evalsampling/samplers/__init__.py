@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from evalsampling.samplers.adastrat import AdaStrat as AdaStrat
 from evalsampling.samplers.ais import AdaptiveImportance as AdaptiveImportance
 from evalsampling.samplers.base import ReplacementSampler as ReplacementSampler
 from evalsampling.samplers.base import Sampler as Sampler
@@ -9,8 +10,10 @@ from evalsampling.samplers.calibrated import CalibratedDesign as CalibratedDesig
 from evalsampling.samplers.compare import Compare as Compare
 from evalsampling.samplers.given import Given as Given
 from evalsampling.samplers.importance import Importance as Importance
+from evalsampling.samplers.logstrat import LogStrat as LogStrat
 from evalsampling.samplers.oasis import Oasis as Oasis
 from evalsampling.samplers.passive import Passive as Passive
+from evalsampling.samplers.ranked import RankedSampler as RankedSampler
 from evalsampling.samplers.stratified import Stratified as Stratified
 
 BY_NAME: Mapping[str, type[Sampler]] = {
@@ -22,5 +25,7 @@ BY_NAME: Mapping[str, type[Sampler]] = {
     "calibrated": CalibratedDesign,
     "compare": Compare,
     "given": Given,
+    "adastrat": AdaStrat,
+    "logstrat": LogStrat,
 }
 """What a spec may name."""

@@ -10,16 +10,18 @@ import numpy.typing as npt
 from evalsampling.inference.domains import WHOLE_POOL, ReportedDomains
 from evalsampling.inference.estimates import (
     estimate_measure,
+    point_estimate,
     refuse,
     take_census,
     take_nil,
 )
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.nonresponse import adjust_for_nonresponse
+from evalsampling.inference.precision_curve import PrecisionCurve
 from evalsampling.inference.predictive import LabelModel
 from evalsampling.inference.results import Estimate
 from evalsampling.inference.sample import WeightedSample
-from evalsampling.measures.base import IntArray, Measure
+from evalsampling.measures.base import FloatArray, IntArray, Measure
 from evalsampling.measures.calibrated import Calibrated, Requested, measure_of
 from evalsampling.measures.comparisons import is_aimed_at, is_nil
 from evalsampling.measures.joint import parts_of
@@ -122,6 +124,18 @@ class Sampler(abc.ABC):
     def exhausted(self, table: CellTable, history: History) -> bool:
         """Whether every question that can be asked has been."""
         return not self.stochastic and self.unseen(table, history) == 0
+
+    def curve(self, table: CellTable, history: History) -> PrecisionCurve | None:
+        """Return the precision at every rank with a guarantee, if the sampler gives one."""
+        return None
+
+    def value(
+        self, table: CellTable, history: History, measure: Measure, confidence: float
+    ) -> FloatArray:
+        """Return the estimate of a measure on the pool, shape (m,): NaN if there is none."""
+        if not self.can_estimate(table, measure):
+            return np.full(len(measure.components), np.nan)
+        return point_estimate(measure, self.inputs(table, history, confidence))
 
     def estimate(
         self,

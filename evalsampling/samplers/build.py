@@ -3,9 +3,11 @@
 import dataclasses
 from collections.abc import Sequence
 
+from evalsampling.errors import InputError
 from evalsampling.measures.build import Range, build_driver
 from evalsampling.samplers import BY_NAME
 from evalsampling.samplers.base import Sampler
+from evalsampling.samplers.ranked import RankedSampler
 from evalsampling.spec import EvaluationSpec, SamplerSpec
 from evalsampling.spec.parameters import check_name, construct
 from evalsampling.spec.references import load_object
@@ -27,6 +29,10 @@ def build_sampler(
     chosen = spec.sampler if name in (None, spec.sampler.name) else SamplerSpec(str(name))
     check_name("sampler", chosen.name, BY_NAME)
     maker = BY_NAME[chosen.name]
+    if issubclass(maker, RankedSampler) and spec.strata.by_features:
+        raise InputError(
+            f"sampler: {chosen.name}: it ranks rows by score, so strata.method cannot be kd"
+        )
     parameters = dict(chosen.parameters)
     if chosen is not spec.sampler and "draws" in {one.name for one in dataclasses.fields(maker)}:
         parameters |= {k: v for k, v in spec.sampler.parameters.items() if k == "draws"}

@@ -36,14 +36,18 @@ FEWEST_LABELS = 50
 
 
 def usable_samplers(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> list[str]:
-    """Return the names of the samplers that take a spec's measure and oracle."""
+    """Return the names of the samplers that take a spec's measure and oracle, and can be planned.
+
+    Those that query ranks cannot: how many answers they need follows from what they find.
+    """
     usable = []
     for name in samplers.BY_NAME:
         try:
-            build_sampler(spec, ranges, name)
+            sampler = build_sampler(spec, ranges, name)
         except InputError:
             continue
-        usable.append(name)
+        if not isinstance(sampler, samplers.RankedSampler):
+            usable.append(name)
     return usable
 
 
@@ -85,9 +89,16 @@ def plan(
 
     Raises:
         InputError: if a measure is not to be told from the cells, or undefined if the scores are
-            right.
+            right, or if a sampler queries ranks: the message says what its first round takes.
     """
     built = [build_sampler(spec, ranges, name) for name in names]
+    for sampler in built:
+        if isinstance(sampler, samplers.RankedSampler):
+            head, queries = sampler.first_wave(table)
+            raise InputError(
+                f"sampler {sampler.name}: there is no plan of it: its budget follows from what it "
+                f"finds; its first round takes {head + queries:,} answers, {head:,} for the head"
+            )
     measures = build_measures(spec, ranges)
     for requested in measures:
         measure = measure_of(requested)

@@ -21,7 +21,6 @@ from evalsampling.errors import InputError
 from evalsampling.evaluation.evaluation import Evaluation
 from evalsampling.inference.assumption_light import METHOD
 from evalsampling.inference.domains import ReportedDomains
-from evalsampling.inference.estimates import point_estimate
 from evalsampling.inference.intervals import Interval, interval_score
 from evalsampling.inference.results import Estimate
 from evalsampling.measures.calibrated import Requested, measure_of
@@ -232,18 +231,11 @@ def _points(evaluation: Evaluation, known: KnownPool, seconds: float, plan: Plan
         own = () if is_many else tuple(itertools.islice(estimates, len(measure.components)))
         value = np.array([np.nan if one.value is None else one.value for one in own])
         if is_many:
-            value = _value(evaluation, measure)
+            value = evaluation.sampler.value(
+                evaluation.table, history, measure_of(measure), evaluation.confidence
+            )
         points.append(Point(value, own, len(history.question), seconds, divergence))
     return points
-
-
-def _value(evaluation: Evaluation, requested: Requested) -> FloatArray:
-    """Return the value of a measure of many components, NaN if the draws do not support it."""
-    table, sampler, measure = evaluation.table, evaluation.sampler, measure_of(requested)
-    if not sampler.can_estimate(table, measure):
-        return np.full(len(measure.components), np.nan)
-    inputs = sampler.inputs(table, evaluation.history, evaluation.confidence)
-    return point_estimate(measure, inputs)
 
 
 def _divergence(evaluation: Evaluation, known: KnownPool) -> float | None:

@@ -31,7 +31,7 @@ MAX_CELLS = 4096
 LARGEST_ROUND = 10**9
 """Where a growing round stops growing."""
 
-SCORE_METHODS = ("csf", "geometric", "equal_width", "equal_count")
+SCORE_METHODS = ("csf", "geometric", "equal_width", "equal_count", "log_rank")
 """Ways to cut strata from scores: the names of `stats.strata.METHODS`."""
 
 KD = "kd"

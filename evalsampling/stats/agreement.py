@@ -3,8 +3,6 @@
 References:
     K. Krippendorff, *Computing Krippendorff's Alpha-Reliability*, University of Pennsylvania 2011.
     B. Efron and C. Stein, *The jackknife estimate of variance*, Annals of Statistics 9, 1981.
-    C. J. Clopper and E. S. Pearson, *The use of confidence or fiducial limits illustrated in the
-    case of the binomial*, Biometrika 26, 1934.
 """
 
 import dataclasses
@@ -12,6 +10,8 @@ import dataclasses
 import numpy as np
 import numpy.typing as npt
 from scipy import special
+
+from evalsampling.stats.proportions import clopper_pearson
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -107,7 +107,5 @@ class Share:
             trials: how many, at least as many.
             confidence: of the interval, in (0, 1).
         """
-        tail, misses = (1 - confidence) / 2, trials - hits
-        low = float(special.betaincinv(hits, misses + 1, tail)) if hits else 0.0
-        high = float(special.betaincinv(hits + 1, misses, 1 - tail)) if misses else 1.0
+        low, high = clopper_pearson(hits, trials, confidence)
         return cls(hits, trials, hits / trials if trials else None, low, high)

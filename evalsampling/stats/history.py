@@ -106,6 +106,16 @@ class History:
             if not asked or np.any(self.label[questions - asked : questions] != NO_LABEL):
                 break
             rounds, questions = rounds[:-1], questions - asked
+        return self.first(len(rounds))
+
+    def first(self, rounds: int) -> "History":
+        """Return the history of the first rounds, with the labels that are known by now.
+
+        Args:
+            rounds: how many, at most all.
+        """
+        kept_rounds = self.rounds[:rounds]
+        questions = sum(int(one.new.sum()) for one in kept_rounds)
         kept = slice(questions)
         return History(
             self.cell[kept],
@@ -113,7 +123,7 @@ class History:
             self.label[kept],
             self.outputs.take(np.arange(questions)),
             self.slice[kept],
-            rounds,
+            kept_rounds,
             {one: at for one, at in self.corrected.items() if one < questions},
         )
 

@@ -48,6 +48,8 @@ def draw_unseen(
     chance: FloatArray,
     rng: np.random.Generator,
     posterior: FloatArray | None = None,
+    group: IntArray | None = None,
+    answers: int = 1,
 ) -> History:
     """Return the history with one round more of rows that nobody has drawn, none of them twice.
 
@@ -61,10 +63,14 @@ def draw_unseen(
         chance: shape (cells,), in [0, 1]: inclusion probability of the rows nobody has drawn.
         rng: source of randomness; only ``random`` is called.
         posterior: model behind the round, shape (leaves, classes), if there is one.
+        group: shape (cells,): see `stats.pivotal.round_sizes`; the leaves if not given.
+        answers: most questions about a row of a stochastic oracle. A cell is then taken for so many
+            copies of it, one after the other, and what is said of rows holds of their copies.
     """
-    rank = history.drawn_by_cell(len(table))
-    expected = (table.count - rank) * chance
-    sizes = round_sizes(expected, table.leaf, rng)
+    asked = np.bincount(history.cell, minlength=len(table))
+    rank = history.drawn_by_cell(len(table)) if answers == 1 else asked
+    expected = (table.count * answers - rank) * chance
+    sizes = round_sizes(expected, table.leaf if group is None else group, rng)
     cells = np.repeat(np.arange(len(table)), sizes)
     cells = cells[np.argsort(rng.random(len(cells)))]  # the order of a round's tasks tells nothing
     by_cell = np.argsort(cells, kind="stable")
@@ -78,4 +84,5 @@ def draw_unseen(
         posterior=posterior,
         cell_probability=chance,
     )
+    ranks %= table.count[cells]
     return history.with_round(drawn, cells, ranks, table.outputs.take(table.first_kind[cells]))

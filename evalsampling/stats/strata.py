@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evalsampling.stats.histogram import dyadic_bins, dyadic_exponent
+from evalsampling.stats.rank_edges import log_rank_edges
 from evalsampling.stats.score_counts import ScoreBins, ScoreCounts
 
 FloatArray = npt.NDArray[np.float64]
@@ -190,6 +191,10 @@ METHODS: Mapping[str, CutMethod] = types.MappingProxyType(
         "equal_count": CutMethod(
             _fine_bins,
             lambda scores, leaves: equal_count_edges(scores.lower_ends, scores.counts, leaves),
+        ),
+        "log_rank": CutMethod(
+            _fine_bins,
+            lambda scores, leaves: log_rank_edges(scores.lower_ends, scores.counts, leaves),
         ),
     }
 )

@@ -42,6 +42,10 @@ def open_gcs(root: str) -> "GcsStore":
 
 def replace_json(path: str, content: object) -> None:
     """Write a JSON file of any store as a whole, in place of one that is there."""
+    replace_file(path, (json.dumps(content, allow_nan=False) + "\n").encode())
+
+
+def replace_file(path: str, content: bytes) -> None:
+    """Write a file of any store as a whole, in place of one that is there."""
     folder, _, name = path.rpartition("/")
-    text = json.dumps(content, allow_nan=False)
-    open_store(folder or "/" * path.startswith("/") or ".").replace_text(name, text + "\n")
+    open_store(folder or "/" * path.startswith("/") or ".").replace(name, content)

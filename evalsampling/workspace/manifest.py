@@ -61,13 +61,9 @@ class ExecutionContext:
             "beam": dict(self.beam),
             "options": dict(options),
             "seed": spec.seed,
-            "spec": _digest(spec.to_mapping()),
+            "spec": digest(spec.to_mapping()),
             "input": {
-                "pool": {
-                    "files": len(pool),
-                    "bytes": sum(file["size"] for file in pool),
-                    "sha256": _digest(pool),
-                },
+                "pool": pool_digest(pool),
                 "deliveries": list(deliveries),
             },
             "counts": dict(counts),
@@ -148,5 +144,16 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version(), **packages}
 
 
-def _digest(content: Any) -> str:
+def pool_digest(pool: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return number, bytes and SHA-256 of the list of a pool's files.
+
+    Args:
+        pool: its fingerprint, see `pool.catalog.Catalog.fingerprint`.
+    """
+    size = sum(file["size"] for file in pool)
+    return {"files": len(pool), "bytes": size, "sha256": digest(pool)}
+
+
+def digest(content: Any) -> str:
+    """Return the SHA-256 of an object as JSON with sorted keys."""
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

@@ -1,6 +1,6 @@
 """The pages: what they tell the reader to run prints what they show.
 
-README's walk comes first. cli.md and python.md go on in its folder.
+README's walk comes first. The others go on in its folder.
 """
 
 import doctest
@@ -26,12 +26,13 @@ evalsampling() { python -m evalsampling "$@"; }
 JSON = {
     "prepare": "prepare evaluation.yaml",
     "estimate": "estimate run",
+    "report": "report run",
     "status": "status run",
     "diagnose": "diagnose run",
     "plan": "plan evaluation.yaml --sampler ais --budgets 200 --repeats 20",
     "simulate": "simulate evaluation.yaml --truth truth.parquet --budgets 500 --repeats 20",
 }
-OF_THE_MACHINE = {"workspace", "seconds", "versions", "peak_mebibytes"}
+OF_THE_MACHINE = {"workspace", "seconds", "versions", "peak_mebibytes", "bytes"}
 
 
 @pytest.mark.slow
@@ -39,7 +40,7 @@ def test_pages_print_what_they_show(tmp_path: Path) -> None:
     folder = tmp_path / "build" / "walk"
     folder.mkdir(parents=True)
     pairs = []
-    for page in ("README.md", "docs/cli.md", "docs/python.md"):
+    for page in ("README.md", "docs/cli.md", "docs/report.md", "docs/python.md"):
         text = (ROOT / page).read_text("utf-8")
         blocks = [match.groupdict() for match in BLOCK.finditer(text)]
         for block in blocks:
@@ -66,6 +67,13 @@ def test_comparisons_page_prints_what_it_shows(tmp_path: Path) -> None:
     pairs = shell_outputs(blocks, tmp_path)
     assert len(pairs) >= 15
     assert [printed for _, printed in pairs] == [shown for shown, _ in pairs]
+
+
+@pytest.mark.slow
+def test_page_of_adastrat_prints_what_it_shows(tmp_path: Path) -> None:
+    text = (ROOT / "docs/adastrat.md").read_text("utf-8")
+    [(shown, printed)] = python_outputs([m.groupdict() for m in BLOCK.finditer(text)], tmp_path)
+    assert printed == shown
 
 
 def shell_outputs(blocks: list[dict[str, str]], folder: Path) -> list[tuple[str, str]]:

@@ -158,7 +158,8 @@ def test_names_of_strata_are_those_that_can_be_cut() -> None:
         ({"pool": {"path": "x", "payload": ["a", "a"]}}, "a is listed twice"),
         ({"pool": {"path": "x", "scorer": "module"}}, "must be module:function, got 'module'"),
         ({"strata": {"method": "magic"}},
-         "strata.method: must be one of csf, geometric, equal_width, equal_count, kd, got 'magic'"),
+         "strata.method: must be one of csf, geometric, equal_width, equal_count, log_rank, kd, "
+         "got 'magic'"),
         ({"strata": {"edges": [1, 1]}}, "strata.edges: must be strictly increasing"),
         ({"strata": {"edges": []}}, "strata.edges: must be a list of numbers, got []"),
         ({"strata": {"edges": [0, "x"]}}, "strata.edges: must be a number, got 'x'"),

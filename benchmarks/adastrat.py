@@ -1,0 +1,158 @@
+"""AdaStrat and LogStrat on a simulated list of 35,615 items and enlargements, beside the paper.
+
+    python benchmarks/adastrat.py                   # some minutes on one core
+    python benchmarks/adastrat.py --end 0.5 --scales 1,100 --seeds 1
+
+The list is built as in section 5 of [SX] (Sabharwal and Xue, UAI 2018): labels of a falling
+precision, from .95 at the head to --end; the enlarged ones draw s labels for each item from the
+running average over 100 items. The paper's own list is not public. e = .03, delta = .05, beta =
+1.05, r~ = 3,550, m = 100; p_min is that of the end, as the paper takes domain knowledge (its
+numbers of labels are those of p_min = .5: tests/stats/test_precision_queries.py). Plain random
+sampling is the least of r + s N / r over r: all up to rank r, then at the density s / r. The tables
+are in docs/adastrat.md.
+"""
+
+import argparse
+import dataclasses
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from evalsampling.measures import PRCurve
+from evalsampling.samplers import AdaStrat, LogStrat, RankedSampler
+from evalsampling.simulation.truth import KnownPool
+from evalsampling.stats.cells import CellTable
+from evalsampling.stats.history import History
+from evalsampling.stats.outputs import Outputs
+from evalsampling.stats.precision_queries import QueryBound
+
+IntArray = npt.NDArray[np.int64]
+
+ITEMS = 35_615
+BINS = 1500
+WINDOW = 100
+FIRST = 3550
+PAPER = {
+    ("adastrat", 1): ("18", "-"), ("adastrat", 100): ("18", "24 K"),
+    ("adastrat", 1000): ("18 or 21", "28 K"),
+    ("logstrat", 1): ("78", "18 K"), ("logstrat", 100): ("234", "54 K"),
+    ("logstrat", 1000): ("312", "73 K"),
+    ("plain random", 100): ("-", "284 K"), ("plain random", 1000): ("-", "close to 1 M"),
+}  # fmt: skip
+"""Queries and labels that the paper tells, of its own list."""
+
+
+@dataclasses.dataclass(frozen=True)
+class List:
+    """A ranked list in bins, the best first.
+
+    Attributes:
+        rows: of each bin.
+        hits: positives of each.
+    """
+
+    rows: IntArray
+    hits: IntArray
+
+    @classmethod
+    def enlarged(cls, scale: int, end: float, seed: int) -> "List":
+        """Build a list ``scale`` times as long as the base list."""
+        rng = np.random.default_rng(seed)
+        share = (np.arange(ITEMS) + 0.5) / ITEMS
+        label = (rng.random(ITEMS) < 0.95 * (1 - share) ** (0.95 / end - 1)).astype(np.int64)
+        ends = np.unique(np.round(np.geomspace(500, ITEMS * scale, BINS)).astype(np.int64))
+        ends = np.append(0, ends)
+        cuts, hits = np.arange(ITEMS + 1), label
+        if scale > 1:
+            cuts = np.union1d(ends, np.arange(ITEMS + 1) * scale)
+            rate = _running_average(label)[cuts[:-1] // scale]
+            hits = rng.binomial(np.diff(cuts), rate)
+        found = np.append(0, np.cumsum(hits))[np.searchsorted(cuts, ends)]
+        return cls(np.diff(ends), np.diff(found))
+
+    @property
+    def known(self) -> KnownPool:
+        """The pool as simulations see it."""
+        rows, hits, bins = self.rows[::-1], self.hits[::-1], len(self.rows)
+        number = np.arange(bins)
+        outputs = Outputs(
+            np.zeros((bins, 1), dtype=np.int64), number.astype(float)[:, None],
+            np.full((bins, 1, 2), 0.5),
+        )  # fmt: skip
+        table = CellTable(
+            number, number, rows, np.full((bins, 2), 0.5), bins, number, np.ones(bins), outputs
+        )
+        cell, label = np.repeat(number, 2), np.tile([0, 1], bins)
+        count = np.stack([rows - hits, hits], axis=1).ravel()
+        return KnownPool(table, cell, label, count, outputs.take(cell))
+
+
+def _running_average(label: IntArray) -> npt.NDArray[np.float64]:
+    """Return the mean of WINDOW items around each, of fewer near the ends."""
+    hits, place = np.append(0, np.cumsum(label)), np.arange(ITEMS)
+    reach = np.minimum(WINDOW // 2, np.minimum(place, ITEMS - 1 - place))
+    return (hits[place + reach + 1] - hits[place - reach]) / (2 * reach + 1)
+
+
+def _answer(known: KnownPool, history: History, seed: int) -> History:
+    """Return the history with true labels: rows of a cell come in one random order."""
+    label = np.zeros(len(history), dtype=np.int64)
+    for cell in np.unique(history.cell).tolist():
+        asked = history.cell == cell
+        order = np.random.default_rng([seed, cell]).permutation(
+            np.repeat([0, 1], known.labels[cell])
+        )
+        label[asked] = order[history.rank[asked]]
+    return history.with_labels(label)
+
+
+def _run(sampler: RankedSampler, one: List, seed: int) -> str:
+    """Run an evaluation to its end and return its row of the table, from the queries on."""
+    known, history = one.known, History.start()
+    while not sampler.exhausted(known.table, history):
+        rng = np.random.default_rng([seed, len(history.rounds)])
+        history = _answer(known, sampler.design(known.table, history, 1, rng), seed)
+    curve = sampler.curve(known.table, history)
+    assert curve is not None
+    truth = np.cumsum(one.hits) / np.cumsum(one.rows)
+    off = np.exp(np.max(np.abs(np.log(curve.precision.value / truth))))
+    low, high = curve.precision.low - 1e-12, curve.precision.high + 1e-12
+    inside = bool(np.all((low <= truth) & (truth <= high)))
+    told = curve.guarantee
+    return (
+        f"| {told.queries} | {len(history.rounds)} | {len(history):,} | {told.factor:.4f} "
+        f"| {off:.4f} | {'yes' if inside else 'no'} |"
+    )
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--end", type=float, nargs="*", default=[0.3, 0.5])
+    parser.add_argument("--scales", default="1,10,100,1000")
+    parser.add_argument("--seeds", type=int, default=1)
+    arguments = parser.parse_args()
+    for end in arguments.end:
+        print(f"\nprecision at the end {end:g}\n")
+        print("| items | sampler | queries | rounds | labels | guaranteed | worst | bounds hold "
+              "| queries [SX] | labels [SX] |\n| ---: | --- |" + " ---: |" * 8)  # fmt: skip
+        for scale in map(int, arguments.scales.split(",")):
+            for seed in range(arguments.seeds):
+                one = List.enlarged(scale, end, seed)
+                rows = ITEMS * scale
+                p_min = end - 0.01
+                for kind in (AdaStrat, LogStrat):
+                    sampler = kind(PRCurve((0.0,)), p_min=p_min, first=FIRST, m=100)
+                    paper = " | ".join(PAPER.get((kind.name, scale), ("-", "-")))
+                    print(
+                        f"| {rows:,} | {kind.name} {_run(sampler, one, seed)} {paper} |", flush=True
+                    )
+            s = QueryBound(1.05, 0.0, 0.05).draws(p_min, 1)
+            plain = min(rows, round(2 * math.sqrt(s * rows) - s))
+            paper = " | ".join(PAPER.get(("plain random", scale), ("-", "-")))
+            print(f"| {rows:,} | plain random | - | - | {plain:,} | - | - | - | {paper} |")
+
+
+if __name__ == "__main__":
+    main()

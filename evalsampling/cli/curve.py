@@ -1,0 +1,49 @@
+"""`evalsampling curve`."""
+
+import argparse
+import functools
+
+import numpy as np
+
+from evalsampling.cli.command import Command
+from evalsampling.commands.curve import Bounds, CurveOptions, CurvePoint, CurveResult, curve
+from evalsampling.commands.options import add_to_command, read_options
+
+_MOST_POINTS = 12
+"""Points that are printed unless ranks are asked for; `--json` has them all."""
+
+_SHOWN = ("precision", "recall", "f1")
+
+
+def _run(arguments: argparse.Namespace) -> CurveResult:
+    return curve(read_options(CurveOptions, arguments))
+
+
+def _text(arguments: argparse.Namespace, result: CurveResult) -> str:
+    points = result.points
+    if not arguments.at and len(points) > _MOST_POINTS:
+        ranks = np.log([point.rank for point in points])
+        even = np.linspace(ranks[0], ranks[-1], _MOST_POINTS)
+        points = tuple(points[i] for i in np.unique(np.searchsorted(ranks, even - 1e-9)))
+    head = "".join(f"{name:>26}" for name in _SHOWN)
+    lines = [result.guarantee.words, f"{'rank':>12}{'threshold':>12}{head}"]
+    lines += [_line(point) for point in points]
+    return "\n".join([*lines, f"average precision {_told(result.average_precision)}"])
+
+
+def _line(point: CurvePoint) -> str:
+    told = "".join(f"{_told(point.measures[name]):>26}" for name in _SHOWN)
+    return f"{point.rank:>12,}{point.threshold:>12.5g}{told}"
+
+
+def _told(one: Bounds) -> str:
+    return f"{one.value:.4f} ({one.low:.4f}-{one.high:.4f})"
+
+
+COMMAND = Command(
+    "curve",
+    "Tell the precision at every rank, with its guarantee.",
+    functools.partial(add_to_command, options=CurveOptions),
+    _run,
+    _text,
+)

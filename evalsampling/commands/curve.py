@@ -1,0 +1,96 @@
+"""The precision at every rank of the list, as the queries so far bound it, and what follows."""
+
+import dataclasses
+from collections.abc import Mapping
+
+from evalsampling.commands.options import WorkspaceOptions, budgets, option
+from evalsampling.commands.result import Result
+from evalsampling.errors import InputError
+from evalsampling.inference.precision_curve import Bounded, Guarantee
+from evalsampling.workspace.prepared import PreparedPool
+from evalsampling.workspace.snapshot import Snapshot
+from evalsampling.workspace.workspace import Workspace
+
+
+@dataclasses.dataclass(frozen=True)
+class CurveOptions(WorkspaceOptions):
+    """What a call of `curve` asks for."""
+
+    at: tuple[int, ...] | None = option(
+        "ranks (default: all that the cells tell apart)", type=budgets, metavar="N,N"
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Bounds:
+    """A number with bounds that hold together with those of all others; None where undefined."""
+
+    value: float
+    low: float
+    high: float
+
+    @classmethod
+    def at(cls, one: Bounded, place: int) -> "Bounds":
+        """Return the bounds of one group."""
+        return cls(float(one.value[place]), float(one.low[place]), float(one.high[place]))
+
+
+@dataclasses.dataclass(frozen=True)
+class CurvePoint:
+    """Measures of the rows ranked first, were they called positive.
+
+    Attributes:
+        rank: how many they are.
+        threshold: what their scores are at least.
+        measures: by name: ``precision``, ``recall``, ``f1``, ...
+    """
+
+    rank: int
+    threshold: float
+    measures: Mapping[str, Bounds]
+
+
+@dataclasses.dataclass(frozen=True)
+class CurveResult(Result):
+    """The curve.
+
+    Attributes:
+        guarantee: how far it is to be trusted.
+        average_precision: of the whole list.
+        points: from the first rank down.
+    """
+
+    guarantee: Guarantee
+    average_precision: Bounds
+    points: tuple[CurvePoint, ...]
+
+
+def curve(options: CurveOptions) -> CurveResult:
+    """Return the curve of a workspace whose sampler queries ranks.
+
+    Raises:
+        InputError: if the workspace is not prepared, its sampler gives no curve, or there are not
+            labels enough for one; or if a file of it cannot be read.
+    """
+    pool = PreparedPool.read(Workspace(options.workspace))
+    found = Snapshot.read(pool).evaluation().curve()
+    if found is None:
+        raise InputError(
+            f"{options.workspace}: no curve: that takes the sampler adastrat or logstrat (here: "
+            f"{pool.spec.sampler.name}), and labels of its first round"
+        )
+    measures = found.measures
+    wanted = options.at or found.ranked.rank.tolist()
+    places = dict.fromkeys(found.ranked.at_rank(rank) for rank in wanted)
+    return CurveResult(
+        guarantee=found.guarantee,
+        average_precision=Bounds.at(found.average_precision(), 0),
+        points=tuple(
+            CurvePoint(
+                rank=int(found.ranked.rank[place]),
+                threshold=float(found.ranked.threshold[place]),
+                measures={name: Bounds.at(one, place) for name, one in measures.items()},
+            )
+            for place in places
+        ),
+    )

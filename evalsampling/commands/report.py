@@ -1,0 +1,85 @@
+"""Writing a report that can be sent to somebody: a page, and its numbers as JSON and CSV."""
+
+import dataclasses
+import json
+from pathlib import PurePath
+
+from evalsampling.commands.options import WorkspaceOptions, flag, option
+from evalsampling.commands.report_facts import report_facts
+from evalsampling.commands.result import Result
+from evalsampling.errors import InputError
+from evalsampling.report.facts import Facts
+from evalsampling.report.page import page
+from evalsampling.report.table import as_csv
+from evalsampling.storage import folder_of, replace_file
+from evalsampling.workspace.snapshot import Snapshot
+
+
+@dataclasses.dataclass(frozen=True)
+class ReportOptions(WorkspaceOptions):
+    """What the report is on, and where it goes."""
+
+    to: str = option("page to write; .json and .csv files beside it", default="report.html",
+                     metavar="FILE")  # fmt: skip
+    anonymous: bool = flag("call annotators by numbers, not by their names")
+    title: str | None = option("title of the page (default: name of the workspace)",
+                               metavar="TEXT")  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True)
+class ReportResult(Result):
+    """What was written.
+
+    Attributes:
+        page: the HTML file.
+        json: its numbers, and all else that it tells.
+        csv: its numbers, a line each.
+        bytes: size of the page.
+        labels: that it rests on.
+    """
+
+    page: str
+    json: str
+    csv: str
+    bytes: int
+    labels: int
+
+
+def report(options: ReportOptions) -> ReportResult:
+    """Write a report on a workspace: one HTML file, and JSON and CSV files of the same name.
+
+    Nothing in the workspace is changed. Files that are there are replaced, each as a whole.
+
+    Raises:
+        InputError: if the workspace is not prepared or a file of it cannot be read; or if the page
+            is not to end in .html, or is to be in the workspace.
+        OSError: if it cannot be written.
+    """
+    if PurePath(options.to).suffix != ".html":
+        raise InputError(f"--to: {options.to}: a report is written as .html")
+    snapshot = Snapshot.at(options.workspace)
+    if is_inside(options.to, snapshot.pool.workspace.path):
+        # A twin could have the name of a file of the workspace.
+        raise InputError(f"--to: {options.to}: is in the workspace; write it beside it")
+    content = report_facts(snapshot, options.title, options.anonymous)
+    facts = Facts.from_json(content)
+    html = page(facts).encode()
+    stem = options.to.removesuffix(".html")
+    twin = json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+    # The page comes last: once it is there, what it speaks of is.
+    replace_file(f"{stem}.json", twin.encode())
+    replace_file(f"{stem}.csv", as_csv(content).encode())
+    replace_file(options.to, html)
+    return ReportResult(
+        page=options.to,
+        json=f"{stem}.json",
+        csv=f"{stem}.csv",
+        bytes=len(html),
+        labels=facts.labels,
+    )
+
+
+def is_inside(file: str, folder: str) -> bool:
+    """Tell whether a file, or its URL, is somewhere below a folder."""
+    below = folder_of(f"{folder.rstrip('/')}/file")
+    return f"{folder_of(file)}/".startswith(f"{below}/")

@@ -1,0 +1,191 @@
+"""All that a report tells, as one object: its JSON twin."""
+
+import dataclasses
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from evalsampling.commands.annotators import annotators_of
+from evalsampling.commands.estimate import EstimateResult, result_of
+from evalsampling.evaluation.convergence import convergence
+from evalsampling.evaluation.evaluation import Evaluation
+from evalsampling.evaluation.pictures import labelled_bands
+from evalsampling.inference.results import as_json, finite
+from evalsampling.labels.tally import State
+from evalsampling.report.facts import VERSION
+from evalsampling.report.numbers import Number
+from evalsampling.report.thresholds import PR_CURVE, cheapest, curves_of
+from evalsampling.spec import EvaluationSpec
+from evalsampling.workspace.manifest import digest, pool_digest, read_jobs, versions
+from evalsampling.workspace.snapshot import Snapshot
+
+MOST_CLASSES = 6
+"""Classes whose rates are shown, of more than two."""
+
+
+def report_facts(
+    snapshot: Snapshot, title: str | None = None, anonymous: bool = False
+) -> dict[str, Any]:
+    """Return the JSON twin of a report on what a workspace holds.
+
+    Its ``estimate`` is the object of `estimate --json`, and every number of the report is in it,
+    or beside it.
+
+    Args:
+        snapshot: of the workspace.
+        title: of the report; by default the name of the workspace.
+        anonymous: whether annotators are called by numbers.
+    """
+    spec, workspace = snapshot.pool.spec, snapshot.pool.workspace
+    evaluation = snapshot.evaluation()
+    estimated = result_of(snapshot, evaluation)
+    jobs = read_jobs(workspace)
+    classes = list(spec.labels.codes)
+    content = {
+        "version": VERSION,
+        "title": title or workspace.path.rstrip("/").rpartition("/")[2],
+        "workspace": workspace.path,
+        "as_of": max((job.started for job in jobs), default=None),
+        "evaluation": {
+            "rows": snapshot.pool.table.rows,
+            "budget": spec.budget,
+            "classes": classes,
+            "positive": classes[spec.labels.positive],
+            "systems": [system.name for system in spec.pool.systems],
+            "sampler": spec.sampler.name,
+            "oracle": spec.labels.oracle,
+            "hidden_share": spec.hidden.share,
+        },
+        "estimate": estimated.to_json(),
+        "rounds": _rounds(evaluation, estimated),
+        "bands": [
+            dataclasses.asdict(one) for one in labelled_bands(evaluation, _shown_classes(spec))
+        ],
+        "thresholds": _thresholds(estimated),
+        "slices": _slices(snapshot),
+        "annotators": _annotators(snapshot, anonymous),
+        "quality": _quality(snapshot, estimated),
+        "provenance": _provenance(snapshot),
+    }
+    told: dict[str, Any] = finite(content)
+    return told
+
+
+def _shown_classes(spec: EvaluationSpec) -> dict[int, str]:
+    """Return the classes whose rates are shown: of two the positive one."""
+    names = dict(enumerate(spec.labels.codes))
+    if len(names) == 2:
+        return {spec.labels.positive: names[spec.labels.positive]}
+    return dict(itertools.islice(names.items(), MOST_CLASSES))
+
+
+def _rounds(evaluation: Evaluation, estimated: EstimateResult) -> list[dict[str, Any]]:
+    """Return the numbers after each round; after the last they are those of the estimate."""
+    latest = estimated.to_json()["measures"]
+    rounds = []
+    for one in convergence(evaluation):
+        told = [as_json(estimate) for estimate in one.estimates]
+        if one.round == estimated.round:
+            wanted = {_key(each) for each in told}
+            told = [each for each in latest if _key(each) in wanted]
+        rounds.append({"round": one.round, "labels": one.labels, "measures": told})
+    return rounds
+
+
+def _key(told: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple(told[name] for name in ("measure", "system", "against", "slice", "threshold"))
+
+
+def _thresholds(estimated: EstimateResult) -> list[dict[str, Any]]:
+    """Return the cheapest threshold of each precision-recall curve for each cost of a miss."""
+    numbers = [Number.from_json(told) for told in estimated.to_json()["measures"]]
+    return [
+        {
+            "system": one.system,
+            "miss_in_false_positives": one.miss_in_false_positives,
+            "threshold": one.point.threshold,
+            "cost": one.cost,
+        }
+        for curve in curves_of(numbers)
+        if curve.name == PR_CURVE
+        for one in cheapest(curve)
+    ]
+
+
+def _slices(snapshot: Snapshot) -> list[dict[str, Any]]:
+    """Return rows and labels of every value of every slice column."""
+    slices, history = snapshot.pool.slices, snapshot.history
+    known = history.slice[history.labelled]
+    return [
+        {
+            "slice": f"{name}={value}",
+            "rows": int(slices.counts[column][code].sum()),
+            "labels": int(np.sum(known[:, column] == code)),
+        }
+        for column, name in enumerate(slices.names)
+        for code, value in enumerate(slices.values[column])
+    ]
+
+
+def _annotators(snapshot: Snapshot, anonymous: bool) -> dict[str, Any]:
+    """Return the object of `annotators --json`."""
+    told: dict[str, Any] = annotators_of(snapshot).to_json()
+    for number, one in enumerate(told["annotators"] if anonymous else (), start=1):
+        one["annotator"] = f"annotator {number}"
+    return told
+
+
+def _quality(snapshot: Snapshot, estimated: EstimateResult) -> dict[str, int]:
+    """Return the counts of what may be wrong with the labels, by what they count."""
+    states = [state.value for state in snapshot.states]
+    gold = np.asarray(snapshot.gold)
+    counts = {
+        "rows asked about": len(states),
+        "with a label": estimated.labels,
+        **{f"rows {state.value}": states.count(state.value)
+           for state in State if state is not State.DECIDED},
+        "answers that came late": snapshot.late,
+        "labels corrected later": len(snapshot.history.corrected),
+        "rejected rows of deliveries": estimated.rejects,
+        "rounds withdrawn": len(snapshot.withdrawn),
+        "gold rows labelled": int(gold.sum()),
+        "of these wrong": int(gold.sum() - np.trace(gold)),
+    }  # fmt: skip
+    return counts
+
+
+def _provenance(snapshot: Snapshot) -> dict[str, Any]:
+    """Return what it takes to make the same numbers again."""
+    pool, marker = snapshot.pool, snapshot.pool.marker
+    return {
+        "seed": pool.spec.seed,
+        "spec": pool.spec.to_mapping(),
+        "spec_sha256": digest(pool.spec.to_mapping()),
+        "pool": pool_digest(marker["pool"]),
+        "prior": pool.stratification.prior,
+        "leaves": pool.table.leaves,
+        "cells": len(pool.table),
+        "rounds": _designs(snapshot),
+        "deliveries": [
+            {"sha256": one.digest, "rejects": one.rejects}
+            for one in snapshot.deliveries
+            if one.withdraws is None
+        ],
+        "versions": versions(),
+        "command": f"evalsampling estimate {pool.workspace.path} --json",
+    }
+
+
+def _designs(snapshot: Snapshot) -> Sequence[Mapping[str, Any]]:
+    return [
+        {
+            "round": files.number,
+            "sampler": files.design["sampler"]["name"],
+            "draws": len(files.draws),
+            "new_rows": len(files.asked),
+            "closed": files.number in snapshot.closed,
+        }
+        for files in snapshot.standing
+    ]

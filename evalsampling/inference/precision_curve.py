@@ -1,0 +1,225 @@
+"""The precision at every rank of a list, with bounds that hold together, and what follows from it.
+
+Of N rows, P of them positive, the r ranked first hold c = r p(r) positives; so precision, recall
+(the true positive rate) c / P, F1, the false positive rate (r - c) / (N - P), specificity, accuracy
+and the gain c are functions of p(r) and p(N), monotone in each ([SX] section 2).
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from evalsampling.stats.ranked_list import RankedList
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclasses.dataclass(frozen=True)
+class Guarantee:
+    """How far a curve is to be trusted, and what it took.
+
+    Attributes:
+        factor: no precision is off by more, up or down; None if nothing is guaranteed.
+        confidence: of all ranks together.
+        wanted: factor that was asked for, beta (1 + epsilon).
+        beta: factor by which a queried precision is off, at most; None if it is unknown.
+        height: of the envelope, at most: its upper bound by its lower one.
+        queries: ranks that were queried.
+        ranks: of these queries.
+        draws: answers that each query has, at least, were they spread evenly.
+        p_min: least precision that was reckoned with.
+        head: rows labelled throughout.
+        settled: whether no further question is to be asked.
+        warnings: what a reader must know.
+    """
+
+    factor: float | None
+    confidence: float
+    wanted: float
+    beta: float | None
+    height: float | None
+    queries: int
+    ranks: tuple[int, ...]
+    draws: int | None
+    p_min: float | None
+    head: int
+    settled: bool
+    warnings: tuple[str, ...] = ()
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> "Guarantee":
+        """Return the guarantee that an object stands for."""
+        lists = {name: tuple(content[name]) for name in ("ranks", "warnings")}
+        return cls(**{**content, **lists})
+
+    @property
+    def words(self) -> str:
+        """What is guaranteed and what it took, in one line."""
+        if self.factor is None:
+            return "no precision is guaranteed yet"
+        return (
+            f"at every rank the precision is within a factor of {self.factor:.4g}, with confidence "
+            f"{self.confidence:g} ({self.queries} queries, the first {self.head:,} ranks labelled)"
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class Bounded:
+    """Values of a measure with their bounds, each of shape (groups,); NaN where undefined."""
+
+    value: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+
+@dataclasses.dataclass(frozen=True)
+class PrecisionCurve:
+    """Precision at the rank of every group of a ranked list.
+
+    Attributes:
+        ranked: the list.
+        precision: with bounds that hold at all ranks together, as the guarantee says.
+        guarantee: see there.
+    """
+
+    ranked: RankedList
+    precision: Bounded
+    guarantee: Guarantee
+
+    @property
+    def rank(self) -> FloatArray:
+        """Rows ranked so high or higher, shape (groups,)."""
+        return self.ranked.rank.astype(np.float64)
+
+    @property
+    def gain(self) -> Bounded:
+        """Positives c among the rows ranked so high or higher: the cumulated gain."""
+        one, most = self.precision, self.rank
+        return Bounded(one.value * most, one.low * most, one.high * most)
+
+    @property
+    def recall(self) -> Bounded:
+        """C / P: the true positive rate, or sensitivity."""
+        c, p = self.gain, self._positives
+        return _one_at_last(_ratio(c.value, p.value), _ratio(c.low, p.high), _ratio(c.high, p.low))
+
+    @property
+    def f1(self) -> Bounded:
+        """2 c / (r + P)."""
+        c, p, r = self.gain, self._positives, self.rank
+        return Bounded(
+            np.minimum(2 * c.value / (r + p.value), 1.0),
+            2 * c.low / (r + p.high),
+            np.minimum(2 * c.high / (r + np.maximum(p.low, c.high)), 1.0),
+        )
+
+    @property
+    def false_positive_rate(self) -> Bounded:
+        """(r - c) / (N - P)."""
+        c, p, r = self.gain, self._positives, self.rank
+        rows = self.rank[-1]
+        return _one_at_last(
+            _ratio(r - c.value, rows - p.value),
+            _ratio(r - c.high, rows - p.low),
+            _ratio(r - c.low, rows - p.high),
+        )
+
+    @property
+    def specificity(self) -> Bounded:
+        """1 less the false positive rate."""
+        rate = self.false_positive_rate
+        return Bounded(1 - rate.value, 1 - rate.high, 1 - rate.low)
+
+    @property
+    def accuracy(self) -> Bounded:
+        """(2 c - P + N - r) / N, of the classifier that calls the first r rows positive."""
+        c, p, r, rows = self.gain, self._positives, self.rank, self.rank[-1]
+        rest = rows - r
+        return Bounded(
+            np.clip((2 * c.value - p.value + rest) / rows, 0, 1),
+            np.clip((2 * c.low - p.high + rest) / rows, 0, 1),
+            np.clip((2 * c.high - p.low + rest) / rows, 0, 1),
+        )
+
+    @property
+    def _positives(self) -> Bounded:
+        """P, of shape (1,)."""
+        c = self.gain
+        return Bounded(c.value[-1:], c.low[-1:], c.high[-1:])
+
+    def average_precision(self, place: IntArray | None = None) -> Bounded:
+        """Return sum_j (recall_j - recall_(j-1)) p_j over groups, each of shape (1,).
+
+        With h_j falling this is sum_j recall_j (h_j - h_(j+1)) for h = p, monotone in the recalls;
+        so it is bounded by that of a falling h above p with the greatest recalls, and of one below
+        it with the least.
+
+        Args:
+            place: groups to sum over, ascending; all if not given.
+        """
+        kept = np.arange(len(self.ranked)) if place is None else place
+        recall, p = self.recall, self.precision
+        above = np.maximum.accumulate(p.high[kept][::-1])[::-1]
+        below = np.minimum.accumulate(p.low[kept])
+        return Bounded(
+            _weighted(recall.value[kept], p.value[kept]),
+            _weighted(recall.low[kept], below),
+            np.minimum(_weighted(recall.high[kept], above), 1.0),
+        )
+
+    @property
+    def measures(self) -> Mapping[str, Bounded]:
+        """Every measure of a rank, by its name."""
+        return {
+            "precision": self.precision,
+            "recall": self.recall,
+            "f1": self.f1,
+            "false_positive_rate": self.false_positive_rate,
+            "specificity": self.specificity,
+            "accuracy": self.accuracy,
+            "gain": self.gain,
+        }
+
+    def at(self, rank: float) -> dict[str, float]:
+        """Return all measures where the ranks reach ``rank``, as ``name``, ``name.low``, ...
+
+        Rows that share a score share a rank: the rank told is the first that goes as far.
+
+        >>> curve.at(1000)["precision"]  # doctest: +SKIP
+        0.91
+        """
+        group = self.ranked.at_rank(rank)
+        told = {
+            "rank": int(self.ranked.rank[group]),
+            "threshold": float(self.ranked.threshold[group]),
+        }
+        for name, one in self.measures.items():
+            told[name] = float(one.value[group])
+            told[f"{name}.low"], told[f"{name}.high"] = (
+                float(one.low[group]),
+                float(one.high[group]),
+            )
+        return told
+
+
+def _ratio(above: FloatArray, below: FloatArray) -> FloatArray:
+    """Return a ratio of numbers of at least 0: infinite where only the second is 0, NaN if both."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return above / below
+
+
+def _one_at_last(value: FloatArray, low: FloatArray, high: FloatArray) -> Bounded:
+    """Return shares of what all ranks together have, shape (groups,): 1 at the last rank."""
+    shares = [np.minimum(share, 1.0) for share in (value, low, high)]
+    for share in shares:
+        share[-1] = np.nan if np.isnan(value[-1]) else 1.0
+    return Bounded(*shares)
+
+
+def _weighted(recall: FloatArray, height: FloatArray) -> FloatArray:
+    """Return sum_j (recall_j - recall_(j-1)) height_j, shape (1,)."""
+    return np.sum(recall * (height - np.append(height[1:], 0.0)), keepdims=True)

@@ -1,0 +1,151 @@
+"""Bands of adjacent leaves: what was expected there, what the labels say, what the model believes.
+
+References:
+    L. Kish, *Survey Sampling*, Wiley 1965: the effective size (sum w)^2 / sum w^2.
+    E. L. Korn and B. I. Graubard, *Confidence intervals for proportions with small expected
+    number of positive counts estimated from survey data*, Survey Methodology 24, 1998.
+"""
+
+import dataclasses
+
+import numpy as np
+import numpy.typing as npt
+
+from evalsampling.inference.predictive import LabelModel
+from evalsampling.stats.cells import CellTable
+from evalsampling.stats.history import History
+from evalsampling.stats.proportions import clopper_pearson
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+MOST_BANDS = 12
+"""Bands that a reader can still take in at a glance."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Rate:
+    """A rate between 0 and 1 with an interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclasses.dataclass(frozen=True)
+class ScoreBand:
+    """Leaves next to each other, as one.
+
+    Attributes:
+        first_leaf: the lowest.
+        last_leaf: the highest.
+        low: least score of the first system there, None if it is not known.
+        high: greatest, likewise.
+        rows: of the pool.
+        labelled: questions with an answer.
+        met: of these, those of the class.
+        prior: mean prior probability of the class.
+        observed: rate of the class by the labels alone, None without any.
+        model: rate of the class that the model of the labels gives, None without a model.
+    """
+
+    first_leaf: int
+    last_leaf: int
+    low: float | None
+    high: float | None
+    rows: int
+    labelled: int
+    met: int
+    prior: float
+    observed: Rate | None
+    model: Rate | None
+
+
+def score_bands(
+    table: CellTable,
+    history: History,
+    code: int,
+    confidence: float,
+    model: LabelModel | None = None,
+    most: int = MOST_BANDS,
+) -> list[ScoreBand]:
+    """Return bands of leaves, from the lowest score to the highest, with the rates of one class.
+
+    Bands are narrow where many labels are: half of what makes a band wide enough is its share of
+    the leaves, half its share of the labels.
+
+    Args:
+        table: the cells.
+        history: the labels.
+        code: of the class.
+        confidence: level of the intervals, in (0, 1).
+        model: draws of all labels, if there are any.
+        most: bands wanted at most, at least 1.
+    """
+    known = history.labelled
+    by_cell = np.bincount(history.cell[known], minlength=len(table))
+    hits = np.bincount(history.cell[known[history.label[known] == code]], minlength=len(table))
+    band_of_leaf = _bands(table.sum_by_leaf(by_cell[:, None])[:, 0], most)
+    low, high = _scores(table)
+    found = []
+    for band in range(int(band_of_leaf.max()) + 1):
+        leaves = np.flatnonzero(band_of_leaf == band)
+        cells = np.flatnonzero(np.isin(table.leaf, leaves))
+        rows = table.count[cells]
+        total = int(rows.sum())
+        found.append(
+            ScoreBand(
+                first_leaf=int(leaves[0]),
+                last_leaf=int(leaves[-1]),
+                low=_finite(low[cells].min(initial=np.inf)),
+                high=_finite(high[cells].max(initial=-np.inf)),
+                rows=total,
+                labelled=int(by_cell[cells].sum()),
+                met=int(hits[cells].sum()),
+                prior=float(rows @ table.prior[cells, code] / max(total, 1)),
+                observed=_observed(rows, by_cell[cells], hits[cells], confidence),
+                model=None if model is None else _modelled(model, cells, code, confidence),
+            )
+        )
+    return found
+
+
+def _bands(labels: FloatArray, most: int) -> IntArray:
+    """Return the band of each leaf, shape (leaves,), from 0 without gaps."""
+    even = np.full(len(labels), 1 / len(labels))
+    share = labels / labels.sum() if labels.sum() else even
+    width = (share + even) / 2
+    middle = np.cumsum(width) - width / 2
+    return np.unique((middle * most).astype(np.int64), return_inverse=True)[1].ravel()
+
+
+def _scores(table: CellTable) -> tuple[FloatArray, FloatArray]:
+    """Return the least and the greatest score of the first system in each cell, (cells,) each."""
+    first = table.first_kind
+    return table.outputs.score[first, 0], table.upper_outputs.score[first, 0]
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def _observed(rows: IntArray, labelled: IntArray, hits: IntArray, confidence: float) -> Rate | None:
+    """Return the rate by the labels: rows of a cell are alike, cells count by their rows.
+
+    The interval is that of Clopper and Pearson for Kish's effective number of labels.
+    """
+    seen = labelled > 0
+    if not seen.any():
+        return None
+    weight = rows[seen].astype(np.float64)
+    share = float(weight @ (hits[seen] / labelled[seen]) / weight.sum())
+    size = float(weight.sum() ** 2 / np.sum(weight**2 / labelled[seen]))
+    return Rate(share, *clopper_pearson(share * size, size, confidence))
+
+
+def _modelled(model: LabelModel, cells: IntArray, code: int, confidence: float) -> Rate:
+    """Return the median and the central interval of the rate in some cells, over all draws."""
+    rows = model.table.count[cells]
+    drawn = model.rates[:, cells, code] @ rows / max(int(rows.sum()), 1)
+    levels = [0.5, (1 - confidence) / 2, (1 + confidence) / 2]
+    return Rate(*np.quantile(drawn, levels).tolist())

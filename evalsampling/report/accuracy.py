@@ -1,0 +1,256 @@
+"""How good the systems are: against each other, by threshold, by slice and as labels came in."""
+
+from collections.abc import Sequence
+
+from evalsampling.report.convergence_chart import MOST_PANELS, convergence_chart
+from evalsampling.report.curve_chart import curve_chart, lettered
+from evalsampling.report.facts import Facts, SlicePart
+from evalsampling.report.interval_rows import IntervalRow, interval_rows, small_interval
+from evalsampling.report.markup import (
+    Section,
+    data,
+    escape,
+    figure,
+    folded,
+    interval,
+    paragraph,
+    table,
+)
+from evalsampling.report.numbers import Number, decimals, pretty, shown
+from evalsampling.report.svg import scale_for
+from evalsampling.report.thresholds import (
+    PR_CURVE,
+    ScoreCurve,
+    ThresholdChoice,
+    cheapest,
+    curves_of,
+)
+
+MOST_SLICES = 40
+"""Values of a column that the page shows, the largest; the CSV has them all."""
+
+MOST_SLICE_TABLES = 24
+"""Tables of slices on the page: of each column the first in full, the others folded."""
+
+MOST_CURVES = 6
+"""Curves that are drawn."""
+
+MOST_POINTS = 21
+"""Points of a curve in its table."""
+
+MOST_MEASURES = 12
+"""Measures whose systems are drawn side by side."""
+
+
+def systems(facts: Facts) -> Section | None:
+    """Return the systems side by side, None if there is one."""
+    if len(facts.systems) < 2 or not facts.labels:
+        return None
+    by_measure: dict[str, list[Number]] = {}
+    for one in facts.headline:
+        by_measure.setdefault(one.measure, []).append(one)
+    body = []
+    for measure, numbers in list(by_measure.items())[:MOST_MEASURES]:
+        if any(one.value is not None for one in numbers):
+            rows = [IntervalRow.of(one, one.system) for one in numbers]
+            name = pretty(numbers[0]).removesuffix(f" of {numbers[0].system}")
+            caption = f"{escape(name)} of each system, from the same labels."
+            body.append(figure(interval_rows(rows, f"{measure} by system"), caption))
+    if not body:
+        return None
+    if not facts.differences:
+        body.append(
+            paragraph(
+                "All systems were judged by the same labels, so their errors go together: "
+                "intervals that overlap do not mean that the systems are equal."
+            )
+        )
+    return Section("systems", "The systems side by side", "".join(body))
+
+
+def differences(facts: Facts) -> Section | None:
+    """Return the comparisons of two systems each, None if none was asked for."""
+    numbers = facts.differences
+    if not numbers:
+        return None
+    body = []
+    for neutral in sorted({one.neutral for one in numbers}):
+        alike = [one for one in numbers if one.neutral == neutral]
+        rows = [IntervalRow.of(one, pretty(one)) for one in alike]
+        caption = f"Systems whose interval does not hold {neutral:g} can be told apart."
+        name = "Ratios of systems" if neutral else "Differences of systems"
+        body.append(figure(interval_rows(rows, name, neutral), caption))
+    lines = []
+    for one in numbers:
+        digits = decimals(one.low, one.high)
+        lines.append(
+            [escape(pretty(one)), data(one.value, digits), interval(one.low, one.high, digits),
+             escape(verdict(one))]
+        )  # fmt: skip
+    head = ["comparison", "estimate", "interval", "verdict"]
+    body.append(table("Comparisons of systems", head, lines, (1, 2)))
+    return Section("differences", "Which system is better?", "".join(body))
+
+
+def verdict(one: Number) -> str:
+    """Return what a comparison tells, in words."""
+    if one.value is None or not one.claims:
+        return "cannot be told yet"
+    if one.low is not None and one.low > one.neutral:
+        return f"{one.system} is higher"
+    if one.high is not None and one.high < one.neutral:
+        return f"{one.against} is higher"
+    return "cannot be told apart"
+
+
+def curves(facts: Facts) -> Section | None:
+    """Return curves with thresholds to pick from, None if there is no curve."""
+    if not facts.labels:
+        return None
+    body = []
+    for curve in curves_of(facts.numbers)[:MOST_CURVES]:
+        if not any(one.along.value is not None and one.up.value is not None
+                   for one in curve.points):  # fmt: skip
+            continue
+        choices = cheapest(curve) if curve.name == PR_CURVE else []
+        caption = f"Area: {100 * facts.confidence:g} % interval of each point. "
+        caption += "Dashed: a band meant to hold the whole curve. " * _has_band(curve)
+        caption += "Rings: the thresholds of the table below." * bool(choices)
+        body.append(figure(curve_chart(curve, choices), caption))
+        if choices:
+            body.append(_choices(choices))
+        body.append(folded("Points of the curve", _points(curve)))
+    if not body:
+        return None
+    return Section("curves", "Thresholds to pick from", "".join(body))
+
+
+def _has_band(curve: ScoreCurve) -> bool:
+    return all(one.up.band for one in curve.points)
+
+
+def _choices(choices: Sequence[ThresholdChoice]) -> str:
+    rows = []
+    letters = lettered(choices)
+    for one in choices:
+        recall, precision = one.point.along, one.point.up
+        rows.append(
+            [_cost(one.miss_in_false_positives), letters[one.point.threshold],
+             f"{one.point.threshold:.4g}".replace("-", "\N{MINUS SIGN}"),
+             *(data(number.value, decimals(number.low, number.high)) + " ("
+               + interval(number.low, number.high, decimals(number.low, number.high)) + ")"
+               for number in (precision, recall)),
+             data(one.cost, 2)]
+        )  # fmt: skip
+    of = "" if choices[0].system is None else f" of {choices[0].system}"
+    words = (
+        "Each row is the cheapest threshold if a miss (a positive that is not found) costs as "
+        "much as so many false positives. A threshold that was picked looks a little better than "
+        "it is: let the interval decide, not the estimate."
+    )
+    head = ["a miss costs", "ring", "threshold", "precision", "recall", "cost for each positive"]
+    return paragraph(words) + table(f"Cheapest thresholds{of}", head, rows, (2, 3, 4, 5))
+
+
+def _cost(cost: float) -> str:
+    if cost < 1:
+        return f"a {1 / cost:g}th of a false positive" if cost != 0.5 else "half a false positive"
+    return "as much as a false positive" if cost == 1 else f"{cost:g} false positives"
+
+
+def _points(curve: ScoreCurve) -> str:
+    step = max(1, -(-len(curve.points) // MOST_POINTS))
+    rows = [
+        [f"{one.threshold:.6g}", data(one.along.value), interval(one.along.low, one.along.high),
+         data(one.up.value), interval(one.up.low, one.up.high)]
+        for one in curve.points[::step]
+    ]  # fmt: skip
+    along, up = (
+        number.measure.partition(".")[2].replace("_", " ")
+        for number in (curve.points[0].along, curve.points[0].up)
+    )
+    of = "" if curve.system is None else f" of {curve.system}"
+    head = ["threshold", along, "interval", up, "interval"]
+    return table(f"{curve.name.replace('_', ' ')}{of} by threshold", head, rows, range(1, 5))
+
+
+def slices(facts: Facts) -> Section | None:
+    """Return the numbers of each slice as tables with bars, None if there are no slices."""
+    if not facts.slices or not facts.labels:
+        return None
+    by_slice: dict[tuple[str, str], Number] = {}
+    titles: dict[str, Number] = {}
+    for one in facts.numbers:
+        if one.slice is not None and not one.is_point:
+            by_slice[one.title, one.slice] = one
+            titles.setdefault(one.title, one)
+    whole = {one.title: one for one in (*facts.headline, *facts.differences)}
+    body, left_out = [], 0
+    columns = list(dict.fromkeys(part.column for part in facts.slices))[:MOST_SLICE_TABLES]
+    shown_titles = list(titles)[: max(MOST_SLICE_TABLES // len(columns), 1)]
+    for column in columns:
+        parts = sorted(
+            (part for part in facts.slices if part.column == column), key=lambda part: -part.rows
+        )
+        left_out += len(parts[MOST_SLICES:])
+        tables = []
+        for name in shown_titles:
+            listed = [(part, by_slice[name, part.slice]) for part in parts[:MOST_SLICES]
+                      if (name, part.slice) in by_slice]  # fmt: skip
+            if listed:
+                tables.append(_slice_table(column, pretty(titles[name]), listed, whole.get(name)))
+        body += tables[:1]
+        if tables[1:]:
+            body.append(folded(f"Other numbers by {column}", "".join(tables[1:])))
+    if not body:
+        return None
+    missing = left_out or len(titles) > len(shown_titles)
+    note = "The largest slices are shown; the CSV file has all of them." if missing else ""
+    return Section("slices", "Slices", "".join(body) + (paragraph(note) if note else ""))
+
+
+def _slice_table(
+    column: str, name: str, listed: Sequence[tuple[SlicePart, Number]], whole: Number | None
+) -> str:
+    numbers = [one for _, one in listed]
+    ends = [end for one in numbers for end in (one.low, one.high, one.value)]
+    scale = scale_for(ends, 0, 1)
+    rows = []
+    for part, one in listed:
+        digits = decimals(one.low, one.high)
+        rows.append(
+            [escape(part.value), f"{part.rows:,}", f"{part.labels:,}", data(one.value, digits),
+             interval(one.low, one.high, digits) if one.claims else escape(one.method),
+             small_interval(IntervalRow.of(one), scale.low, scale.high)]
+        )  # fmt: skip
+    if whole is not None:
+        digits = decimals(whole.low, whole.high)
+        rows.append(
+            ["<em>whole pool</em>", "", "", data(whole.value, digits),
+             interval(whole.low, whole.high, digits),
+             small_interval(IntervalRow.of(whole), scale.low, scale.high)]
+        )  # fmt: skip
+    axis = f"{shown(scale.low, 0)} to {shown(scale.high, 0)}"
+    head = [column, "rows", "labels", "estimate", "interval", axis]
+    return table(f"{name} by {column}", head, rows, (1, 2, 3, 4))
+
+
+def convergence(facts: Facts) -> Section | None:
+    """Return how the headline numbers settled, None before a second round has labels."""
+    if len(facts.rounds) < 2 or all(one.value is None for one in facts.rounds[-1].numbers):
+        return None
+    picture = convergence_chart(
+        [one.labels for one in facts.rounds], [one.numbers for one in facts.rounds]
+    )
+    rows = [
+        [str(now.round), f"{now.labels:,}",
+         *(f"{data(one.value)} ({interval(one.low, one.high)})"
+           for one in now.numbers[:MOST_PANELS])]
+        for now in facts.rounds
+    ]  # fmt: skip
+    names = [pretty(one) for one in facts.rounds[-1].numbers[:MOST_PANELS]]
+    listed = table("Estimates after each round", ["round", "labels", *names], rows,
+                   range(1, 2 + len(names)))  # fmt: skip
+    caption = "Line: estimate. Area: its interval. With the labels that are known by now."
+    body = figure(picture, caption) + folded("The numbers", listed)
+    return Section("convergence", "As labels came in", body)

@@ -1,0 +1,188 @@
+"""Numbers as a reader sees them."""
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from typing import Any
+
+CLAIM_NOTHING = (
+    "no ", "few ", "undefined", "unknown totals", "zero variance", "missing weight", "logit at",
+)  # fmt: skip
+"""How methods of default intervals begin that are the whole range of their measure."""
+
+MOST_DIGITS = 4
+"""Decimals that are shown of a number at most."""
+
+
+_NAMES = {
+    "f1": "F1",
+    "mcc": "MCC",
+    "npv": "NPV",
+    "roc_auc": "ROC AUC",
+    "macro_f1": "Macro F1",
+    "micro_f1": "Micro F1",
+    "f1_of_macro_averages": "F1 of macro averages",
+}
+"""Measures that are not called as they are spelled."""
+
+
+_COMPARISONS = {"difference": "Difference in", "ratio": "Ratio of"}
+"""How comparisons of two systems begin, by what their names begin with."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Range:
+    """An interval with what it rests on; an end is None where it is infinite or unknown."""
+
+    low: float | None
+    high: float | None
+    kind: str = ""
+    method: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Number:
+    """One number of `estimate --json`.
+
+    Attributes:
+        measure: its name.
+        system: that it is about, None if systems need no names.
+        against: system that it is the difference from, None if it is no difference.
+        slice: ``column=value``, None for the whole pool.
+        threshold: of a point of a curve, else None.
+        value: estimate, None where undefined.
+        low: lower end of the default interval.
+        high: upper end.
+        confidence: level of the intervals, in (0, 1).
+        method: of the default interval.
+        reason: why the value is undefined, else None.
+        intervals: all of them, the default first.
+        sensitivity: shares of hidden positives, each with the default interval for it.
+        undetected: what no label has met could be, in words; None if that is not known.
+    """
+
+    measure: str
+    system: str | None
+    against: str | None
+    slice: str | None
+    threshold: float | None
+    value: float | None
+    low: float | None
+    high: float | None
+    confidence: float
+    method: str
+    reason: str | None
+    intervals: tuple[Range, ...]
+    sensitivity: tuple[tuple[float, Range], ...]
+    undetected: str | None
+
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> "Number":
+        """Return the number that an object of `estimate --json` tells."""
+        plain = (
+            "measure", "system", "against", "slice", "threshold", "value", "low", "high",
+            "confidence", "method", "reason",
+        )  # fmt: skip
+        return cls(
+            **{name: told[name] for name in plain},
+            intervals=tuple(
+                Range(one["low"], one["high"], one["kind"], one["method"])
+                for one in told["intervals"]
+            ),
+            sensitivity=tuple(
+                (one["share"], Range(one["low"], one["high"])) for one in told["sensitivity"]
+            ),
+            undetected=(told["undetected"] or {}).get("words"),
+        )
+
+    @property
+    def is_point(self) -> bool:
+        """Whether it belongs to a curve."""
+        return self.threshold is not None
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every row that it depends on has a label."""
+        return self.method == "census"
+
+    @property
+    def claims(self) -> bool:
+        """Whether its default interval says anything."""
+        return not self.method.startswith(CLAIM_NOTHING)
+
+    @property
+    def band(self) -> Range | None:
+        """The interval that holds together with those of the curve's other points, if any."""
+        assisted = (one for one in self.intervals if one.method.endswith(", simultaneous"))
+        return next(assisted, self.of_kind("simultaneous"))
+
+    @property
+    def neutral(self) -> float:
+        """What a comparison is where two systems are alike: 1 of a ratio, 0 of a difference."""
+        return 1.0 if self.measure.startswith("ratio(") else 0.0
+
+    @property
+    def title(self) -> str:
+        """Measure and system."""
+        return title(self.measure, self.system, self.against)
+
+    def of_kind(self, kind: str) -> Range | None:
+        """Return the first interval of a kind, None if there is none."""
+        return next((one for one in self.intervals if one.kind == kind), None)
+
+
+def title(measure: str, system: str | None = None, against: str | None = None) -> str:
+    """Return the name of a number: ``f1 of new against old``."""
+    text = measure if system is None else f"{measure} of {system}"
+    return text if against is None else f"{text} against {against}"
+
+
+def pretty(number: Number) -> str:
+    """Return the name of a number for a sentence: ``F1 of new``."""
+    kind, mark, inner = number.measure.removesuffix(")").partition("(")
+    if mark and kind in _COMPARISONS:
+        name = f"{_COMPARISONS[kind]} {_called(inner)}"
+    else:
+        name = _called(number.measure)
+    return title(name, number.system, number.against)
+
+
+def _called(measure: str) -> str:
+    """Return what a measure is called."""
+    name = _NAMES.get(measure)
+    if name is None:
+        name = measure if "(" in measure else measure.replace("_", " ")
+        name = name[:1].upper() + name[1:]
+    return name
+
+
+def decimals(low: float | None, high: float | None) -> int:
+    """Return how many decimals of a number are worth showing: two figures of its interval."""
+    width = None if low is None or high is None else high - low
+    if width is None or width <= 0:
+        return 3
+    return min(max(2, 1 - math.floor(math.log10(width))), MOST_DIGITS)
+
+
+def shown(value: float | None, digits: int = 3) -> str:
+    """Return a number as text: ``-`` for None, a true minus sign before a negative one."""
+    if value is None:
+        return "-"
+    text = f"{value:,.{digits}f}"
+    if not float(text.replace(",", "")):
+        text = text.lstrip("-")
+    return text.replace("-", "\N{MINUS SIGN}")
+
+
+def shown_range(low: float | None, high: float | None, digits: int = 3) -> str:
+    """Return an interval as text: ``0.53 to 0.87``."""
+    return f"{shown(low, digits)} to {shown(high, digits)}"
+
+
+def percent(share: float) -> str:
+    """Return a share in percent, with two figures: ``0.012 %``, ``9.1 %``, ``99 %``."""
+    value = 100 * share
+    if value <= 0 or value >= 99.95:
+        return f"{value:.0f} %"
+    digits = max(0, 1 - math.floor(math.log10(value)))
+    return f"{value:.{min(digits if value < 99 else 1, 6)}f} %"

@@ -1,0 +1,212 @@
+"""The part that everybody reads: what was found, how sure it is, and what could change it."""
+
+from evalsampling.report.facts import Facts
+from evalsampling.report.interval_rows import IntervalRow, interval_rows
+from evalsampling.report.markup import (
+    Section,
+    bullets,
+    data,
+    escape,
+    figure,
+    folded,
+    interval,
+    paragraph,
+    table,
+)
+from evalsampling.report.numbers import Number, decimals, pretty
+
+MOST_SENTENCES = 4
+"""Numbers that are told in a sentence each; the picture has them all."""
+
+MOST_UNDETECTED = 3
+"""Lines of what could be undetected."""
+
+MOST_ROWS = 30
+"""Numbers in the picture."""
+
+_MEANINGS = {
+    "precision": "Of the rows called positive, the share that are.",
+    "recall": "Of the positives in the pool, the share that is found.",
+    "f1": "The harmonic mean of precision and recall.",
+    "accuracy": "The share of all rows that are called rightly.",
+    "specificity": "Of the negatives in the pool, the share that is called negative.",
+    "npv": "Of the rows called negative, the share that are.",
+    "false_positive_rate": "Of the negatives in the pool, the share that is called positive.",
+    "prevalence": "The share of all rows that are positives.",
+    "balanced_accuracy": "The mean of the shares of positives and of negatives called rightly.",
+    "macro_f1": "The mean of the F1 of each class.",
+    "average_precision": "Precision averaged over all thresholds; 1 is perfect ranking.",
+    "roc_auc": "The chance that a positive scores above a negative.",
+    "brier": "Mean squared error of the probabilities; 0 is perfect.",
+    "log_loss": "Mean surprise at the labels given the probabilities; 0 is perfect.",
+}
+_NEEDS_ALL_POSITIVES = ("recall", "f1", "f_beta", "macro", "micro", "average_precision", "mcc",
+                        "roc_auc", "balanced_accuracy", "fowlkes_mallows", "pr_curve",
+                        "roc_curve")  # fmt: skip
+"""Beginnings of measures that count positives nobody found."""
+
+
+def summary(facts: Facts) -> Section:
+    """Return the headline numbers in words and as a picture."""
+    if not facts.labels:
+        words = (
+            f"Nothing is known yet: none of the {facts.rows:,} rows of the pool has a label. "
+            "The next step is to label a first batch."
+        )
+        return Section("summary", "In short", paragraph(escape(words), kind="lead"))
+    numbers = facts.headline
+    # What is known first; of what is not, one sentence at most: the warnings have the rest.
+    defined = [one for one in numbers if one.value is not None]
+    body = [
+        paragraph(_sentence(one), kind="lead" if place == 0 else None)
+        for place, one in enumerate((defined or list(numbers[:1]))[:MOST_SENTENCES])
+    ]
+    if len(defined) > 1 and len(facts.systems) == 1:
+        rows = [IntervalRow.of(one, pretty(one)) for one in numbers[:MOST_ROWS]]
+        left_out = len(numbers) - len(rows)
+        caption = f"Estimates with their {_level(facts)} intervals."
+        caption += f" {left_out} more are in the tables." if left_out else ""
+        body.append(figure(interval_rows(rows, "Estimates and intervals"), caption))
+    body.append(bullets(_rests_on(facts)))
+    return Section("summary", "In short", "".join(body))
+
+
+def _sentence(one: Number) -> str:
+    name = f"<strong>{escape(pretty(one))}</strong>"
+    meaning = _MEANINGS.get(one.measure, "")
+    digits = decimals(one.low, one.high)
+    if one.value is None:
+        words = f"{name} cannot be told: {escape(one.reason or 'undefined')}."
+    elif one.is_exact:
+        words = f"{name} is exactly {data(one.value)}: every row that it depends on has a label."
+    elif not one.claims:
+        words = (
+            f"The labels allow no claim about {name} yet ({escape(one.method)}). "
+            f"The estimate is {data(one.value)}, but it may be far off."
+        )
+    elif one.low is None or one.high is None:
+        words = f"{name} is estimated at <b>{data(one.value)}</b>; how far off is not known."
+    else:
+        words = (
+            f"{name} is between <b>{data(one.low, digits)}</b> and <b>{data(one.high, digits)}</b>"
+            f" with {_percent(one.confidence)} confidence; the best estimate is "
+            f"<b>{data(one.value, digits)}</b>."
+        )
+    return f'{words} <span class="soft">{escape(meaning)}</span>' if meaning else words
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:g} %"
+
+
+def _level(facts: Facts) -> str:
+    return _percent(facts.confidence)
+
+
+def _rests_on(facts: Facts) -> list[str]:
+    """Return what the headline rests on."""
+    estimate = facts.estimate
+    what = "answers" if facts.oracle == "stochastic" else "labels"
+    items = [
+        f"This rests on {facts.labels:,} {what} out of a pool of {facts.rows:,} rows, drawn in "
+        f"{estimate['round']:,} round{'s' * (estimate['round'] != 1)}"
+        + (f"; {estimate['open']:,} tasks are still open." if estimate["open"] else ".")
+    ]
+    if any(one.measure.startswith(_NEEDS_ALL_POSITIVES) for one in facts.numbers):
+        items.append(
+            "Recall, and whatever depends on it, is within this pool: positives that never came "
+            "into the pool are not counted."
+        )
+    if any(one.method != "census" and one.claims for one in facts.headline):
+        items.append(
+            f"&ldquo;{_level(facts)} confidence&rdquo; means: of many evaluations done this way, "
+            "about so many intervals hold the truth."
+        )
+    if estimate["done"]:
+        items.append("The evaluation is done: its budget is spent, or its goal is met.")
+    return items
+
+
+def what_if(facts: Facts) -> Section | None:
+    """Return what would change if positives hid, None if nothing is known of it."""
+    told = [
+        one
+        for one in facts.headline
+        if one.claims and not one.is_exact
+        and (one.sensitivity or one.of_kind("assumption-light"))
+    ]  # fmt: skip
+    if not told:
+        return None
+    shares = sorted({share for one in told for share, _ in one.sensitivity})
+    head = ["number", "estimate", f"interval, {_percent(facts.hidden_share)} hid"]
+    head += [f"if {_percent(share)} hid" for share in shares]
+    assumes_nothing = any(one.of_kind("assumption-light") for one in told)
+    head += ["assuming nothing"] * assumes_nothing
+    rows = []
+    for one in told:
+        digits = decimals(one.low, one.high)
+        by_share = dict(one.sensitivity)
+        cells = [data(one.value, digits), interval(one.low, one.high, digits)]
+        cells += [
+            interval(by_share[share].low, by_share[share].high, digits)
+            if share in by_share else "-"
+            for share in shares
+        ]  # fmt: skip
+        widest = one.of_kind("assumption-light")
+        if assumes_nothing:
+            cells.append("-" if widest is None else interval(widest.low, widest.high, digits))
+        rows.append([escape(pretty(one)), *cells])
+    hidden = (
+        "Positives with low scores are rarely drawn, so some may hide where hardly any row was "
+        f"looked at. The intervals allow for about {_percent(facts.hidden_share)} as many hidden "
+        "positives as the scores tell of. The table shows the intervals for other shares, and one "
+        "that assumes nothing about where positives are."
+    )
+    met = dict.fromkeys(
+        one.undetected.partition("; ")[0]
+        for one in told
+        if one.undetected and one.of_kind("assumption-light")
+    )
+    undetected = [f"{escape(words[:1].upper() + words[1:])}." for words in met]
+    body = paragraph(hidden) + table(
+        "Intervals by the share of positives that hide", head, rows, range(1, len(head))
+    )
+    return Section(
+        "what-if", "What if positives hid?", body + bullets(undetected[:MOST_UNDETECTED])
+    )
+
+
+def warnings(facts: Facts) -> Section | None:
+    """Return what a reader must know before trusting the numbers, None if there is nothing."""
+    told = list(dict.fromkeys(facts.estimate["warnings"]))
+    if not told:
+        return None
+    slices = tuple(f" where {part.slice}" for part in facts.slices)
+    points = tuple({f"{one.measure} at " for one in facts.numbers if one.is_point})
+    parts: dict[str, list[str]] = {"": [], "slices": [], "points of curves": []}
+    for one in told:
+        about = "points of curves" if points and one.startswith(points) else ""
+        parts["slices" if any(part in one for part in slices) else about].append(escape(one))
+    body = [bullets(parts.pop(""))]
+    body += [folded(f"{len(of)} about {what}", bullets(of)) for what, of in parts.items() if of]
+    return Section("warnings", "Before you rely on this", "".join(body))
+
+
+def all_intervals(facts: Facts) -> Section | None:
+    """Return every interval of the headline numbers, None without any label."""
+    rows = [
+        [escape(pretty(one)), escape(each.kind), escape(each.method),
+         data(each.low), data(each.high)]
+        for one in facts.headline[:MOST_ROWS]
+        for each in one.intervals
+    ]  # fmt: skip
+    if not rows or not facts.labels:
+        return None
+    words = (
+        "Model-assisted intervals hold if the rate of positives rises with the score and no more "
+        "positives hide than the spec makes probable. Design-based ones rest on how rows were "
+        "drawn. Assumption-light ones hold wherever positives hide."
+    )
+    listed = table("All intervals of the headline numbers",
+                   ["number", "kind", "method", "low", "high"], rows, (3, 4))  # fmt: skip
+    return Section("intervals", "All intervals", paragraph(words) + folded("Show them", listed))

@@ -1,0 +1,189 @@
+"""Pictures as SVG: text with marks, no script, nothing that is fetched."""
+
+import dataclasses
+import html
+import math
+from collections.abc import Iterable, Sequence
+
+PALETTE = {
+    "ink": ("#1c2126", "#eef1f4"),
+    "soft": ("#57606a", "#a6b0ba"),
+    "line": ("#d4d9de", "#3b434b"),
+    "grey": ("#8a939c", "#7d8791"),
+    "accent": ("#0b6aa6", "#63b9f2"),
+    "tint": ("#bfdcef", "#1d4a68"),
+    "paper": ("#ffffff", "#15191d"),
+}
+"""Colours on light and on dark paper: one accent, its tint, greys.
+
+Text has a contrast of at least 4.5 to 1 with the paper, marks that tell something one of 3 to 1.
+Areas in the tint have edges in the accent; nothing is told from another by its hue alone."""
+
+MARKS = """
+.evs text{font:13px/1.3 system-ui,-apple-system,"Segoe UI",Roboto,Helvetica,Arial,sans-serif}
+.evs .t-ink{fill:var(--ink)} .evs .t-soft{fill:var(--soft)} .evs .t-accent{fill:var(--accent)}
+.evs .t-bold{font-weight:600} .evs .small{font-size:12px}
+.evs .f-accent{fill:var(--accent)} .evs .f-tint{fill:var(--tint)} .evs .f-grey{fill:var(--grey)}
+.evs .f-line{fill:var(--line)} .evs .f-paper{fill:var(--paper)}
+.evs .s-accent{stroke:var(--accent);fill:none} .evs .s-grey{stroke:var(--grey);fill:none}
+.evs .s-line{stroke:var(--line);fill:none} .evs .s-ink{stroke:var(--ink);fill:none}
+.evs .ring{stroke:var(--paper)} .evs .s-rim{stroke:var(--ink)}
+.evs .edge{stroke:var(--accent);stroke-width:1}
+"""
+"""Styles of all marks, by the variables of a palette."""
+
+
+def variables(dark: bool) -> str:
+    """Return the palette as declarations of CSS."""
+    return ";".join(f"--{name}:{colours[dark]}" for name, colours in PALETTE.items())
+
+
+def tag(name: str, *children: str, **attributes: object) -> str:
+    """Return an element; children are markup, attributes are escaped, `class_` is the class."""
+    told = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{html.escape(_text(value))}"'
+        for key, value in attributes.items()
+        if value is not None
+    )
+    inner = "".join(children)
+    return f"<{name}{told}>{inner}</{name}>" if inner or name not in _EMPTY else f"<{name}{told}/>"
+
+
+_EMPTY = {"rect", "line", "path", "circle", "polyline"}
+"""Elements that hold nothing."""
+
+
+def _text(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.1f}".removesuffix(".0")
+    return str(value)
+
+
+def words(
+    x: float, y: float, text: str, kind: str = "t-ink", anchor: str = "start", most: int = 60
+) -> str:
+    """Return a line of text whose baseline is at y; what is too long is cut, and whole on hover."""
+    cut = text if len(text) <= most else text[: most - 1] + "…"
+    title = tag("title", html.escape(text)) if cut != text else ""
+    return tag("text", title + html.escape(cut, quote=False), x=x, y=y, class_=kind,
+               text_anchor=None if anchor == "start" else anchor)  # fmt: skip
+
+
+def line(x1: float, y1: float, x2: float, y2: float, kind: str, width: float = 1) -> str:
+    """Return a straight line."""
+    return tag("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=kind, stroke_width=width)
+
+
+def bar(x1: float, x2: float, y: float, height: float, kind: str, least: float = 1.5) -> str:
+    """Return a horizontal bar about y; it can be seen however short it is."""
+    width = max(abs(x2 - x1), least)
+    return tag("rect", x=min(x1, x2), y=y - height / 2, width=width, height=height, rx=1.0,
+               class_=kind)  # fmt: skip
+
+
+def dot(x: float, y: float, kind: str = "f-accent ring", radius: float = 4.5) -> str:
+    """Return a dot with a rim of the paper's colour."""
+    return tag("circle", cx=x, cy=y, r=radius, class_=kind, stroke_width=1.5)
+
+
+def path(points: Iterable[tuple[float, float]], kind: str, closed: bool = False, width: float = 2,
+         dashes: str | None = None) -> str:  # fmt: skip
+    """Return a line through points, or an area."""
+    steps = " L".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    return tag("path", d=f"M{steps}{'Z' if closed else ''}", class_=kind,
+               stroke_width=None if closed else width, stroke_dasharray=dashes,
+               stroke_linejoin="round")  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True)
+class Scale:
+    """Maps numbers to places.
+
+    Attributes:
+        low: number at the first place.
+        high: number at the last, above low.
+        first: place.
+        last: place.
+    """
+
+    low: float
+    high: float
+    first: float
+    last: float
+
+    def __call__(self, value: float) -> float:
+        """Return the place of a number; one beyond the ends is put at the end."""
+        share = (value - self.low) / (self.high - self.low)
+        return self.first + min(max(share, 0.0), 1.0) * (self.last - self.first)
+
+    def ticks(self, about: int = 5) -> list[float]:
+        """Return round numbers, about so many, from one end to the other."""
+        rough = (self.high - self.low) / about
+        unit = 10.0 ** math.floor(math.log10(rough))
+        step = next(unit * n for n in (1, 2, 2.5, 5, 10) if unit * n >= rough * 0.99)
+        first = math.ceil(self.low / step - 1e-9)
+        last = math.floor(self.high / step + 1e-9)
+        return [round(n * step, 12) for n in range(first, last + 1)]
+
+
+def scale_for(values: Sequence[float | None], first: float, last: float) -> Scale:
+    """Return the scale of some numbers: from 0 to 1 if all lie there, else a little beyond them."""
+    known = [value for value in values if value is not None]
+    low, high = min(known, default=0.0), max(known, default=1.0)
+    if low >= 0 and high <= 1:
+        return Scale(0.0, 1.0, first, last)
+    if low >= -1 and high <= 1:
+        reach = max(abs(low), abs(high))
+        step = 10.0 ** math.floor(math.log10(reach))
+        reach = min(math.ceil(reach / step - 1e-9) * step, 1.0)
+        return Scale(-reach, reach, first, last)
+    return Scale(min(low, 0.0), high + 0.05 * (high - min(low, 0.0)), first, last)
+
+
+def tick_text(value: float) -> str:
+    """Return the label of a tick."""
+    return f"{value:g}".replace("-", "\N{MINUS SIGN}")
+
+
+@dataclasses.dataclass(frozen=True)
+class Picture:
+    """A picture that a notebook shows by itself.
+
+    Attributes:
+        title: what it shows, in a line.
+        description: the same for those who cannot see it.
+        width: of the drawing, in pixels at its natural size.
+        height: likewise.
+        body: SVG markup.
+    """
+
+    title: str
+    description: str
+    width: int
+    height: int
+    body: str
+
+    def element(self, extra: str = "") -> str:
+        """Return the ``svg`` element, whose colours are those of the page around it.
+
+        Args:
+            extra: markup before the marks.
+        """
+        label = f"{self.title}. {self.description}"
+        return tag("svg", extra + self.body, class_="evs", role="img", aria_label=label,
+                   viewBox=f"0 0 {self.width} {self.height}", width=self.width,
+                   height=self.height, xmlns="http://www.w3.org/2000/svg")  # fmt: skip
+
+    @property
+    def svg(self) -> str:
+        """The picture on paper of its own, light or dark as the reader's screen is."""
+        style = (
+            f".evs{{{variables(False)}}}"
+            f"@media (prefers-color-scheme:dark){{.evs{{{variables(True)}}}}}{MARKS}"
+        )
+        paper = tag("rect", width="100%", height="100%", class_="f-paper")
+        return self.element(tag("style", style) + paper)
+
+    def _repr_svg_(self) -> str:
+        """Show it in a notebook."""
+        return self.svg

@@ -1,0 +1,55 @@
+"""LogStrat: precision-recall curves from queries at geometrically spaced ranks.
+
+References:
+    A. Sabharwal and H. Sedghi, *How good are my predictions? Efficiently approximating
+    precision-recall curves for massive datasets*, UAI 2017; as [SX] theorem 1 tells it.
+"""
+
+import dataclasses
+
+import numpy as np
+
+from evalsampling.measures.base import IntArray
+from evalsampling.samplers.ranked import RankedSampler
+from evalsampling.samplers.wave import Wave
+from evalsampling.stats.envelope import Envelope
+from evalsampling.stats.precision_queries import logarithmic_ranks, most_m
+from evalsampling.stats.ranked_list import RankedList
+
+
+@dataclasses.dataclass(frozen=True)
+class LogStrat(RankedSampler):
+    """Queries the ranks (1 + epsilon)^i, whatever is found, in one wave.
+
+    Between them stands the middle of the envelope, which is no worse than the steps of the paper.
+
+    Raises:
+        ValueError: if m is greater than theorem 1 allows.
+    """
+
+    name = "logstrat"
+    first: int = 3500
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        super().__post_init__()
+        allowed = most_m(self.first, self.epsilon)
+        if self.m > allowed:
+            raise ValueError(
+                f"m is {self.m}, and theorem 1 allows at most floor(e (1+e)^l - 1) = {allowed} for "
+                f"e = {self.epsilon:g} and first = {self.first}: raise first, or lower m"
+            )
+
+    def head_and_queries(self, ranked: RankedList) -> tuple[int, IntArray]:
+        """Return the head, and the groups nearest to the ranks of LogStrat."""
+        rows = int(ranked.rank[-1])
+        exact, wanted = logarithmic_ranks(rows, min(self.first, rows), self.epsilon)
+        head = ranked.at_rank(exact)
+        ends = len(ranked)
+        between = [one for one in wanted if one > ranked.rank[head]]
+        near = {ranked.nearest(one, head, ends) for one in between if head + 1 < ends}
+        return head, np.array(sorted(near), dtype=np.int64)
+
+    def next_queries(self, wave: Wave, envelope: Envelope) -> IntArray:
+        """Return none: all are queried at once."""
+        return np.zeros(0, dtype=np.int64)

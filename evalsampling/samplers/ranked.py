@@ -1,0 +1,356 @@
+"""What samplers that query the precision of a ranked list share: waves of queries, the curve.
+
+References:
+    [SX] A. Sabharwal and Y. Xue, *Adaptive Stratified Sampling for Precision-Recall Estimation*,
+    UAI 2018: algorithm 1, section 4.3, theorem 8.
+"""
+
+import abc
+import dataclasses
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from evalsampling.errors import InputError
+from evalsampling.inference.curve_estimates import curve_estimates, places_on
+from evalsampling.inference.domains import WHOLE_POOL, ReportedDomains
+from evalsampling.inference.precision_curve import PrecisionCurve
+from evalsampling.inference.predictive import LabelModel
+from evalsampling.inference.results import Estimate
+from evalsampling.inference.sample import WeightedSample
+from evalsampling.measures.base import FloatArray, IntArray, Measure
+from evalsampling.measures.calibrated import Calibrated, Requested, measure_of
+from evalsampling.measures.curves import Thresholded
+from evalsampling.samplers.base import Sampler
+from evalsampling.samplers.terms import LEAST_PRECISION_UNDER_NOISE, Terms
+from evalsampling.samplers.wave import Wave
+from evalsampling.stats.cells import CellTable
+from evalsampling.stats.envelope import Envelope
+from evalsampling.stats.history import NO_LABEL, History
+from evalsampling.stats.inclusion import draw_unseen
+from evalsampling.stats.precision_queries import QueryBound, anytime_deviation, votes_of_head
+from evalsampling.stats.rank_strata import RankStrata
+from evalsampling.stats.ranked_list import RankedList
+
+_MARGIN = {False: 1.0, True: 1.03}
+"""How much more than needed is asked for where something is, by whether p_min is unknown."""
+
+_RANGES = {
+    "epsilon": "above 0 and at most 1",
+    "delta": "above 0 and below 1",
+    "eta": "at least 0 and below 1/2",
+}
+
+_ENDLESS = 1 << 20
+"""Answers that a row of a stochastic oracle stands for: so many that none exhausts them."""
+
+
+@dataclasses.dataclass(frozen=True)
+class RankedSampler(Sampler):
+    """Labels the head of a ranked list throughout, then a sample for each rank that it queries.
+
+    A round is one wave of queries, whatever number of rows is wanted. Which it is follows from the
+    labels alone. A query at rank r needs s answers spread evenly over the ranks up to r; those of
+    other queries count, by their density (answers for each row) in each stratum of ranks. As K, the
+    number of queries, grows, s does, and all are topped up. Rows are drawn without replacement,
+    which by Hoeffding is at least as good.
+
+    Attributes:
+        epsilon: the curve is within beta (1 + epsilon) of the truth at every rank.
+        delta: chance that it is not.
+        beta: factor within which each query is answered.
+        eta: chance that an answer is wrong.
+        p_min: least precision of the list; None to bound it from the labels (footnote 5).
+        m: of the weak monotonicity of the precision, see `stats.envelope`.
+        first: r~, from which rank on it is weakly monotone.
+    """
+
+    epsilon: float = 0.03
+    delta: float = 0.05
+    beta: float = 1.05
+    eta: float = 0.0
+    p_min: float | None = None
+    m: int = 100
+    first: int = 1
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        if not isinstance(self.measure, Thresholded):
+            raise ValueError(
+                f"{self.name} ranks rows by score, so a curve or an average precision comes first, "
+                f"not {self.measure.name}"
+            )
+        for name, is_right in (
+            ("epsilon", 0 < _number("epsilon", self.epsilon) <= 1),
+            ("delta", 0 < _number("delta", self.delta) < 1),
+            ("eta", 0 <= _number("eta", self.eta) < 0.5),
+        ):
+            if not is_right:
+                raise ValueError(f"{name} must be {_RANGES[name]}, got {getattr(self, name):g}")
+        if _number("beta", self.beta) <= 1 / (1 - self.eta):
+            raise ValueError(
+                f"beta must be above 1 / (1 - eta) = {1 / (1 - self.eta):.4g}, got {self.beta:g}"
+            )
+        for name in ("m", "first"):
+            count = getattr(self, name)
+            if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+                raise ValueError(f"{name} must be a whole number of at least 1, got {count!r}")
+        least = LEAST_PRECISION_UNDER_NOISE if self.eta else 0.0
+        if self.p_min is not None and not least < _number("p_min", self.p_min) <= 1:
+            raise ValueError(
+                f"p_min must be above {least:.3g} and at most 1"
+                f"{', as eta is above 0' * bool(self.eta)}, got {self.p_min:g}"
+            )
+        if self.eta and not self.stochastic:
+            raise ValueError(
+                "eta above 0 means that asking again may bring another answer: it needs "
+                "labels.oracle stochastic"
+            )
+
+    # --- what a published system decides
+
+    @abc.abstractmethod
+    def head_and_queries(self, ranked: RankedList) -> tuple[int, IntArray]:
+        """Return the last group of the head, and the groups queried whatever is found."""
+
+    @abc.abstractmethod
+    def next_queries(self, wave: Wave, envelope: Envelope) -> IntArray:
+        """Return groups to query beside those of a complete wave; none to stop."""
+
+    # --- rounds
+
+    def design(
+        self,
+        table: CellTable,
+        history: History,
+        new_rows: int,
+        rng: np.random.Generator,
+        budget: int | None = None,
+    ) -> History:
+        """Draw the next wave: see `Sampler.design`.
+
+        Raises:
+            InputError: if the strata are not cut from the score, or the budget is too small for the
+                head.
+        """
+        *_, wave = self._waves(table, history)
+        strata = wave.strata
+        extra = self._affordable(wave, budget)
+        left = strata.rows * self._most_answers(wave) - strata.questions
+        chance = np.divide(extra, left, out=np.zeros(len(extra)), where=left > 0)
+        stratum = strata.stratum[wave.ranked.group]
+        most = self._most_answers(wave)
+        return draw_unseen(table, history, chance[stratum], rng, group=stratum, answers=most)
+
+    def first_wave(self, table: CellTable) -> tuple[int, int]:
+        """Return the answers that the first round takes: for the head, and for queries.
+
+        Raises:
+            InputError: if the strata are not cut from the score.
+        """
+        start = History.start(table.outputs.prediction.shape[1], table.classes)
+        wave = next(self._waves(table, start))
+        in_head = wave.strata.last <= wave.head
+        return int(wave.extra[in_head].sum()), int(wave.extra[~in_head].sum())
+
+    def _affordable(self, wave: Wave, budget: int | None) -> FloatArray:
+        """Return the answers of a wave that a budget leaves room for, shape (strata,)."""
+        in_head = wave.strata.last <= wave.head
+        head = int(wave.extra[in_head].sum())
+        total = int(wave.extra.sum())
+        if budget is None or total <= budget:
+            return wave.extra.astype(np.float64)
+        if head > budget:
+            rank = int(wave.ranked.rank[wave.head])
+            raise InputError(
+                f"sampler {self.name}: the first {rank:,} ranks are labelled throughout, which "
+                f"takes {head:,} answers, and the budget leaves {budget:,}: raise it, or lower m "
+                "or first (rows that share a bin of the score share a rank)"
+            )
+        share = (budget - head) / (total - head)
+        return np.where(in_head, wave.extra, wave.extra * share)
+
+    def exhausted(self, table: CellTable, history: History) -> bool:
+        """Whether the curve is as good as was asked for."""
+        *_, wave = self._waves(table, history)
+        return wave.complete
+
+    def _waves(self, table: CellTable, history: History, anew: bool = False) -> Iterator[Wave]:
+        """Yield the waves that the labels lead to; only the last can want answers.
+
+        Args:
+            table: the cells.
+            history: rounds and labels.
+            anew: whether to begin without the queries that rounds were drawn for.
+        """
+        try:
+            ranked = RankedList.of_cells(table)
+        except ValueError as error:
+            raise InputError(f"sampler {self.name}: {error}") from error
+        head, queried = self.head_and_queries(ranked)
+        if not anew:
+            # Where the chances of a round change, there was a query.
+            ends = self._strata(ranked, head, queried, history).last
+            queried = np.union1d(queried, ends[(ends > head)])
+        while True:
+            wave = self._wave(ranked, head, queried, history)
+            yield wave
+            if not wave.complete:
+                return
+            more = self.next_queries(wave, wave.envelope(self.m, self.first))
+            if not len(more):
+                return
+            queried = np.union1d(queried, more)
+
+    def _strata(
+        self, ranked: RankedList, head: int, queried: IntArray, history: History
+    ) -> RankStrata:
+        positive: int = getattr(self.measure, "positive")  # noqa: B009
+        return RankStrata.of_history(ranked, head, queried, history, positive, self.stochastic)
+
+    def _wave(self, ranked: RankedList, head: int, queried: IntArray, history: History) -> Wave:
+        strata = self._strata(ranked, head, queried, history)
+        nothing: IntArray = np.zeros(len(strata.rows), dtype=np.int64)
+        wave = Wave(strata, queried, nothing, self._least_precision(strata))
+        if not self._missing(wave, 1.0).any():
+            return wave
+        # A bound on p_min moves a little with each answer: a bit more saves rounds of a few rows.
+        return dataclasses.replace(wave, extra=self._missing(wave, _MARGIN[self.p_min is None]))
+
+    def _missing(self, wave: Wave, margin: float) -> IntArray:
+        """Return the answers wanted in each stratum for ``margin`` times what the queries need."""
+        strata, most = wave.strata, self._most_answers(wave)
+        wanted = strata.rows * float(self._votes(wave))
+        beyond = strata.last > wave.head
+        query = wave.queried[np.searchsorted(wave.queried, strata.last[beyond])]
+        density = np.minimum(margin * self._draws(wave) / wave.ranked.rank[query], most)
+        wanted[beyond] = np.ceil(strata.rows[beyond] * density - 1e-6)
+        missing = np.minimum(wanted - strata.answers, strata.rows * most - strata.questions)
+        return np.maximum(missing, 0).astype(np.int64)
+
+    def _draws(self, wave: Wave) -> float:
+        """Return s, the answers of each query; without p_min at most twice those so far."""
+        queries = max(len(wave.queried), 1)
+        if self.p_min is not None:
+            return self._bound.draws(self.p_min, queries)
+        so_far = float(wave.strata.least_density[-1] * wave.ranked.rank[-1])
+        enough = self._bound.draws(wave.p_min, queries) if wave.p_min > 0 else math.inf
+        return min(enough, max(self._bound.published(1.0, 1), 2 * so_far))
+
+    # --- what is known
+
+    @property
+    def _parts(self) -> int:
+        """Number of things that delta is shared among: queries, head and least precision."""
+        return 1 + (self.eta > 0) + (self.p_min is None)
+
+    @property
+    def _bound(self) -> QueryBound:
+        return QueryBound(self.beta, self.eta, self.delta / self._parts)
+
+    def _votes(self, wave: Wave) -> int:
+        """Return the answers that each row of the head needs (footnote 3)."""
+        if not self.eta:
+            return 1
+        rows = int(wave.ranked.rank[wave.head])
+        return votes_of_head(rows, self.eta, self.delta / self._parts)
+
+    def _most_answers(self, wave: Wave) -> int:
+        """Return how often a row may be asked about."""
+        votes = self._votes(wave)
+        if not self.stochastic or not len(wave.queried):
+            return votes
+        return max(votes, math.ceil(self._draws(wave) / wave.ranked.rank[wave.queried[0]]))
+
+    def _least_precision(self, strata: RankStrata) -> float:
+        """Return what is reckoned with, or what the precision of the whole list is at least.
+
+        By an anytime bound (footnote 5) on the share of positives behind the head.
+        """
+        if self.p_min is not None:
+            return self.p_min
+        density, hits = float(strata.least_density[-1]), strata.hits
+        rows, of_head = float(strata.ranked.rank[-1]), hits[strata.head]
+        behind = rows - float(strata.ranked.rank[strata.head])
+        if np.isnan(hits[-1]) or density * behind < 1:
+            return 0.0
+        if math.isinf(density):
+            return float(hits[-1]) / rows
+        share = (hits[-1] - of_head) / behind
+        share -= anytime_deviation(density * behind, self.delta / self._parts)
+        share = (share - self.eta) / (1 - 2 * self.eta)
+        return float(of_head + max(share, 0.0) * behind) / rows
+
+    def curve(self, table: CellTable, history: History) -> PrecisionCurve | None:
+        """Return the precision at every rank, with its guarantee; None before there is any.
+
+        In the middle of a wave it is that of the queries with or without those under way that
+        guarantees most.
+        """
+        waves = list(self._waves(table, history))
+        settled = waves[-1].complete
+        if not settled:
+            waves += self._waves(table, history, anew=True)
+        found = [one for one in waves if not np.isnan(one.strata.hits).any()]
+        terms = Terms(
+            self.name, self._bound, self.epsilon, self.delta, self.p_min, self.m, self.first
+        )
+        curves = [terms.curve(one, settled) for one in (found[-1:] if settled else found)]
+        return min(curves, key=lambda one: one.guarantee.factor or math.inf, default=None)
+
+    # --- estimates
+
+    def weigh(self, table: CellTable, history: History) -> WeightedSample:
+        """Weigh the labels of each stratum of ranks alike; they stand for its other rows."""
+        ranked = RankedList.of_cells(table)
+        head, queried = self.head_and_queries(ranked)
+        strata = self._strata(ranked, head, queried, history)
+        known = np.flatnonzero(history.label != NO_LABEL)
+        stratum = strata.stratum[ranked.group[history.cell[known]]]
+        rows = strata.rows * (_ENDLESS if self.stochastic else 1)
+        return WeightedSample.stratified(known, stratum, rows)
+
+    def value(
+        self, table: CellTable, history: History, measure: Measure, confidence: float
+    ) -> FloatArray:
+        """Return the curve's value of a measure, where it has one: see `Sampler.value`."""
+        curve = self.curve(table, history)
+        if curve is None or places_on(curve.ranked, measure) is None:
+            return super().value(table, history, measure, confidence)
+        found = curve_estimates(measure, curve, WHOLE_POOL)
+        return np.array([np.nan if one.value is None else one.value for one in found])
+
+    def estimate(
+        self,
+        table: CellTable,
+        history: History,
+        measures: Sequence[Requested],
+        confidence: float,
+        scope: ReportedDomains = WHOLE_POOL,
+        model: LabelModel | None = None,
+    ) -> list[Estimate]:
+        """Return estimates: of measures of ranks on the whole pool those of the curve."""
+        curve = self.curve(table, history)
+        parts = tuple(one for one in scope.domains if one.count is not None)
+        estimates: list[Estimate] = []
+        for one in measures:
+            measure, remaining = measure_of(one), scope
+            served = curve is not None and not isinstance(one, Calibrated)
+            if served and curve is not None and places_on(curve.ranked, measure) is not None:
+                estimates += curve_estimates(measure, curve, scope)
+                remaining = dataclasses.replace(scope, domains=parts)
+            if remaining.domains:
+                estimates += super().estimate(table, history, [one], confidence, remaining, model)
+        return estimates
+
+
+def _number(name: str, value: object) -> float:
+    """Return a parameter that is a finite number.
+
+    Raises:
+        ValueError: if it is none.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ValueError(f"{name} must be a number, got {value!r}")
+    return float(value)

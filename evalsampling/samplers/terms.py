@@ -1,0 +1,96 @@
+"""What a sampler that queries ranks promises, and the curve with what of it is kept."""
+
+import dataclasses
+import math
+
+import numpy as np
+
+from evalsampling.inference.precision_curve import Bounded, Guarantee, PrecisionCurve
+from evalsampling.samplers.wave import Wave
+from evalsampling.stats.precision_queries import QueryBound
+
+LEAST_PRECISION_UNDER_NOISE = 1 / 3
+"""Where eta is above 0 the paper takes the precision to be at least this."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Terms:
+    """What was asked for; attributes as of `samplers.ranked.RankedSampler`.
+
+    Attributes:
+        name: of the sampler.
+        bound: of the errors of queries, with their share of delta.
+        epsilon: the curve is within beta (1 + epsilon) of the truth at every rank.
+        delta: chance that it is not.
+        p_min: least precision of the list, None if it was not given.
+        m: of the weak monotonicity.
+        first: r~.
+    """
+
+    name: str
+    bound: QueryBound
+    epsilon: float
+    delta: float
+    p_min: float | None
+    m: int
+    first: int
+
+    def curve(self, wave: Wave, settled: bool) -> PrecisionCurve:
+        """Return the precision at every rank that the queries of a wave tell.
+
+        Args:
+            wave: whose strata all have labels.
+            settled: whether no further question is to be asked.
+        """
+        strata, ranked, envelope = wave.strata, wave.ranked, wave.envelope(self.m, self.first)
+        at = ranked.rank[strata.known :]
+        factor = self.bound.supported(wave.draws, wave.p_min, max(len(wave.queried), 1))
+        factor = factor if len(at) else 1.0
+        height = float(np.max(envelope.height(at), initial=1.0))
+        low, high = np.zeros(len(at)), np.ones(len(at))
+        if math.isfinite(factor):
+            low, high = envelope.lower(at, factor), envelope.upper(at, factor)
+        known = strata.hits[: strata.known] / ranked.rank[: strata.known]
+        curve = Bounded(
+            np.append(known, np.clip(envelope.middle(at), low, high)),
+            np.append(known, low),
+            np.append(known, high),
+        )
+        return PrecisionCurve(ranked, curve, self._guarantee(wave, factor, height, settled))
+
+    def _guarantee(self, wave: Wave, factor: float, height: float, settled: bool) -> Guarantee:
+        rank, wanted = wave.ranked.rank, self.bound.beta * (1 + self.epsilon)
+        total = factor * math.sqrt(height) if wave.head_known else math.inf
+        least = float(wave.strata.hits[-1] / rank[-1])
+        warnings = []
+        if not wave.head_known:
+            warnings.append("rows of the head have no label: nothing is guaranteed")
+        elif total > wanted * (1 + 1e-9):
+            known = f"within a factor of {total:.4g}" if math.isfinite(total) else "not bounded"
+            warnings.append(f"the precision is {known}, {wanted:.4g} was asked for")
+        if self.p_min is not None and least * factor < self.p_min:
+            warnings.append(
+                f"p_min is {self.p_min:g}, but the labels say that the precision falls to "
+                f"{least:.3g}: nothing is guaranteed"
+            )
+            total = math.inf
+        if self.bound.eta and least < LEAST_PRECISION_UNDER_NOISE:
+            warnings.append("the precision falls below 1/3, where wrong answers bias it by more")
+        return Guarantee(
+            factor=_finite(total),
+            confidence=1 - self.delta,
+            wanted=wanted,
+            beta=_finite(factor),
+            height=_finite(height),
+            queries=len(wave.queried),
+            ranks=tuple(rank[wave.queried].tolist()),
+            draws=int(wave.draws) if math.isfinite(wave.draws) else None,
+            p_min=wave.p_min or None,
+            head=int(rank[wave.head]),
+            settled=settled,
+            warnings=tuple(f"{self.name}: {one}" for one in warnings),
+        )
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -1,0 +1,162 @@
+"""How many answers it takes to know the precision at some ranks, and what so many are good for.
+
+A *query* asks for the precision p(r) of the r items ranked first. Its answer p~ is a
+beta-approximation if p / beta <= p~ <= beta p.
+
+References:
+    [SX] A. Sabharwal and Y. Xue, *Adaptive Stratified Sampling for Precision-Recall Estimation*,
+    UAI 2018: equation 5, theorem 1, footnotes 3 and 5; W. Hoeffding, *Probability inequalities for
+    sums of bounded random variables*, JASA 58, 1963 (theorem 1, and theorem 4 for sampling without
+    replacement); S. Zhao, E. Zhou, A. Sabharwal and S. Ermon, *Adaptive concentration inequalities
+    for sequential decision problems*, NIPS 2016, corollary 1.
+"""
+
+import dataclasses
+import math
+
+import numpy as np
+import numpy.typing as npt
+from scipy import optimize, special
+
+IntArray = npt.NDArray[np.int64]
+
+LARGEST_FACTOR = 1e6
+"""A factor of approximation beyond this claims nothing."""
+
+
+@dataclasses.dataclass(frozen=True)
+class QueryBound:
+    """What the answers of K queries shall be: all of them beta-approximations at once.
+
+    Attributes:
+        beta: factor of approximation, above 1 / (1 - eta).
+        eta: chance that an answer of an annotator is wrong, in [0, 1/2).
+        delta: chance that one of the K is further off, in (0, 1).
+    """
+
+    beta: float
+    eta: float
+    delta: float
+
+    def published(self, p_min: float, queries: int) -> int:
+        """Return s of [SX] equation 5.
+
+        Args:
+            p_min: least precision of the list.
+            queries: K.
+        """
+        margin = (self.beta - 1 - self.eta) * p_min / (1 + self.eta)
+        return math.ceil(self._log(queries) / (2 * margin**2))
+
+    def draws(self, p_min: float, queries: int) -> int:
+        """Return how many answers a query takes: equation 5, or more where that is too few.
+
+        The paper's bound is that of errors upwards; p~ < p / beta is a smaller error, which
+        Hoeffding's inequality does not exclude with as many. Chernoff's bound does if p_min is
+        small: about .3 for beta of 1.05. Otherwise it decides.
+        """
+        needed = self._log(queries) / self._rate(self.beta, p_min)
+        return max(self.published(p_min, queries), math.ceil(needed))
+
+    def supported(self, draws: float, p_min: float, queries: int) -> float:
+        """Return the factor that so many answers a query support, infinite if none.
+
+        Args:
+            draws: answers for each item up to the rank, at least, times the rank.
+            p_min: least precision of the list.
+            queries: K.
+        """
+        if draws <= 0 or p_min <= 0:
+            return math.inf
+        wanted = self._log(queries) / draws
+
+        def lacking(beta: float) -> float:
+            return min(self._rate(beta, p_min), 1e3) - wanted
+
+        least = (1 + 1e-9) / (1 - self.eta)
+        if lacking(LARGEST_FACTOR) < 0:
+            return math.inf
+        if lacking(least) >= 0:
+            return least
+        return float(optimize.brentq(lacking, least, LARGEST_FACTOR, xtol=1e-12))
+
+    def _log(self, queries: int) -> float:
+        """Return ln(2 K / delta)."""
+        return math.log(2 * queries / self.delta)
+
+    def _rate(self, beta: float, p_min: float) -> float:
+        """Return the exponent, for each answer, of the chance of an error beyond beta.
+
+        An answer is positive with chance q = (1 - 2 eta) p + eta, which is at least (1 - eta) p,
+        and at most (1 + eta) p where p is at least 1/3.
+        """
+        q = (1 - 2 * self.eta) * p_min + self.eta
+        above = min(q * beta / (1 + self.eta), 1.0 + q)
+        below = q / (beta * (1 - self.eta))
+        return min(relative_entropy(above, q), relative_entropy(below, q))
+
+
+def relative_entropy(x: float, q: float) -> float:
+    """Return KL(x || q) of two coins: Chernoff's exponent of a share x of heads, with chance q.
+
+    Infinite above 1.
+    """
+    if x > 1:
+        return math.inf
+    return float(special.rel_entr(x, q) + special.rel_entr(1 - x, 1 - q))
+
+
+def head_rank(epsilon: float, m: int, first: int) -> int:
+    """Return l~, the ranks to be labelled throughout: max(ceil((1+e)^2 m / (2e + e^2)), r~)."""
+    squared = (1 + epsilon) ** 2
+    return max(math.ceil(squared * m / (squared - 1) - 1e-9), first)
+
+
+def votes_of_head(rows: int, eta: float, delta: float) -> int:
+    """Return how many answers each row needs so that all majorities are right.
+
+    The least odd n with rows P(Binomial(n, eta) > n / 2) <= delta ([SX] footnote 3).
+
+    Args:
+        rows: of the head.
+        eta: chance that an answer is wrong, below 1/2.
+        delta: chance that a majority is wrong.
+    """
+    votes = 1
+    while rows * special.bdtrc((votes - 1) // 2, votes, eta) > delta:
+        votes += 2
+    return votes
+
+
+def anytime_deviation(draws: float, delta: float) -> float:
+    """Return by how much a mean may exceed its expectation, at every number of draws at once.
+
+    sqrt((0.6 ln(log_1.1 n + 1) + ln(12 / delta) / 1.8) / n), with chance 1 - delta at least (Zhao
+    and others, corollary 1). So one may stop when one likes what one sees.
+    """
+    steps = math.log(draws) / math.log(1.1) + 1
+    return math.sqrt((0.6 * math.log(steps) + math.log(12 / delta) / 1.8) / draws)
+
+
+def logarithmic_ranks(rows: int, first: int, epsilon: float) -> tuple[int, list[float]]:
+    """Return the ranks of LogStrat: that up to which all is labelled, and those it queries.
+
+    (1+e)^l with l = ceil(log_(1+e) r~), then (1+e)^i for i = l+1, ..., floor(log_(1+e) N), and N.
+
+    Args:
+        rows: N.
+        first: r~.
+        epsilon: e.
+    """
+    step = math.log1p(epsilon)
+    begin = math.ceil(math.log(first) / step - 1e-9)
+    end = math.floor(math.log(rows) / step + 1e-9)
+    between = [(1 + epsilon) ** i for i in range(begin + 1, end + 1)]
+    queried = [rank for rank in between if rank < rows]
+    return math.ceil((1 + epsilon) ** begin - 1e-9), [*queried, float(rows)]
+
+
+def most_m(first: int, epsilon: float) -> int:
+    """Return the largest m that theorem 1 allows: floor(e (1+e)^l - 1), l as above."""
+    begin = math.ceil(math.log(first) / math.log1p(epsilon) - 1e-9)
+    return math.floor(epsilon * (1 + epsilon) ** begin - 1)

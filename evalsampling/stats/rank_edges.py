@@ -1,0 +1,30 @@
+"""Strata whose ranks grow geometrically from the highest score down."""
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def log_rank_edges(
+    lower_ends: FloatArray, counts: npt.NDArray[np.int64], leaves: int
+) -> FloatArray:
+    """Cut leaves that end, from the highest score down, at ranks K, K g, K g^2, ..., N.
+
+    K is the number of leaves (N if that is less), so g = (N / K)^(1 / (K - 1)). A leaf ends with
+    the bin in which its rank is reached; ranks within one bin are told apart by none.
+
+    Args:
+        lower_ends: shape (bins,), ascending.
+        counts: shape (bins,), rows in each bin.
+        leaves: most leaves wanted, at least 1.
+
+    Returns:
+        Interior edges, shape (at most leaves - 1,), strictly increasing; no leaf is empty.
+    """
+    ends, rows = lower_ends[counts > 0], counts[counts > 0]
+    rank = np.cumsum(rows[::-1])
+    wanted = np.geomspace(min(leaves, rank[-1]), rank[-1], leaves)[:-1]
+    reached = np.unique(np.searchsorted(rank, wanted * (1 - 1e-12)))
+    edges = ends[::-1][reached]
+    return edges[edges > ends[0]][::-1]

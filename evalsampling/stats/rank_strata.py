@@ -1,0 +1,143 @@
+"""Strata of ranks: how many rows, questions and positives a ranked list has from one to another."""
+
+import dataclasses
+import functools
+
+import numpy as np
+import numpy.typing as npt
+
+from evalsampling.stats.history import NO_LABEL, History
+from evalsampling.stats.ranked_list import RankedList
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclasses.dataclass(frozen=True)
+class RankStrata:
+    """Runs of groups of a ranked list, the highest scores first.
+
+    From each of them every round so far drew all rows with one chance, so what it has labels of is
+    a random sample of it. Its labels stand for its other rows.
+
+    Attributes:
+        ranked: the list.
+        stratum: shape (groups,): stratum of each group.
+        rows: shape (strata,).
+        questions: shape (strata,): asked.
+        answers: shape (strata,): of these with a label.
+        positives: shape (strata,): of these positive.
+        majorities: shape (groups,): rows of each group most answers of which are positive.
+        head: last group of those whose rows have the class of most of their answers.
+        stochastic: whether asking about a row again may bring another answer.
+    """
+
+    ranked: RankedList
+    stratum: IntArray
+    rows: IntArray
+    questions: FloatArray
+    answers: FloatArray
+    positives: FloatArray
+    majorities: FloatArray
+    head: int
+    stochastic: bool = False
+
+    @classmethod
+    def of_history(
+        cls,
+        ranked: RankedList,
+        head: int,
+        cuts: IntArray,
+        history: History,
+        positive: int,
+        stochastic: bool = False,
+    ) -> "RankStrata":
+        """Cut the list wherever a round had another chance, behind the head and other groups.
+
+        Args:
+            ranked: the list.
+            head: its last group.
+            cuts: numbers of groups.
+            history: rounds and labels.
+            positive: code of the positive class.
+            stochastic: see the attribute.
+        """
+        groups = len(ranked)
+        begins = np.zeros(groups + 1, dtype=np.bool_)
+        begins[0] = True
+        begins[np.append(cuts, head) + 1] = True
+        cell = np.unique(ranked.group, return_index=True)[1]
+        for one in history.rounds:
+            if one.cell_probability is not None:
+                begins[1:groups] |= np.diff(one.cell_probability[cell]) != 0
+        stratum = np.cumsum(begins[:groups]) - 1
+        is_answered, is_positive = history.label != NO_LABEL, history.label == positive
+
+        def summed(by_group: npt.NDArray[np.generic]) -> FloatArray:
+            return np.bincount(stratum, by_group).astype(np.float64)
+
+        return cls(
+            ranked=ranked,
+            stratum=stratum,
+            rows=summed(ranked.rows).astype(np.int64),
+            questions=summed(ranked.sums(history.cell)),
+            answers=summed(ranked.sums(history.cell, is_answered)),
+            positives=summed(ranked.sums(history.cell, is_positive)),
+            majorities=_majorities(ranked, history, positive),
+            head=head,
+            stochastic=stochastic,
+        )
+
+    @functools.cached_property
+    def last(self) -> IntArray:
+        """Last group of each stratum, shape (strata,)."""
+        return np.append(np.flatnonzero(np.diff(self.stratum)), len(self.stratum) - 1)
+
+    @functools.cached_property
+    def known(self) -> int:
+        """Number of the first groups whose rows all have a label: strata from the first on.
+
+        Of a stochastic oracle only strata of the head are known.
+        """
+        complete = self.answers >= self.rows
+        if self.stochastic:
+            complete &= self.last <= self.head
+        strata = int(np.argmin(np.append(complete, False)))
+        return int(self.last[strata - 1]) + 1 if strata else 0
+
+    @functools.cached_property
+    def hits(self) -> FloatArray:
+        """Positives up to each group, shape (groups,); NaN if there is no telling.
+
+        Exact in known groups; beyond them at the ends of strata alone, where labels stand for rows.
+        """
+        found = np.bincount(self.stratum, self.majorities).astype(np.float64)
+        beyond = self.last >= self.known
+        with np.errstate(invalid="ignore"):
+            found[beyond] = (self.rows * (self.positives / self.answers))[beyond]
+        hits = np.cumsum(found)[self.stratum]
+        hits[: self.known] = np.cumsum(self.majorities)[: self.known]
+        return hits
+
+    @functools.cached_property
+    def least_density(self) -> FloatArray:
+        """Least number of answers for each row from behind the head to each group, (groups,).
+
+        Infinite as long as every row is known.
+        """
+        density = self.answers / self.rows
+        if not self.stochastic:
+            density[density >= 1] = np.inf
+        density[self.last <= self.head] = np.inf
+        return np.minimum.accumulate(density)[self.stratum]
+
+
+def _majorities(ranked: RankedList, history: History, positive: int) -> FloatArray:
+    """Return the rows of each group most answers of which are positive, shape (groups,)."""
+    known = history.labelled
+    cell, rank = history.cell[known], history.rank[known]
+    stride = int(rank.max(initial=0)) + 1
+    rows, row = np.unique(cell * stride + rank, return_inverse=True)
+    hits = np.bincount(row, history.label[known] == positive, len(rows))
+    answers = np.bincount(row, minlength=len(rows))
+    return ranked.sums(rows // stride, 2 * hits > answers)

@@ -1,0 +1,82 @@
+"""The pool as a list ranked by score, as far as its cells tell: rows of a bin share a rank."""
+
+import dataclasses
+
+import numpy as np
+import numpy.typing as npt
+
+from evalsampling.stats.cells import CellTable
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclasses.dataclass(frozen=True)
+class RankedList:
+    """Groups of rows with the same rank, the highest scores first.
+
+    Attributes:
+        group: shape (cells,): group of each cell.
+        rows: shape (groups,): rows of each.
+        rank: shape (groups,): rows of the group and of those above it; the last is M.
+        threshold: shape (groups,), descending: what the scores of a group are at least.
+        highest: shape (groups,): what they are at most.
+    """
+
+    group: IntArray
+    rows: IntArray
+    rank: IntArray
+    threshold: FloatArray
+    highest: FloatArray
+
+    @classmethod
+    def of_cells(cls, table: CellTable) -> "RankedList":
+        """Return the list of the first system's scores.
+
+        Raises:
+            ValueError: if the cells are not bins of that score.
+        """
+        least = table.outputs.score[table.first_kind, 0]
+        threshold, first, group = np.unique(-least, return_index=True, return_inverse=True)
+        if len(threshold) == 1 and table.leaves > 1:
+            raise ValueError("rows are ranked by score, so the strata must be cut from it")
+        rows = np.bincount(group, table.count, len(threshold)).astype(np.int64)
+        highest = table.upper_outputs.score[table.first_kind, 0][first]
+        return cls(group.ravel(), rows, np.cumsum(rows), -threshold, highest)
+
+    def __len__(self) -> int:
+        """Return the number of groups."""
+        return len(self.rank)
+
+    def at_rank(self, rank: float) -> int:
+        """Return the first group that goes as far as a rank."""
+        return min(int(np.searchsorted(self.rank, rank)), len(self) - 1)
+
+    def nearest(self, rank: float, low: int, high: int) -> int:
+        """Return the group strictly between two whose rank is nearest, by its logarithm.
+
+        Args:
+            rank: wanted.
+            low: number of a group.
+            high: number of one at least two further down.
+        """
+        inner = np.log(self.rank[low + 1 : high])
+        return low + 1 + int(np.argmin(np.abs(inner - np.log(rank))))
+
+    def reaching(self, threshold: FloatArray) -> IntArray | None:
+        """Return the last group that reaches each threshold, shape (n,): -1 where none does.
+
+        None if rows of one group are on both sides of a threshold.
+        """
+        after = np.searchsorted(-self.threshold, -threshold, side="right")
+        next_highest = np.append(self.highest, -np.inf)[after]
+        return None if np.any(next_highest >= threshold) else after - 1
+
+    def sums(self, cell: IntArray, weight: npt.NDArray[np.generic] | None = None) -> FloatArray:
+        """Return the questions of each group, or their summed weights, shape (groups,).
+
+        Args:
+            cell: shape (questions,).
+            weight: shape (questions,); one each if not given.
+        """
+        return np.bincount(self.group[cell], weight, len(self)).astype(np.float64)

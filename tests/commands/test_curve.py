@@ -1,0 +1,160 @@
+"""Samplers that query ranks, from the command line, by pipelines and from Python."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from evalsampling import Evaluation
+from evalsampling.evaluation.specs import load_spec
+from evalsampling.simulation.plan import usable_samplers
+from tests.jobs import Job, call
+from tests.ranked_lists import ranked_pool
+
+KEYS: dict[str, Any] = {
+    "measure": [{"name": "pr_curve", "thresholds": 8}, "f1"],
+    "sampler": {"name": "adastrat", "epsilon": 0.2, "beta": 1.3, "p_min": 0.25, "m": 5},
+    "strata": {"method": "log_rank", "leaves": 64},
+    "budget": 3000,
+}
+
+WIDE = {**KEYS["sampler"], "epsilon": 0.3, "beta": 1.5}
+
+
+def truth_of(one: Job) -> Any:
+    path = one.directory / "truth.parquet"
+    labels = {"id": list(one.pool.truth), "label": list(one.pool.truth.values())}
+    pq.write_table(pa.table(labels), path)
+    return path
+
+
+def test_rounds_until_the_guarantee_by_commands_and_by_pipelines(job: Any) -> None:
+    """The same first wave and numbers by either; at the end `sample` has nothing more to ask."""
+    results = []
+    for runner, most in ((["--runner=FnApiRunner"], 1), ([], 20)):
+        one: Job = job(ranked_pool(1200), **{**KEYS, "sampler": WIDE})
+        assert one.prepare().status == 0
+        early = call("curve", one.workspace)
+        assert early.status == 1
+        assert "no curve: that takes the sampler adastrat or logstrat (here: adastrat)" in early.err
+        told: list[Any] = []
+        for number in range(1, most + 1):
+            round = one.sample(*runner).json
+            if not round["rows"]:
+                break
+            delivery = one.deliver(one.answers(number), f"{number}.csv")
+            told.append(one.estimate("--labels", delivery, *runner).json)
+        results.append(told[0])
+    assert results[0] == results[1]
+    assert round["reason"] == "exhausted"
+    assert len(told) > 1
+    assert not told[0]["done"]
+    assert told[-1]["done"]
+    guarantee = told[-1]["guarantee"]
+    assert guarantee["settled"]
+    assert guarantee["factor"] <= 1.5 * 1.3
+    curve = [m for m in told[-1]["measures"] if m["measure"].startswith("pr_curve")]
+    assert {m["method"] for m in curve} <= {"envelope", "undefined"}
+    assert told[-1]["measures"][-1]["measure"] == "f1"
+
+    shown = call("curve", one.workspace)
+    assert shown.status == 0, shown.err
+    assert f"within a factor of {guarantee['factor']:.4g}, with confidence 0.95" in shown.out
+    points = call("curve", one.workspace, "--json").json["points"]
+    truth = np.array([one.pool.truth[id] for id in _by_score(one)])
+    for point in points:
+        true = truth[: point["rank"]].mean()
+        bounds = point["measures"]["precision"]
+        assert bounds["low"] - 1e-12 <= true <= bounds["high"] + 1e-12
+    [at] = call("curve", one.workspace, "--at", "500", "--json").json["points"]
+    assert at == next(point for point in points if point["rank"] >= 500)
+    assert "sampler adastrat" not in call("estimate", one.workspace).out
+
+
+def _by_score(one: Job) -> list[int]:
+    table = one.pool.table.sort_by([("score", "descending")])
+    ids: list[int] = table["id"].to_pylist()
+    return ids
+
+
+def test_simulate_compares_them_and_plan_says_what_the_first_round_takes(job: Any) -> None:
+    one: Job = job(ranked_pool(1200), **{**KEYS, "measure": KEYS["measure"][:1]})
+    options = ["--budgets", "300,900", "--repeats", 2, "--json"]
+    names = ["adastrat", "passive"]
+    found = call("simulate", one.spec, "--truth", truth_of(one), *options, "--sampler", *names)
+    assert found.status == 0, found.err
+    curves = [r for r in found.json["results"] if r["measure"] == "pr_curve"]
+    assert [r["sampler"] for r in curves] == ["adastrat"] * 2 + ["passive"] * 2
+    assert curves[1]["rmse"] < curves[0]["rmse"]
+    assert curves[1]["coverage"] == 1
+    small = call("simulate", one.spec, "--truth", truth_of(one), "--budgets", "5", "--repeats", 1)
+    assert small.status == 1
+    assert "sampler adastrat: the first" in small.err
+    assert "and the budget leaves 5: raise it, or lower m or first" in small.err
+    usable = usable_samplers(load_spec(one.spec), [(0.0, 1.0)])
+    assert "ais" in usable
+    assert not {"adastrat", "logstrat"} & set(usable)
+    refused = call("plan", one.spec, "--sampler", "adastrat")
+    assert refused.status == 1
+    assert "sampler adastrat: there is no plan of it" in refused.err
+    assert "its first round takes" in refused.err
+
+
+def test_another_sampler_has_no_curve(drawn: Job) -> None:
+    told = call("curve", drawn.workspace)
+    assert told.status == 1
+    assert "logstrat (here: " in told.err
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ({"measure": "f1"}, "adastrat ranks rows by score, so a curve or an average precision"),
+        (
+            {"strata": {"method": "kd"}, "pool": {"features": ["score"], "score": "score"}},
+            "sampler: adastrat: it ranks rows by score, so strata.method cannot be kd",
+        ),
+        ({"sampler": {"name": "logstrat", "m": 500}}, "theorem 1 allows at most floor"),
+        ({"sampler": {"name": "adastrat", "mm": 500}}, "unknown key sampler.mm of adastrat"),
+        ({"sampler": {"name": "adastrat", "eta": 0.1, "beta": 1.3}}, "labels.oracle stochastic"),
+    ],
+)
+def test_wrong_values_are_told_in_one_line(job: Any, keys: dict[str, Any], words: str) -> None:
+    told = job(ranked_pool(300), **{**KEYS, **keys}).prepare()
+    assert told.status == 1
+    assert words in told.err
+    assert len(told.err.splitlines()) == 1
+
+
+def test_from_python() -> None:
+    pool = ranked_pool(2500)
+    score, ids = pool.table["score"].to_numpy(), pool.table["id"].to_numpy()
+    evaluation = Evaluation.from_arrays(
+        score, pool.table["prediction"].to_numpy(), id=ids, **{**KEYS, "seed": 3}
+    )
+    assert evaluation.curve() is None
+    while not evaluation.exhausted:
+        asked = evaluation.sample(100)
+        evaluation.label(asked, np.array([pool.truth[id] for id in asked.tolist()]))
+    curve = evaluation.curve()
+    assert curve is not None
+    ranked = np.array([pool.truth[id] for id in ids[np.argsort(-score)].tolist()])
+    point = curve.at(500)
+    assert point["precision.low"] <= ranked[: int(point["rank"])].mean() <= point["precision.high"]
+    assert curve.guarantee.settled
+
+
+def test_a_stochastic_oracle_is_asked_about_the_head_again(job: Any) -> None:
+    """eta = .05: every row of the head has as many tasks as make its majority right."""
+    sampler = {**KEYS["sampler"], "eta": 0.05, "beta": 1.5, "p_min": 0.4}
+    one: Job = job(
+        ranked_pool(600), **{**KEYS, "sampler": sampler, "labels": {"oracle": "stochastic"}}
+    )
+    assert one.prepare().status == 0
+    assert one.sample().status == 0
+    asked = [id for _, id in one.asked(1)]
+    times = {id: asked.count(id) for id in _by_score(one)[:5]}
+    assert set(times.values()) == {times[asked[asked.index(_by_score(one)[0])]]}
+    assert min(times.values()) >= 3

@@ -1,0 +1,189 @@
+"""`report`: a page and its twins, of evaluations of each kind."""
+
+import csv
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalsampling.commands.report import is_inside
+from tests.jobs import Job, Result, call, files_below, make_pool, make_rich_pool
+
+DATA = re.compile(r'<data value="([^"]+)">')
+
+
+def report(job: Job, *options: Any) -> tuple[Result, Path]:
+    page = job.directory / "report.html"
+    return call("report", job.workspace, "--json", "--to", page, *options), page
+
+
+def numbers_in(content: Any) -> set[float]:
+    """All numbers of a JSON object."""
+    if isinstance(content, dict):
+        return set().union(*map(numbers_in, content.values()), set())
+    if isinstance(content, list):
+        return set().union(*map(numbers_in, content), set())
+    return {float(content)} if isinstance(content, int | float) else set()
+
+
+def answered(job: Job, rounds: int, header: str = "task,label", who: tuple[str, ...] = ()) -> Job:
+    """The job with some rounds drawn and answered."""
+    assert job.prepare().status == 0
+    for number in range(1, rounds + 1):
+        assert job.sample().status == 0
+        answers = [
+            (*one, *name) for one in job.answers(number) for name in ([(n,) for n in who] or [()])
+        ]
+        given = job.estimate("--labels", job.deliver(answers, f"{number}.csv", header))
+        assert given.status == 0, given.err
+    return job
+
+
+def check(job: Job, *options: Any) -> tuple[str, dict[str, Any]]:
+    """The page and its JSON twin, whose numbers are those of `estimate --json`."""
+    done, path = report(job, *options)
+    assert done.status == 0, done.err
+    page, twin = path.read_text(), json.loads(path.with_suffix(".json").read_text())
+    assert twin["estimate"] == job.estimate().json
+    assert {float(value) for value in DATA.findall(page)} <= numbers_in(twin)
+    with path.with_suffix(".csv").open(newline="") as file:
+        latest = [line for line in csv.DictReader(file) if line["latest"] == "true"]
+    for name in ("value", "low", "high"):
+        written = [float(line[name]) if line[name] else None for line in latest]
+        assert written == [one[name] for one in twin["estimate"]["measures"]]
+    assert done.json["bytes"] == len(page.encode()) < 2_000_000
+    return page, twin
+
+
+def test_two_classes_and_rounds(job: Callable[..., Job]) -> None:
+    one = answered(job(measure=["f1", "precision"]), 2)
+    before = files_below(one.workspace)
+    page, twin = check(one, "--title", "Pairs <of> 2026")
+    assert files_below(one.workspace) == before
+    assert "<h1>Pairs &lt;of&gt; 2026</h1>" in page
+    assert [(told["round"], told["labels"]) for told in twin["rounds"]] == [(1, 20), (2, 40)]
+    assert twin["rounds"][-1]["measures"] == twin["estimate"]["measures"]
+    bands = twin["bands"][0]["bands"]
+    assert sum(band["labelled"] for band in bands) == 40
+    assert sum(band["rows"] for band in bands) == 2000
+
+
+def test_before_any_label(job: Callable[..., Job]) -> None:
+    page, twin = check(answered(job(), 0))
+    assert "Nothing is known yet" in page
+    assert twin["rounds"] == []
+
+
+def test_systems_slices_and_curves(job: Callable[..., Job]) -> None:
+    systems = {f"s{n}": {"score": f"s{n}.score", "prediction": f"s{n}.prediction"} for n in (0, 1)}
+    curve = {"name": "pr_curve", "system": "s0", "thresholds": [-4, -2, 0, 1, 2]}
+    one = job(
+        make_rich_pool(800),
+        pool={"systems": systems, "slices": ["city"]},
+        measure=[curve, "f1"],
+        sampler={"name": "ais", "delta": 0.3},
+        round_size=60,
+    )
+    page, twin = check(answered(one, 1))
+    assert 'id="systems"' in page
+    assert {part["slice"] for part in twin["slices"]} >= {"city=Genève", "city=null"}
+    assert sum(part["rows"] for part in twin["slices"]) == 800
+    assert {"miss_in_false_positives", "threshold", "cost", "system"} == set(twin["thresholds"][0])
+
+
+def test_several_classes(job: Callable[..., Job]) -> None:
+    columns = {"score": "s0.score", "prediction": "s0.prediction",
+               "probability": {str(n): f"s0.p{n}" for n in range(3)}}  # fmt: skip
+    one = job(make_rich_pool(500, systems=1, classes=3), pool=columns, round_size=50,
+              labels={"classes": [0, 1, 2]}, measure=["macro_f1", "accuracy"])  # fmt: skip
+    _, twin = check(answered(one, 1))
+    assert [told["label"] for told in twin["bands"]] == ["0", "1", "2"]
+    met = [sum(band["met"] for band in told["bands"]) for told in twin["bands"]]
+    assert sum(met) == twin["estimate"]["labels"]
+
+
+def test_a_stochastic_oracle(asked: Job) -> None:
+    answers = [(task, str(asked.pool.truth[id])) for task, id in asked.asked(1)]
+    assert asked.estimate("--labels", asked.deliver(answers)).status == 0
+    page, _ = check(asked)
+    assert "90 answers out of a pool" in page
+
+
+def test_every_row_labelled(job: Callable[..., Job]) -> None:
+    page, _ = check(answered(job(make_pool(40), round_size=40, measure="accuracy"), 1))
+    assert "every row that it depends on has a label" in page
+
+
+def test_annotators_by_name_or_by_number(job: Callable[..., Job]) -> None:
+    one = answered(job(labels={"votes": 2}), 1, "task,label,annotator", ("Ann", "Ben"))
+    page, twin = check(one)
+    assert "Ann" in page
+    assert twin["annotators"] == call("annotators", one.workspace, "--json").json
+    page, twin = check(one, "--anonymous")
+    assert "Ann<" not in page
+    assert [told["annotator"] for told in twin["annotators"]["annotators"]] == [
+        "annotator 1",
+        "annotator 2",
+    ]
+
+
+def test_the_same_state_has_the_same_page(job: Callable[..., Job]) -> None:
+    one = answered(job(), 1)
+    pages = [report(one)[1].read_bytes() for _ in range(2)]
+    assert pages[0] == pages[1]
+
+
+def test_what_is_wrong_is_told_and_nothing_is_written(drawn: Job, tmp_path: Path) -> None:
+    told = call("report", drawn.workspace, "--to", tmp_path / "report.pdf")
+    assert (told.status, told.out) == (1, "")
+    assert "a report is written as .html" in told.err
+    nowhere = tmp_path / "missing" / "report.html"
+    assert call("report", drawn.workspace, "--to", nowhere).status == 1
+    assert call("report", tmp_path, "--to", tmp_path / "report.html").status == 1
+    assert list(tmp_path.glob("*.html")) == []
+
+
+def test_no_file_of_the_workspace_is_replaced(drawn: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The JSON twin of `evaluation.html` would be the workspace's own `evaluation.json`."""
+    before = files_below(drawn.workspace)
+    monkeypatch.chdir(drawn.workspace)
+    for to in (drawn.workspace / "evaluation.html", "evaluation.html", "jobs/../jobs/prepare.html"):
+        told = call("report", drawn.workspace, "--to", to)
+        assert told.status == 1
+        assert "is in the workspace; write it beside it" in told.err
+    assert files_below(drawn.workspace) == before
+
+
+@pytest.mark.parametrize(
+    ("file", "folder", "inside"),
+    [("gs://bucket/run/a.html", "gs://bucket/run", True), ("gs://bucket/run/a/b.html",
+      "gs://bucket/run/", True), ("gs://bucket/running/a.html", "gs://bucket/run", False),
+     ("gs://bucket/run.html", "gs://bucket/run", False), ("/data/run/x.html", "/data/run", True),
+     ("/data/x.html", "/data/run", False), ("a.html", "gs://bucket/run", False)],
+)  # fmt: skip
+def test_what_is_inside_a_workspace(file: str, folder: str, inside: bool) -> None:
+    assert is_inside(file, folder) is inside
+
+
+def test_words_on_the_command_line(drawn: Job) -> None:
+    page = drawn.directory / "out.html"
+    told = call("report", drawn.workspace, "--to", page)
+    assert re.fullmatch(
+        rf"report on 0 labels, \d+ kB, in {page}\n"
+        rf"its numbers in {page.with_suffix('.json')} and {page.with_suffix('.csv')}\n",
+        told.out,
+    )
+
+
+@pytest.mark.stores
+def test_from_and_to_a_bucket(job: Callable[..., Job], bucket: Any) -> None:
+    one = job(make_pool(300), workspace=f"gs://{bucket.name}/run")
+    assert one.prepare().status == 0
+    to = f"gs://{bucket.name}/reports/report.html"
+    done = call("report", f"gs://{bucket.name}/run", "--to", to, "--json")
+    assert done.status == 0, done.err
+    names = {blob.name for blob in bucket.list_blobs(prefix="reports/")}
+    assert names == {f"reports/report.{end}" for end in ("html", "json", "csv")}

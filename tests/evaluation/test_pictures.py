@@ -1,0 +1,75 @@
+"""Pictures of an evaluation for notebooks."""
+
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+
+from evalsampling import Evaluation, InputError
+from evalsampling.evaluation.pictures import PICTURES
+
+SYSTEMS = {
+    "systems": {name: {"score": name, "prediction": {"threshold": 1}} for name in ("old", "new")},
+    "slices": ["region"],
+}
+
+
+@pytest.fixture(scope="module")
+def evaluation() -> Evaluation:
+    rng = np.random.default_rng(5)
+    truth = rng.random(2000) < 0.1
+    columns = {
+        "old": rng.normal(size=2000) + 2 * truth,
+        "new": rng.normal(size=2000) + 3 * truth,
+        "region": np.where(rng.random(2000) < 0.5, "<north>", "south"),
+    }
+    measures = [{"name": "pr_curve", "system": "old", "thresholds": [-1, 0, 1, 2]}, "f1"]
+    one = Evaluation.from_arrays(
+        None, None, columns=columns, pool={**SYSTEMS, "score": "old"}, measure=measures, seed=1,
+        strata={"leaves": 16}, sampler={"name": "ais", "delta": 0.3},
+    )  # fmt: skip
+    for _ in range(3):
+        ids = one.sample(40)
+        one.label(ids, truth[ids].astype(int))
+    return one
+
+
+def texts(svg: str) -> list[str]:
+    """The lines of text in a picture, which is well-formed XML."""
+    return ["".join(one.itertext()) for one in ET.fromstring(svg).iter() if one.tag[-4:] == "text"]
+
+
+@pytest.mark.parametrize("what", PICTURES)
+def test_a_notebook_can_show_each(evaluation: Evaluation, what: str) -> None:
+    picture = evaluation.plot(what)
+    assert picture._repr_svg_() == picture.svg
+    root = ET.fromstring(picture.svg)
+    assert root.get("role") == "img"
+    assert picture.title in (root.get("aria-label") or "")
+    assert len(texts(picture.svg)) > 5
+    assert "nan" not in picture.svg.lower()
+
+
+def test_intervals_show_the_estimates(evaluation: Evaluation) -> None:
+    shown = texts(evaluation.plot().svg)
+    for one in evaluation.estimate():
+        if one.target.threshold is None and one.target.slice is None:
+            assert f"F1 of {one.target.system}" in shown
+            assert one.value is not None
+            figures = (f"{one.value:.2f} (", f"{one.value:.3f} (")
+            assert any(text.startswith(figures) for text in shown)
+
+
+def test_slices_are_named(evaluation: Evaluation) -> None:
+    assert "F1 of old, region=<north>" in texts(evaluation.plot("slices").svg)
+
+
+def test_what_cannot_be_drawn_is_told(evaluation: Evaluation) -> None:
+    with pytest.raises(InputError, match="must be one of intervals, slices"):
+        evaluation.plot("pie")
+    with pytest.raises(InputError, match="no curve was estimated of 'new'"):
+        evaluation.plot("curve", system="new")
+    score = np.linspace(0, 1, 50)
+    nothing = Evaluation.from_arrays(score, (score > 0.5).astype(int))
+    with pytest.raises(InputError, match="before the first label"):
+        nothing.plot()

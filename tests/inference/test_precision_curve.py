@@ -1,0 +1,122 @@
+"""Measures of a precision curve against counts row by row, and their bounds by search."""
+
+import math
+
+import numpy as np
+import pytest
+
+from evalsampling.inference.precision_curve import Bounded, Guarantee, PrecisionCurve
+from evalsampling.stats.ranked_list import RankedList
+from tests.ranked_lists import Ranked, labels
+
+LABEL = labels(600, seed=4)
+LIST = Ranked.of_labels(LABEL, bins=25, first=4)
+GUARANTEE = Guarantee(
+    1.1, 0.95, 1.2, 1.05, 1.1, 2, (300, 600), 500, 0.3, 40, True, ("adastrat: a word",)
+)
+
+
+def curve(low: np.ndarray, high: np.ndarray, value: np.ndarray | None = None) -> PrecisionCurve:
+    ranked = RankedList.of_cells(LIST.known.table)
+    precision = Bounded(LIST.precision if value is None else value, low, high)
+    return PrecisionCurve(ranked, precision, GUARANTEE)
+
+
+def by_rows(rank: int, label: np.ndarray) -> dict[str, float]:
+    """Measures of the classifier that calls the first rows positive, by its confusion matrix."""
+    called = np.arange(len(label)) < rank
+    tp, fp = np.sum(called & (label == 1)), np.sum(called & (label == 0))
+    fn, tn = np.sum(~called & (label == 1)), np.sum(~called & (label == 0))
+    return {
+        "precision": tp / (tp + fp),
+        "recall": tp / (tp + fn),
+        "f1": 2 * tp / (2 * tp + fp + fn),
+        "false_positive_rate": fp / (fp + tn),
+        "specificity": tn / (fp + tn),
+        "accuracy": (tp + tn) / len(label),
+        "gain": float(tp),
+    }
+
+
+def test_values_are_those_of_the_rows() -> None:
+    exact = curve(LIST.precision, LIST.precision)
+    for place, rank in enumerate(LIST.rank.tolist()):
+        expected = by_rows(rank, LABEL)
+        assert set(expected) == set(exact.measures)
+        for name, one in exact.measures.items():
+            for end in (one.value, one.low, one.high):
+                assert end[place] == pytest.approx(expected[name]), name
+
+
+def test_average_precision_is_that_of_the_sum() -> None:
+    """sum_j (recall_j - recall_(j-1)) p_j; over single rows scikit-learn's definition."""
+    one = Ranked(np.ones(600, dtype=np.int64), LABEL)
+    ranked = RankedList.of_cells(one.known.table)
+    exact = Bounded(one.precision, one.precision, one.precision)
+    rows = PrecisionCurve(ranked, exact, GUARANTEE)
+    hits = np.flatnonzero(LABEL)
+    expected = np.mean((np.arange(len(hits)) + 1) / (hits + 1))
+    assert rows.average_precision().value[0] == pytest.approx(expected)
+    some = np.array([3, 9, 20])
+    groups = curve(LIST.precision, LIST.precision).average_precision(some)
+    recall = np.cumsum(LIST.hits)[some] / LIST.hits.sum()
+    steps = np.diff(recall, prepend=0) * LIST.precision[some]
+    assert groups.value[0] == pytest.approx(steps.sum())
+
+
+def test_bounds_hold_for_all_lists_between_the_bounds_of_the_precision() -> None:
+    """2,000 random lists: whatever precision lies between its bounds, so do all measures."""
+    rng = np.random.default_rng(5)
+    ends = LIST.rank
+    factor = 1.15
+    low, high = LIST.precision / factor, np.minimum(LIST.precision * factor, 1)
+    bounds = curve(low, high).measures
+    area = curve(low, high).average_precision()
+    tried = 0
+    while tried < 2000:
+        tilt = rng.normal(0, 0.1)
+        hits = np.clip(LIST.hits + np.round(rng.normal(0, 1, 25) + tilt * LIST.rows), 0, LIST.rows)
+        precision = np.cumsum(hits) / ends
+        tried += 1
+        if np.any((precision < low) | (precision > high)):
+            continue
+        label = np.concatenate(
+            [np.repeat([1, 0], [int(h), int(r - h)]) for h, r in zip(hits, LIST.rows, strict=True)]
+        )
+        for place in (2, 12, 23, 24):
+            for name, true in by_rows(int(ends[place]), label).items():
+                one = bounds[name]
+                assert one.low[place] - 1e-9 <= true <= one.high[place] + 1e-9, name
+        recall = np.cumsum(hits) / hits.sum()
+        true = np.sum(np.diff(recall, prepend=0) * precision)
+        assert area.low[0] <= true <= area.high[0]
+
+
+def test_all_rows_have_all_of_recall() -> None:
+    one = curve(LIST.precision / 1.3, np.minimum(LIST.precision * 1.3, 1))
+    for measure in (one.recall, one.false_positive_rate):
+        assert (measure.low[-1], measure.high[-1]) == (1, 1)
+
+
+def test_a_list_without_positives_has_no_recall() -> None:
+    none = np.zeros(25)
+    one = curve(none, none, none)
+    assert np.isnan(one.recall.value).all()
+    assert one.specificity.value[3] == pytest.approx(1 - LIST.rank[3] / 600)
+
+
+def test_a_rank_is_told_with_all_measures() -> None:
+    one = curve(LIST.precision, LIST.precision)
+    told = one.at(100)
+    assert told["rank"] == LIST.rank[LIST.rank >= 100][0]
+    assert told["precision"] == pytest.approx(by_rows(int(told["rank"]), LABEL)["precision"])
+    assert told["f1.low"] == told["f1.high"] == pytest.approx(told["f1"])
+
+
+def test_guarantee_in_words_and_back_from_json() -> None:
+    content = {**vars(GUARANTEE), "ranks": [300, 600], "warnings": ["adastrat: a word"]}
+    assert Guarantee.from_json(content) == GUARANTEE
+    assert "within a factor of 1.1, with confidence 0.95 (2 queries" in GUARANTEE.words
+    nothing = Guarantee.from_json({**content, "factor": None})
+    assert nothing.words == "no precision is guaranteed yet"
+    assert math.isclose(GUARANTEE.wanted, 1.2)

@@ -1,0 +1,75 @@
+"""Numbers as a reader sees them."""
+
+import pytest
+
+from evalsampling.report.numbers import Number, decimals, percent, pretty, shown, shown_range
+from tests.report.contents import number, with_light
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "digits"),
+    [(0.1, 0.9, 2), (0.5, 0.6, 2), (0.5, 0.55, 3), (0.5, 0.502, 4), (0.5, 0.50001, 4),
+     (0.5, 0.5, 3), (None, 1.0, 3), (0.0, 25.0, 2)],
+)  # fmt: skip
+def test_two_figures_of_an_interval_are_shown(
+    low: float | None, high: float | None, digits: int
+) -> None:
+    assert decimals(low, high) == digits
+
+
+def test_numbers_are_shown_with_a_true_minus_and_never_as_minus_zero() -> None:
+    assert shown(-0.25, 2) == "\N{MINUS SIGN}0.25"
+    assert shown(-0.0001, 2) == "0.00"
+    assert shown(12345.6, 1) == "12,345.6"
+    assert shown(None) == "-"
+    assert shown_range(0.1, None, 2) == "0.10 to -"
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [(0.0, "0 %"), (0.00012, "0.012 %"), (0.0912, "9.1 %"), (0.456, "46 %"), (0.9949, "99.5 %"),
+     (0.9996, "100 %"), (1.0, "100 %")],
+)  # fmt: skip
+def test_shares_are_shown_in_percent(share: float, text: str) -> None:
+    assert percent(share) == text
+
+
+@pytest.mark.parametrize(
+    ("method", "claims"),
+    [("calibration-curve", True), ("korn-graubard", True), ("census", True),
+     ("few positives", False), ("no false negative", False), ("zero variance", False),
+     ("no labels", False)],
+)  # fmt: skip
+def test_an_interval_claims_something_unless_its_method_says_why_not(
+    method: str, claims: bool
+) -> None:
+    assert Number.from_json(number("f1", method=method)).claims is claims
+
+
+def test_names_for_sentences() -> None:
+    def name(measure: str, **told: object) -> str:
+        return pretty(Number.from_json(number(measure, **told)))
+
+    assert name("f1") == "F1"
+    assert name("average_precision", system="new") == "Average precision of new"
+    assert name("f_beta(beta=2)") == "F_beta(beta=2)"
+    assert name("recall", system="new", against="old") == "Recall of new against old"
+
+
+def test_the_first_interval_of_a_kind_is_found() -> None:
+    one = Number.from_json(with_light(number("f1"), 0.0, 0.9))
+    light = one.of_kind("assumption-light")
+    assert light is not None
+    assert (light.low, light.high) == (0.0, 0.9)
+    assert one.of_kind("simultaneous") is None
+    assert one.band is None
+
+
+def test_the_band_is_the_model_assisted_one_if_there_is_one() -> None:
+    of_draws = {"low": 0.1, "high": 0.9, "kind": "simultaneous", "method": "bootstrap"}
+    assisted = {"low": 0.2, "high": 0.8, "kind": "model-assisted",
+                "method": "calibration-curve, simultaneous"}  # fmt: skip
+    for intervals, low in (([of_draws], 0.1), ([of_draws, assisted], 0.2)):
+        band = Number.from_json(number("pr_curve.recall", intervals=intervals)).band
+        assert band is not None
+        assert band.low == low

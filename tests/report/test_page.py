@@ -1,0 +1,268 @@
+"""The page: what it says of which evaluation, and that it is sound HTML with nothing to fetch."""
+
+import html.parser
+import re
+from typing import Any
+
+import pytest
+
+from evalsampling.report.facts import Facts
+from evalsampling.report.page import page, sections
+from tests.report.contents import band, number, twin, with_light
+
+EMPTY = {"meta"}
+WITHIN = {"b", "strong", "data", "span", "code", "em", "a"}
+"""Elements within a line of text."""
+
+
+class Reader(html.parser.HTMLParser):
+    """Checks that tags are closed in order; keeps texts, numbers, links and ids."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.numbers: list[float] = []
+        self.words: list[str] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.tags: list[str] = []
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        told = dict(attrs)
+        self.tags.append(tag)
+        if tag == "data":
+            self.numbers.append(float(told["value"] or ""))
+        if told.get("id"):
+            self.ids.append(str(told["id"]))
+        if told.get("href"):
+            self.links.append(str(told["href"]))
+        assert not {"src", "srcset", "onclick", "style"} & set(told)
+        if tag not in WITHIN:
+            self.words.append(" ")
+        if tag not in EMPTY:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] != "style":
+            self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join("".join(self.words).split())
+
+
+def read(*measures: dict[str, Any], **told: Any) -> Reader:
+    return Reader(page(Facts.from_json(twin(*measures, **told))))
+
+
+def section(anchor: str, *measures: dict[str, Any], **told: Any) -> str:
+    """The text of one part of the page, empty if there is none."""
+    found = {one.anchor: one for one in sections(Facts.from_json(twin(*measures, **told)))}
+    return Reader(found[anchor].element()).text if anchor in found else ""
+
+
+def test_the_headline_is_a_sentence() -> None:
+    text = section("summary", number("f1", 0.77, low=0.71, high=0.83))
+    assert "F1 is between 0.71 and 0.83 with 95 % confidence; the best estimate is 0.77." in text
+    assert "40 labels out of a pool of 1,000 rows, drawn in 2 rounds." in text
+    assert "Recall, and whatever depends on it, is within this pool" in text
+
+
+@pytest.mark.parametrize(
+    ("one", "words"),
+    [
+        (number("recall", 0.9, low=0.0, high=1.0, method="few positives"),
+         "allow no claim about Recall yet (few positives). The estimate is 0.900"),
+        (number("precision", None, reason="precision is undefined (0/0)", method="undefined"),
+         "Precision cannot be told: precision is undefined (0/0)."),
+        (number("accuracy", 0.75, low=0.75, high=0.75, method="census"),
+         "Accuracy is exactly 0.750: every row that it depends on has a label."),
+        (number("log_loss", 1.5, low=0.9, high=None), "how far off is not known"),
+    ],
+)  # fmt: skip
+def test_it_says_no_more_than_is_known(one: dict[str, Any], words: str) -> None:
+    assert words in section("summary", one)
+
+
+def test_without_labels_it_says_so_and_shows_nothing_else_of_them() -> None:
+    nothing = number("f1", None, low=0.0, high=1.0, method="no labels", reason="no labels yet")
+    facts = Facts.from_json(twin(nothing, estimate={"labels": 0, "round": 0}))
+    anchors = [one.anchor for one in sections(facts)]
+    assert anchors == ["summary", "quality", "provenance"]
+    assert "none of the 1,000 rows of the pool has a label" in Reader(page(facts)).text
+
+
+def test_what_if_positives_hid() -> None:
+    one = number("recall", 0.8, low=0.7, high=0.9, undetected={"words": "up to 9 hide; more"},
+                 sensitivity=[{"share": 0.025, "low": 0.72, "high": 0.9},
+                              {"share": 0.1, "low": 0.61, "high": 0.9}])  # fmt: skip
+    text = section("what-if", with_light(one, 0.01, 0.97))
+    assert "interval, 5 % hid if 2.5 % hid if 10 % hid assuming nothing" in text
+    assert "0.80 0.70 to 0.90 0.72 to 0.90 0.61 to 0.90 0.01 to 0.97" in text
+    assert "Up to 9 hide." in text
+    assert section("what-if", number("recall")) == ""
+
+
+def test_warnings_of_the_whole_pool_come_before_those_of_slices_and_points() -> None:
+    warnings = [
+        "f1 where city=Bern: few",
+        "f1: beware",
+        "pr_curve.recall at 0.5: odd",
+        "f1: beware",
+    ]
+    points = number("pr_curve.recall", threshold=0.5)
+    part = {"slice": "city=Bern", "rows": 5, "labels": 1}
+    text = section("warnings", points, estimate={"warnings": warnings}, slices=[part])
+    assert text == (
+        "Before you rely on this f1: beware 1 about slices f1 where city=Bern: few "
+        "1 about points of curves pr_curve.recall at 0.5: odd"
+    )
+    assert section("warnings", number("f1")) == ""
+
+
+def test_systems_stand_side_by_side_and_differences_have_a_verdict() -> None:
+    several = {"evaluation": {"systems": ["old", "new"]}}
+    pair = [number("f1", 0.5, system="old"), number("f1", 0.7, system="new")]
+    text = section("systems", *pair, **several)
+    assert "F1 of each system" in text
+    assert "intervals that overlap do not mean that the systems are equal" in text
+    assert section("differences", *pair, **several) == ""
+
+    def verdict(low: float, high: float) -> str:
+        one = number("f1", (low + high) / 2, low=low, high=high, system="new", against="old")
+        assert "F1 of new against old" in section("differences", *pair, one, **several)
+        assert "overlap" not in section("systems", *pair, one, **several)
+        return section("differences", *pair, one, **several)
+
+    assert "new is higher" in verdict(0.1, 0.3)
+    assert "old is higher" in verdict(-0.3, -0.1)
+    assert "cannot be told apart" in verdict(-0.1, 0.3)
+
+
+def test_ratios_are_compared_with_one() -> None:
+    told = {"system": "new", "against": "old", "low": 1.05, "high": 1.3}
+    text = section("differences", number("f1"), number("ratio(f1)", 1.2, **told),
+                   number("difference(f1)", 0.1, **{**told, "low": -0.1, "high": 0.3}))  # fmt: skip
+    assert "Ratio of F1 of new against old 1.20 1.05 to 1.30 new is higher" in text
+    assert "Difference in F1 of new against old 0.10" in text
+    assert "does not hold 0 can" in text
+    assert "does not hold 1 can" in text
+
+
+def test_thresholds_are_offered_with_their_letters() -> None:
+    points = [
+        number(f"pr_curve.{word}", value, threshold=threshold)
+        for threshold, pair in ((0.2, (0.25, 1.0)), (0.8, (1.0, 0.6)))
+        for word, value in zip(("precision", "recall"), pair, strict=True)
+    ]
+    text = section("curves", *points)
+    assert "a 10th of a false positive A 0.8" in text
+    assert "50 false positives B 0.2" in text
+    assert section("curves", *points, estimate={"labels": 0}) == ""
+
+
+def test_slices_have_a_line_each_the_largest_first_and_the_whole_pool_last() -> None:
+    parts = [{"slice": "city=Bern", "rows": 5, "labels": 1},
+             {"slice": "city=Ulm", "rows": 9, "labels": 3}]  # fmt: skip
+    measures = [number("f1", 0.5), number("f1", 0.4, slice="city=Bern"),
+                number("f1", 0.6, slice="city=Ulm")]  # fmt: skip
+    text = section("slices", *measures, slices=parts)
+    assert text.index("Ulm 9 3 0.60") < text.index("Bern 5 1 0.40") < text.index("whole pool")
+    assert section("slices", *measures) == ""
+
+
+def test_convergence_needs_two_rounds() -> None:
+    rounds = [{"round": n, "labels": 20 * n, "measures": [number("f1", n / 5)]} for n in (1, 2)]
+    assert "1 20 0.200" in section("convergence", number("f1", 0.4), rounds=rounds)
+    assert section("convergence", number("f1"), rounds=rounds[:1]) == ""
+
+
+def test_annotators_are_shown_if_they_have_names() -> None:
+    def share(hits: int, trials: int) -> dict[str, Any]:
+        value = hits / trials if trials else None
+        return {"hits": hits, "trials": trials, "share": value, "low": 0.1, "high": 0.9}
+
+    person = {"annotator": "<ann>", "labels": 12, "skipped": 1, "unsure": 0,
+              "gold": share(3, 4), "repeats": share(0, 0)}  # fmt: skip
+    agreement = {"alpha": 0.7, "low": 0.5, "high": 0.8, "rows": 9, "votes": 18}
+    told = {"annotators": {"annotators": [person], "agreement": agreement}}
+    text = section("annotators", **told)
+    assert "<ann> 12 1 0 3 of 4 (0.10 to 0.90) -" in text
+    assert "alpha is 0.70, 0.50 to 0.80, over 9 rows" in text
+    nobody = {**person, "annotator": None, "gold": share(0, 0)}
+    told["annotators"]["annotators"] = [nobody]
+    assert section("annotators", **told) == ""
+
+
+def test_how_rows_were_drawn_is_told() -> None:
+    assert "where a label tells most" in section("effort")
+    assert "all with the same chance" in section("effort", evaluation={"sampler": "passive"})
+
+
+def test_quality_tells_missing_and_wrong_labels() -> None:
+    bounds = {"measure": "f1", "system": None, "threshold": None, "low": 0.2, "high": 0.9,
+              "interval_low": 0.1, "interval_high": 0.95}  # fmt: skip
+    corrected = {"measure": "f1", "system": "new", "value": 0.4, "low": 0.3, "high": 0.6,
+                 "sampling_error": 0.1, "label_error": 0.2, "dominates": True}  # fmt: skip
+    text = section("quality", estimate={
+        "missing": {"bounds": [bounds]},
+        "label_error": {"gold": [[1, 0], [0, 1]], "measures": [corrected], "reason": None},
+    })  # fmt: skip
+    assert "f1 0.200 0.900 0.100 to 0.950" in text
+    assert "f1 of new 0.400 0.300 to 0.600 labels" in text
+    reason = {"gold": [], "measures": [], "reason": "no labels"}
+    assert "Gold rows: no labels." in section("quality", estimate={"label_error": reason})
+
+
+def everything(**told: Any) -> dict[str, Any]:
+    hostile = "</script><img src=x onerror=alert(1)>&\"'"
+    return twin(
+        number("f1", 0.5, system=hostile),
+        number("f1", 0.25, slice=f"city={hostile}", system=hostile),
+        slices=[{"slice": f"city={hostile}", "rows": 1, "labels": 1}],
+        title=hostile, workspace=hostile, estimate={"warnings": [hostile]},
+        bands=[{"label": hostile, "bands": [band(0), band(1)]}],
+        evaluation={"systems": [hostile, "b"]}, **told,
+    )  # fmt: skip
+
+
+def test_text_of_users_stays_text() -> None:
+    text = page(Facts.from_json(everything()))
+    reader = Reader(text)
+    assert "<script" not in text
+    assert not {"img", "script", "link", "iframe", "object", "base"} & set(reader.tags)
+    assert "</script><img src=x onerror=alert(1)>" in reader.text
+
+
+def test_the_page_is_whole_and_fetches_nothing() -> None:
+    text = page(Facts.from_json(everything()))
+    reader = Reader(text)
+    assert "default-src 'none'" in text
+    assert "@import" not in text
+    assert "url(" not in text
+    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", text)
+    assert len(reader.ids) == len(set(reader.ids))
+    assert {link.removeprefix("#") for link in reader.links} <= set(reader.ids)
+    assert reader.tags.count("h1") == 1
+
+
+def test_pages_of_large_evaluations_stay_below_two_megabytes() -> None:
+    """Ten columns of a hundred values, five systems, four measures: 20,000 numbers of slices."""
+    systems = [f"system-{place}" for place in range(5)]
+    parts = [{"slice": f"column-{c}=value-{v}", "rows": 1000 - v, "labels": 3}
+             for c in range(10) for v in range(100)]  # fmt: skip
+    measures = [
+        with_light(number(measure, 0.5, system=system, slice=part), 0.0, 1.0)
+        for measure in ("f1", "precision", "recall", "accuracy")
+        for system in systems
+        for part in (None, *(one["slice"] for one in parts))
+    ]
+    content = twin(*measures, slices=parts, evaluation={"systems": systems})
+    text = page(Facts.from_json(content))
+    assert len(text.encode()) < 2_000_000
+    assert "the CSV file has all of them" in text

@@ -1,0 +1,170 @@
+"""What pictures show: marks where the numbers are, figures in words."""
+
+import re
+import xml.etree.ElementTree as ET
+from typing import Any
+
+import pytest
+
+from evalsampling.report.bands_chart import band_name, calibration_chart, effort_chart
+from evalsampling.report.convergence_chart import MOST_PANELS, convergence_chart
+from evalsampling.report.curve_chart import curve_chart, lettered
+from evalsampling.report.facts import Facts
+from evalsampling.report.interval_rows import IntervalRow, interval_rows
+from evalsampling.report.numbers import Number
+from evalsampling.report.svg import Picture
+from evalsampling.report.thresholds import cheapest, curves_of
+from tests.report.contents import band, number, twin, with_light
+
+
+def elements(picture: Picture, name: str, kind: str = "") -> list[dict[str, str]]:
+    root = ET.fromstring(picture.svg)
+    found = [one.attrib for one in root.iter(f"{{http://www.w3.org/2000/svg}}{name}")]
+    return [one for one in found if kind in one.get("class", "")]
+
+
+def texts(picture: Picture) -> list[str]:
+    return re.findall(r"<text[^>]*>([^<]*)</text>", picture.element())
+
+
+def of(*args: Any, **told: Any) -> Number:
+    return Number.from_json(number(*args, **told))
+
+
+def test_marks_are_where_the_numbers_are() -> None:
+    """The axis goes from 0 to 1: places are in proportion."""
+    one = Number.from_json(with_light(number("f1", 0.5, low=0.25, high=0.75), 0.0, 1.0))
+    picture = interval_rows([IntervalRow.of(one)], "Title")
+    [bar] = elements(picture, "rect", "f-accent")
+    [light] = elements(picture, "rect", "f-grey")
+    [dot] = elements(picture, "circle")
+    first, width = float(light["x"]), float(light["width"])
+    assert float(bar["x"]) == pytest.approx(first + width / 4, abs=0.1)
+    assert float(bar["width"]) == pytest.approx(width / 2, abs=0.1)
+    assert float(dot["cx"]) == pytest.approx(first + width / 2, abs=0.1)
+    assert "0.50 (0.25 to 0.75)" in texts(picture)
+
+
+def test_rows_say_what_they_cannot_show() -> None:
+    rows = [
+        IntervalRow.of(of("f1", 0.8, low=0.0, high=1.0, method="few positives")),
+        IntervalRow.of(of("recall", None, reason="0/0")),
+        IntervalRow.of(of("accuracy", 0.75, low=0.75, high=0.75, method="census")),
+    ]
+    shown = texts(interval_rows(rows, "Title"))
+    assert {"0.800, no claim", "undefined", "0.750, exact"} <= set(shown)
+
+
+def test_what_is_undefined_stretches_no_axis() -> None:
+    undefined = of("log_loss", None, low=0.0, high=20.0)
+    picture = interval_rows([IntervalRow.of(one) for one in (of("f1"), undefined)], "Title")
+    assert "1" in texts(picture)
+    assert "20" not in texts(picture)
+
+
+def test_differences_have_a_line_at_zero() -> None:
+    row = IntervalRow.of(of("f1", 0.05, low=-0.02, high=0.12, system="a", against="b"))
+    [zero] = elements(interval_rows([row], "Title", neutral=0.0), "line", "s-ink")
+    [dot] = elements(interval_rows([row], "Title", neutral=0.0), "circle")
+    assert float(zero["x1"]) < float(dot["cx"])
+
+
+def test_convergence_goes_from_left_to_right_with_a_panel_for_each_number() -> None:
+    numbers = [[of("f1", v), of("recall", None), of("precision", v)] for v in (0.3, 0.6, 0.5)]
+    picture = convergence_chart([10, 20, 40], numbers)
+    dots = elements(picture, "circle")
+    assert len(dots) == 6
+    across = [float(one["cx"]) for one in dots[:3]]
+    assert across[2] - across[1] == pytest.approx(2 * (across[1] - across[0]), abs=0.2)
+    down = [float(one["cy"]) for one in dots[:3]]
+    assert down[1] < down[2] < down[0]
+    assert "Recall" not in texts(picture)
+    many = [[of("f1", system=str(place)) for place in range(20)]]
+    assert len(elements(convergence_chart([10], many), "circle")) == MOST_PANELS
+
+
+def bands(**told: Any) -> Facts:
+    four = [band(place, **told) for place in range(4)]
+    return Facts.from_json(twin(bands=[{"label": "1", "bands": four}]))
+
+
+def test_bands_are_drawn_in_proportion_the_highest_scores_on_top() -> None:
+    told = [band(0, rows=300, labelled=10), band(1, rows=100, labelled=30)]
+    [labelled] = Facts.from_json(twin(bands=[{"label": "1", "bands": told}])).bands
+    picture = effort_chart(labelled.bands)
+    _legend, *pool = [float(one["width"]) for one in elements(picture, "rect", "f-grey")]
+    _legend, *spent = [float(one["width"]) for one in elements(picture, "rect", "f-accent")]
+    assert pool[1] == pytest.approx(3 * pool[0], abs=0.2)
+    assert spent[0] == pytest.approx(3 * spent[1], abs=0.2)
+    assert spent[0] == pytest.approx(pool[1], abs=0.2)
+    assert {"30 labels, 75 %", "100 rows, 25 %"} <= set(texts(picture))
+
+
+def test_calibration_shows_score_labels_and_model() -> None:
+    [labelled] = bands().bands
+    picture = calibration_chart(labelled)
+    assert len(elements(picture, "circle")) == 1 + 4
+    assert len(elements(picture, "rect", "f-tint")) == 1 + 4
+    assert "3 of 10" in texts(picture)
+    [labelled] = bands(observed=None, labelled=0, model=None).bands
+    picture = calibration_chart(labelled)
+    assert len(elements(picture, "circle")) == 1
+    assert elements(picture, "rect", "f-tint") == []
+    assert texts(picture).count("no labels") == 4
+
+
+@pytest.mark.parametrize(
+    ("told", "name"),
+    [({}, "2 to 3"), ({"low": None}, "below 3"), ({"high": None}, "2 and above"),
+     ({"low": -2.5}, "\N{MINUS SIGN}2.5 to 3"),
+     ({"low": None, "high": None}, "leaves 20 to 29"),
+     ({"low": None, "high": None, "last_leaf": 20}, "leaf 20")],
+)  # fmt: skip
+def test_bands_are_called_by_their_scores_if_these_are_known(
+    told: dict[str, Any], name: str
+) -> None:
+    [one] = Facts.from_json(twin(bands=[{"label": "1", "bands": [band(2, **told)]}])).bands
+    assert band_name(one.bands[0]) == name
+
+
+def curve_of(name: str, values: list[tuple[float | None, float | None]], **told: Any) -> Any:
+    along, up = {
+        "pr_curve": ("recall", "precision"),
+        "roc_curve": ("false_positive_rate", "true_positive_rate"),
+    }[name]
+    [curve] = curves_of(
+        [
+            of(f"{name}.{word}", value, threshold=float(place), **told)
+            for place, pair in enumerate(values)
+            for word, value in zip((along, up), pair, strict=True)
+        ]
+    )
+    return curve
+
+
+def test_curves_have_an_area_a_line_and_a_ring_for_each_threshold() -> None:
+    curve = curve_of("pr_curve", [(1.0, 0.2), (0.9, 0.6), (0.5, 0.95), (None, None)])
+    choices = cheapest(curve)
+    picture = curve_chart(curve, choices)
+    assert len(elements(picture, "path", "f-tint")) == 1
+    assert len(elements(picture, "path", "s-accent")) == 3
+    letters = lettered(choices)
+    assert sorted(letters.values()) == ["A", "B", "C"][: len(letters)]
+    assert set(letters.values()) <= set(texts(picture))
+    assert "Precision-recall" in picture.title
+
+
+def test_rings_never_cover_each_other() -> None:
+    curve = curve_of("pr_curve", [(0.9, 0.60), (0.89, 0.615), (0.88, 0.63), (0.87, 0.66)])
+    picture = curve_chart(curve, cheapest(curve, [0.01, 0.5, 1, 2, 3, 1000]))
+    spots = [(float(one["cx"]), float(one["cy"])) for one in elements(picture, "circle", "s-rim")
+             if one["r"] == "9"]  # fmt: skip
+    assert len(spots) >= 2
+    for place, (x, y) in enumerate(spots):
+        assert all((x - a) ** 2 + (y - b) ** 2 >= 18**2 for a, b in spots[:place])
+
+
+def test_roc_curves_and_those_defined_nowhere_are_drawn() -> None:
+    assert "ROC" in curve_chart(curve_of("roc_curve", [(1.0, 1.0), (0.1, 0.8)])).title
+    nowhere = curve_chart(curve_of("pr_curve", [(None, None)], reason="no labels"))
+    assert nowhere.description == "undefined everywhere"

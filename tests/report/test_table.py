@@ -1,0 +1,32 @@
+"""The CSV twin."""
+
+import csv
+import io
+
+from evalsampling.report.table import COLUMNS, as_csv
+from tests.report.contents import number, twin, with_light
+
+
+def lines_of(content: dict[str, object]) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(as_csv(content))))
+
+
+def test_each_number_is_a_line_with_all_its_digits() -> None:
+    odd = number("f1", 1 / 3, system='a, "b"\nc', slice="city=é")
+    [line, other] = lines_of(twin(with_light(odd, 0.125, 0.9), number("recall", None)))
+    assert list(line) == list(COLUMNS)
+    assert float(line["value"]) == 1 / 3
+    assert (line["system"], line["slice"]) == ('a, "b"\nc', "city=é")
+    assert (line["light_low"], line["light_high"]) == ("0.125", "0.9")
+    assert (line["round"], line["labels"], line["latest"]) == ("2", "40", "true")
+    assert (other["value"], other["low"], other["light_low"]) == ("", "", "")
+
+
+def test_earlier_rounds_come_first_and_the_last_is_there_once() -> None:
+    rounds = [
+        {"round": 1, "labels": 20, "measures": [number("f1", 0.3)]},
+        {"round": 2, "labels": 40, "measures": [number("f1", 0.5)]},
+    ]
+    lines = lines_of(twin(number("f1", 0.5), rounds=rounds))
+    told = [(one["round"], one["labels"], one["latest"], one["value"]) for one in lines]
+    assert told == [("1", "20", "false", "0.3"), ("2", "40", "true", "0.5")]
