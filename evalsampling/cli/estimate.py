@@ -16,6 +16,7 @@ from evalsampling.commands.estimate import (
     estimate,
 )
 from evalsampling.commands.options import add_to_command, read_options
+from evalsampling.inference.many_systems import Contest
 from evalsampling.storage import is_url
 from evalsampling.telemetry import logs
 
@@ -55,14 +56,35 @@ def _text(_: argparse.Namespace, result: EstimateResult) -> str:
         value = "undefined" if one.value is None else f"{one.value:.4f}"
         lines.append(
             f"{_title(one):<{width}} {value:>9}   {level} "
-            f"{_end(one.low)} to {_end(one.high)} ({one.method}){_other_kinds(one)}"
+            f"{_end(one.low)} to {_end(one.high)} ({one.method}){_other_kinds(one)}{_tested(one)}"
         )
+    lines += [line for contest in result.contests for line in contest_table(contest)]
     kinds = [kind for kind in _ASSUMES if any(kind in _kinds(one) for one in shown)]
     if kinds[:1] == ["model-assisted"]:
         lines += [f"{kind}: {_ASSUMES[kind]}" for kind in kinds]
     if result.guarantee is not None:
         lines.append(result.guarantee.words)
     return "\n".join(lines)
+
+
+def contest_table(contest: Contest) -> list[str]:
+    """Return the table of who beats whom: by how much a row's system is above a column's."""
+    width = max(11, *(len(str(name)) + 2 for name in contest.systems))
+    told = {(pair.system, pair.against): (pair.value, pair.low > 0, pair.high < 0)
+            for pair in contest.pairs}  # fmt: skip
+    test = "-" if contest.range_p_value is None else f"{contest.range_p_value:.3g}"
+    lines = [f"{contest.measure}, row less column, * where surely not alike (all pairs together, "
+             f"{100 * contest.confidence:g} %); all alike: p {test}",
+             " " * width + "".join(f"{name!s:>{width}}" for name in contest.systems)]  # fmt: skip
+    for row in contest.systems:
+        line = f"{row!s:<{width}}"
+        for column in contest.systems:
+            value, above, below = told.get((row, column), told.get((column, row), (None, 0, 0)))
+            sign = -1 if (column, row) in told else 1
+            star = "*" if above or below else ""
+            line += f"{'-' if value is None else f'{sign * value:+.4f}{star}':>{width}}"
+        lines.append(line)
+    return lines
 
 
 _ASSUMES = {
@@ -94,9 +116,18 @@ def _other_kinds(one: ReportedEstimate) -> str:
     )
 
 
+def _tested(one: ReportedEstimate) -> str:
+    """Return what tests say of a comparison, for the end of its line."""
+    told = one.significance or {}
+    words = {"p_value": "p", "anytime_p_value": "anytime p", "chance_above": "chance"}
+    found = [(word, told.get(key)) for key, word in words.items()]
+    return "".join(f", {word} {number:.3g}" for word, number in found if number is not None)
+
+
 def _title(one: ReportedEstimate) -> str:
     parts = [one.measure, None if one.threshold is None else f"at {one.threshold:.4g}"]
-    parts += [None if one.system is None else f"of {one.system}", one.slice]
+    parts += [None if one.system is None else f"of {one.system}"]
+    parts += [None if one.against is None else f"against {one.against}", one.slice]
     return " ".join(part for part in parts if part is not None)
 
 
@@ -106,9 +137,9 @@ def _end(value: float | None) -> str:
 
 def _thinned(measures: Sequence[ReportedEstimate]) -> list[ReportedEstimate]:
     """Return what is printed: of a curve's many points, some."""
-    groups: dict[tuple[str, str | None, str | None], list[ReportedEstimate]] = {}
+    groups: dict[tuple[str | None, ...], list[ReportedEstimate]] = {}
     for one in measures:
-        groups.setdefault((one.measure, one.system, one.slice), []).append(one)
+        groups.setdefault((one.measure, one.system, one.against, one.slice), []).append(one)
     shown = []
     for points in groups.values():
         shown += points[:: -(-len(points) // _MOST_POINTS)]

@@ -13,16 +13,19 @@ def _run(arguments: argparse.Namespace) -> PlanResult:
 
 
 def _text(_: argparse.Namespace, result: PlanResult) -> str:
+    width = max(24, *(len(one.measure) + 2 for one in result.errors))
+    compared = any(one.power is not None for one in result.errors)
     lines = ["if the scores' probabilities are right:",
-             f"{'sampler':<12}{'measure':<24}{'labels':>10}{'std. error':>12}"
-             f"{'half-width':>12}"]  # fmt: skip
+             f"{'sampler':<12}{'measure':<{width}}{'labels':>10}{'std. error':>12}"
+             f"{'half-width':>12}" + f"{'power':>8}" * compared]  # fmt: skip
     for one in result.errors:
         labels = "more" if one.budget is None else f"{one.budget:,}"
         error, half = (
             "-" if number is None else f"{number:.4f}"
             for number in (one.standard_error, one.half_width)
         )
-        lines.append(f"{one.sampler:<12}{one.measure:<24}{labels:>10}{error:>12}{half:>12}")
+        line = f"{one.sampler:<12}{one.measure:<{width}}{labels:>10}{error:>12}{half:>12}"
+        lines.append(line if one.power is None else f"{line}{one.power:>8.2f}")
     return "\n".join(lines)
 
 

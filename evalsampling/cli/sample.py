@@ -12,6 +12,7 @@ _REASONS = {
     "exhausted": "every row that can add to the measure has been drawn",
     "no-disputes": "annotators agree on every row that they have answered",
     "half-width": "the intervals are as narrow as the spec's `stop` wants them",
+    "significance": "the difference is as significant as the spec's `stop` wants it",
     "no-new-rows": "the draws of this round met labelled rows only; sample again",
 }
 

@@ -21,12 +21,20 @@ from evalsampling.commands.options import WorkspaceOptions, flag, many
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
 from evalsampling.evaluation.evaluation import Evaluation
+from evalsampling.inference.many_systems import Contest
 from evalsampling.inference.precision_curve import Guarantee
-from evalsampling.inference.results import as_json, brief, is_narrow, widest_half
+from evalsampling.inference.results import (
+    Estimate,
+    as_json,
+    brief,
+    is_narrow,
+    is_significant,
+    widest_half,
+)
 from evalsampling.labels.delivery import LabelFile
 from evalsampling.labels.drop_zone import files_in
 from evalsampling.measures import Joint
-from evalsampling.measures.build import build_entry, build_joints, build_measures
+from evalsampling.measures.build import build_joints, build_measures, build_reported
 from evalsampling.measures.calibrated import Requested, measure_of
 from evalsampling.spec import EvaluationSpec, MeasureSpec
 from evalsampling.telemetry.logs import LOG
@@ -94,6 +102,7 @@ class ReportedEstimate:
     sensitivity: tuple[ReportedSensitivity, ...] = ()
     undetected: Mapping[str, Any] | None = None
     bias: Mapping[str, float | None] | None = None
+    significance: Mapping[str, float | None] | None = None
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> "ReportedEstimate":
@@ -166,13 +175,15 @@ class EstimateResult(Result):
         rejects: rows of all deliveries that do not count.
         warnings: what a reader must know before trusting the intervals.
         done: whether the budget is spent, every row that can add to the measure is labelled, or the
-            intervals are as narrow as the spec's ``stop`` wants them.
+            intervals are as narrow, or differences as significant, as the spec's ``stop`` wants
+            them.
         measures: the estimates.
         regions: of measures listed jointly.
         half_width: of the widest default interval on the whole pool, None if it is not to be told.
         hidden: of each class that the model of the labels has a curve for; none without a model.
         missing: rows without a label, None if all have one and none was late.
         label_error: what wrong labels do, None without gold rows.
+        contests: who beats whom, of each measure of three systems or more.
         guarantee: of the precision at every rank, if the sampler gives one.
         messages: a line for each delivery; not part of the JSON.
     """
@@ -189,6 +200,7 @@ class EstimateResult(Result):
     hidden: tuple[ReportedHidden, ...] = ()
     missing: MissingLabels | None = None
     label_error: LabelError | None = None
+    contests: tuple[Contest, ...] = ()
     guarantee: Guarantee | None = None
     messages: tuple[str, ...] = ()
 
@@ -206,6 +218,7 @@ class EstimateResult(Result):
             "measures": tuple(map(ReportedEstimate.from_json, content["measures"])),
             "regions": tuple(map(ReportedRegion.from_json, content["regions"])),
             "hidden": tuple(ReportedHidden(**one) for one in content["hidden"]),
+            "contests": tuple(map(Contest.from_json, content["contests"])),
         }
         missing, wrong = content["missing"], content["label_error"]
         if missing is not None:
@@ -268,8 +281,8 @@ def _chosen_measures(pool: PreparedPool, names: Sequence[str]) -> list[Requested
     listed = build_measures(spec, ranges)
     chosen: list[Requested] = []
     for name in names:
-        of_name = [measure for measure in listed if measure.name == name]
-        chosen += of_name or build_entry(MeasureSpec.parse(name), spec, ranges)
+        of_name = [one for one in listed if name in (one.name, one.components[0].name)]
+        chosen += of_name or build_reported(MeasureSpec.parse(name), spec, ranges)
     return chosen or None
 
 
@@ -307,9 +320,7 @@ def result_of(
         open=still_open,
         rejects=snapshot.rejects,
         warnings=tuple(warnings),
-        done=labels >= spec.budget
-        or exhausted
-        or (not still_open and is_narrow(estimates, spec.stop_half_width)),
+        done=labels >= spec.budget or exhausted or (not still_open and _is_enough(estimates, spec)),
         measures=tuple(ReportedEstimate.from_json(as_json(one)) for one in estimates),
         regions=tuple(_region(parts, spec, evaluation) for parts in joints),
         half_width=widest_half(estimates),
@@ -317,6 +328,15 @@ def result_of(
         missing=missing_labels(snapshot, evaluation, measures),
         label_error=wrong,
         guarantee=guarantee,
+        contests=tuple(evaluation.contests()),
+    )
+
+
+def _is_enough(estimates: Sequence[Estimate], spec: EvaluationSpec) -> bool:
+    """Tell whether the estimates are as good as the spec's ``stop`` wants them."""
+    anytime = spec.stop_test == "anytime"
+    return is_narrow(estimates, spec.stop_half_width) or is_significant(
+        estimates, spec.stop_significance, anytime
     )
 
 

@@ -55,6 +55,7 @@ class CorrectedEstimate:
         sampling_error: standard error that the sample leaves in it.
         label_error: what wrong labels do.
         dominates: whether that is more.
+        against: the system that this one is compared with, if any.
     """
 
     measure: str
@@ -65,6 +66,7 @@ class CorrectedEstimate:
     sampling_error: float | None
     label_error: float | None
     dominates: bool
+    against: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -135,6 +137,7 @@ def label_error(
         band = correct(measure, inputs, gold, spec.seed)
         if band is not None:
             component = measure.components[0]
+            against = component.against
             corrected.append(
                 CorrectedEstimate(
                     component.name,
@@ -145,6 +148,7 @@ def label_error(
                     band.sampling_error,
                     band.label_error,
                     band.dominates,
+                    None if against is None else spec.pool.systems[against].name,
                 )
             )
     return LabelError(table, tuple(corrected), None)

@@ -29,6 +29,14 @@ class PlanOptions(SpecOptions):
     half_width: float | None = option(
         "find the budget for this half-width too", type=float, metavar="W"
     )
+    power: float | None = option(
+        "find the draws for this power of a comparison too", type=float, metavar="P"
+    )
+    effect: float | None = option(
+        "true difference the power is for (default: what the scores make expect)",
+        type=float,
+        metavar="D",
+    )
     repeats: int = option("evaluations imagined a sampler", default=50, type=positive, metavar="N")
 
 
@@ -42,6 +50,7 @@ class PlannedError:
         budget: labels; None if more are needed than were planned for.
         standard_error: None if it is not to be told.
         half_width: of the default interval, None if there is none.
+        power: of a comparison's test at the level 1 - confidence; None if it is none.
     """
 
     sampler: str
@@ -49,6 +58,7 @@ class PlannedError:
     budget: int | None
     standard_error: float | None
     half_width: float | None
+    power: float | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,13 +76,21 @@ def plan(options: PlanOptions) -> PlanResult:
     """Return the errors to expect if the scores' probabilities are right.
 
     Raises:
-        UsageError: if the half-width is not above 0.
+        UsageError: if the half-width is not above 0, or the power not between the level of the
+            test and 1, or the effect 0 or given without a power.
         InputError: for anything wrong with the spec or the pool, or if a measure cannot be planned
             for.
     """
     if options.half_width is not None and not options.half_width > 0:
         raise UsageError(f"--half-width must be above 0, got {options.half_width:g}")
+    if options.effect is not None and (options.power is None or not options.effect):
+        raise UsageError("--effect must not be 0, and goes with --power")
     spec = load_spec(options.spec)
+    if options.power is not None and not 1 - spec.confidence < options.power < 1:
+        raise UsageError(
+            f"--power must be between {1 - spec.confidence:.3g}, the level of the test, and 1, "
+            f"got {options.power:g}"
+        )
     stratification = stratify_pool(spec)
     table = read_table(spec, stratification)
     names = options.sampler or usable_samplers(spec, stratification.ranges)
@@ -86,6 +104,8 @@ def plan(options: PlanOptions) -> PlanResult:
             budgets=options.budgets,
             repeats=options.repeats,
             half_width=options.half_width,
+            power=options.power,
+            effect=options.effect,
             report=progress.advance,
         )
     return PlanResult(tuple(PlannedError(**entry) for entry in entries))

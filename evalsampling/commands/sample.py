@@ -15,10 +15,11 @@ from evalsampling.commands.result import Result
 from evalsampling.commands.withdrawal import withdraw
 from evalsampling.errors import InputError
 from evalsampling.evaluation.evaluation import Evaluation
-from evalsampling.inference.results import is_narrow
+from evalsampling.inference.results import is_narrow, is_significant
 from evalsampling.labels.sinks import TASK_FILES, write_tasks
 from evalsampling.labels.tasks import ID, blind, make_batch, mask_key, task_name
 from evalsampling.pool.stored_columns import CELL, PAYLOAD_PREFIX, RANK
+from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.history import History
 from evalsampling.storage import write_parquet
 from evalsampling.telemetry.logs import LOG
@@ -50,7 +51,8 @@ class SampleResult(Result):
         rows: to be labelled in it.
         batch: where the file for the annotators is, None if there are no rows.
         reason: why there are none: ``budget``, ``exhausted``, ``no-new-rows``, ``no-disputes``,
-            ``withdrawn``, or ``half-width`` where the intervals are as narrow as the spec's
+            ``withdrawn``, ``significance`` where the systems' difference is significant, or
+            ``half-width`` where the intervals are as narrow as the spec's
             ``stop`` wants them.
         controls: gold rows and repeats among the tasks, beside the rows.
     """
@@ -161,13 +163,25 @@ def _next_round(request: _Request, snapshot: Snapshot) -> SampleResult:
         return SampleResult(last, 0, None, "budget")
     if evaluation.exhausted:
         return SampleResult(last, 0, None, "exhausted")
-    wants_narrow = spec.stop_half_width is not None and snapshot.answers > 0
-    if wants_narrow and is_narrow(evaluation.estimate(), spec.stop_half_width):
-        return SampleResult(last, 0, None, "half-width")
+    reason = reason_to_stop(spec, evaluation) if snapshot.answers > 0 else None
+    if reason is not None:
+        return SampleResult(last, 0, None, reason)
     size = request.options.size or spec.round_size.after(len(snapshot.standing))
     rows = evaluation.draw(size, budget=left)
     batch, controls = _write_round(request, snapshot, evaluation, rows)
     return _drawn(last + 1, len(rows), batch, controls)
+
+
+def reason_to_stop(spec: EvaluationSpec, evaluation: Evaluation) -> str | None:
+    """Return which wish of the spec's ``stop`` the estimates meet, None if none."""
+    if spec.stop_half_width is None and spec.stop_significance is None:
+        return None
+    estimates = evaluation.estimate()
+    if is_narrow(estimates, spec.stop_half_width):
+        return "half-width"
+    if is_significant(estimates, spec.stop_significance, spec.stop_test == "anytime"):
+        return "significance"
+    return None
 
 
 def _drawn(number: int, rows: int, batch: str | None, controls: int) -> SampleResult:

@@ -15,13 +15,16 @@ from evalsampling.evaluation.in_memory import MemoryPool
 from evalsampling.evaluation.pictures import picture
 from evalsampling.inference.domains import WHOLE_POOL, Domain, ReportedDomains
 from evalsampling.inference.estimates import estimate_region
+from evalsampling.inference.many_systems import Contest, hold_contest
 from evalsampling.inference.precision_curve import PrecisionCurve
 from evalsampling.inference.predictive import LabelModel, obstacle
 from evalsampling.inference.regions import Ellipsoid
 from evalsampling.inference.results import Estimate
 from evalsampling.measures.base import Measure
 from evalsampling.measures.build import build_measures
-from evalsampling.measures.calibrated import Requested
+from evalsampling.measures.calibrated import Calibrated, Requested
+from evalsampling.measures.comparisons import Comparison, pairs_of
+from evalsampling.measures.joint import Joint
 from evalsampling.preparation.slices import NO_SLICES, Slices
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.report.svg import Picture
@@ -120,6 +123,20 @@ class Evaluation:
         if self._fitted is None or self._fitted.history is not self.history:
             self._fitted = LabelModel.fit(self.table, self.history, (self.seed,), self.hidden)
         return self._fitted
+
+    def contests(self) -> list[Contest]:
+        """Return who beats whom, for each measure of the evaluation of three systems or more."""
+        own = [one for one in self.measures if not isinstance(one, Calibrated | Comparison)]
+        contests = []
+        for name in dict.fromkeys(one.name for one in own):
+            pairs = pairs_of(Joint(tuple(one for one in own if one.name == name)))
+            if len(pairs) < 2:
+                continue
+            scope = ReportedDomains(systems=self.scope.systems)
+            found = self.sampler.estimate(self.table, self.history, pairs, self.confidence, scope)
+            weighted = self.sampler.weigh(self.table, self.history)
+            contests.append(hold_contest(found, weighted.answered))
+        return contests
 
     def region(self, measure: Measure, method: str = "f") -> Ellipsoid:
         """Return the joint confidence region of a measure's components ([MR] section 3).

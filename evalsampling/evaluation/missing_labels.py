@@ -23,6 +23,7 @@ class MissingBounds:
         high: greatest value, likewise.
         interval_low: least lower end of the default interval.
         interval_high: greatest upper end.
+        against: the system that this one is compared with, if any.
     """
 
     measure: str
@@ -32,6 +33,7 @@ class MissingBounds:
     high: float | None
     interval_low: float
     interval_high: float
+    against: str | None = None
 
 
 def missing_bounds(
@@ -70,6 +72,7 @@ def missing_bounds(
                 max(values) if told else None,
                 min(one.intervals[0].low for one in estimates),
                 max(one.intervals[0].high for one in estimates),
+                target.against,
             )
         )
     return bounds

@@ -3,7 +3,10 @@
 from pathlib import Path
 
 from evalsampling.errors import InputError
-from evalsampling.measures.build import check_measures
+from evalsampling.measures.build import build_reported, check_measures
+from evalsampling.measures.calibrated import measure_of
+from evalsampling.measures.comparisons import Comparison, MeanDifference
+from evalsampling.samplers.base import Sampler
 from evalsampling.samplers.build import build_sampler
 from evalsampling.spec import EvaluationSpec
 
@@ -33,4 +36,28 @@ def check_buildable(spec: EvaluationSpec) -> None:
         InputError: naming the key that is wrong.
     """
     check_measures(spec)
-    build_sampler(spec, [(0.0, 1.0) for _ in spec.pool.systems])
+    sampler = build_sampler(spec, [(0.0, 1.0) for _ in spec.pool.systems])
+    if spec.stop_significance is not None:
+        _check_test(spec, sampler)
+
+
+def _check_test(spec: EvaluationSpec, sampler: Sampler) -> None:
+    """Check that there are the p-values that are to end the evaluation.
+
+    Raises:
+        InputError: if the first measure compares nothing, or has no test that may be looked at
+            often.
+    """
+    reported = build_reported(spec.measures[0], spec, [(0.0, 1.0) for _ in spec.pool.systems])
+    compared = [one for one in reported if isinstance(measure_of(one), Comparison)]
+    if not compared:
+        raise InputError("stop.significance: the first measure compares no systems")
+    has_bets = sampler.with_replacement and not sampler.has_atoms
+    if spec.stop_test == "fixed" or (
+        has_bets and all(isinstance(one, MeanDifference) for one in compared)
+    ):
+        return
+    raise InputError(
+        f"stop.test: {compared[0].name} drawn by {sampler.name} has no anytime-valid test; a "
+        "difference of accuracies or losses drawn by compare has one, or ask for test: fixed"
+    )

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy import special
 
 from evalsampling.measures.base import Measure
-from evalsampling.measures.on_cells import bounding_outputs, each_label
+from evalsampling.measures.on_cells import bounding_outputs, each_label, model_risk
 from evalsampling.stats.cells import CellTable
 
 IntArray = npt.NDArray[np.int64]
@@ -109,3 +109,40 @@ def anticipated_error(
         squares = table.mean_by_cell(np.asarray(of_kind) / len(views))
         total += (spread * prior[:, y[0]]) @ squares
     return np.sqrt(total / draws)
+
+
+def draw_moments(
+    measure: Measure, table: CellTable, chance: FloatArray, self_normalised: bool = False
+) -> tuple[float, float]:
+    """Return the value that the prior makes expect, and the deviation of one draw's contribution.
+
+    The root of sum over rows of p^2 / q sum_y pi(y) d^2, less the square of the mean of d, d being
+    the influence of the row on the measure; of self-normalised weights d less its mean. Divided by
+    the root of the number of draws it is the standard error.
+
+    Args:
+        measure: of one component.
+        table: the cells.
+        chance: shape (cells,): q, of one draw to take a given row.
+        self_normalised: whether weights are divided by their sum.
+    """
+    mass = table.prior * table.count[:, None]
+    risk = model_risk(measure, table, mass) / table.rows
+    views = bounding_outputs(measure, table)
+    weight = table.count / table.rows
+    ratio = np.divide(1 / table.rows, chance, out=np.zeros(len(table)), where=chance > 0)
+    terms = [
+        (y[0], np.nan_to_num(measure.influence(view, y, risk)[:, 0]))
+        for view in views
+        for y in each_label(table)
+    ]
+    mean = sum(
+        float((weight * table.prior[:, y]) @ table.mean_by_cell(one)) for y, one in terms
+    ) / len(views)
+    centre = mean if self_normalised else 0.0
+    square = sum(
+        float((weight * ratio * table.prior[:, y]) @ table.mean_by_cell((one - centre) ** 2))
+        for y, one in terms
+    ) / len(views)
+    variance = square if self_normalised else square - mean**2
+    return float(measure.value(risk)[0]), float(np.sqrt(max(variance, 0.0)))

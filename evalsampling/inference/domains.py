@@ -70,6 +70,7 @@ class ReportedDomains:
                 system=self.systems[component.system],
                 threshold=component.threshold,
                 slice=domain.title,
+                against=None if component.against is None else self.systems[component.against],
             )
             for component in requested.components
         ]

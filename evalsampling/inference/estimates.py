@@ -1,18 +1,15 @@
 """From a weighted sample to estimates of measures, on the pool or on a part of it."""
 
 import dataclasses
-import functools
 from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.inference.anticipation import (
-    MOST_COMPONENTS,
-    anticipated_error,
-    calibrated_prior,
-)
+from evalsampling.inference.anticipation import MOST_COMPONENTS, anticipated_error
+from evalsampling.inference.anytime import add_anytime
 from evalsampling.inference.assumption_light import Searched, assumption_light
+from evalsampling.inference.delta_method import Evidence, estimate
 from evalsampling.inference.domains import Domain, ReportedDomains
 from evalsampling.inference.evidence import (
     FEWEST_EVIDENCE,
@@ -22,12 +19,10 @@ from evalsampling.inference.evidence import (
     find_gaps,
     find_missing_weight,
 )
-from evalsampling.inference.exposure import RoundOfTrials, rounds_of_trials
+from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.intervals import Interval
-from evalsampling.inference.known_totals import CalibratedWeights, calibrate
+from evalsampling.inference.linearisation import linearise
 from evalsampling.inference.model_assisted import assist
-from evalsampling.inference.predictive import LabelModel
-from evalsampling.inference.ratio import PLAIN, RatioOptions
 from evalsampling.inference.ratio_bias import RatioBias, ratio_bias
 from evalsampling.inference.regions import (
     Ellipsoid,
@@ -35,98 +30,15 @@ from evalsampling.inference.regions import (
     simultaneous_bands,
     wald_ellipsoid,
 )
-from evalsampling.inference.results import (
-    Estimate,
-    Evidence,
-    Target,
-    census,
-    estimate,
-    undefined,
-)
-from evalsampling.inference.sample import WeightedSample
+from evalsampling.inference.results import Estimate, Target, census, undefined
 from evalsampling.measures.base import FloatArray, IntArray, Measure
 from evalsampling.measures.calibrated import Calibrated, Requested, measure_of
 from evalsampling.measures.mean_and_ratio import Ratio
 from evalsampling.measures.on_cells import (
-    bounding_outputs,
     cells_adding_to,
-    each_label,
     known_exactly,
-    model_risk,
     rows_of_cells,
 )
-from evalsampling.stats.cells import CellTable
-from evalsampling.stats.history import History
-from evalsampling.stats.outputs import Outputs
-
-
-@dataclasses.dataclass(frozen=True)
-class EstimationInput:
-    """All that an estimate is made from.
-
-    Attributes:
-        table: the cells.
-        history: rounds and labels.
-        sample: the labelled rows with their weights.
-        confidence: in (0, 1).
-        covers_pool: whether every row of the pool always had a chance, whatever its label.
-        chance: shape (cells,): of the next draw to take a given row without a label; None if
-            there is no next draw.
-        stochastic: whether a row has more labels than one.
-        model: draws of all labels, for model-assisted intervals; None for no such intervals.
-        response: shape (cells, classes): rates of the classes that the difference estimator takes
-            for rows without a label; None for estimates from weights alone.
-        combine: whether the estimate is to become a mean of itself and of the model's median.
-        options: what else the sampler's estimates are made of.
-        with_replacement: whether draws of a round are independent of each other.
-    """
-
-    table: CellTable
-    history: History
-    sample: WeightedSample
-    confidence: float
-    covers_pool: bool = False
-    chance: FloatArray | None = None
-    stochastic: bool = False
-    model: LabelModel | None = None
-    response: FloatArray | None = None
-    with_replacement: bool = True
-    combine: bool = False
-    options: RatioOptions = PLAIN
-
-    @functools.cached_property
-    def trials(self) -> list[RoundOfTrials] | None:
-        """What each round searched; None if that was not kept."""
-        return rounds_of_trials(self.table, self.history, self.with_replacement, self.stochastic)
-
-    @functools.cached_property
-    def outputs(self) -> Outputs:
-        """Outputs of the labelled rows."""
-        return self.history.outputs.take(self.sample.question)
-
-    @functools.cached_property
-    def label(self) -> IntArray:
-        """Labels of the labelled rows."""
-        return self.history.label[self.sample.question]
-
-    @functools.cached_property
-    def row(self) -> IntArray:
-        """Numbers that tell the rows of the pool apart, of each labelled question."""
-        question = self.sample.question
-        places = np.stack([self.history.cell[question], self.history.rank[question]], axis=1)
-        return np.unique(places, axis=0, return_inverse=True)[1].ravel()
-
-    def prior(self, system: int) -> FloatArray:
-        """Return the prior calibrated by all labels, for a system's measures: (cells, classes)."""
-        if system not in self._priors:
-            labelled = self.history.labelled
-            cell, label = self.history.cell[labelled], self.history.label[labelled]
-            self._priors[system] = calibrated_prior(self.table, cell, label, system)
-        return self._priors[system]
-
-    @functools.cached_property
-    def _priors(self) -> dict[int, FloatArray]:
-        return {}
 
 
 def estimate_measure(
@@ -154,7 +66,7 @@ def estimate_measure(
             found = [undefined(t, confidence, "no labels", reason) for t in targets]
             estimates += found
             continue
-        value, influence = _linearise(measure, inputs, domain, inside, calibrate)
+        value, influence = linearise(measure, inputs, domain, inside, calibrate)
         evidence = _evidence(requested, inputs, domain, inside, aimed_at)
         bias = None if calibrate else _ratio_bias(measure, inputs, inside)
         if bias is not None and inputs.options.correct_bias:
@@ -171,7 +83,9 @@ def estimate_measure(
             )
         band = domain.count is None and scope.bands_seed is not None
         found = _with_model(found, measure, inputs, domain, inside, band)
-        if scope.assumption_light and len(found) == 1:
+        if domain.count is None and not calibrate and len(found) == 1:
+            found = [add_anytime(found[0], measure, inputs)]
+        if scope.assumption_light and len(found) == 1 and targets[0].against is None:
             found = [_with_light(found[0], measure, inputs, domain)]
         estimates += found
     return estimates
@@ -321,6 +235,18 @@ def take_census(
     return estimates
 
 
+def take_nil(
+    requested: Requested, inputs: EstimationInput, scope: ReportedDomains
+) -> list[Estimate]:
+    """Return the difference of systems that say the same of every row: 0, on every domain."""
+    name = measure_of(requested).evidence_name
+    return [
+        census(target, 0.0, inputs.confidence, name)
+        for domain in scope.domains_of(requested)
+        for target in scope.targets(requested, domain)
+    ]
+
+
 def refuse(
     requested: Requested, sampled_for: Measure, scope: ReportedDomains, confidence: float
 ) -> list[Estimate]:
@@ -369,7 +295,7 @@ def _with_bands(
 def point_estimate(measure: Measure, inputs: EstimationInput) -> FloatArray:
     """Return g(R^) on the pool, shape (m,), NaN where undefined; no intervals, so it is fast."""
     weight = inputs.sample.weight
-    if inputs.options.normalised and inputs.covers_pool and len(weight):
+    if inputs.self_normalised and inputs.covers_pool and len(weight):
         weight = weight / weight.sum()
     return measure.value(measure.mean_loss(inputs.outputs, inputs.label, weight))
 
@@ -387,7 +313,7 @@ def estimate_region(measure: Measure, inputs: EstimationInput, method: str = "f"
             they of several components together.
     """
     everywhere = np.ones(len(inputs.sample.question), dtype=bool)
-    value, influence = _linearise(measure, inputs, Domain(), everywhere)
+    value, influence = linearise(measure, inputs, Domain(), everywhere)
     targets = [Target(one.name, one.bounds, threshold=one.threshold) for one in measure.components]
     evidence = _evidence(measure, inputs, Domain(), everywhere)
     for one in estimate(targets, value, influence, inputs.sample, evidence, inputs.confidence):
@@ -397,100 +323,3 @@ def estimate_region(measure: Measure, inputs: EstimationInput, method: str = "f"
     if method == "wald":
         return wald_ellipsoid(value, covariance, inputs.confidence)
     return f_ellipsoid(value, covariance, inputs.sample.draws, inputs.confidence)
-
-
-def _linearise(
-    measure: Measure,
-    inputs: EstimationInput,
-    domain: Domain,
-    inside: npt.NDArray[np.bool_],
-    calibrate: bool = False,
-) -> tuple[FloatArray, FloatArray]:
-    """Return g(R^), shape (m,), and what each row adds to it, shape (n, m), 0 outside the domain.
-
-    R^ of a domain is that of its rows over its known share of the pool; where every row had a
-    chance, over the estimate of this share, which errs along with the numerator; so is the whole
-    pool's where the sampler has weights normalised, as the size of its sample varies. With
-    ``calibrate``, weights are moved to reproduce the known means of the losses.
-    """
-    outputs, label, weight = inputs.outputs, inputs.label, inputs.sample.weight
-    table = inputs.table
-    factor = inside * (table.rows / max(int(domain.rows(table).sum()), 1))
-    if calibrate and len(label):
-        calibrated = _calibrate_weights(measure, inputs, domain, inside)
-        risk = measure.mean_loss(outputs, label, calibrated.weight * factor)
-        influence = measure.influence(outputs, label, risk) * factor[:, None]
-        return measure.value(risk), calibrated.residuals(influence)
-    if inputs.response is not None:
-        return _differences(measure, inputs, domain, weight * factor, inputs.response)
-    whole = domain.count is None and not inputs.options.normalised
-    if whole or not inputs.covers_pool:
-        risk = measure.mean_loss(outputs, label, weight * factor)
-        return measure.value(risk), measure.influence(outputs, label, risk) * factor[:, None]
-    factor = factor / (weight @ factor)
-    risk = measure.mean_loss(outputs, label, weight * factor)
-    influence = measure.influence(outputs, label, risk)
-    return measure.value(risk), (influence - (weight * factor) @ influence) * factor[:, None]
-
-
-def _differences(
-    measure: Measure,
-    inputs: EstimationInput,
-    domain: Domain,
-    weight: FloatArray,
-    response: FloatArray,
-) -> tuple[FloatArray, FloatArray]:
-    """Return g(R^) and the influence of each row, R^ being the difference estimator.
-
-    The model's total over the cells, and the weighted sum of what the labels differ from it
-    (Särndal, Swensson and Wretman, *Model Assisted Survey Sampling*, 1992, eq. 6.3.4). Put in
-    another way: rows that the weights of their cell do not account for have the model's labels.
-
-    Args:
-        measure: what is estimated.
-        inputs: from what.
-        domain: on what part of the pool.
-        weight: shape (n,): of the labelled rows, 0 outside the domain, summing to 1 or so.
-        response: shape (cells, classes): rates of the model.
-    """
-    table = inputs.table
-    cell = inputs.history.cell[inputs.sample.question]
-    rows = domain.rows(table)
-    share = rows / max(int(rows.sum()), 1) - np.bincount(cell, weight, len(table))
-    risk = measure.mean_loss(inputs.outputs, inputs.label, weight)
-    risk = risk + model_risk(measure, table, share[:, None] * response)
-    mean = np.einsum("cy,cym->cm", response, influence_by_cell(measure, table, risk))
-    factor = np.divide(weight, inputs.sample.weight)[:, None]
-    influence = measure.influence(inputs.outputs, inputs.label, risk)
-    return measure.value(risk), (influence - mean[cell]) * factor
-
-
-def influence_by_cell(measure: Measure, table: CellTable, risk: FloatArray) -> FloatArray:
-    """Return the mean influence of a row of each cell with each label, 0 where undefined.
-
-    Args:
-        measure: g and l.
-        table: the cells.
-        risk: where the derivative of g is taken.
-
-    Returns:
-        Shape (cells, classes, m).
-    """
-    views = bounding_outputs(measure, table)
-    by_label = [
-        sum(table.mean_by_cell(measure.influence(view, y, risk)) for view in views) / len(views)
-        for y in each_label(table)
-    ]
-    return np.nan_to_num(np.stack(by_label, axis=1))
-
-
-def _calibrate_weights(
-    measure: Measure, inputs: EstimationInput, domain: Domain, inside: npt.NDArray[np.bool_]
-) -> CalibratedWeights:
-    """Calibrate to the label-free losses: 0 outside the domain, their means are known."""
-    table, known = inputs.table, list(measure.known)
-    mass = np.zeros((len(table), table.classes))
-    mass[:, 0] = domain.rows(table) / table.rows
-    mean = model_risk(measure, table, mass)[known]
-    losses = measure.loss(inputs.outputs, inputs.label)[:, known] * inside[:, None]
-    return calibrate(inputs.sample.weight, losses, mean)

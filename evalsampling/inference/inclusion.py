@@ -2,10 +2,11 @@
 
 import numpy as np
 
+from evalsampling.inference.delta_method import Evidence, estimate
 from evalsampling.inference.evidence import find_gaps
 from evalsampling.inference.ratio import RatioOptions
 from evalsampling.inference.ratio_bias import ratio_bias
-from evalsampling.inference.results import Estimate, Evidence, Target, estimate
+from evalsampling.inference.results import Estimate, Target
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures.base import FloatArray, IntArray, Measure
 from evalsampling.measures.mean_and_ratio import Ratio

@@ -24,6 +24,9 @@ from evalsampling.stats.proportions import clopper_pearson
 
 FloatArray = npt.NDArray[np.float64]
 
+_LARGEST_REACH = 700.0
+"""The exponential of more is no number."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Interval:
@@ -79,6 +82,20 @@ def student(
     """
     reach = float(special.stdtrit(degrees, (1 + confidence) / 2)) * standard_error
     return _cut(value, reach, bounds, "student")
+
+
+def log_student(value: float, standard_error: float, confidence: float, degrees: float) -> Interval:
+    """Student interval on the logarithmic scale, value exp(+- t standard_error / value).
+
+    Args:
+        value: estimate of a ratio, above 0.
+        standard_error: at least 0.
+        confidence: in (0, 1).
+        degrees: see `student`.
+    """
+    reach = float(special.stdtrit(degrees, (1 + confidence) / 2)) * standard_error / value
+    factor = math.exp(min(reach, _LARGEST_REACH))
+    return Interval(value / factor, value * factor, "design-based", "student, logarithm")
 
 
 def degrees_of_freedom(squares: FloatArray, terms: int) -> float:

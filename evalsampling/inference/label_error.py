@@ -19,7 +19,7 @@ import dataclasses
 import numpy as np
 from scipy import special
 
-from evalsampling.inference.estimates import EstimationInput
+from evalsampling.inference.inputs import EstimationInput
 from evalsampling.measures.base import FloatArray, IntArray, Measure
 from evalsampling.measures.on_cells import each_label, known_exactly, model_risk
 

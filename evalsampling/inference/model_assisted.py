@@ -10,6 +10,7 @@ from evalsampling.inference.domains import Domain
 from evalsampling.inference.intervals import Interval, whole_range
 from evalsampling.inference.predictive import LabelModel
 from evalsampling.inference.results import Estimate, Sensitivity
+from evalsampling.inference.significance import Significance
 from evalsampling.inference.weights import effective_size
 from evalsampling.measures.base import Measure
 
@@ -109,6 +110,7 @@ def _assisted(
     defined = np.isfinite(drawn)
     if defined.mean() < 1 - _MOST_UNDEFINED:
         return one
+    one = _with_chance(one, drawn[defined])
     low, high = shortest_interval(drawn[defined], one.confidence)
     interval = _interval(one, low, high)
     if not is_default:
@@ -126,6 +128,16 @@ def _assisted(
         reliable=(interval.low, interval.high) != one.target.bounds,
         sensitivity=tuple(other.sensitivity(one) for other in others),
     )
+
+
+def _with_chance(one: Estimate, drawn: FloatArray) -> Estimate:
+    """Add to the estimate of a comparison the share of draws in which the first is greater."""
+    null = one.target.null
+    if null is None:
+        return one
+    chance = float(np.mean(drawn > null) + np.mean(drawn == null) / 2)
+    tested = one.significance or Significance(None)
+    return dataclasses.replace(one, significance=dataclasses.replace(tested, chance_above=chance))
 
 
 def _interval(one: Estimate, low: float, high: float, what: str = "") -> Interval:

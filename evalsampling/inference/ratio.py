@@ -18,13 +18,10 @@ class RatioOptions:
     """How a sampler's estimates are made and completed.
 
     Attributes:
-        normalised: whether weights are divided by their sum, so that a mean is a ratio too: right
-            where the size of the sample varies.
         beta: whether the Beta interval stands beside the others.
         correct_bias: whether the bias of a ratio is subtracted.
     """
 
-    normalised: bool = False
     beta: bool = False
     correct_bias: bool = False
 

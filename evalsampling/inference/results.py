@@ -7,38 +7,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
 from evalsampling.inference.assumption_light import AssumptionLight
-from evalsampling.inference.evidence import Gap
-from evalsampling.inference.intervals import (
-    Interval,
-    degrees_of_freedom,
-    korn_graubard,
-    logit,
-    student,
-    wald,
-    whole_range,
-    wilson,
-)
+from evalsampling.inference.intervals import Interval, whole_range
 from evalsampling.inference.ratio_bias import RatioBias
-from evalsampling.inference.sample import WeightedSample
-from evalsampling.inference.weights import design_effect, effective_size, largest_share
+from evalsampling.inference.significance import Significance
 
 FloatArray = npt.NDArray[np.float64]
-
-NARROW = 0.15
-"""Share of the expected width below which an interval is not to be relied on."""
-
-NARROW_AND_SYMMETRIC = 0.5
-"""The same for a symmetric interval where one row has more than `DOMINANT` of the variance."""
-
-DOMINANT = 0.2
-"""Share of the variance from which on one row decides how wide an interval is."""
-
-_ROUNDING = 1e-7
-"""A standard error below this share of the terms it is the difference of is rounding error: the
-variance is computed to 16 digits, so its root to 8."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,6 +26,7 @@ class Target:
         system: name of the system, None if the evaluation has one that needs no name.
         threshold: score threshold, if it belongs to one.
         slice: ``column=value`` of the rows it is about, None for the whole pool.
+        against: name of the system that this one is compared with, None if with none.
     """
 
     measure: str
@@ -58,6 +34,7 @@ class Target:
     system: str | None = None
     threshold: float | None = None
     slice: str | None = None
+    against: str | None = None
 
     @property
     def title(self) -> str:
@@ -65,7 +42,15 @@ class Target:
         text = self.measure
         text += "" if self.threshold is None else f" at {self.threshold:.6g}"
         text += "" if self.system is None else f" of {self.system}"
+        text += "" if self.against is None else f" against {self.against}"
         return text + ("" if self.slice is None else f" where {self.slice}")
+
+    @property
+    def null(self) -> float | None:
+        """What it is if the two systems compared are alike: 1 of a ratio, 0 of a difference."""
+        if self.against is None:
+            return None
+        return 1.0 if self.bounds == (0.0, math.inf) else 0.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,6 +90,7 @@ class Estimate:
         light: how the assumption-light interval came about, or why there is none; None where it was
             not asked for, or would say nothing more.
         bias: of a ratio of weighted means, None of any other estimate.
+        significance: of a comparison of two systems, else None.
     """
 
     target: Target
@@ -122,6 +108,7 @@ class Estimate:
     sensitivity: tuple[Sensitivity, ...] = ()
     light: AssumptionLight | None = None
     bias: RatioBias | None = None
+    significance: Significance | None = None
 
     @property
     def measure(self) -> str:
@@ -132,200 +119,6 @@ class Estimate:
     def claims(self) -> bool:
         """Whether the default interval claims anything: whether it is not the whole range."""
         return (self.intervals[0].low, self.intervals[0].high) != self.target.bounds
-
-
-@dataclasses.dataclass(frozen=True)
-class Evidence:
-    """What is known, beside the weighted rows themselves, of how far an estimate is to be trusted.
-
-    Attributes:
-        name: rows without which the number is undefined, in words: "positives".
-        gap: why the labels allow no claim; None if they do.
-        expected_error: standard error that scores and labels make expect; None if that is unknown.
-    """
-
-    name: str
-    gap: Gap | None = None
-    expected_error: float | None = None
-
-
-@dataclasses.dataclass(frozen=True)
-class Moments:
-    """What the weighted rows say of one number.
-
-    Attributes:
-        value: estimate, NaN where undefined.
-        error: standard error; 0 where it is no more than rounding.
-        terms: shape (n,): squared contributions of the rows to it.
-        latest_error: the same under the latest proposal, if there is one.
-        unit_variance: that one random row would have.
-    """
-
-    value: float
-    error: float
-    terms: FloatArray
-    latest_error: float | None
-    unit_variance: float
-
-
-def estimate(
-    targets: Sequence[Target],
-    value: FloatArray,
-    influence: FloatArray,
-    sample: WeightedSample,
-    evidence: Sequence[Evidence],
-    confidence: float,
-) -> list[Estimate]:
-    """Turn an estimated risk into estimates with intervals, by the delta method.
-
-    The default is the Korn-Graubard interval for measures in [0, 1], Fisher's z (the normal one on
-    the logit scale) for correlations, whose bounds lie evenly about 0, and Student's for all
-    others; the others stand beside it.
-    Where the labels allow no claim, because of a gap in the evidence or because the variance is
-    estimated to be zero, the default is the whole range of the measure, with a warning in words.
-
-    Args:
-        targets: m numbers.
-        value: g(R^), shape (m,), NaN where undefined.
-        influence: Dg(R^) l of the rows of the sample, shape (n, m).
-        sample: n rows with their weights.
-        evidence: of each target.
-        confidence: in (0, 1).
-    """
-    if not sample.draws:
-        return [undefined(t, confidence, "no labels", "no labels yet") for t in targets]
-    size, heaviest = effective_size(sample.weight), largest_share(sample.weight)
-    estimates = []
-    for target, of_one, known in zip(
-        targets, _moments(value, influence, sample), evidence, strict=True
-    ):
-        if not np.isfinite(of_one.value):
-            reason = f"{target.title} is undefined (0/0): no {known.name} among the labelled rows"
-            estimates.append(undefined(target, confidence, "undefined", reason, warn=True))
-            continue
-        one = _with_intervals(target, of_one, sample.answered, known, confidence)
-        effect = design_effect(of_one.error, of_one.unit_variance, len(sample.question))
-        estimates.append(
-            dataclasses.replace(
-                one,
-                effective_size=size,
-                design_effect=effect,
-                largest_share=largest_share(of_one.terms),
-                largest_weight=heaviest,
-            )
-        )
-    return estimates
-
-
-def _moments(value: FloatArray, influence: FloatArray, sample: WeightedSample) -> list[Moments]:
-    """Return what the weighted rows say of each number."""
-    scale = np.maximum(sample.mean(np.abs(influence)), np.abs(value))
-    error = np.sqrt(np.maximum(sample.variance(influence), 0.0))
-    error = np.where(error <= _ROUNDING * scale, 0.0, error)
-    latest = sample.latest_variance(influence)
-    terms = sample.contributions(influence) ** 2
-    # The variance that one random row would have, of the weighted sample's own estimate.
-    unit = sample.mean(influence**2) - sample.mean(influence) ** 2
-    return [
-        Moments(
-            value=float(value[i]),
-            error=float(error[i]),
-            terms=terms[:, i],
-            latest_error=None if latest is None else float(np.sqrt(latest[i])),
-            unit_variance=float(unit[i]),
-        )
-        for i in range(len(value))
-    ]
-
-
-def _with_intervals(
-    target: Target, moments: Moments, draws: int, evidence: Evidence, confidence: float
-) -> Estimate:
-    """Return an estimate with every interval there is and what to know before trusting them."""
-    bounds, value = target.bounds, moments.value
-    warnings = []
-    if not bounds[0] <= value <= bounds[1]:
-        warnings.append(
-            f"{target.title}: the weighted estimate {value:.4g} lies outside its range and was "
-            "cut; more labels will mend that"
-        )
-        value = min(max(value, bounds[0]), bounds[1])
-    gap, doubt = _gap(moments, evidence), None
-    intervals = _intervals(value, moments, draws, bounds, confidence)
-    if gap:
-        intervals = [whole_range(bounds, gap.method), *intervals]
-        warnings.append(
-            f"{target.title}: {gap.words}; the interval is the whole range of the measure"
-        )
-    else:
-        doubt = _doubt(intervals[0], moments, evidence, confidence)
-        warnings += [f"{target.title}: {doubt}"] if doubt else []
-    return Estimate(
-        target=target,
-        value=value,
-        standard_error=moments.error,
-        confidence=confidence,
-        intervals=tuple(intervals),
-        warnings=tuple(warnings),
-        reliable=not (gap or doubt),
-    )
-
-
-def _gap(moments: Moments, evidence: Evidence) -> Gap | None:
-    """Return why the labels allow no claim, if they do not."""
-    if moments.error == 0:
-        words = "no labelled row contradicts this value, so its variance is estimated to be zero"
-        return Gap("zero variance", words)
-    return evidence.gap
-
-
-def _doubt(
-    interval: Interval, moments: Moments, evidence: Evidence, confidence: float
-) -> str | None:
-    """Return why an interval is not to be relied on, in words, if it is not.
-
-    A symmetric interval, as losses have, does not know that a few rows far off make up most of a
-    mean: where one row that was met decides its width, it has to be nearer the expected one.
-    """
-    if evidence.expected_error is None:
-        return None
-    expected = 2 * float(special.ndtri((1 + confidence) / 2)) * evidence.expected_error
-    width = interval.high - interval.low
-    is_one_row = interval.method == "student" and largest_share(moments.terms) > DOMINANT
-    if width >= (NARROW_AND_SYMMETRIC if is_one_row else NARROW) * expected:
-        return None
-    return (
-        f"its interval is {width:.2g} wide, scores and labels make expect {expected:.2g}: rows "
-        "that weigh much are hardly ever drawn, and none or few were met, so do not rely on it"
-    )
-
-
-def _intervals(
-    value: float, moments: Moments, draws: int, bounds: tuple[float, float], confidence: float
-) -> list[Interval]:
-    """Return every interval there is, the default first; only Wald's if there is no variance."""
-    error = moments.error
-    plain = [wald(value, error, confidence, bounds)]
-    if moments.latest_error is not None:
-        latest = wald(value, moments.latest_error, confidence, bounds)
-        plain.append(dataclasses.replace(latest, method="wald-latest-proposal"))
-    if error == 0:
-        return plain
-    degrees = degrees_of_freedom(moments.terms, draws)
-    robust = student(value, error, confidence, bounds, degrees)
-    if not np.isfinite(bounds).all():
-        return [robust, *plain]
-    on_logits = logit(value, error, confidence, bounds)
-    if bounds != (0.0, 1.0):
-        is_correlation = bounds[0] == -bounds[1] and abs(value) < bounds[1]
-        return [*([on_logits, robust] if is_correlation else [robust, on_logits]), *plain]
-    return [
-        korn_graubard(value, error, draws, confidence),
-        on_logits,
-        wilson(value, error, draws, confidence),
-        robust,
-        *plain,
-    ]
 
 
 def undefined(
@@ -350,7 +143,10 @@ def census(target: Target, value: float, confidence: float, evidence_name: str) 
         reason = f"{target.title} is undefined (0/0): the pool has no {evidence_name}"
         return undefined(target, confidence, "undefined", reason)
     exact = Interval(value, value, "design-based", "census")
-    return Estimate(target, value, 0.0, confidence, (exact,))
+    tested = None
+    if target.null is not None:
+        tested = Significance.known(value, target.null)
+    return Estimate(target, value, 0.0, confidence, (exact,), significance=tested)
 
 
 def brief(estimates: Sequence[Estimate], most: int = 3) -> list[str]:
@@ -373,11 +169,14 @@ def brief(estimates: Sequence[Estimate], most: int = 3) -> list[str]:
 def widest_half(estimates: Sequence[Estimate]) -> float | None:
     """Return half the width of the widest default interval on the whole pool.
 
+    Comparisons of systems, which come by themselves, count only where there is nothing else.
+
     Returns:
         At least 0; None if an interval claims nothing or is not to be relied on, or an end of it
         is unknown: then there is no width to stop at.
     """
     whole = [one for one in estimates if one.target.slice is None]
+    whole = [one for one in whole if one.target.against is None] or whole
     halves = [(one.intervals[0].high - one.intervals[0].low) / 2 for one in whole]
     known = all(one.reliable for one in whole) and all(map(math.isfinite, halves))
     return max(halves) if known else None
@@ -394,13 +193,36 @@ def is_narrow(estimates: Sequence[Estimate], half_width: float | None) -> bool:
     return half_width is not None and widest is not None and widest <= half_width
 
 
+def is_significant(
+    estimates: Sequence[Estimate], level: float | None, anytime: bool = True
+) -> bool:
+    """Tell whether the comparisons of the first measure, on the whole pool, are all significant.
+
+    Args:
+        estimates: at least one, those of the first measure first.
+        level: greatest p-value wanted; None for no such wish, which is never met.
+        anytime: whether the p-values are those that may be looked at after every round.
+    """
+    compared = [
+        one for one in estimates
+        if one.target.null is not None
+        and one.target.slice is None
+        and one.target.measure == estimates[0].target.measure
+    ]  # fmt: skip
+    tested = [one.significance or Significance(None) for one in compared]
+    found = [one.anytime_p_value if anytime else one.p_value for one in tested]
+    if level is None or not found:
+        return False
+    return all(p_value is not None and p_value <= level for p_value in found)
+
+
 def as_json(estimate: Estimate) -> dict[str, Any]:
     """Return the object that stands for an estimate in `estimate --json`."""
-    target, default = estimate.target, estimate.intervals[0]
+    target, default, tested = estimate.target, estimate.intervals[0], estimate.significance
     told = {
         "measure": target.measure,
         "system": target.system,
-        "against": None,
+        "against": target.against,
         "slice": target.slice,
         "threshold": target.threshold,
         "value": estimate.value,
@@ -418,6 +240,7 @@ def as_json(estimate: Estimate) -> dict[str, Any]:
         "largest_weight": estimate.largest_weight,
         "bias": None if estimate.bias is None else estimate.bias.as_json(),
         "undetected": None if estimate.light is None else estimate.light.as_json(),
+        "significance": None if tested is None else dataclasses.asdict(tested),
     }
     return finite(told)
 

@@ -23,6 +23,11 @@ from evalsampling.measures.binary import Specificity as Specificity
 from evalsampling.measures.calibrated import Calibrated as Calibrated
 from evalsampling.measures.calibrated import Requested as Requested
 from evalsampling.measures.calibrated import measure_of as measure_of
+from evalsampling.measures.comparisons import Comparison as Comparison
+from evalsampling.measures.comparisons import Difference as Difference
+from evalsampling.measures.comparisons import MeanDifference as MeanDifference
+from evalsampling.measures.comparisons import Quotient as Quotient
+from evalsampling.measures.comparisons import difference as difference
 from evalsampling.measures.curves import AveragePrecision as AveragePrecision
 from evalsampling.measures.curves import PRCurve as PRCurve
 from evalsampling.measures.curves import ROCArea as ROCArea

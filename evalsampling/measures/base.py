@@ -28,12 +28,14 @@ class Component:
         bounds: least and greatest value, infinite where there is none.
         system: number of the system it is about.
         threshold: the score threshold it is about, if any.
+        against: number of the system that it is compared with, if any.
     """
 
     name: str
     bounds: tuple[float, float] = (0.0, 1.0)
     system: int = 0
     threshold: float | None = None
+    against: int | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,6 +91,8 @@ class Measure(abc.ABC):
         bounds: least and greatest value of each component.
         evidence_name: what `evidence` counts, in words, for reasons and warnings: "positives".
         looks_at: which outputs the loss depends on: "prediction", "score", "probability".
+        affine: whether g is R or 1 - R, up to constants: whether its slope is the same everywhere.
+        of_system: whether its value depends on the system.
     """
 
     name: str
@@ -96,6 +100,8 @@ class Measure(abc.ABC):
     bounds: tuple[float, float] = (0.0, 1.0)
     evidence_name: str = "labels"
     looks_at = frozenset({"prediction", "score", "probability"})
+    affine: bool = False
+    of_system: bool = True
 
     @abc.abstractmethod
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
@@ -222,3 +228,10 @@ class Measure(abc.ABC):
     def squared_norm(self, outputs: Outputs, label: IntArray, risk: FloatArray) -> FloatArray:
         """Return ||Dg(risk) l||^2 of each row, shape (n,); undefined components are left out."""
         return np.nansum(self.influence(outputs, label, risk) ** 2, axis=1)
+
+    def proposal_norm(self, outputs: Outputs, label: IntArray, risk: FloatArray) -> FloatArray:
+        """Return the size of each row's loss to a variance-minimising proposal, shape (n,).
+
+        By default ||Dg(risk) l||.
+        """
+        return np.asarray(np.sqrt(self.squared_norm(outputs, label, risk)))

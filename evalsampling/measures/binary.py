@@ -40,6 +40,7 @@ class Accuracy(Measure):
     system: int = 0
     name = "accuracy"
     looks_at = PREDICTION
+    affine = True
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
         """Return 1 for each error, shape (n, 1)."""
@@ -292,6 +293,7 @@ class Prevalence(Binary, Mean):
     """Share of positives: l = [y], g(R) = R. No system has a part in it."""
 
     name = "prevalence"
+    of_system = False
 
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
         """Return the positives: their number is all it depends on."""

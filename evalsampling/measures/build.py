@@ -12,9 +12,11 @@ from evalsampling.errors import InputError
 from evalsampling.measures import BY_NAME, Accuracy, Joint
 from evalsampling.measures.base import FloatArray, Measure
 from evalsampling.measures.calibrated import Calibrated, Requested, measure_of
+from evalsampling.measures.comparisons import BY_KIND, Comparison, is_comparable, systems_of
 from evalsampling.measures.curves import Thresholded
 from evalsampling.measures.joint import parts_of
 from evalsampling.spec import MAX_CELLS, EvaluationSpec, MeasureSpec, PoolSpec, SystemSpec
+from evalsampling.spec.measures import COMPARISONS, JOINT
 from evalsampling.spec.parameters import check_name, construct
 from evalsampling.spec.references import load_object
 
@@ -28,6 +30,9 @@ Range = tuple[float, float]
 def build_measures(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> list[Requested]:
     """Return the measures to report, each for every system it is about.
 
+    An entry that is about several systems also comes as the differences of the first from each
+    other one.
+
     Args:
         spec: names them.
         ranges: least and greatest score of each system, None where it is not known.
@@ -35,7 +40,32 @@ def build_measures(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> list
     Raises:
         InputError: naming a measure or parameter that is wrong, or what the pool lacks.
     """
-    return [requested for entry in spec.measures for requested in build_entry(entry, spec, ranges)]
+    reported = [one for entry in spec.measures for one in build_reported(entry, spec, ranges)]
+    # What is listed stands where it was listed first, also if it comes by itself.
+    return list({(one.name, systems_of(measure_of(one))): one for one in reported}.values())
+
+
+def build_reported(
+    entry: MeasureSpec, spec: EvaluationSpec, ranges: Sequence[Range | None]
+) -> list[Requested]:
+    """Return the measures that an entry stands for in reports: see `build_measures`."""
+    if entry.name == JOINT:
+        return [one for part in entry.parts for one in build_reported(part, spec, ranges)]
+    built = build_entry(entry, spec, ranges)
+    if entry.name in COMPARISONS:
+        return built
+    return [*built, *(compare("difference", built[0], other) for other in built[1:]
+                      if is_comparable(measure_of(other)))]  # fmt: skip
+
+
+def compare(kind: str, first: Requested, other: Requested) -> Requested:
+    """Return a comparison of two systems, with calibrated weights if both have them.
+
+    Raises:
+        ValueError: see `measures.comparisons.Comparison`.
+    """
+    compared = BY_KIND[kind](measure_of(first), measure_of(other))
+    return Calibrated(compared) if isinstance(first, Calibrated) else compared
 
 
 def build_joints(
@@ -47,7 +77,9 @@ def build_joints(
         spec: names them.
         ranges: see `build_measures`.
     """
-    return [tuple(build_entry(entry, spec, ranges)) for entry in spec.measures if entry.parts]
+    return [
+        tuple(build_entry(entry, spec, ranges)) for entry in spec.measures if entry.name == JOINT
+    ]
 
 
 def build_driver(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> Measure:
@@ -79,8 +111,10 @@ def build_entry(
     Raises:
         InputError: naming a measure or parameter that is wrong, or what the pool lacks.
     """
-    if entry.parts:
+    if entry.name == JOINT:
         return [one for part in entry.parts for one in build_entry(part, spec, ranges)]
+    if entry.name in COMPARISONS:
+        return [_compared(entry, spec, ranges)]
     names = [system.name for system in spec.pool.systems]
     if entry.system is not None and entry.system not in names:
         known = ", ".join(name for name in names if name) or "the spec has no systems"
@@ -94,6 +128,33 @@ def build_entry(
         return [Calibrated(measure) if entry.calibrate else measure for measure in built]
     except ValueError as error:
         raise InputError(f"measure.calibrate: {error}") from error
+
+
+def _compared(
+    entry: MeasureSpec, spec: EvaluationSpec, ranges: Sequence[Range | None]
+) -> Requested:
+    """Return the comparison that an entry stands for."""
+    names = [str(system.name) for system in spec.pool.systems]
+    if len(names) < 2:
+        raise InputError(f"measure.{entry.name}: needs two systems, pool.systems has one")
+    named = {"of": entry.of, "against": entry.against}
+    for (key, name), default in zip(named.items(), names, strict=False):
+        if name is None and len(names) > 2:
+            raise InputError(f"measure.{key}: which of {', '.join(names)}?")
+        named[key] = name = name or default
+        if name not in names:
+            known = ", ".join(names)
+            raise InputError(f"measure.{key}: unknown system {name!r}; known: {known}")
+    if named["of"] == named["against"]:
+        raise InputError(f"measure.against: {named['of']!r} is compared with itself")
+    part = entry.parts[0]
+    first, other = (
+        build_entry(dataclasses.replace(part, system=named[key]), spec, ranges)[0] for key in named
+    )
+    try:
+        return compare(entry.name, first, other)
+    except ValueError as error:
+        raise InputError(f"measure.{entry.name}: {error}") from error
 
 
 @dataclasses.dataclass(frozen=True)
@@ -212,7 +273,10 @@ class _Builder:
 
 def thresholded_parts(measure: Measure) -> list[Thresholded]:
     """Return the parts of a measure that look at scores over thresholds."""
-    return [part for part in parts_of(measure) if isinstance(part, Thresholded)]
+    parts = parts_of(measure)
+    if isinstance(measure, Comparison):
+        parts = measure.both.parts
+    return [part for part in parts if isinstance(part, Thresholded)]
 
 
 # --- what the measures ask of the cells
@@ -272,10 +336,11 @@ def check_measures(spec: EvaluationSpec) -> None:
         raise InputError(
             f"strata.leaves: {bins} leaves and thresholds, at most {MAX_CELLS // 2} are possible"
         )
-    names = [(one.name, measure_of(one).system) for one in build_measures(spec, ranges)]
-    for name, system in names:
-        if names.count((name, system)) > 1:
-            raise InputError(f"measure: {name} is listed twice")
+    listed = [one for entry in spec.measures for one in build_entry(entry, spec, ranges)]
+    names = [(one.name, *systems_of(measure_of(one))) for one in listed]
+    for told in names:
+        if names.count(told) > 1:
+            raise InputError(f"measure: {told[0]} is listed twice")
     for part in thresholded_parts(build_driver(spec, ranges)):
         if part.system or spec.pool.score != spec.pool.systems[0].score:
             raise InputError(

@@ -134,6 +134,11 @@ class Joint(Measure):
         parts = [part.squared_norm(outputs, label, own) for part, own in self._split(risk)]
         return np.sum(parts, axis=0)
 
+    def proposal_norm(self, outputs: Outputs, label: IntArray, risk: FloatArray) -> FloatArray:
+        """Return the size of each row's loss, shape (n,): that of the parts, as they tell it."""
+        parts = [part.proposal_norm(outputs, label, own) for part, own in self._split(risk)]
+        return np.asarray(np.sqrt(np.sum(np.square(parts), axis=0)))
+
     @functools.cached_property
     def _ends(self) -> tuple[int, ...]:
         """Where in the loss each part ends."""

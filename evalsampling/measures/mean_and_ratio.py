@@ -14,6 +14,8 @@ def divide(numerator: FloatArray, denominator: FloatArray, undefined: float = np
 class Mean(Measure):
     """A mean loss: d = 1, g(R) = R."""
 
+    affine = True
+
     def value(self, risk: FloatArray) -> FloatArray:
         """Return R, shape (1,)."""
         return risk

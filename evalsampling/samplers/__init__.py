@@ -7,6 +7,7 @@ from evalsampling.samplers.ais import AdaptiveImportance as AdaptiveImportance
 from evalsampling.samplers.base import ReplacementSampler as ReplacementSampler
 from evalsampling.samplers.base import Sampler as Sampler
 from evalsampling.samplers.calibrated import CalibratedDesign as CalibratedDesign
+from evalsampling.samplers.compare import Compare as Compare
 from evalsampling.samplers.given import Given as Given
 from evalsampling.samplers.importance import Importance as Importance
 from evalsampling.samplers.logstrat import LogStrat as LogStrat
@@ -26,6 +27,7 @@ BY_NAME: Mapping[str, type[Sampler]] = {
     "calibrated": CalibratedDesign,
     "poisson": Poisson,
     "optimal_importance": OptimalImportance,
+    "compare": Compare,
     "given": Given,
     "adastrat": AdaStrat,
     "logstrat": LogStrat,

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evalsampling.measures.base import FloatArray, Measure
-from evalsampling.measures.joint import is_part_of
+from evalsampling.measures.comparisons import is_aimed_at
 from evalsampling.measures.on_cells import (
     adds_to,
     always_adds_to,
@@ -66,6 +66,11 @@ class AdaptiveImportance(ReplacementSampler):
             raise ValueError(f"model must be one of {', '.join(MODELS)}, got {self.model!r}")
         if not isinstance(self.accelerate, bool):
             raise ValueError(f"accelerate must be true or false, got {self.accelerate!r}")
+
+    @property
+    def has_atoms(self) -> bool:
+        """Whether labelled rows have chances of their own: unless they may be asked again."""
+        return not self.stochastic
 
     def variance_minimising(self, table: CellTable, history: History) -> Proposal:
         """Return the asymptotically optimal proposal for what is known now."""
@@ -141,6 +146,6 @@ class AdaptiveImportance(ReplacementSampler):
         """
         if self.stochastic or self.delta:
             return super().can_estimate(table, measure)
-        if is_part_of(measure, self.measure):
+        if is_aimed_at(measure, self.measure):
             return True
         return bool(np.all(always_adds_to(self.measure, table) | ~adds_to(measure, table)))

@@ -9,12 +9,13 @@ import numpy.typing as npt
 
 from evalsampling.inference.domains import WHOLE_POOL, ReportedDomains
 from evalsampling.inference.estimates import (
-    EstimationInput,
     estimate_measure,
     point_estimate,
     refuse,
     take_census,
+    take_nil,
 )
+from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.nonresponse import adjust_for_nonresponse
 from evalsampling.inference.precision_curve import PrecisionCurve
 from evalsampling.inference.predictive import LabelModel
@@ -22,7 +23,8 @@ from evalsampling.inference.results import Estimate
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures.base import FloatArray, IntArray, Measure
 from evalsampling.measures.calibrated import Calibrated, Requested, measure_of
-from evalsampling.measures.joint import is_part_of, parts_of
+from evalsampling.measures.comparisons import is_aimed_at, is_nil
+from evalsampling.measures.joint import parts_of
 from evalsampling.measures.on_cells import cells_adding_to
 from evalsampling.spec.parameters import check_share
 from evalsampling.stats.cells import CellTable
@@ -59,6 +61,11 @@ class Sampler(abc.ABC):
         """Whether the same row is worth asking about again."""
         return self.oracle == "stochastic"
 
+    @property
+    def has_atoms(self) -> bool:
+        """Whether labelled rows may have chances of their own; not unless overridden."""
+        return False
+
     @abc.abstractmethod
     def design(
         self,
@@ -93,6 +100,10 @@ class Sampler(abc.ABC):
         if self.covers_pool(table):
             return True
         return bool(np.all(self.support(table) | ~cells_adding_to(measure, table)))
+
+    def aims_at(self, measure: Measure) -> bool:
+        """Tell whether rows are drawn for a measure."""
+        return is_aimed_at(measure, self.measure)
 
     def covers_pool(self, table: CellTable) -> bool:
         """Tell whether every row of the pool always has a chance, whatever its label."""
@@ -164,11 +175,12 @@ class Sampler(abc.ABC):
         estimates: list[Estimate] = []
         for requested in (part for one in measures for part in _requested_parts(one)):
             measure = measure_of(requested)
-            if not self.stochastic and _is_census(table, history, measure):
+            if is_nil(measure, table.outputs):
+                estimates += take_nil(requested, inputs, scope)
+            elif not self.stochastic and _is_census(table, history, measure):
                 estimates += take_census(requested, inputs, scope)
             elif self.can_estimate(table, measure):
-                aimed_at = is_part_of(measure, self.measure)
-                estimates += estimate_measure(requested, inputs, scope, aimed_at)
+                estimates += estimate_measure(requested, inputs, scope, self.aims_at(measure))
             else:
                 estimates += refuse(requested, self.measure, scope, confidence)
         return estimates
@@ -212,6 +224,7 @@ class Sampler(abc.ABC):
             self.covers_pool(table),
             stochastic=self.stochastic,
             with_replacement=self.with_replacement,
+            has_atoms=self.has_atoms,
         )
 
 

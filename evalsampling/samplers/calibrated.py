@@ -12,7 +12,8 @@ import itertools
 
 import numpy as np
 
-from evalsampling.inference.estimates import EstimationInput, influence_by_cell
+from evalsampling.inference.inputs import EstimationInput
+from evalsampling.inference.linearisation import influence_by_cell
 from evalsampling.inference.nonresponse import response_by_leaf
 from evalsampling.inference.predictive import (
     LabelModel,

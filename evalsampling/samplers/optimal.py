@@ -31,7 +31,7 @@ def loss_norms(
     Returns:
         Shape (n,).
     """
-    norms = np.sqrt(measure.squared_norm(outputs, label, risk))
+    norms = measure.proposal_norm(outputs, label, risk)
     return np.maximum(norms, floor * measure.adds(outputs, label))
 
 

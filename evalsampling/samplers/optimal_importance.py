@@ -10,7 +10,7 @@ import dataclasses
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.inference.estimates import EstimationInput
+from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.ratio import RatioOptions
 from evalsampling.measures.deviation import Deviation
 from evalsampling.samplers.base import ReplacementSampler, no_atoms
@@ -50,7 +50,7 @@ class OptimalImportance(ReplacementSampler):
     def inputs(self, table: CellTable, history: History, confidence: float) -> EstimationInput:
         """Return what estimates are made from: the ratio estimator of [Y] eq. 4."""
         inputs = super().inputs(table, history, confidence)
-        return dataclasses.replace(inputs, options=RatioOptions(normalised=True, beta=True))
+        return dataclasses.replace(inputs, self_normalised=True, options=RatioOptions(beta=True))
 
     def _size(self, table: CellTable) -> npt.NDArray[np.float64]:
         """Return q, even over all rows where none is expected to move the measure."""

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evalsampling.inference.anticipation import calibrated_prior
-from evalsampling.inference.estimates import EstimationInput
+from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.nonresponse import response_by_leaf
 from evalsampling.inference.ratio import RatioOptions
 from evalsampling.inference.sample import WeightedSample
@@ -305,8 +305,10 @@ class Poisson(Sampler):
         inputs = super().inputs(table, history, confidence)
         differs = self.estimator == "difference"
         response = anticipate(table.prior, self.smoothing) if differs else None
-        options = RatioOptions(not differs, beta=True, correct_bias=self.correct_bias)
-        return dataclasses.replace(inputs, response=response, options=options)
+        options = RatioOptions(beta=True, correct_bias=self.correct_bias)
+        return dataclasses.replace(
+            inputs, response=response, self_normalised=not differs, options=options
+        )
 
     def _with_next_draw(self, inputs: EstimationInput) -> EstimationInput:
         """Add the chances of the next row, were it drawn now."""

@@ -5,6 +5,7 @@ whole evaluations are run on these. So every sampler is judged by what it does, 
 as good as the scores are.
 """
 
+import dataclasses
 import functools
 import math
 from collections.abc import Callable, Sequence
@@ -18,8 +19,10 @@ from evalsampling import samplers
 from evalsampling.errors import InputError
 from evalsampling.measures.build import Range, build_measures
 from evalsampling.measures.calibrated import Requested, measure_of
+from evalsampling.measures.comparisons import Comparison
 from evalsampling.measures.on_cells import known_exactly
 from evalsampling.samplers.build import build_sampler
+from evalsampling.simulation.power import draws_for
 from evalsampling.simulation.simulate import Plan, Point, repeat_all, run_repeat, title
 from evalsampling.simulation.truth import KnownPool
 from evalsampling.spec import EvaluationSpec
@@ -56,6 +59,8 @@ def plan(
     budgets: tuple[int, ...] | None = None,
     repeats: int = 50,
     half_width: float | None = None,
+    power: float | None = None,
+    effect: float | None = None,
     report: Callable[[int], None] = lambda repeats: None,
     workers: int | None = None,
 ) -> list[dict[str, Any]]:
@@ -69,13 +74,18 @@ def plan(
         budgets: numbers of labels, increasing; by default doubling up to the spec's budget.
         repeats: evaluations a sampler, each with labels of its own.
         half_width: to find the budget for, too.
+        power: of a comparison, to find the draws for, too.
+        effect: the true difference, or logarithm of a ratio, that the power is for; by default that
+            which the scores make expect.
         report: called with the number of repeats that were just finished.
         workers: processes; one a core by default.
 
     Returns:
         The object `plan --json` prints. With ``half_width`` one entry more for each sampler and
         measure, whose budget is the one from which on the half-width is met (interpolated), None
-        if it is beyond the largest.
+        if it is beyond the largest. With ``power`` one for each comparison and sampler that draws
+        with replacement, whose budget is the draws that its test needs by the formula
+        (`inference.significance.required_draws`), None if there is no such number.
 
     Raises:
         InputError: if a measure is not to be told from the cells, or undefined if the scores are
@@ -127,6 +137,11 @@ def plan(
             told += rows
             if half_width is not None:
                 told.append(_needed(rows, half_width))
+            measure = measure_of(requested)
+            if power is not None and isinstance(measure, Comparison):
+                draws = draws_for(measure, sampler, table, spec.confidence, power, effect)
+                if draws is not None:
+                    told.append({**rows[0], **draws})
     return told
 
 
@@ -169,6 +184,23 @@ def _whole_shares(table: CellTable) -> npt.NDArray[np.int64]:
     return upper - lower
 
 
+@dataclasses.dataclass(frozen=True)
+class _Seen:
+    """What one imagined evaluation says of a measure.
+
+    Attributes:
+        square: squared error.
+        half: half-width of its interval, None if there is none.
+        p_value: of a comparison, None if there is none.
+        is_compared: whether it is one.
+    """
+
+    square: float
+    half: float | None
+    p_value: float | None
+    is_compared: bool
+
+
 def _repeat(
     table: CellTable,
     systems: tuple[str | None, ...],
@@ -176,8 +208,8 @@ def _repeat(
     measures: Sequence[Requested],
     plan: Plan,
     repeat: int,
-) -> list[list[tuple[float, float | None]]]:
-    """Return, for each budget and measure, the squared error and the interval's half-width."""
+) -> list[list[_Seen]]:
+    """Return what counts of each budget and measure."""
     known, truth = _imagine_defined(table, systems, measures, (plan.seed, repeat))
     points = run_repeat(known, sampler, measures, plan, repeat)
     return [[_error(point, true) for point, true in zip(row, truth, strict=True)] for row in points]
@@ -206,27 +238,36 @@ def _imagine_defined(
     )
 
 
-def _error(point: Point, truth: npt.NDArray[np.float64]) -> tuple[float, float | None]:
+def _error(point: Point, truth: npt.NDArray[np.float64]) -> _Seen:
     known = np.isfinite(truth)
     square = float(np.sum((np.nan_to_num(point.value) - truth)[known] ** 2))
     widths = [e.intervals[0].high - e.intervals[0].low for e in point.estimates]
-    return square, float(np.mean(widths)) / 2 if widths else None
+    tested = [one.significance for one in point.estimates if one.significance is not None]
+    return _Seen(
+        square,
+        float(np.mean(widths)) / 2 if widths else None,
+        tested[0].p_value if tested else None,
+        any(one.target.null is not None for one in point.estimates),
+    )
 
 
-def _spread(
-    points: Sequence[tuple[float, float | None]], confidence: float, most: float
-) -> dict[str, float | None]:
-    """Return the root mean squared error and the half-width to expect.
+def _spread(points: Sequence[_Seen], confidence: float, most: float) -> dict[str, float | None]:
+    """Return the root mean squared error, the half-width to expect, and the power of a test.
 
     That of the default interval in the middle repeat, and not less than the normal quantile times
     the error: an interval that is narrower than that is narrow by luck.
     """
-    error = float(np.sqrt(np.mean([square for square, _ in points])))
-    halves = [half for _, half in points if half is not None]
+    error = float(np.sqrt(np.mean([one.square for one in points])))
+    halves = [one.half for one in points if one.half is not None]
+    power = None
+    if all(one.is_compared for one in points):
+        rejected = [one.p_value is not None and one.p_value <= 1 - confidence for one in points]
+        power = float(np.mean(rejected))
     if not halves:
-        return {"standard_error": error, "half_width": None}
+        return {"standard_error": error, "half_width": None, "power": power}
     least = min(float(special.ndtri((1 + confidence) / 2)) * error, most)
-    return {"standard_error": error, "half_width": max(float(np.median(halves)), least)}
+    half = max(float(np.median(halves)), least)
+    return {"standard_error": error, "half_width": half, "power": power}
 
 
 def _needed(rows: Sequence[dict[str, Any]], half_width: float) -> dict[str, Any]:
@@ -235,7 +276,7 @@ def _needed(rows: Sequence[dict[str, Any]], half_width: float) -> dict[str, Any]
     Between two budgets the logarithm of the half-width is taken to be linear in that of the
     budget.
     """
-    entry: dict[str, Any] = {**rows[0], "budget": None, "standard_error": None}
+    entry: dict[str, Any] = {**rows[0], "budget": None, "standard_error": None, "power": None}
     entry["half_width"] = half_width
     wide = [row["half_width"] is None or row["half_width"] > half_width for row in rows]
     first = max((place + 1 for place, too_wide in enumerate(wide) if too_wide), default=0)

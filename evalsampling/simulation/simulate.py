@@ -24,6 +24,7 @@ from evalsampling.inference.domains import ReportedDomains
 from evalsampling.inference.intervals import Interval, interval_score
 from evalsampling.inference.results import Estimate
 from evalsampling.measures.calibrated import Requested, measure_of
+from evalsampling.measures.comparisons import Comparison, systems_of
 from evalsampling.samplers.base import Sampler
 from evalsampling.samplers.diagnosis import divergence
 from evalsampling.simulation.truth import KnownPool
@@ -155,7 +156,10 @@ def title(requested: Requested, systems: Sequence[str | None]) -> str:
     """Return the name of a measure in results, with its system's if there are several."""
     if len(systems) == 1:
         return requested.name
-    return f"{requested.name} of {systems[measure_of(requested).system]}"
+    measure = measure_of(requested)
+    name = requested.components[0].name if isinstance(measure, Comparison) else requested.name
+    return " against ".join([f"{name} of {systems[measure.system]}",
+                             *(str(systems[one]) for one in systems_of(measure)[1:])])  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)

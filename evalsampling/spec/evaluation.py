@@ -37,6 +37,9 @@ SCORE_METHODS = ("csf", "geometric", "equal_width", "equal_count", "log_rank")
 KD = "kd"
 """Strata that a k-d tree cuts from features."""
 
+TESTS = ("anytime", "fixed")
+"""P-values that may end an evaluation: such as may be looked at often, and such as may not."""
+
 WORKSPACE_STORES = ("gs",)
 """Schemes of the stores that can hold a workspace: those that create a file only if it is new."""
 
@@ -119,6 +122,9 @@ class EvaluationSpec:
         confidence: level of the intervals, in (0, 1).
         stop_half_width: no further round is drawn once half the width of every default interval is
             at most this; None to spend the budget.
+        stop_significance: no further round is drawn once the p-values of the comparisons of the
+            first measure are at most this; None for no such stop.
+        stop_test: which p-values: one of `TESTS`.
         hidden: prior of the positives that scores do not tell, behind model-assisted intervals.
         seed: in [0, 2^64).
         sink: how batches are sent out.
@@ -138,6 +144,8 @@ class EvaluationSpec:
     workspace: str | None
     hidden: HiddenPrior = HiddenPrior()
     stop_half_width: float | None = None
+    stop_significance: float | None = None
+    stop_test: str = "anytime"
 
     @classmethod
     def load(cls, path: str | Path) -> "EvaluationSpec":
@@ -199,7 +207,7 @@ class EvaluationSpec:
             round_size=_round_size(top),
             confidence=top.number("confidence", 0.95),
             hidden=read_hidden(top.section("hidden")),
-            stop_half_width=_stop(top.section("stop")),
+            **_stop(top.section("stop")),
             seed=top.integer("seed", 0, least=0),
             sink=SinkSpec.read(top.section("sink"), pool.payload),
             workspace=absolute(
@@ -239,9 +247,15 @@ class EvaluationSpec:
             "hidden": dataclasses.asdict(self.hidden),
             "seed": self.seed,
             "sink": self.sink.to_mapping(),
-            "stop": {"half_width": self.stop_half_width},
+            "stop": {"half_width": self.stop_half_width, **self._stop_at_significance()},
             "workspace": self.workspace,
         }
+
+    def _stop_at_significance(self) -> dict[str, Any]:
+        """Return what `stop` says of tests; nothing if there is no such stop, as it was before."""
+        if self.stop_significance is None:
+            return {}
+        return {"significance": self.stop_significance, "test": self.stop_test}
 
     @property
     def signature_shape(self) -> tuple[int, ...]:
@@ -280,11 +294,18 @@ def _round_size(top: Section) -> RoundSize:
     return RoundSize(section.integer("first", 100, least=1), growth)
 
 
-def _stop(section: Section) -> float | None:
-    section.check_keys("half_width")
-    if section.get("half_width") is None:
-        return None
-    half_width = section.number("half_width", 0.0)
-    if half_width <= 0:
-        raise InputError(f"stop.half_width: must be above 0, got {half_width:g}")
-    return half_width
+def _stop(section: Section) -> dict[str, Any]:
+    section.check_keys("half_width", "significance", "test")
+    stop: dict[str, Any] = {}
+    if section.get("half_width") is not None:
+        half_width = stop["stop_half_width"] = section.number("half_width", 0.0)
+        if half_width <= 0:
+            raise InputError(f"stop.half_width: must be above 0, got {half_width:g}")
+    if section.get("significance") is not None:
+        level = stop["stop_significance"] = section.number("significance", 0.0)
+        if not 0 < level < 1:
+            raise InputError(f"stop.significance: must be between 0 and 1, got {level:g}")
+    test = stop["stop_test"] = section.get("test", TESTS[0])
+    if test not in TESTS:
+        raise InputError(f"stop.test: must be one of {', '.join(TESTS)}, got {test!r}")
+    return stop

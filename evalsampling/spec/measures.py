@@ -9,6 +9,8 @@ from evalsampling.spec.parameters import name_and_parameters
 from evalsampling.spec.sections import Section
 
 JOINT = "joint"
+COMPARISONS = ("difference", "ratio")
+"""Ways to compare a measure of two systems: the names of `measures.comparisons.BY_KIND`."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -16,11 +18,13 @@ class MeasureSpec:
     """An entry of the spec's ``measure``; `measures.build` makes measures of it.
 
     Attributes:
-        name: of `measures.BY_NAME`, ``joint``, or ``module:object``.
+        name: of `measures.BY_NAME`, ``joint``, of `COMPARISONS`, or ``module:object``.
         parameters: given with it.
         system: name of the system it is about; None for each of them.
         calibrate: whether its known totals are used.
-        parts: of a joint measure.
+        parts: of a joint measure; of a comparison the measure that is compared.
+        of: name of the system that is compared; None for the first.
+        against: name of the system that it is compared with; None for the second.
     """
 
     name: str
@@ -28,6 +32,8 @@ class MeasureSpec:
     system: str | None = None
     calibrate: bool = False
     parts: tuple["MeasureSpec", ...] = ()
+    of: str | None = None
+    against: str | None = None
 
     @classmethod
     def parse(cls, item: Any) -> "MeasureSpec":
@@ -42,6 +48,9 @@ class MeasureSpec:
             if not isinstance(listed, list) or not listed:
                 raise InputError(f"measure.joint: must be a list of measures, got {listed!r}")
             return cls(JOINT, parts=tuple(cls.parse(part) for part in listed))
+        for kind in COMPARISONS:
+            if isinstance(item, Mapping) and kind in item:
+                return cls._comparison(kind, item)
         name, parameters = name_and_parameters("measure", item)
         section = Section("measure", parameters)
         system, calibrate = section.text("system"), section.get("calibrate", False)
@@ -50,8 +59,24 @@ class MeasureSpec:
         own = {k: v for k, v in parameters.items() if k not in ("system", "calibrate")}
         return cls(name, own, system, calibrate)
 
+    @classmethod
+    def _comparison(cls, kind: str, item: Mapping[str, Any]) -> "MeasureSpec":
+        """Return what an entry says that compares two systems."""
+        section = Section("measure", item)
+        section.check_keys(kind, "of", "against")
+        part = cls.parse(item[kind])
+        if part.parts or part.system is not None:
+            raise InputError(
+                f"measure.{kind}: must be one measure; the systems are named by of and against"
+            )
+        return cls(kind, parts=(part,), of=section.text("of"), against=section.text("against"))
+
     def to_mapping(self) -> dict[str, Any]:
         """Return the entry as `parse` takes it."""
+        if self.name in COMPARISONS:
+            named = {"of": self.of, "against": self.against}
+            given = {key: name for key, name in named.items() if name is not None}
+            return {self.name: self.parts[0].to_mapping(), **given}
         if self.parts:
             return {JOINT: [part.to_mapping() for part in self.parts]}
         entry: dict[str, Any] = {"name": self.name, **self.parameters}

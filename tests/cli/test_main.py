@@ -12,6 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalsampling import samplers
+from evalsampling.cli.estimate import contest_table
+from evalsampling.inference.many_systems import Contest, PairTest
 from tests.jobs import Job, call, make_rich_pool
 
 
@@ -155,9 +157,28 @@ def test_points_of_a_curve_are_thinned_for_people(job: Any) -> None:
                 expected = titles[title]
                 assert value == ("undefined" if expected is None else f"{expected:.4f}")
     plain = [line for line in text if line.startswith("f1 ")]
-    assert len(plain) == 2 * 4
+    assert len(plain) == 3 * 4
+    assert plain[8].startswith("f1 of old against new ")
     assert plain[0].startswith("f1 of old ")
     assert plain[1].startswith("f1 of old new=false ")
+
+
+def test_who_beats_whom_is_a_table() -> None:
+    """A row's system less a column's, both ways; a star where all pairs together leave out 0."""
+    told = {("a", "b"): (0.2, 0.1, 0.3), ("a", "c"): (0.05, -0.1, 0.2), ("b", "c"): (None, -1, 1)}
+    pairs = tuple(
+        PairTest(one, other, value, 0.05, 0.01, 0.03, 0.02, low, high)
+        for (one, other), (value, low, high) in told.items()
+    )
+    contest = Contest("accuracy", ("a", "b", "c"), 0.95, None, pairs)
+    assert contest_table(contest) == [
+        "accuracy, row less column, * where surely not alike (all pairs together, 95 %); "
+        "all alike: p -",
+        "                     a          b          c",
+        "a                    -   +0.2000*    +0.0500",
+        "b             -0.2000*          -          -",
+        "c              -0.0500          -          -",
+    ]
 
 
 def test_diagnose(job: Any) -> None:
@@ -197,7 +218,8 @@ RESULT_KEYS = [
 def test_simulate_every_sampler(job: Any) -> None:
     one: Job = job(make_rich_pool(), pool={"score": "s0.chance", "prediction": "s0.prediction"})
     options = ["--truth", write_truth(one), "--budgets", "40,80", "--repeats", 3]
-    names = [name for name in samplers.BY_NAME if name not in ("given", "adastrat", "logstrat")]
+    left_out = ("given", "compare", "adastrat", "logstrat")
+    names = [name for name in samplers.BY_NAME if name not in left_out]
     result = call("simulate", one.spec, "--json", *options, "--sampler", *names).json
     assert [(r["sampler"], r["budget"]) for r in result["results"]] == [
         (name, budget) for name in names for budget in (40, 80)
@@ -237,8 +259,8 @@ def test_simulate_curves_and_systems(job: Any) -> None:
     result = call("simulate", one.spec, *options, "--json").json
     truth = result["truth"]
     names = [
-        "pr_curve of old", "f1 of old", "f1 of new", "log_loss of old", "log_loss of new",
-        "roc_auc of new",
+        "pr_curve of old", "f1 of old", "f1 of new", "f1 of old against new", "log_loss of old",
+        "log_loss of new", "log_loss of old against new", "roc_auc of new",
     ]  # fmt: skip
     assert list(truth) == names
     assert [r["measure"] for r in result["results"]] == names

@@ -28,7 +28,8 @@ def test_estimate_json(drawn: Job) -> None:
     result = drawn.estimate("--labels", drawn.deliver(drawn.answers(1))).json
     assert list(result) == [
         "round", "labels", "open", "rejects", "warnings", "done", "measures", "regions",
-        "half_width", "hidden", "missing", "label_error", "guarantee",
+        "half_width", "hidden", "missing", "label_error", "contests",
+        "guarantee",
     ]  # fmt: skip
     assert result["regions"] == []
     assert result["guarantee"] is None, "of samplers that query ranks alone"
@@ -106,33 +107,40 @@ def test_systems_and_slices_are_told_apart(job: Any) -> None:
     empty = one.estimate().json["measures"]
     result = labelled(one, 2)
     for told in (empty, result["measures"]):
-        assert [(m["measure"], m["system"], m["slice"]) for m in told] == [
-            (measure, system, slice)
-            for measure, system in [("f1", "old"), ("f1", "new"), ("recall", "new")]
+        assert [(m["measure"], m["system"], m["against"], m["slice"]) for m in told] == [
+            (measure, *systems, slice)
+            for measure, *systems in [
+                ("f1", "old", None), ("f1", "new", None), ("f1", "old", "new"),
+                ("recall", "new", None),
+            ]
             for slice in SLICES
-        ]
-        assert all(m["threshold"] is None and m["against"] is None for m in told)
+        ]  # fmt: skip
+        assert all(m["threshold"] is None for m in told)
     for told in empty:
         nothing = (
             "no labels yet" if told["slice"] is None else f"no labelled row where {told['slice']}"
         )
-        assert (told["reason"], told["value"], told["low"], told["high"]) == (nothing, None, 0, 1)
+        least = 0 if told["against"] is None else -1
+        assert (told["reason"], told["value"]) == (nothing, None)
+        assert (told["low"], told["high"]) == (least, 1)
     rows = one.pool.table.to_pylist()
     for told in result["measures"]:
-        system = {"old": "s0.prediction", "new": "s1.chance"}[told["system"]]
         column, _, value = (told["slice"] or "=").partition("=")
         inside = [
-            (row[system] >= 0.5, one.pool.truth[row["id"]])
+            (row["s0.prediction"], row["s1.chance"] >= 0.5, one.pool.truth[row["id"]])
             for row in rows
             if not column or str(row[column]).lower() == value.replace("null", "none").lower()
         ]
         assert inside
-        f, y = np.array(inside).T
-        denominator = np.sum(y) if told["measure"] == "recall" else np.sum(f + y) / 2
-        truth = np.sum(f * y) / denominator
+        old, new, y = np.array(inside).T
+        values = {}
+        for name, f in (("old", old), ("new", new)):
+            denominator = np.sum(y) if told["measure"] == "recall" else np.sum(f + y) / 2
+            values[name] = np.sum(f * y) / denominator
+        truth = values[told["system"]] - values.get(told["against"], 0)
         if told["value"] is None:
             assert f"where {told['slice']}" in told["reason"]
-        else:  # of 24 intervals one may miss
+        else:  # of 32 intervals one may miss
             error = 4 * told["standard_error"] + 1e-12
             assert abs(told["value"] - truth) <= error or told["low"] <= truth <= told["high"]
     assert all(m["value"] is not None for m in result["measures"] if not m["slice"])
@@ -149,6 +157,7 @@ def test_curves_have_a_number_for_each_threshold(job: Any) -> None:
         *(("pr_curve.recall", t, "old") for t in thresholds),
         ("roc_auc", None, "old"),
         ("roc_auc", None, "new"),
+        ("roc_auc", None, "old"),
     ]
     nothing = whole[3]
     assert nothing["value"] is nothing["standard_error"] is None, "no row reaches 1000"
@@ -211,7 +220,9 @@ def test_regions_of_joint_measures(job: Any) -> None:
         for system in ("old", "new")
     ]
     assert region["reason"] is None
-    told = [m for m in one.estimate().json["measures"] if m["slice"] is None]
+    told = [
+        m for m in one.estimate().json["measures"] if m["slice"] is None and m["against"] is None
+    ]
     names = [*region["measures"], *({"measure": "f1", "system": s} for s in ("old", "new"))]
     assert [{"measure": m["measure"], "system": m["system"]} for m in told] == names
     assert region["centre"] == pytest.approx([m["value"] for m in told[:4]], rel=1e-12)

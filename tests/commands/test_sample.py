@@ -320,3 +320,26 @@ def test_a_request_that_broke_off_is_finished(
     assert one.sample("--next").json["round"] == 3
     assert sample(options, request="request") == again
     assert call("status", one.workspace, "--json").json["open"] == 20
+
+
+def test_no_round_once_the_difference_is_significant(job: Any) -> None:
+    """By the anytime-valid test, unless the spec wants the fixed one; `estimate` tells the same."""
+    systems = {name: {"score": "score", "prediction": column} for name, column in
+               (("new", "prediction"), ("old", {"threshold": 3.0}))}  # fmt: skip
+    one = job(
+        pool={"prediction": None, "score": "score", "systems": systems},
+        measure={"difference": "accuracy"},
+        sampler="compare",
+        stop={"significance": 0.9},
+        round_size=20,
+    )
+    one.prepare()
+    assert one.sample().json["rows"] == 20
+    result = one.estimate("--labels", one.deliver(one.answers(1))).json
+    (told,) = result["measures"]
+    assert (told["measure"], told["system"], told["against"]) == ("accuracy", "new", "old")
+    enough = told["significance"]["anytime_p_value"] <= 0.9
+    assert enough
+    assert result["done"] == enough
+    assert one.sample().json["reason"] == "significance"
+    assert "as significant as the spec" in call("sample", one.workspace).out

@@ -65,6 +65,18 @@ def test_page_of_poisson_prints_what_it_shows(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_comparisons_page_prints_what_it_shows(tmp_path: Path) -> None:
+    text = (ROOT / "docs/comparisons.md").read_text("utf-8")
+    blocks = [match.groupdict() for match in BLOCK.finditer(text)]
+    for block in blocks:
+        if name := SAVE.search(block["prose"]):
+            (tmp_path / name[1]).write_text(block["text"], "utf-8")
+    pairs = shell_outputs(blocks, tmp_path)
+    assert len(pairs) >= 15
+    assert [printed for _, printed in pairs] == [shown for shown, _ in pairs]
+
+
+@pytest.mark.slow
 def test_page_of_adastrat_prints_what_it_shows(tmp_path: Path) -> None:
     text = (ROOT / "docs/adastrat.md").read_text("utf-8")
     [(shown, printed)] = python_outputs([m.groupdict() for m in BLOCK.finditer(text)], tmp_path)

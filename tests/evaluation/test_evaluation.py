@@ -187,8 +187,16 @@ def answered(
 def test_systems_and_slices_in_memory() -> None:
     arguments, truth = rich(measure=["f1", "recall"], sampler="ais")
     evaluation = answered(Evaluation.from_arrays(**arguments), truth, rounds=4)
-    estimates = {(e.measure, e.target.system, e.target.slice): e for e in evaluation.estimate()}
-    assert len(estimates) == 2 * 2 * (1 + 4 + 3)
+    targets = {
+        (e.measure, e.target.system, e.target.against, e.target.slice): e
+        for e in evaluation.estimate()
+    }
+    assert len(targets) == 3 * 2 * (1 + 4 + 3)
+    estimates = {
+        (measure, system, slice): one
+        for (measure, system, against, slice), one in targets.items()
+        if against is None
+    }
     table = make_rich_pool(rows=2000).table
     y = np.array([truth[id] for id in table["id"].to_pylist()])
     domains = {
@@ -432,3 +440,50 @@ def test_a_threshold_within_a_bin_is_not_taken_for_its_end() -> None:
     _, precision, recall = evaluation.estimate()
     for told in (precision, recall):
         assert "cannot be estimated from rows drawn for recall" in str(told.reason)
+
+
+def three_systems(**changes: Any) -> tuple[Evaluation, np.ndarray]:
+    """Rows of which the first system is right on 90 %, the others on 80 and 60 %."""
+    rng = np.random.default_rng(6)
+    label = rng.integers(0, 2, 3000)
+    right = rng.random((3000, 3)) < [0.9, 0.8, 0.6]
+    says = np.where(right, label[:, None], 1 - label[:, None])
+    columns = {name: says[:, number] for number, name in enumerate("abc")}
+    systems = {name: {"prediction": name} for name in "abc"}
+    score = np.clip(0.5 * label + 0.5 * rng.random(3000), 0, 1)
+    keys = {"measure": "accuracy", "sampler": "compare", "seed": 3, **changes}
+    evaluation = Evaluation.from_arrays(
+        score, None, columns=columns, pool={"score": "score", "systems": systems}, **keys
+    )
+    return evaluation, label
+
+
+def test_who_beats_whom() -> None:
+    """Every pair from rows on which some systems differ, though no system's own value is known."""
+    evaluation, label = three_systems()
+    ids = evaluation.sample(400)
+    evaluation.label(ids, label[ids])
+    (contest,) = evaluation.contests()
+    assert contest.systems == ("a", "b", "c")
+    assert [contest.beaten_by(name) for name in "abc"] == [("b", "c"), ("c",), ()]
+    assert contest.range_p_value is not None
+    assert contest.range_p_value < 0.01
+    for pair, true in zip(contest.pairs, (0.1, 0.3, 0.2), strict=True):
+        assert pair.low < true < pair.high
+    found = {(e.target.system, e.target.against): e for e in evaluation.estimate()}
+    assert found["a", None].intervals[0].method == "no support"
+    tested = found["a", "b"].significance
+    assert tested is not None
+    assert tested.p_value == pytest.approx(contest.pairs[0].p_value)
+    assert tested.chance_above is not None
+    assert tested.chance_above > 0.95
+
+
+def test_two_systems_have_a_difference_and_no_contest() -> None:
+    evaluation, label = three_systems(measure={"difference": "accuracy", "of": "a", "against": "c"})
+    ids = evaluation.sample(100)
+    evaluation.label(ids, label[ids])
+    (found,) = evaluation.estimate()
+    assert (found.target.system, found.target.against) == ("a", "c")
+    assert found.intervals[0].low < 0.3 < found.intervals[0].high
+    assert evaluation.contests() == []

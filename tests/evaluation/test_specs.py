@@ -18,6 +18,12 @@ from tests.spec.specs import parse, systems
         ({"measure": {"name": "f_beta", "beta": -1}},
          "beta must be between 0.001 and 1000, got -1"),
         ({"measure": {"name": "f_beta", "alpha": 1}}, "unknown key measure.alpha of f_beta"),
+        ({"stop": {"significance": 0.05}}, "stop.significance: the first measure compares no"),
+        ({"stop": {"significance": 0.05}, "pool": systems(), "sampler": "passive"},
+         "stop.test: difference(f1) drawn by passive has no anytime-valid test"),
+        ({"stop": {"significance": 0.05}, "pool": systems(), "sampler": "ais",
+          "measure": "accuracy"},
+         "stop.test: difference(accuracy) drawn by ais has no anytime-valid test"),
         ({"sampler": "aiss"}, "sampler: unknown sampler 'aiss'; did you mean ais?"),
         ({"sampler": {"name": "ais", "draw": 3}}, "did you mean draws?"),
         ({"sampler": {"name": "ais", "draws": 0}}, "draws must be at least 1, got 0"),
@@ -116,3 +122,14 @@ def test_errors_name_the_file(tmp_path: Path) -> None:
         assert "\n" not in str(caught.value)
     with pytest.raises(InputError, match="cannot be read"):
         load_spec(tmp_path / "absent.yaml")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"measure": "accuracy", "sampler": "compare"},
+        {"measure": {"difference": "f1"}, "stop": {"significance": 0.05, "test": "fixed"}},
+    ],
+)
+def test_tests_that_may_end_an_evaluation(changes: dict[str, Any]) -> None:
+    check_buildable(parse(**{"pool": systems(), "stop": {"significance": 0.05}, **changes}))

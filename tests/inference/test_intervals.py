@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 
 from evalsampling.inference.intervals import (
     Interval,
@@ -12,6 +12,7 @@ from evalsampling.inference.intervals import (
     degrees_of_freedom,
     interval_score,
     korn_graubard,
+    log_student,
     logit,
     student,
     wald,
@@ -287,3 +288,13 @@ def test_beta_interval_has_the_mean_and_the_error() -> None:
     assert [found.low, found.high] == pytest.approx(distribution.ppf([0.05, 0.95]), abs=1e-6)
     for value, error in [(0.0, 0.1), (1.0, 0.1), (0.3, 0.5)]:
         assert (beta(value, error, 0.9).low, beta(value, error, 0.9).high) == (0, 1)
+
+
+def test_ratio_interval_is_students_of_the_logarithm() -> None:
+    """log r +- t s / r, mapped back: the same for the ratio turned over."""
+    found = log_student(1.25, 0.2, 0.95, 7.0)
+    reach = float(special.stdtrit(7.0, 0.975)) * 0.2 / 1.25
+    assert (found.low, found.high) == pytest.approx([1.25 * np.exp(-reach), 1.25 * np.exp(reach)])
+    turned = log_student(0.8, 0.2 / 1.25**2, 0.95, 7.0)
+    assert (1 / turned.high, 1 / turned.low) == pytest.approx((found.low, found.high))
+    assert log_student(1e-9, 1.0, 0.95, 3.0).high < math.inf

@@ -3,27 +3,27 @@
 import dataclasses
 import json
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy import special
 
+from evalsampling.inference.delta_method import NARROW, NARROW_AND_SYMMETRIC, Evidence, estimate
 from evalsampling.inference.evidence import Gap
 from evalsampling.inference.intervals import Interval
 from evalsampling.inference.results import (
-    NARROW,
-    NARROW_AND_SYMMETRIC,
     Estimate,
-    Evidence,
     Target,
     as_json,
     brief,
     census,
-    estimate,
+    is_significant,
     undefined,
     widest_half,
 )
 from evalsampling.inference.sample import WeightedSample
+from evalsampling.inference.significance import Significance
 
 ENOUGH = Evidence("positives")
 
@@ -415,3 +415,62 @@ def test_the_widest_interval_on_the_whole_pool(
     estimates: list[Estimate], half: float | None
 ) -> None:
     assert widest_half(estimates) == half
+
+
+def compared(anytime: float | None, fixed: float | None, **changes: Any) -> Estimate:
+    """A comparison with p-values."""
+    one = of_width(-0.1, 0.1)
+    target = dataclasses.replace(one.target, system="a", against="b", **changes)
+    return dataclasses.replace(one, target=target, significance=Significance(fixed, anytime))
+
+
+@pytest.mark.parametrize(
+    ("estimates", "anytime", "enough"),
+    [
+        ([compared(0.01, 0.2)], True, True),
+        ([compared(0.01, 0.2)], False, False),
+        ([compared(0.2, 0.01)], False, True),
+        ([compared(None, 0.01)], True, False),
+        ([of_width(0, 1), compared(0.01, 0.2)], True, True),
+        ([compared(0.01, 0.2), compared(0.3, 0.2)], True, False),
+        ([compared(0.01, 0.2), compared(0.3, 0.2, slice="city=Bern")], True, True),
+        ([compared(0.01, 0.2), compared(0.3, 0.2, measure="recall")], True, True),
+        ([of_width(0, 1)], True, False),
+    ],
+)
+def test_significant_comparisons_of_the_first_measure(
+    estimates: list[Estimate], anytime: bool, enough: bool
+) -> None:
+    assert is_significant(estimates, 0.05, anytime) == enough
+    assert not is_significant(estimates, None, anytime)
+
+
+def test_comparisons_stop_no_evaluation_of_the_systems_themselves() -> None:
+    assert widest_half([of_width(0.5, 0.75), compared(0.5, 0.5)]) == 0.125
+    assert widest_half([compared(0.5, 0.5)]) == pytest.approx(0.1)
+
+
+def test_null_values_and_titles_of_comparisons() -> None:
+    target = Target("f1", (-1.0, 1.0), "new", against="old", slice="city=Bern")
+    assert (target.null, Target("ratio(f1)", (0.0, math.inf), "new", against="old").null) == (0, 1)
+    assert Target("f1").null is None
+    assert target.title == "f1 of new against old where city=Bern"
+
+
+def test_the_p_value_goes_with_the_interval() -> None:
+    """It is below 5 % if and only if the 95 % interval leaves out what alike systems have."""
+    rng = np.random.default_rng(3)
+    sample = make_sample(np.ones(40))
+    for shift in (0.2, 0.3, 0.36, 0.5):
+        influence = rng.normal(size=40)
+        influence -= influence.mean()
+        for bounds, null in (((-9.0, 9.0), 0.0), ((0.0, math.inf), 1.0)):
+            value = null + shift
+            target = Target("x", bounds, "a", against="b")
+            (found,) = estimate([target], np.array([value]), influence[:, None], sample,
+                                [ENOUGH], 0.95)  # fmt: skip
+            default, tested = found.intervals[0], found.significance
+            assert tested is not None
+            assert tested.p_value is not None
+            assert (tested.p_value < 0.05) == (default.low > null)
+            assert default.method == ("student" if null == 0 else "student, logarithm")

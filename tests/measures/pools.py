@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evalsampling.measures import BY_NAME, Joint, Measure
+from evalsampling.measures import BY_NAME, Joint, Measure, Quotient, difference
 from evalsampling.stats.outputs import Outputs
 
 CLASSES = 3
@@ -57,6 +57,12 @@ NAMED = {
 }
 STACKED = {
     "joint": Joint((build("f1"), build("pr_curve", system=1), build("mcc", system=1))),
+    "difference of f1": difference(build("f1"), build("f1", system=1)),
+    "difference of accuracy": difference(build("accuracy"), build("accuracy", system=1)),
+    "difference of average precision": difference(
+        build("average_precision"), build("average_precision", system=1)
+    ),
+    "ratio": Quotient(build("mcc"), build("mcc", system=1)),
     "joint of joints": Joint((Joint((build("recall"),)), build("average_precision"))),
 }
 ALL = {**NAMED, **STACKED}

@@ -15,6 +15,7 @@ from evalsampling.measures.build import (
     driving_thresholds,
     needs_ranges,
 )
+from evalsampling.measures.comparisons import systems_of
 from evalsampling.spec import MeasureSpec
 from tests.spec.specs import MINIMAL, parse, systems, write_module
 
@@ -23,7 +24,8 @@ def test_one_measure_for_each_system() -> None:
     spec = parse(pool=systems())
     somewhere = [(0.0, 1.0), None]
     built = build_measures(spec, somewhere)
-    assert [(measure.name, measure.system) for measure in built] == [("f1", 0), ("f1", 1)]
+    told = [(measure.name, measure.system) for measure in built]
+    assert told == [("f1", 0), ("f1", 1), ("difference(f1)", 0)]
     measure = build_driver(spec, somewhere)
     assert measure.name == "joint(f1, f1)", "one sample serves both systems"
 
@@ -35,7 +37,9 @@ def test_a_measure_of_one_system_drives_alone() -> None:
     assert (measure.name, measure.system) == ("recall", 1)
     built = build_measures(spec, somewhere)
     told = [(measure.name, measure.system) for measure in built]
-    assert told == [("recall", 1), ("precision", 0), ("precision", 1)]
+    assert told == [
+        ("recall", 1), ("precision", 0), ("precision", 1), ("difference(precision)", 0)
+    ]  # fmt: skip
 
 
 def test_joint_measures_drive_together_and_are_told_apart() -> None:
@@ -126,7 +130,8 @@ def test_measure_of_the_users_own(tmp_path: Path, own_module: str) -> None:
     (ready,) = build(f"{own_module}:ready")
     assert ready.by == 3
     both = build(f"{own_module}:Scaled", pool=systems())
-    assert [m.system for m in both] == [0, 1]
+    assert [m.system for m in both] == [0, 1, 0]
+    assert both[2].name == "difference(errors by 1)"
     for measure, message in [
         ({"name": f"{own_module}:Scaled", "bye": 2}, "unknown key measure.bye"),
         ({"name": f"{own_module}:Errors", "by": 2}, "measure: .*Errors has no parameters, got by"),
@@ -152,3 +157,62 @@ def test_range_that_is_not_known() -> None:
     assert needs_ranges(parse(measure=["f1", {"joint": ["recall", "roc_auc"]}]))
     listed = {"name": "pr_curve", "thresholds": [1]}
     assert not needs_ranges(parse(pool={"path": "x", "probability": "p"}, measure=["f1", listed]))
+
+
+def test_differences_and_ratios() -> None:
+    """Of two systems by themselves, of three by name; they drive the sampling and come back."""
+    somewhere = [(0.0, 1.0), None]
+    entry = {"ratio": {"name": "f_beta", "beta": 2}, "of": "new", "against": "old"}
+    spec = parse(pool=systems(), measure=[{"difference": "accuracy"}, entry, "accuracy"])
+    built = build_measures(spec, somewhere)
+    assert [(one.name, systems_of(one)) for one in built] == [
+        ("difference(accuracy)", (0, 1)),
+        ("ratio(f_beta(beta=2))", (1, 0)),
+        ("accuracy", (0,)),
+        ("accuracy", (1,)),
+    ]
+    assert build_driver(spec, somewhere) == built[0]
+    assert build_joints(spec, somewhere) == []
+    mapping = spec.to_mapping()["measure"]
+    assert mapping[1] == {**entry, "ratio": {"name": "f_beta", "beta": 2}}
+    assert [MeasureSpec.parse(one) for one in mapping] == [*spec.measures]
+
+
+def test_calibrated_differences() -> None:
+    spec = parse(pool=systems(), measure={"name": "precision", "calibrate": True})
+    names = [one.name for one in build_measures(spec, [(0.0, 1.0), None])]
+    assert names[2] == "difference(precision), calibrated"
+    (component,) = build_measures(spec, [(0.0, 1.0), None])[2].components
+    assert (component.name, component.against) == ("precision, calibrated", 1)
+
+
+@pytest.mark.parametrize(
+    ("measure", "words"),
+    [
+        (
+            {"difference": "f1", "of": "newer"},
+            "measure.of: unknown system 'newer'; known: old, new",
+        ),
+        ({"difference": "f1", "against": "old"}, "measure.against: 'old' is compared with itself"),
+        ({"difference": "prevalence"}, "measure.difference: prevalence cannot be compared"),
+        ({"ratio": {"name": "f1", "system": "old"}}, "measure.ratio: must be one measure"),
+        ({"difference": {"joint": ["f1"]}}, "measure.difference: must be one measure"),
+        ({"difference": "f1", "than": "old"}, "unknown key measure.than"),
+    ],
+)
+def test_wrong_comparisons(measure: dict, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        build_measures(parse(pool=systems(), measure=measure), [(0.0, 1.0), (0.0, 1.0)])
+
+
+def test_which_of_many_systems_must_be_said() -> None:
+    with pytest.raises(InputError, match="needs two systems"):
+        build_measures(parse(measure={"difference": "f1"}), [None])
+    pool = systems()
+    pool["systems"]["third"] = {"prediction": "c"}
+    with pytest.raises(InputError, match=r"measure.against: which of old, new, third\?"):
+        build_measures(
+            parse(pool=pool, measure={"difference": "f1", "of": "new"}), [(0.0, 1.0), None, None]
+        )
+    names = [(one.name, *systems_of(one)) for one in build_measures(parse(pool=pool), [None] * 3)]
+    assert names[3:] == [("difference(f1)", 0, 1), ("difference(f1)", 0, 2)]

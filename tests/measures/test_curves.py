@@ -55,10 +55,10 @@ def test_loss_is_that_of_the_paper() -> None:
 def test_components() -> None:
     measure = PRCurve((0.25, 0.5), system=1)
     assert [dataclasses.astuple(component) for component in measure.components] == [
-        ("pr_curve.precision", (0, 1), 1, 0.25),
-        ("pr_curve.precision", (0, 1), 1, 0.5),
-        ("pr_curve.recall", (0, 1), 1, 0.25),
-        ("pr_curve.recall", (0, 1), 1, 0.5),
+        ("pr_curve.precision", (0, 1), 1, 0.25, None),
+        ("pr_curve.precision", (0, 1), 1, 0.5, None),
+        ("pr_curve.recall", (0, 1), 1, 0.25, None),
+        ("pr_curve.recall", (0, 1), 1, 0.5, None),
     ]
     names = [component.name for component in ROCCurve((0.5,)).components]
     assert names == ["roc_curve.true_positive_rate", "roc_curve.false_positive_rate"]

@@ -23,8 +23,13 @@ from evalsampling.stats.draws import DRAWS_PER_NEW_ROW
 from evalsampling.stats.history import NO_LABEL
 from tests.samplers.pools import build_sampler, make_pool
 
-ALL = [kind for kind in samplers.BY_NAME.values() if not issubclass(kind, samplers.RankedSampler)]
-"""But for those whose rounds are as large as their queries need: tests/samplers/test_ranked.py."""
+ALL = [
+    kind
+    for kind in samplers.BY_NAME.values()
+    if not issubclass(kind, samplers.RankedSampler | samplers.Compare)
+]
+"""But for those whose rounds are as large as their queries need (tests/samplers/test_ranked.py),
+and `Compare`, which takes two systems."""
 OF_GIVEN_SIZE = [kind for kind in ALL if kind is not Poisson]
 WITH_REPLACEMENT = [kind for kind in ALL if issubclass(kind, ReplacementSampler)]
 

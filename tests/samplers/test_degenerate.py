@@ -12,8 +12,13 @@ from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import NO_LABEL, History
 from tests.samplers.pools import Pool, build_sampler, make_pool
 
-ALL = [kind for kind in samplers.BY_NAME.values() if not issubclass(kind, samplers.RankedSampler)]
-"""But for those whose rounds are as large as their queries need: tests/samplers/test_ranked.py."""
+ALL = [
+    kind
+    for kind in samplers.BY_NAME.values()
+    if not issubclass(kind, samplers.RankedSampler | samplers.Compare)
+]
+"""But for those whose rounds are as large as their queries need (tests/samplers/test_ranked.py),
+and `Compare`, which takes two systems."""
 WITH_REPLACEMENT = [kind for kind in ALL if issubclass(kind, ReplacementSampler)]
 ORACLES = ["deterministic", "stochastic"]
 every_kind = pytest.mark.parametrize("kind", ALL)

@@ -136,12 +136,46 @@ def test_command_line(
     assert done.value.code == 0
     rows = json.loads(capsys.readouterr().out)
     assert [row["budget"] for row in rows] == [50, 100]
-    keys = {"sampler", "measure", "budget", "standard_error", "half_width"}
+    keys = {"sampler", "measure", "budget", "standard_error", "half_width", "power"}
     assert all(set(row) == keys for row in rows)
+    assert all(row["power"] is None for row in rows), "there is nothing to compare"
     assert not (tmp_path / "here").exists()
     with pytest.raises(SystemExit) as done:
         main(["plan", str(spec), "--half-width", "0"])
     assert done.value.code == 2
+    for wrong in (["--power", "0.05"], ["--power", "1"], ["--effect", "0.1"]):
+        with pytest.raises(SystemExit) as done:
+            main(["plan", str(spec), *wrong])
+        assert done.value.code == 2
+
+
+def test_power_of_comparisons(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Beside each budget that of the test; by the formula the draws for a power that is wanted."""
+    rng = np.random.default_rng(4)
+    chance = rng.beta(1, 3, 800)
+    old = chance + 0.3 * rng.random(800) - 0.15
+    columns = {"id": np.arange(800), "chance": chance, "new": (chance > 0.5).astype(int),
+               "old": (old > 0.5).astype(int)}  # fmt: skip
+    pq.write_table(pa.table(columns), tmp_path / "pool.parquet")
+    spec = tmp_path / "evaluation.yaml"
+    spec.write_text(
+        "pool: {path: pool.parquet, score: chance, probability: chance, systems: "
+        "{new: {prediction: new}, old: {prediction: old}}}\n"
+        "measure: {difference: accuracy}\nstrata: {leaves: 8}\n"
+    )
+    with pytest.raises(SystemExit) as done:
+        main(["plan", str(spec), "--json", "--sampler", "compare", "passive", "--budgets", "30",
+              "--repeats", "3", "--power", "0.8"])  # fmt: skip
+    assert done.value.code == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [(row["sampler"], row["budget"] == 30) for row in rows] == [
+        ("compare", True), ("compare", False), ("passive", True), ("passive", False)
+    ]  # fmt: skip
+    assert all(row["measure"] == "accuracy of new against old" for row in rows)
+    assert rows[0]["power"] in (0, 1 / 3, 2 / 3, 1)
+    assert [row["power"] for row in rows[1::2]] == [0.8, 0.8]
+    differ = float(np.mean(columns["new"] != columns["old"]))
+    assert rows[1]["budget"] < 1.5 * differ * rows[3]["budget"]
 
 
 def test_measures_that_cells_do_not_tell_are_refused(pool: tuple[Path, np.ndarray]) -> None:

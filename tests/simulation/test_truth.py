@@ -82,7 +82,7 @@ def test_true_values_are_those_of_the_rows(known: tuple[KnownPool, EvaluationSpe
     pool, spec = known
     _, outputs, label = make_rows()
     measures = build_measures(spec, stratify_pool(spec).ranges)
-    assert len(measures) == 10
+    assert len(measures) == 14
     for measure in measures:
         truth = measure.value(measure.loss(outputs, label).mean(axis=0))
         tolerance = 1 / 1024**2 if measure.name == "brier" else 1e-12

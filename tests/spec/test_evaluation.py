@@ -237,3 +237,18 @@ def test_yaml_is_loaded_safely(tmp_path: Path) -> None:
     path.write_text("pool: !!python/object/apply:os.system ['true']")
     with pytest.raises(InputError, match="not valid YAML"):
         EvaluationSpec.load(path)
+
+
+def test_stop_at_significance() -> None:
+    spec = parse(stop={"significance": 0.05})
+    assert (spec.stop_half_width, spec.stop_significance, spec.stop_test) == (None, 0.05, "anytime")
+    fixed = parse(stop={"half_width": 0.1, "significance": 0.01, "test": "fixed"})
+    assert fixed.to_mapping()["stop"] == {"half_width": 0.1, "significance": 0.01, "test": "fixed"}
+    assert parse().to_mapping()["stop"] == {"half_width": None}, "as workspaces have it"
+    for stop, words in [
+        ({"significance": 1}, "stop.significance: must be between 0 and 1, got 1"),
+        ({"test": "often"}, "stop.test: must be one of anytime, fixed, got 'often'"),
+        ({"p_value": 0.05}, "unknown key stop.p_value"),
+    ]:
+        with pytest.raises(InputError, match=words):
+            parse(stop=stop)

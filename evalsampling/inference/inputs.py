@@ -1,0 +1,90 @@
+"""What estimates are made from: cells, labels, weighted rows and what is known of the design."""
+
+import dataclasses
+import functools
+
+import numpy as np
+
+from evalsampling.inference.anticipation import calibrated_prior
+from evalsampling.inference.exposure import RoundOfTrials, rounds_of_trials
+from evalsampling.inference.predictive import LabelModel
+from evalsampling.inference.ratio import PLAIN, RatioOptions
+from evalsampling.inference.sample import WeightedSample
+from evalsampling.measures.base import FloatArray, IntArray
+from evalsampling.stats.cells import CellTable
+from evalsampling.stats.history import History
+from evalsampling.stats.outputs import Outputs
+
+
+@dataclasses.dataclass(frozen=True)
+class EstimationInput:
+    """All that an estimate is made from.
+
+    Attributes:
+        table: the cells.
+        history: rounds and labels.
+        sample: the labelled rows with their weights.
+        confidence: in (0, 1).
+        covers_pool: whether every row of the pool always had a chance, whatever its label.
+        chance: shape (cells,): of the next draw to take a given row without a label; None if
+            there is no next draw.
+        stochastic: whether a row has more labels than one.
+        model: draws of all labels, for model-assisted intervals; None for no such intervals.
+        response: shape (cells, classes): rates of the classes that the difference estimator takes
+            for rows without a label; None for estimates from weights alone.
+        combine: whether the estimate is to become a mean of itself and of the model's median.
+        options: what else the sampler's estimates are made of.
+        with_replacement: whether draws of a round are independent of each other.
+        has_atoms: whether labelled rows may have chances of their own.
+        self_normalised: whether weights are divided by their sum, which every sample of a design
+            that covers the pool allows.
+    """
+
+    table: CellTable
+    history: History
+    sample: WeightedSample
+    confidence: float
+    covers_pool: bool = False
+    chance: FloatArray | None = None
+    stochastic: bool = False
+    model: LabelModel | None = None
+    response: FloatArray | None = None
+    with_replacement: bool = True
+    has_atoms: bool = False
+    self_normalised: bool = False
+    combine: bool = False
+    options: RatioOptions = PLAIN
+
+    @functools.cached_property
+    def trials(self) -> list[RoundOfTrials] | None:
+        """What each round searched; None if that was not kept."""
+        return rounds_of_trials(self.table, self.history, self.with_replacement, self.stochastic)
+
+    @functools.cached_property
+    def outputs(self) -> Outputs:
+        """Outputs of the labelled rows."""
+        return self.history.outputs.take(self.sample.question)
+
+    @functools.cached_property
+    def label(self) -> IntArray:
+        """Labels of the labelled rows."""
+        return self.history.label[self.sample.question]
+
+    @functools.cached_property
+    def row(self) -> IntArray:
+        """Numbers that tell the rows of the pool apart, of each labelled question."""
+        question = self.sample.question
+        places = np.stack([self.history.cell[question], self.history.rank[question]], axis=1)
+        return np.unique(places, axis=0, return_inverse=True)[1].ravel()
+
+    def prior(self, system: int) -> FloatArray:
+        """Return the prior calibrated by all labels, for a system's measures: (cells, classes)."""
+        if system not in self._priors:
+            labelled = self.history.labelled
+            cell, label = self.history.cell[labelled], self.history.label[labelled]
+            self._priors[system] = calibrated_prior(self.table, cell, label, system)
+        return self._priors[system]
+
+    @functools.cached_property
+    def _priors(self) -> dict[int, FloatArray]:
+        return {}

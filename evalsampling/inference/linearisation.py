@@ -1,0 +1,108 @@
+"""Estimates of measures with the influence of each labelled row: all that variances need."""
+
+import numpy as np
+import numpy.typing as npt
+
+from evalsampling.inference.domains import Domain
+from evalsampling.inference.inputs import EstimationInput
+from evalsampling.inference.known_totals import CalibratedWeights, calibrate
+from evalsampling.measures.base import FloatArray, Measure
+from evalsampling.measures.on_cells import bounding_outputs, each_label, model_risk
+from evalsampling.stats.cells import CellTable
+
+
+def linearise(
+    measure: Measure,
+    inputs: EstimationInput,
+    domain: Domain,
+    inside: npt.NDArray[np.bool_],
+    calibrate: bool = False,
+) -> tuple[FloatArray, FloatArray]:
+    """Return g(R^), shape (m,), and what each row adds to it, shape (n, m), 0 outside the domain.
+
+    R^ of a domain is that of its rows over its known share of the pool; where every row had a
+    chance, over the estimate of this share, which errs along with the numerator; so are
+    self-normalised weights of the whole pool. With
+    ``calibrate``, weights are moved to reproduce the known means of the losses.
+    """
+    outputs, label, weight = inputs.outputs, inputs.label, inputs.sample.weight
+    table = inputs.table
+    factor = inside * (table.rows / max(int(domain.rows(table).sum()), 1))
+    if calibrate and len(label):
+        calibrated = _calibrate_weights(measure, inputs, domain, inside)
+        risk = measure.mean_loss(outputs, label, calibrated.weight * factor)
+        influence = measure.influence(outputs, label, risk) * factor[:, None]
+        return measure.value(risk), calibrated.residuals(influence)
+    if inputs.response is not None:
+        return _differences(measure, inputs, domain, weight * factor, inputs.response)
+    of_share = domain.count is not None or inputs.self_normalised
+    if not (of_share and inputs.covers_pool and np.any(weight @ factor)):
+        risk = measure.mean_loss(outputs, label, weight * factor)
+        return measure.value(risk), measure.influence(outputs, label, risk) * factor[:, None]
+    factor = factor / (weight @ factor)
+    risk = measure.mean_loss(outputs, label, weight * factor)
+    influence = measure.influence(outputs, label, risk)
+    return measure.value(risk), (influence - (weight * factor) @ influence) * factor[:, None]
+
+
+def _differences(
+    measure: Measure,
+    inputs: EstimationInput,
+    domain: Domain,
+    weight: FloatArray,
+    response: FloatArray,
+) -> tuple[FloatArray, FloatArray]:
+    """Return g(R^) and the influence of each row, R^ being the difference estimator.
+
+    The model's total over the cells, and the weighted sum of what the labels differ from it
+    (Särndal, Swensson and Wretman, *Model Assisted Survey Sampling*, 1992, eq. 6.3.4). Put in
+    another way: rows that the weights of their cell do not account for have the model's labels.
+
+    Args:
+        measure: what is estimated.
+        inputs: from what.
+        domain: on what part of the pool.
+        weight: shape (n,): of the labelled rows, 0 outside the domain, summing to 1 or so.
+        response: shape (cells, classes): rates of the model.
+    """
+    table = inputs.table
+    cell = inputs.history.cell[inputs.sample.question]
+    rows = domain.rows(table)
+    share = rows / max(int(rows.sum()), 1) - np.bincount(cell, weight, len(table))
+    risk = measure.mean_loss(inputs.outputs, inputs.label, weight)
+    risk = risk + model_risk(measure, table, share[:, None] * response)
+    mean = np.einsum("cy,cym->cm", response, influence_by_cell(measure, table, risk))
+    factor = np.divide(weight, inputs.sample.weight)[:, None]
+    influence = measure.influence(inputs.outputs, inputs.label, risk)
+    return measure.value(risk), (influence - mean[cell]) * factor
+
+
+def influence_by_cell(measure: Measure, table: CellTable, risk: FloatArray) -> FloatArray:
+    """Return the mean influence of a row of each cell with each label, 0 where undefined.
+
+    Args:
+        measure: g and l.
+        table: the cells.
+        risk: where the derivative of g is taken.
+
+    Returns:
+        Shape (cells, classes, m).
+    """
+    views = bounding_outputs(measure, table)
+    by_label = [
+        sum(table.mean_by_cell(measure.influence(view, y, risk)) for view in views) / len(views)
+        for y in each_label(table)
+    ]
+    return np.nan_to_num(np.stack(by_label, axis=1))
+
+
+def _calibrate_weights(
+    measure: Measure, inputs: EstimationInput, domain: Domain, inside: npt.NDArray[np.bool_]
+) -> CalibratedWeights:
+    """Calibrate to the label-free losses: 0 outside the domain, their means are known."""
+    table, known = inputs.table, list(measure.known)
+    mass = np.zeros((len(table), table.classes))
+    mass[:, 0] = domain.rows(table) / table.rows
+    mean = model_risk(measure, table, mass)[known]
+    losses = measure.loss(inputs.outputs, inputs.label)[:, known] * inside[:, None]
+    return calibrate(inputs.sample.weight, losses, mean)

@@ -1,0 +1,77 @@
+"""Tests of whether two systems differ, and how many draws they take.
+
+References:
+    C. Sawade, *Active Evaluation of Predictive Models*, University of Potsdam 2012, sections 3.2.1
+    and 5.1. Equation 3.24 prints a one-sided probability; the two-sided one is meant.
+"""
+
+import dataclasses
+import math
+
+from scipy import special
+
+
+@dataclasses.dataclass(frozen=True)
+class Significance:
+    """How sure it is that one system is better than another.
+
+    Attributes:
+        p_value: two-sided, of the hypothesis that both are alike, by the design-based standard
+            error, right if it is looked at once, at a size fixed before; None where the labels
+            allow no claim.
+        anytime_p_value: one that may be looked at after every draw (`inference.anytime`); None
+            where there is no such test.
+        chance_above: probability that the first system's value is the greater one, given all
+            labels, by the calibration curve; None where there is no model.
+        degrees: degrees of freedom of the standard error, None where there is none.
+    """
+
+    p_value: float | None
+    anytime_p_value: float | None = None
+    chance_above: float | None = None
+    degrees: float | None = None
+
+    @classmethod
+    def known(cls, value: float, null: float) -> "Significance":
+        """Return that of a value without error."""
+        p_value = 1.0 if value == null else 0.0
+        return cls(p_value, p_value, 1.0 if value > null else 0.0)
+
+
+def two_sided_p_value(statistic: float, degrees: float = math.inf) -> float:
+    """Return P(|T| > t) (eq. 3.24), T normal, or Student's with some degrees of freedom.
+
+    Args:
+        statistic: t, the estimate by its standard error, of any sign.
+        degrees: above 0, need not be whole.
+    """
+    return float(2 * special.stdtr(degrees, -abs(statistic)))
+
+
+def power(effect: float, deviation: float, draws: float, alpha: float) -> float:
+    """Return the probability that a two-sided Wald test rejects (eq. 5.3, 5.4, in closed form).
+
+    1 - Phi(z - mu) + Phi(-z - mu) with mu = sqrt(n) effect / deviation.
+
+    Args:
+        effect: the true difference, of any sign.
+        deviation: of a single draw's contribution: the root of its asymptotic variance, above 0.
+        draws: n, above 0.
+        alpha: level of the test, in (0, 1).
+    """
+    reach = float(special.ndtri(1 - alpha / 2))
+    location = math.sqrt(draws) * abs(effect) / deviation
+    return float(special.ndtr(location - reach) + special.ndtr(-location - reach))
+
+
+def required_draws(effect: float, deviation: float, wanted: float, alpha: float) -> float:
+    """Return the draws whose power is as great as wanted: (z + Phi^-1(wanted))^2 / (e / s)^2.
+
+    Args:
+        effect: e, the true difference, of any sign, not 0.
+        deviation: s, of a single draw's contribution.
+        wanted: the power, in (alpha, 1).
+        alpha: level of the test, in (0, 1).
+    """
+    reach = float(special.ndtri(1 - alpha / 2) + special.ndtri(wanted))
+    return (reach * deviation / effect) ** 2

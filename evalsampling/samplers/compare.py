@@ -1,0 +1,222 @@
+"""Active comparison of systems: rows are drawn where their labels tell systems apart.
+
+References:
+    C. Sawade, *Active Evaluation of Predictive Models*, University of Potsdam 2012, chapter 5;
+    C. Sawade, N. Landwehr and T. Scheffer, *Active comparison of prediction models*, NIPS 2012.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from evalsampling.errors import InputError
+from evalsampling.inference.inputs import EstimationInput
+from evalsampling.measures.base import FloatArray, Measure
+from evalsampling.measures.comparisons import Difference, MeanDifference, pairs_of
+from evalsampling.measures.on_cells import (
+    bounding_outputs,
+    cells_adding_to,
+    each_label,
+    model_risk,
+)
+from evalsampling.measures.risks import Brier
+from evalsampling.samplers.base import ReplacementSampler, no_atoms
+from evalsampling.stats.cells import CellTable
+from evalsampling.stats.draws import Proposal
+from evalsampling.stats.history import History
+
+VARIANTS = (
+    "rescaled",
+    "active",
+    "active_neq",
+    "active_0",
+    "active_inf",
+    "active_risk",
+    "committee",
+)
+"""What rows are drawn in proportion to: see `Compare`."""
+
+_OF_WHOLE_POOL = ("active", "active_risk")
+"""Variants that draw all rows, for self-normalised weights."""
+
+_OF_DISTANCE = {"active_0": 2, "active_inf": 1}
+"""Powers of the distance between the two systems' probabilities."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Compare(ReplacementSampler):
+    """Static importance sampling for the differences of systems, pair by pair.
+
+    Each pair of systems has a proposal of its own; what is drawn from is the mean of them, each
+    normalised over the pool first (eq. 5.16). E is the expectation under the equal mixture of the
+    systems' predicted probabilities (eq. 5.11), d the influence of a row on the difference:
+
+    - ``rescaled``: sqrt(E d^2) of rows that can add to the difference; the number of other rows is
+      known, so that nothing of them need be drawn. For the zero-one loss of two classes these are
+      the rows on which predictions differ, all alike.
+    - ``active``: sqrt(E (d - Delta)^2) of all rows (theorem 5.1), weights self-normalised; Delta is
+      the difference that the probabilities make expect (eq. 5.12).
+    - ``active_neq``: rows that can add to the difference of a mean loss, all alike.
+    - ``active_0``, ``active_inf``: for the squared loss, the squared distance of the systems'
+      probabilities, and the distance.
+    - ``active_risk``: the mean of the proposals for each system's own value; all are estimated.
+    - ``committee``: for many systems, the share of pairs that differ on a row, or the mean squared
+      distance of their probabilities (eq. 5.18 and 5.19).
+
+    Attributes:
+        variant: one of these.
+        floor: least size of a row that may be drawn, as a share of the mean, from 0 to 1. Without
+            one, rows taken to be next to irrelevant get weights without bound.
+    """
+
+    variant: str = "rescaled"
+    floor: float = 0.1
+    name = "compare"
+
+    def __post_init__(self) -> None:
+        """Check the parameters against the measure."""
+        super().__post_init__()
+        if self.variant not in VARIANTS:
+            raise ValueError(f"variant must be one of {', '.join(VARIANTS)}, got {self.variant!r}")
+        if isinstance(self.floor, bool) or not isinstance(self.floor, int | float):
+            raise ValueError(f"floor must be a number, got {self.floor!r}")
+        if not 0 <= self.floor <= 1:
+            raise ValueError(f"floor must be between 0 and 1, got {self.floor}")
+        if not self.pairs:
+            raise ValueError(
+                f"{self.measure.name} compares nothing: it needs a difference, or a measure of "
+                "two systems or more"
+            )
+        needs_means = self.variant in ("active_neq", "committee")
+        if needs_means and not all(isinstance(one, MeanDifference) for one in self.pairs):
+            raise ValueError(f"variant {self.variant} is for mean losses, not {self.measure.name}")
+        if self.variant in _OF_DISTANCE and not all(
+            isinstance(one.first, Brier) for one in self.pairs
+        ):
+            raise ValueError(
+                f"variant {self.variant} is for the squared loss, brier, not {self.measure.name}"
+            )
+
+    @property
+    def pairs(self) -> tuple[Difference, ...]:
+        """The differences that are to be told: those listed, or of all pairs of systems."""
+        return pairs_of(self.measure)
+
+    def aims_at(self, measure: Measure) -> bool:
+        """Tell whether rows are drawn for a measure: a system's own value only by active_risk."""
+        return measure in self.pairs or self.variant == "active_risk"
+
+    def variance_minimising(self, table: CellTable, history: History) -> Proposal:
+        """Return the proposal, the same for every round.
+
+        Raises:
+            InputError: if no row can tell the systems apart.
+        """
+        return Proposal(self._probability(table), no_atoms(), np.zeros(0))
+
+    def unmixed_support(self, table: CellTable) -> npt.NDArray[np.bool_]:
+        """Return which cells have rows that can be drawn, shape (cells,)."""
+        return self._probability(table) > 0
+
+    def inputs(self, table: CellTable, history: History, confidence: float) -> EstimationInput:
+        """Return what estimates are made from; weights are self-normalised as published."""
+        inputs = super().inputs(table, history, confidence)
+        return dataclasses.replace(inputs, self_normalised=self.variant in _OF_WHOLE_POOL)
+
+    def _probability(self, table: CellTable) -> FloatArray:
+        """Return the chance of each row of a cell, shape (cells,)."""
+        sizes = [self._size(pair, table) for pair in self.pairs]
+        if self.variant == "committee":
+            sizes = [np.mean(sizes, axis=0)]
+        proposals = [size / (table.count @ size) for size in sizes if np.any(size)]
+        if not proposals:
+            raise InputError(
+                "sampler compare: the systems differ on no row of the pool, so there is nothing "
+                "to compare"
+            )
+        return np.asarray(np.mean(proposals, axis=0))
+
+    def _size(self, pair: Difference, table: CellTable) -> FloatArray:
+        """Return the measure of size of the rows of each cell, for one pair, shape (cells,)."""
+        if self.variant == "active_risk":
+            own = [_own_size(part, table) for part in (pair.first, pair.other)]
+            size = np.mean([one / (table.count @ one) for one in own if np.any(one)], axis=0)
+            return self._floored(size, np.ones(len(table), dtype=bool), table)
+        adding = cells_adding_to(pair, table)
+        if self.variant in _OF_DISTANCE or self.variant == "committee":
+            distance = table.mean_by_cell(_distance(pair, table))
+            return self._floored(distance ** _OF_DISTANCE.get(self.variant, 2), adding, table)
+        if self.variant == "active_neq":
+            return adding.astype(np.float64)
+        probability = _mixture(self.pairs, table)
+        if self.variant == "rescaled":
+            return self._floored(_spread(pair, table, probability, centred=False), adding, table)
+        everywhere = np.ones(len(table), dtype=bool)
+        return self._floored(_spread(pair, table, probability, centred=True), everywhere, table)
+
+    def _floored(
+        self, size: FloatArray, drawn: npt.NDArray[np.bool_], table: CellTable
+    ) -> FloatArray:
+        """Return a size that is not below the floor, 0 for cells that are not to be drawn."""
+        rows = table.count * drawn
+        least = self.floor * float(size @ rows) / max(int(rows.sum()), 1)
+        return np.where(drawn, np.maximum(size, least), 0.0)
+
+
+def _expected(table: CellTable, systems: Sequence[int]) -> FloatArray:
+    """Return what each system thinks of labels, shape (kinds, systems, classes).
+
+    A system without probabilities of its own thinks what the prior says.
+    """
+    own = table.outputs.probability[:, systems]
+    is_told = own.sum(axis=2, keepdims=True) > 0
+    return np.where(is_told, own, table.prior[table.kind_cell][:, None])
+
+
+def _mixture(pairs: tuple[Difference, ...], table: CellTable) -> FloatArray:
+    """Return the mean of the systems' probabilities (eq. 5.11), shape (kinds, classes)."""
+    systems = sorted({one.system for pair in pairs for one in (pair.first, pair.other)})
+    return np.asarray(_expected(table, systems).mean(axis=1))
+
+
+def _own_size(measure: Measure, table: CellTable) -> FloatArray:
+    """Return the optimal size for one system's value under its own probabilities (eq. 4.6)."""
+    return _spread(measure, table, _expected(table, [measure.system])[:, 0], centred=True)
+
+
+def _spread(
+    measure: Measure, table: CellTable, probability: FloatArray, centred: bool
+) -> FloatArray:
+    """Return sqrt(E d^2) of the rows of each cell, d the influence, less its mean if centred.
+
+    Args:
+        measure: of one component.
+        table: the cells.
+        probability: shape (kinds, classes): what labels are expected.
+        centred: whether d is taken from its mean over the pool.
+    """
+    rows = table.count[table.kind_cell] * table.kind_share
+    mass = table.mean_by_cell(probability) * table.count[:, None]
+    risk = model_risk(measure, table, mass) / table.rows
+    views = bounding_outputs(measure, table)
+    influence = np.nan_to_num(
+        [[measure.influence(view, y, risk)[:, 0] for y in each_label(table)] for view in views]
+    )  # views, classes, kinds
+    expected = probability.T / len(views)
+    if centred:
+        influence = influence - np.sum(influence * expected * rows) / table.rows
+    return np.sqrt(table.mean_by_cell(np.sum(influence**2 * expected, axis=(0, 1))))
+
+
+def _distance(pair: Difference, table: CellTable) -> FloatArray:
+    """Return how far two systems are apart on rows of each kind, shape (kinds,).
+
+    The Euclidean distance of probabilities of the positive class, or over all classes; for losses
+    of predictions 1 where these differ.
+    """
+    if not isinstance(pair.first, Brier):
+        return (~pair.agrees(table.outputs)).astype(np.float64)
+    one, other = (table.outputs.probability[:, part.system] for part in (pair.first, pair.other))
+    return np.asarray(np.sqrt(np.sum((one - other) ** 2, axis=1)))
