@@ -49,12 +49,15 @@ def look(content: bytes, columns: Collection[str]) -> Pages:
         rows += _field(group, 3, int)
         for chunk in _structs(group, 1):
             told = _field(chunk, 3, dict)
-            # A flat column's path is its name.
-            name = _field(told, 3, list)[0]
+            # A flat column's path is its name; that of a list goes on.
+            name, *inner = _field(told, 3, list)
             if isinstance(name, bytes) and name.decode() in columns:
                 values = found.add(content, begin, name.decode(), told)
-                # A column that lacks values would put those behind on other rows.
-                if not values == _field(told, 5, int) == _field(group, 3, int):
+                # A column that lacks values would put those behind on other rows. A list has at
+                # least one place, be it empty.
+                held = _field(group, 3, int)
+                enough = values >= held if inner else values == held
+                if not enough or values != _field(told, 5, int):
                     raise ValueError(f"column {name.decode()!r} is damaged: {values} values")
     if rows != _field(footer, 3, int):
         raise ValueError(f"{rows} rows in its groups, {_field(footer, 3, int)} in all")
@@ -72,7 +75,7 @@ class _Found:
     def add(self, content: bytes, most: int, name: str, told: Struct) -> int:
         """Look at pages of a column, which end before a place; return how many values they hold."""
         begin, length, values = _field(told, 9, int), _field(told, 7, int), 0
-        if 0 < told.get(11, 0) < begin:
+        if 11 in told and 0 < _field(told, 11, int) < begin:
             begin = told[11]
         if not 0 < begin <= begin + length <= most:
             raise ValueError(f"column {name!r} lies outside of the file")

@@ -26,7 +26,7 @@ MOST_BYTES = 1 << 28
 
 _BATCH_ROWS = 1 << 16
 _LIST_ROWS = 1 << 10
-"""Rows decoded at a time of a file with lists, whose pages are not looked into."""
+"""Rows decoded at a time of a file with lists, whose text is not kept encoded."""
 
 _BATCH_BYTES = 1 << 24
 """Text that a batch may have if each of its values is as long as all that is stored."""
@@ -61,10 +61,9 @@ def read_columns(path: str, content: bytes, names: Sequence[str]) -> Iterator[di
         if pa.types.is_nested(schema.field(name).type) and not _is_label_set(schema.field(name)):
             raise _no_single_value(path, name, schema.field(name).type)
     lists = [name for name in known if pa.types.is_nested(schema.field(name).type)]
-    pages = look(content, [name for name in known if name not in lists])
-    size = pages.bytes + _bytes_of_lists(metadata, lists)
-    if size > MOST_BYTES:
-        raise too_large(path, f"{size:,} bytes uncompressed", f"{MOST_BYTES:,}")
+    pages = look(content, known)
+    if pages.bytes > MOST_BYTES:
+        raise too_large(path, f"{pages.bytes:,} bytes uncompressed", f"{MOST_BYTES:,}")
     # Values stored as what they add to the ones before may each be as long as the whole.
     rows = max(1, _BATCH_BYTES // max(pages.bytes, 1)) if pages.expanding else _BATCH_ROWS
     rows = min(rows, _LIST_ROWS) if lists else rows
@@ -95,17 +94,6 @@ def _is_label_set(field: pa.Field) -> bool:
         field.name == "label"
         and pa.types.is_list(field.type)
         and pa.types.is_string(field.type.value_type)
-    )
-
-
-def _bytes_of_lists(metadata: pq.FileMetaData, names: Sequence[str]) -> int:
-    """Return the bytes that columns of lists take, uncompressed, as the file says."""
-    groups = (metadata.row_group(number) for number in range(metadata.num_row_groups))
-    columns = (group.column(place) for group in groups for place in range(group.num_columns))
-    return sum(
-        column.total_uncompressed_size
-        for column in columns
-        if column.path_in_schema.partition(".")[0] in names
     )
 
 

@@ -228,7 +228,8 @@ def test_simulate_every_sampler(job: Any) -> None:
         assert list(told)[: len(RESULT_KEYS)] == RESULT_KEYS
         assert list(told)[-2:] == ["claims", "coverage_of_claims"]
         assert told["seconds"] >= 0
-        assert told["draws"] >= told["budget"]
+        if told["sampler"] != "poisson":  # whose budget is the number to expect
+            assert told["draws"] >= told["budget"]
         assert 0 <= told["coverage"] <= 1
         if told["sampler"] == "stratified":
             assert told["draws"] == told["budget"], "without replacement"

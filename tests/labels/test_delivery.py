@@ -3,6 +3,7 @@
 import decimal
 import json
 import os
+import random
 import time
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from evalsampling import InputError
 from evalsampling.labels import delivery, formats, parquet_votes
 from evalsampling.labels.delivery import LabelFile
 from evalsampling.labels.formats import Vote, read_votes
+from evalsampling.labels.parquet_votes import read_columns
 
 TWO_53 = 2**53
 
@@ -251,3 +253,21 @@ def test_pipes_devices_and_folders_are_refused_at_once(tmp_path: Path) -> None:
             LabelFile.read(str(tmp_path / name))
         assert "\n" not in str(caught.value)
     assert time.monotonic() - started < 5
+
+
+def test_damaged_lists_of_labels_are_told_of() -> None:
+    """Flipped bits of a file with a column of lists: votes, or one error; Arrow never aborts."""
+    kinds = {"task": ["t1", "t2", "t3"] * 5, "label": [["a", "b"], [], ["c"]] * 5}
+    table = pa.table({"task": kinds["task"], "label": pa.array(kinds["label"])})
+    draw, told = random.Random(3), 0
+    for trial in range(600):
+        sink = pa.BufferOutputStream()
+        options = {"use_dictionary": trial % 2 == 0, "write_page_checksum": trial % 3 == 0}
+        pq.write_table(table, sink, **options)
+        content = bytearray(sink.getvalue().to_pybytes())
+        content[draw.randrange(len(content))] ^= 1 << draw.randrange(8)
+        try:
+            list(read_columns("votes.parquet", bytes(content), ("task", "label")))
+        except (InputError, ValueError, OSError):
+            told += 1
+    assert told > 200

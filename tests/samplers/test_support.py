@@ -136,6 +136,7 @@ def test_signatures_that_share_a_cell_support_only_the_measure_sampled_for() -> 
         pool={"score": "s", "systems": {f"p{s}": {"prediction": f"p{s}"} for s in range(systems)}},
         measure=[{"name": "f1", "system": "p0"}, {"name": "f1", "system": "p1"}],
         strata={"leaves": 64},
+        sampler="ais",
     )
     assert evaluation.table.is_mixed.any()
     ids = evaluation.sample(100)
