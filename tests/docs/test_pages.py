@@ -30,7 +30,9 @@ JSON = {
     "status": "status run",
     "diagnose": "diagnose run",
     "plan": "plan evaluation.yaml --sampler ais --budgets 200 --repeats 20",
-    "simulate": "simulate evaluation.yaml --truth truth.parquet --budgets 500 --repeats 20",
+    "simulate": (
+        "simulate evaluation.yaml --truth truth.parquet --sampler ais --budgets 500 --repeats 20"
+    ),
 }
 OF_THE_MACHINE = {"workspace", "seconds", "versions", "peak_mebibytes", "bytes"}
 
