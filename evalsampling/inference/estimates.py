@@ -13,7 +13,6 @@ from evalsampling.inference.delta_method import Evidence, estimate
 from evalsampling.inference.domains import Domain, ReportedDomains
 from evalsampling.inference.evidence import (
     FEWEST_EVIDENCE,
-    FEWEST_FOR_MODEL,
     Gap,
     fewest_rows,
     find_gaps,
@@ -114,7 +113,7 @@ def _with_model(
     kept = np.flatnonzero(inside)
     shares = measure.shares(inputs.outputs.take(kept), inputs.label[kept])
     rows = np.unique(inputs.row[kept], return_inverse=True)[1].ravel()
-    is_default = fewest_rows(shares, rows, len(found)) >= FEWEST_FOR_MODEL
+    is_default = fewest_rows(shares, rows, len(found)) >= FEWEST_EVIDENCE
     return assist(found, measure, inputs.model, domain, is_default, band, inputs.combine)
 
 

@@ -13,19 +13,15 @@ BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]
 
 FEWEST_EVIDENCE = 10
-"""Labelled rows that a share must have before an interval narrower than its range is given."""
+"""Labelled rows that a share must have before an interval narrower than its range is given.
+
+With fewer, the design has met next to none of them, and of a model it is the prior that speaks."""
 
 FAR = 3.0
 """Standard errors that a sum of weights may fall short by."""
 
 LEAST_WEIGHT = 0.5
 """Share of the rows that must be accounted for, once the sum of the weights is off."""
-
-
-FEWEST_FOR_MODEL = 5
-"""Labelled rows that a share must have before the model's interval is the default.
-
-With next to none it is the prior of the curve that speaks."""
 
 
 @dataclasses.dataclass(frozen=True)

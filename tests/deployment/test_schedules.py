@@ -153,6 +153,7 @@ def test_cron_takes_what_can_be_read_and_names_what_cannot(
     assert (told["labels"], told["round"]) == (20, 2)
 
 
+@pytest.mark.slow
 def test_cron_as_a_process_killed_and_run_again(scheduled: Job) -> None:
     inbox = scheduled.directory / "in box"
     for name in NAMES:

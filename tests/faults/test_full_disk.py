@@ -96,6 +96,7 @@ def prepare_check(one: Job, numbers: Callable[[int], Sequence[int]]) -> None:
         assert missing <= {"steps/prepare.json"}, number
 
 
+@pytest.mark.slow
 def test_prepare_full_from_some_write_on(job: Callable[..., Job]) -> None:
     one = job(make_pool(300), strata={"leaves": 3})
     prepare_check(one, lambda count: [1, count // 2, count - 3])

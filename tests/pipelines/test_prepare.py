@@ -25,6 +25,9 @@ SHARDINGS = [
 ]
 
 
+CUT_OTHERWISE = ("geometric", "equal width", "equal count")
+"""Cases that differ from the first in their strata alone."""
+
 THREADS = "--direct_running_mode=multi_threading"
 
 
@@ -55,7 +58,13 @@ def test_merging_is_forced_and_changes_nothing(job: Any, merged: list[int]) -> N
         (7, 50),
     ],
 )
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(name, marks=pytest.mark.slow) if name in CUT_OTHERWISE else name
+        for name in CASES
+    ],
+)
 def test_whole_evaluations_equal_memory(
     job: Any, merged: list[int], case: str, files: int, group_rows: int
 ) -> None:

@@ -31,8 +31,16 @@ def test_many_rows(job: Callable[..., Job], suffix: str, rows: int) -> None:
     assert_same(one.workspace, reference(one), budget=30)
 
 
-@pytest.mark.parametrize("suffix", FORMATS[1:])
-@pytest.mark.parametrize("case", ["slices", "systems", "kd beside a score", "classes", "curve"])
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "avro"])
+@pytest.mark.parametrize(
+    "case",
+    [
+        "slices",
+        "curve",
+        *(pytest.param(n, marks=pytest.mark.slow) for n in ("systems", "classes")),
+        "kd beside a score",
+    ],
+)
 @pytest.mark.parametrize("files", [*(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2)), 7])
 def test_whole_evaluations(
     job: Callable[..., Job], suffix: str, case: str, files: int, monkeypatch: pytest.MonkeyPatch

@@ -40,6 +40,7 @@ def start_slow_prepare(one: Job) -> subprocess.Popen[bytes]:
 
 
 @pytest.mark.usefixtures("one_key")
+@pytest.mark.slow
 def test_killed_prepare_starts_over(job: Any) -> None:
     """Killed when scored rows were already written; the next run finishes as if alone."""
     one = job(files=4, group_rows=50, pool={"scorer": "slow_scorer:score"})
@@ -84,6 +85,7 @@ def test_a_failed_prepare_leaves_an_empty_directory_of_mine(job: Any) -> None:
     assert not one.workspace.exists() or not list(one.workspace.iterdir())
 
 
+@pytest.mark.slow
 def test_two_prepares_at_once(job: Any) -> None:
     """One finishes, the other is told; nothing of the first is lost."""
     importlib.import_module("pipelines.prepare")  # so that the second starts at once

@@ -21,7 +21,16 @@ SAMPLERS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("sampler", SAMPLERS)
+@pytest.mark.parametrize(
+    "sampler",
+    [
+        *("ais", "calibrated", "stratified"),
+        *(
+            pytest.param(name, marks=pytest.mark.slow)
+            for name in ("passive", "importance", "oasis", "given")
+        ),
+    ],
+)
 def test_samplers_through_the_workspace_equal_memory(job: Any, sampler: str) -> None:
     """Three rounds, each started from the files alone, the second growing."""
     one = job(

@@ -248,8 +248,8 @@ def test_truth_of_a_stochastic_oracle_is_that_of_its_answers() -> None:
     ("measure", "sizes"),
     [
         *((measure, (1, 1)) for measure in (*VECTORS, "f1", "accuracy")),
-        ("joint", (2, 1)),
-        ("f1", (1, 1, 1)),
+        pytest.param("joint", (2, 1), marks=pytest.mark.slow),
+        pytest.param("f1", (1, 1, 1), marks=pytest.mark.slow),
     ],
     ids=str,
 )

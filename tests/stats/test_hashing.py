@@ -167,13 +167,13 @@ def test_strings_of_one_length_in_the_middle_of_a_buffer_equal_the_reference(len
 
 
 def test_memory_is_bounded_for_long_strings() -> None:
-    """64 MiB of strings of 1 MiB, of which 4 MiB are worked on at a time."""
+    """24 MiB of strings of 1 MiB, of which 4 MiB are worked on at a time."""
     length = 1 << 20
-    data = np.random.default_rng(6).integers(0, 256, 64 * length, dtype=np.uint8)
+    data = np.random.default_rng(6).integers(0, 256, 24 * length, dtype=np.uint8)
     tracemalloc.start()
-    hashes = hashing.hash_strings(data, np.arange(65) * length, 0)
+    hashes = hashing.hash_strings(data, np.arange(25) * length, 0)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 16 << 20
     xxhash = pytest.importorskip("xxhash")
-    assert hashes[63] == xxhash.xxh64_intdigest(data[63 * length :].tobytes(), 0)
+    assert hashes[23] == xxhash.xxh64_intdigest(data[23 * length :].tobytes(), 0)
