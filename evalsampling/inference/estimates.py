@@ -30,7 +30,7 @@ from evalsampling.inference.regions import (
     wald_ellipsoid,
 )
 from evalsampling.inference.results import Estimate, Target, census, undefined
-from evalsampling.measures.base import FloatArray, IntArray, Measure
+from evalsampling.measures.base import FloatArray, IntArray, Measure, Share
 from evalsampling.measures.calibrated import Calibrated, Requested, measure_of
 from evalsampling.measures.mean_and_ratio import Ratio
 from evalsampling.measures.on_cells import (
@@ -110,9 +110,7 @@ def _with_model(
     """Add the model-assisted intervals, in front where labels have something to say."""
     if inputs.model is None or not len(inputs.history.labelled):
         return found
-    kept = np.flatnonzero(inside)
-    shares = measure.shares(inputs.outputs.take(kept), inputs.label[kept])
-    rows = np.unique(inputs.row[kept], return_inverse=True)[1].ravel()
+    shares, rows = _labelled_shares(measure, inputs, inside)
     is_default = fewest_rows(shares, rows, len(found)) >= FEWEST_EVIDENCE
     return assist(found, measure, inputs.model, domain, is_default, band, inputs.combine)
 
@@ -174,15 +172,24 @@ def _gaps(
     fewest_of_each: int = 1,
 ) -> list[Gap | None]:
     """Return what the labels in a domain lack, for each component of a measure."""
-    kept = np.flatnonzero(inside)
     unlabelled = _unlabelled(inputs, domain, inside)
+    shares, rows = _labelled_shares(measure, inputs, inside)
     return find_gaps(
-        measure.shares(inputs.outputs.take(kept), inputs.label[kept]),
-        np.unique(inputs.row[kept], return_inverse=True)[1].ravel(),
+        shares,
+        rows,
         len(measure.components),
         measure.shares(*rows_of_cells(measure, inputs.table, unlabelled > 0)),
         fewest_of_each,
     )
+
+
+def _labelled_shares(
+    measure: Measure, inputs: EstimationInput, inside: npt.NDArray[np.bool_]
+) -> tuple[Sequence[Share], IntArray]:
+    """Return the shares of a domain's labelled rows, and numbers that tell these rows apart."""
+    kept = np.flatnonzero(inside)
+    shares = measure.shares(inputs.outputs.take(kept), inputs.label[kept])
+    return shares, np.unique(inputs.row[kept], return_inverse=True)[1].ravel()
 
 
 def _unlabelled(inputs: EstimationInput, domain: Domain, inside: npt.NDArray[np.bool_]) -> IntArray:
