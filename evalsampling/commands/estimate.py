@@ -34,9 +34,9 @@ from evalsampling.inference.results import (
 from evalsampling.labels.delivery import LabelFile
 from evalsampling.labels.drop_zone import files_in
 from evalsampling.measures import Joint
-from evalsampling.measures.build import build_joints, build_measures, build_reported
+from evalsampling.measures.build import build_joints, build_measures, choose_measures
 from evalsampling.measures.calibrated import Requested, measure_of
-from evalsampling.spec import EvaluationSpec, MeasureSpec
+from evalsampling.spec import EvaluationSpec
 from evalsampling.telemetry.logs import LOG
 from evalsampling.version import __version__
 from evalsampling.workspace.manifest import HERE, ExecutionContext
@@ -279,10 +279,7 @@ def _chosen_measures(pool: PreparedPool, names: Sequence[str]) -> list[Requested
     """
     spec, ranges = pool.spec, pool.stratification.ranges
     listed = build_measures(spec, ranges)
-    chosen: list[Requested] = []
-    for name in names:
-        of_name = [one for one in listed if name in (one.name, one.components[0].name)]
-        chosen += of_name or build_reported(MeasureSpec.parse(name), spec, ranges)
+    chosen = [one for name in names for one in choose_measures(name, listed, spec, ranges)]
     return chosen or None
 
 

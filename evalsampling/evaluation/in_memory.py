@@ -1,6 +1,7 @@
 """A pool held in memory: both passes are made at once, and every row is kept."""
 
 import dataclasses
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ import pyarrow as pa
 from evalsampling.errors import InputError
 from evalsampling.evaluation.specs import check_buildable
 from evalsampling.pool.batch import PoolBatch
+from evalsampling.pool.columns import required_columns
+from evalsampling.pool.frames import Column, Frame, Table, has_index, to_array
 from evalsampling.pool.stored_columns import CELL, ID, SLICE_PREFIX, outputs_of_columns
 from evalsampling.preparation.local import SecondPass, stratify
 from evalsampling.preparation.reserve import Reserve, ReserveBuilder, check_unique
@@ -43,11 +46,11 @@ class MemoryPool:
     @classmethod
     def from_arrays(
         cls,
-        score: npt.NDArray[np.floating] | None,
-        prediction: npt.NDArray[Any] | None,
-        id: npt.NDArray[Any] | None,
-        probability: npt.NDArray[np.floating] | None,
-        columns: dict[str, npt.NDArray[Any]],
+        score: Column | None,
+        prediction: Any,
+        id: Column | None,
+        probability: Any,
+        columns: Frame | None,
         spec: dict[str, Any],
     ) -> "MemoryPool":
         """Prepare columns; see `Evaluation.from_arrays`.
@@ -56,36 +59,73 @@ class MemoryPool:
             InputError: naming the key, or the column and row, that is wrong.
         """
         given = {"score": score, "prediction": prediction}
-        there = {name: values for name, values in given.items() if values is not None} | columns
-        if not there:
-            raise InputError("no columns are given")
-        rows = len(next(iter(there.values())))
-        there["id"] = np.arange(rows) if id is None else id
+        there = {name: values for name, values in given.items() if values is not None}
         pool: dict[str, Any] = {"path": "arrays", **spec.get("pool", {})}
         labels = spec.get("labels", {})
-        known = labels.get("multilabel")
-        if known and prediction is not None and np.ndim(prediction) == 2:
+        if labels.get("multilabel") and _is_matrix(prediction):
+            known = labels["multilabel"]
             pool["prediction"] = {value: f"prediction {value}" for value in known}
             del there["prediction"]
-            columns_of = zip(pool["prediction"].values(), np.transpose(prediction), strict=True)
-            there |= {name: np.asarray(values) for name, values in columns_of}
-        if probability is not None and np.ndim(probability) == 2:
-            classes = known or labels.get("classes", [0, 1])
+            there |= _columns_of(prediction, pool["prediction"])
+        if _is_matrix(probability):
+            classes = labels.get("multilabel") or labels.get("classes", [0, 1])
             pool["probability"] = {value: f"probability {value}" for value in classes}
-            there |= dict(zip(pool["probability"].values(), np.transpose(probability), strict=True))
+            there |= _columns_of(probability, pool["probability"])
         elif probability is not None:
             pool["probability"] = "probability"
             there["probability"] = probability
-        for name, values in there.items():
-            if np.ndim(values) != 1:
-                raise InputError(f"{name}: must have one dimension, got {np.ndim(values)}")
+        others = Table.of({} if columns is None else columns, "columns")
+        wanted = others.names if isinstance(columns, Mapping) else _named(pool, spec)
+        there |= {name: others.column(name) for name in wanted if name in others.names}
+        if not there:
+            raise InputError("no columns are given")
+        if id is not None:
+            there["id"] = id
+        return cls._of_columns(there, {**spec, "pool": pool})
+
+    @classmethod
+    def from_frame(cls, frame: Frame, named: dict[str, Any], spec: dict[str, Any]) -> "MemoryPool":
+        """Prepare a table; see `Evaluation.from_frame`.
+
+        Args:
+            frame: of any library.
+            named: keys of the spec's ``pool`` that are given by themselves, None for those that
+                are not.
+            spec: other keys.
+
+        Raises:
+            InputError: naming the key, or the column and row, that is wrong.
+        """
+        table = Table.of(frame)
+        own = {key: value for key, value in named.items() if value is not None}
+        pool: dict[str, Any] = {"path": "frame", **spec.get("pool", {}), **own}
+        wanted = _named(pool, spec, with_id="id" in pool)
+        there = {name: table.column(name) for name in wanted}
+        if not there:
+            raise InputError("no columns are given")
+        return cls._of_columns(there, {**spec, "pool": pool})
+
+    @classmethod
+    def _of_columns(cls, there: dict[str, Any], spec: dict[str, Any]) -> "MemoryPool":
+        """Prepare columns that are all there is, but for ids that may follow from an index."""
+        rows = len(next(iter(there.values())))
+        indexed = [(name, values.index) for name, values in there.items() if has_index(values)]
+        for name, index in indexed:
+            if len(index) == rows and not index.equals(indexed[0][1]):
+                raise InputError(
+                    f"{name}: its index is not that of {indexed[0][0]}; "
+                    "bring the rows in one order first"
+                )
+        checked = EvaluationSpec.from_mapping({"budget": max(rows, 1), **spec}, Path())
+        if checked.pool.id not in there:
+            ids = indexed[0][1].to_series() if indexed else np.arange(rows)
+            there[checked.pool.id] = ids
+        check_buildable(checked)
+        arrays = {name: to_array(values, name) for name, values in there.items()}
+        for name, values in arrays.items():
             if len(values) != rows:
                 raise InputError(f"{name}: {len(values)} values for {rows} rows")
-        checked = EvaluationSpec.from_mapping(
-            {"budget": max(rows, 1), **spec, "pool": pool}, Path()
-        )
-        check_buildable(checked)
-        return cls.prepare(checked, PoolBatch(pa.record_batch(there)))
+        return cls.prepare(checked, PoolBatch(pa.record_batch(arrays)))
 
     @classmethod
     def prepare(cls, spec: EvaluationSpec, batch: PoolBatch) -> "MemoryPool":
@@ -116,3 +156,39 @@ class MemoryPool:
         assert self.reserve.rows is not None
         first = np.searchsorted(self.reserve.rows[CELL].to_numpy(), self.table.code[cell])
         return self.reserve.rows.take(pa.array(first + rank))
+
+
+def _is_matrix(values: Any) -> bool:
+    """Tell whether values have a column for each of several classes."""
+    return hasattr(values, "__array__") and np.ndim(values) == 2
+
+
+def _columns_of(matrix: Any, names: Mapping[Any, str]) -> dict[str, Any]:
+    """Return the columns of a matrix under new names: those of a table by its own names.
+
+    Args:
+        matrix: shape (rows, classes).
+        names: new name of the column of each class. A table whose columns are called otherwise is
+            taken in the order of the classes.
+
+    Raises:
+        InputError: if there are more or fewer columns than classes.
+    """
+    if not isinstance(matrix, np.ndarray):
+        table = Table.of(matrix)
+        by_text = {str(name): name for name in table.names}
+        if {str(key) for key in names} == set(by_text):
+            return {name: table.column(by_text[str(key)]) for key, name in names.items()}
+        columns = [table.column(name) for name in table.names]
+    else:
+        columns = list(matrix.T)
+    if len(columns) != len(names):
+        first = next(iter(names.values())).split()[0]
+        raise InputError(f"{first}: {len(columns)} columns for {len(names)} classes")
+    return dict(zip(names.values(), columns, strict=True))
+
+
+def _named(pool: dict[str, Any], spec: dict[str, Any], with_id: bool = False) -> list[str]:
+    """Return the columns that a spec names, the id only if it is asked for."""
+    checked = EvaluationSpec.from_mapping({**spec, "pool": pool}, Path())
+    return [name for name in required_columns(checked) if with_id or name != checked.pool.id]

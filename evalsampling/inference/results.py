@@ -68,7 +68,7 @@ class Sensitivity:
     high: float
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Estimate:
     """An estimate of one number.
 
@@ -114,6 +114,29 @@ class Estimate:
     def measure(self) -> str:
         """Name of the measure."""
         return self.target.measure
+
+    @property
+    def low(self) -> float:
+        """Lower end of the default interval."""
+        return self.intervals[0].low
+
+    @property
+    def high(self) -> float:
+        """Upper end of the default interval."""
+        return self.intervals[0].high
+
+    @property
+    def half_width(self) -> float:
+        """Half the width of the default interval, infinite where it has no end."""
+        return (self.high - self.low) / 2
+
+    def __repr__(self) -> str:
+        """Return value and default interval in a line."""
+        value = "undefined" if self.value is None else f"{self.value:.4f}"
+        return (
+            f"<Estimate {self.target.title}: {value}, {100 * self.confidence:g} % "
+            f"{self.low:.4f} to {self.high:.4f}>"
+        )
 
     @property
     def claims(self) -> bool:

@@ -58,6 +58,24 @@ def build_reported(
                       if is_comparable(measure_of(other)))]  # fmt: skip
 
 
+def choose_measures(
+    entry: Any, listed: Sequence[Requested], spec: EvaluationSpec, ranges: Sequence[Range | None]
+) -> list[Requested]:
+    """Return the measures of a name: those listed, or any other with its defaults.
+
+    Args:
+        entry: a name, or a mapping as an entry of the spec's ``measure``.
+        listed: measures that are looked at first.
+        spec: tells systems and classes.
+        ranges: see `build_measures`.
+
+    Raises:
+        InputError: if there is no such measure.
+    """
+    of_name = [one for one in listed if entry in (one.name, one.components[0].name)]
+    return of_name or build_reported(MeasureSpec.parse(entry), spec, ranges)
+
+
 def compare(kind: str, first: Requested, other: Requested) -> Requested:
     """Return a comparison of two systems, with calibrated weights if both have them.
 
