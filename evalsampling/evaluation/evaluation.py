@@ -388,13 +388,20 @@ class Evaluation:
                 that does not hold the ids, or, of a deterministic oracle, two labels for one id;
                 then no label is taken.
         """
-        pool = self._memory()
-        answers = Answers.read(id, label, pool.spec.labels, pool.spec.pool.id)
-        asked = pool.ids(self.history.cell, self.history.rank).tolist()
-        labels = self.history.label.copy()
-        found = answers.by_question(
-            asked, labels.tolist(), pool.spec.labels.codes, self.sampler.stochastic, replace
+        asked, spec = self._asked(), self.spec
+        assert spec is not None
+        found = Answers.read(id, label, spec.labels, spec.pool.id).by_question(
+            asked, self.history.label.tolist(), spec.labels.codes, self.sampler.stochastic, replace
         )
+        self._take(found, replace)
+
+    def _asked(self) -> list[Any]:
+        """Return the id of the row of each question."""
+        return list(self._memory().ids(self.history.cell, self.history.rank).tolist())
+
+    def _take(self, found: Mapping[int, int], replace: bool) -> None:
+        """Take checked labels, the class code of each question that has one."""
+        labels = self.history.label.copy()
         labels[list(found)] = list(found.values())
         self.history = self.history.with_corrections(labels)
 

@@ -20,9 +20,10 @@ from evalsampling.preparation.reserve import Reserve, ReserveBuilder, check_uniq
 from evalsampling.preparation.slices import Slices
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.spec import EvaluationSpec
-from evalsampling.stats.cells import CellTable
+from evalsampling.stats.cells import CellSums, CellTable
 from evalsampling.stats.history import History
 from evalsampling.stats.outputs import Outputs
+from evalsampling.stats.slices import SliceCounts
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,6 +36,8 @@ class MemoryPool:
         table: its cells.
         slices: its slices.
         reserve: all of its rows.
+        sums: what the cells were made from.
+        counts: of its slice columns.
     """
 
     spec: EvaluationSpec
@@ -42,6 +45,8 @@ class MemoryPool:
     table: CellTable
     slices: Slices
     reserve: Reserve
+    sums: CellSums
+    counts: SliceCounts
 
     @classmethod
     def from_arrays(
@@ -137,9 +142,11 @@ class MemoryPool:
         reserve.add(cells)
         kept = reserve.build()
         check_unique(kept.rows, spec.pool.id)
-        assert work.counts is not None
-        slices = Slices.from_counts(spec.pool.slices, work.counts, table)
-        return cls(spec, work.stratification, table, slices, kept)
+        sums, counts = work.sums, work.counts
+        assert sums is not None
+        assert counts is not None
+        slices = Slices.from_counts(spec.pool.slices, counts, table)
+        return cls(spec, work.stratification, table, slices, kept, sums, counts)
 
     def ids(self, cell: npt.NDArray[np.int64], rank: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
         """Return the ids of rows given by cell and rank."""

@@ -96,8 +96,10 @@ def _as_arrow(values: Any) -> Any:
         return pa.array(values, from_pandas=True)
     if hasattr(values, "__arrow_c_stream__"):
         return pa.chunked_array(values)
-    if hasattr(values, "__arrow_c_array__") or isinstance(values, np.ndarray):
+    if hasattr(values, "__arrow_c_array__"):
         return pa.array(values)
+    if isinstance(values, np.ndarray):
+        return pa.array(values, from_pandas=values.dtype == object)  # its NaN beside text is none
     return pa.array(values if isinstance(values, Sequence) else list(values))
 
 

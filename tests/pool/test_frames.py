@@ -18,6 +18,7 @@ pd = pytest.importorskip("pandas")
         (np.array([1, 2]), [1, 2]),
         (np.array(["a", "b"]), ["a", "b"]),
         ([1, None], [1, None]),
+        (np.array(["a", float("nan")], dtype=object), ["a", None]),
         ([["a", "b"], []], [["a", "b"], []]),
         (pa.chunked_array([[1], [2]]), [1, 2]),
         (pa.array(["a"]).cast(pa.string_view()), ["a"]),
