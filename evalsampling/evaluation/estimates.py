@@ -91,7 +91,9 @@ class Estimates(list[Estimate]):
         ]
         width = max((len(title) for title, _, _ in lines), default=0)
         text = [f"{title:<{width}}  {value:>9}  {told}" for title, value, told in lines]
-        return "\n".join([f"<{len(self)} estimate{'s' * (len(self) != 1)}>", *text, *_rest(len(self))])
+        return "\n".join(
+            [f"<{len(self)} estimate{'s' * (len(self) != 1)}>", *text, *_rest(len(self))]
+        )
 
     def _repr_html_(self) -> str:
         """Return a table, which a notebook shows."""

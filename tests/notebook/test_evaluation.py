@@ -155,9 +155,7 @@ def test_another_evaluation_is_there(tmp_path: Path, change: Any, message: str) 
 def test_other_rounds_are_there(tmp_path: Path) -> None:
     make().save(tmp_path / "run")
     call("sample", tmp_path / "run", "--size", 7)
-    with pytest.raises(
-        InputError, match="rounds or labels of another evaluation"
-    ):
+    with pytest.raises(InputError, match="rounds or labels of another evaluation"):
         several_rounds().save(tmp_path / "run")
 
 
