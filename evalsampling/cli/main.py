@@ -1,14 +1,17 @@
 """The command line: parses, calls, prints."""
 
 import argparse
+import difflib
 import json
 import os
+import re
 import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from evalsampling.cli import (
     annotators,
+    budget,
     curve,
     diagnose,
     estimate,
@@ -38,6 +41,7 @@ COMMANDS = (
             estimate,
             report,
             curve,
+            budget,
             annotators,
             votes,
             forget,
@@ -98,10 +102,11 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         added.set_defaults(chosen=command)
     arguments, rest = parser.parse_known_args(argv)
     beam, runner = arguments.chosen.beam, getattr(arguments, "runner", None)
+    added = commands.choices[arguments.command]
     if rest and beam is Beam.NEVER:
-        parser.error(f"unrecognized arguments: {_named(rest)}")
+        added.error(f"unrecognized arguments: {_named(rest)}{_meant(rest, added)}")
     if rest and beam is Beam.WITH_RUNNER and runner is None:
-        parser.error(f"unrecognized arguments without --runner: {_named(rest)}")
+        added.error(f"unrecognized arguments without --runner: {_named(rest)}{_meant(rest, added)}")
     arguments.beam = rest if runner is None else [f"--runner={runner}", *rest]
     return arguments
 
@@ -119,6 +124,14 @@ def _named(arguments: Sequence[str]) -> str:
     """Return the options among arguments without their values, which may be credentials."""
     options = [one.partition("=")[0] for one in arguments if one.startswith("-")]
     return " ".join(options or arguments)
+
+
+def _meant(arguments: Sequence[str], parser: argparse.ArgumentParser) -> str:
+    """Return a question that names the option most like the first unknown one, if any is."""
+    unknown = next((one.partition("=")[0] for one in arguments if one.startswith("--")), "")
+    known = re.findall(r"--[a-z][a-z-]*", parser.format_help())
+    near = difflib.get_close_matches(unknown, known, n=1, cutoff=0.6)
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 def _log(content: Any) -> None:

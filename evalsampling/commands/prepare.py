@@ -168,7 +168,7 @@ class Preparation:
             InputError: as `io.catalog.Catalog.from_files` says.
         """
         catalog = Catalog.from_files(files, self.spec)
-        progress.expect(catalog.rows * self.passes)
+        progress.expect(catalog.rows, self.passes)
         self.workspace.store.make()
         if self.spec.pool.scorer:
             open_store(self.scored_directory).make()
@@ -308,9 +308,16 @@ class Preparation:
         Raises:
             InputError: naming the first part of the spec that differs.
         """
-        here = self.spec.to_mapping()
-        there = PreparedPool.read(self.workspace).spec.to_mapping()
+        prepared = PreparedPool.read(self.workspace)
+        here, there = self.spec.to_mapping(), prepared.own_spec.to_mapping()
         for key, value in here.items():
+            if key == "budget" and value in prepared.budgets:
+                continue  # It was raised there.
+            if key == "budget" and value > prepared.spec.budget and value != there[key]:
+                raise InputError(
+                    f"{self.workspace.path}: prepared with a budget of {prepared.spec.budget:,}; "
+                    f"`evalsampling budget {self.workspace.path} {value}` raises it"
+                )
             if value != there[key]:
                 raise InputError(
                     f"{self.workspace.path}: prepared with another {key}; "

@@ -55,6 +55,7 @@ class SampleResult(Result):
             ``half-width`` where the intervals are as narrow as the spec's
             ``stop`` wants them.
         controls: gold rows and repeats among the tasks, beside the rows.
+        again: whether the round was drawn before, and is given again because it is open still.
     """
 
     round: int
@@ -62,6 +63,7 @@ class SampleResult(Result):
     batch: str | None
     reason: str | None = None
     controls: int = 0
+    again: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -131,6 +133,8 @@ def _sample(request: Request, snapshot: Snapshot) -> SampleResult:
     if again:
         one = again[0]
         result = _drawn(one.number, len(one.batch), one.exported, len(one.controls.tasks))
+        is_open = one.number in snapshot.open_questions and not request.made(one)
+        result = dataclasses.replace(result, again=is_open and not _is_unseen(snapshot))
     else:
         result = _next_round(request, snapshot)
     closing = {*still_open} if request.options.next else set()

@@ -205,6 +205,23 @@ def widest_half(estimates: Sequence[Estimate]) -> float | None:
     return max(halves) if known else None
 
 
+def no_width_because(estimates: Sequence[Estimate]) -> str | None:
+    """Return why `widest_half` tells no width, None if it tells one."""
+    if widest_half(estimates) is not None:
+        return None
+    whole = [one for one in estimates if one.target.slice is None]
+    for one in [one for one in whole if one.target.against is None] or whole:
+        default, title = one.intervals[0], one.target.title
+        if not one.claims:
+            return f"the interval of {title} claims nothing ({one.reason or default.method})"
+        if not one.reliable:
+            why = f": {one.warnings[0].removeprefix(f'{title}: ')}" if one.warnings else ""
+            return f"the interval of {title} is not to be relied on{why}"
+        if not math.isfinite(one.half_width):
+            return f"the interval of {title} has no end"
+    return "nothing is estimated on the whole pool"
+
+
 def is_narrow(estimates: Sequence[Estimate], half_width: float | None) -> bool:
     """Tell whether every default interval on the whole pool is known to be as narrow as wanted.
 

@@ -22,10 +22,20 @@ def class_texts(labels: pa.Array, codes: Collection[str]) -> list[str | None]:
     if pa.types.is_floating(labels.type):
         labels = _whole(pc.if_else(pc.is_nan(labels), None, labels))
     texts = [None if label is None else str(label) for label in labels.to_pylist()]
-    given = {text for text in texts if text is not None}
-    if given and not given & set(codes) and all(map(_is_whole_float, given)):
-        return [None if text is None else text.partition(".")[0] for text in texts]
-    return texts
+    whole = whole_texts({text for text in texts if text is not None}, codes)
+    return [None if text is None else whole.get(text, text) for text in texts]
+
+
+def whole_texts(texts: Collection[str], codes: Collection[str]) -> dict[str, str]:
+    """Return what floats like ``1.0`` are as whole numbers, if all texts are such and no class.
+
+    Args:
+        texts: all labels of a column.
+        codes: texts of the classes.
+    """
+    if {*texts} & {*codes} or not all(map(_is_whole_float, texts)):
+        return {}
+    return {text: text.partition(".")[0] for text in texts}
 
 
 def _whole(labels: pa.Array) -> pa.Array:
