@@ -11,11 +11,14 @@ PACKAGE, TESTS = ROOT / "evalsampling", ROOT / "tests"
 ELSEWHERE = {
     # module: the file that tests it.
     "cli/annotators.py": "commands/test_controls.py",
+    "cli/budget.py": "commands/test_budget.py",
+    "cli/check.py": "commands/test_check.py",
     "cli/command.py": "cli/test_main.py",
     "cli/curve.py": "commands/test_curve.py",
     "cli/diagnose.py": "cli/test_main.py",
     "cli/estimate.py": "cli/test_main.py",
     "cli/forget.py": "commands/test_forget.py",
+    "cli/init.py": "commands/test_init.py",
     "cli/label_studio.py": "commands/test_label_studio.py",
     "cli/plan.py": "cli/test_main.py",
     "cli/prepare.py": "cli/test_main.py",
@@ -60,6 +63,7 @@ ELSEWHERE = {
     "pool/batch.py": "pool/test_scorer.py",
     "pool/formats/registry.py": "pipelines/test_prepare_formats.py",
     "pool/formats/thrift.py": "pool/formats/test_parquet_footer.py",
+    "pool/guesses.py": "commands/test_init.py",
     "pool/splits.py": "pool/formats/test_text.py",
     "preparation/local.py": "simulation/test_truth.py",
     "report/accuracy.py": "report/test_page.py",

@@ -3,7 +3,6 @@
 import argparse
 import dataclasses
 import functools
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -33,8 +32,7 @@ def _run(arguments: argparse.Namespace) -> EstimateResult:
     labels, replace = _resolved(options.labels), _resolved(options.replace)
     result = _estimate(dataclasses.replace(options, labels=labels, replace=replace), arguments)
     for line in [*result.messages, *(f"warning: {warning}" for warning in result.warnings)]:
-        if not logs.as_json():
-            print(line, file=sys.stderr)
+        logs.say(line)
     return result
 
 
@@ -59,7 +57,9 @@ def _text(_: argparse.Namespace, result: EstimateResult) -> str:
     lines += _tests_table(shown)
     lines += [line for contest in result.contests for line in contest_table(contest)]
     if len(kinds) > 1:
-        lines += [line for kind in kinds for line in wrapped(f"{kind}: {_ASSUMES[kind]}", "  ")]
+        for kind in kinds:
+            short = f" ({_SHORT[kind]})" if kind in _SHORT else ""
+            lines += wrapped(f"{kind}{short}: {_ASSUMES[kind]}", "  ")
     if result.half_width is not None:
         lines.append(f"half-width {result.half_width:.4f}: of the widest interval")
     elif result.half_width_reason is not None:
@@ -84,7 +84,8 @@ def estimate_table(shown: Sequence[ReportedEstimate], kinds: Sequence[str]) -> l
     groups: dict[str, list[ReportedEstimate]] = {}
     for one in shown:
         groups.setdefault(one.measure, []).append(one)
-    head = [f"{100 * shown[0].confidence:g} % intervals", "value", *kinds]
+    names = [_SHORT.get(kind, kind) for kind in kinds]
+    head = [f"{100 * shown[0].confidence:g} % intervals", "value", *names]
     alone = len(groups) == len(shown)
     by_method = len(kinds) <= 1
     rows = []
@@ -107,7 +108,7 @@ def _interval(one: ReportedEstimate, kind: str) -> str:
         return "exact"
     if one.intervals[0] == found and one.method.startswith(CLAIM_NOTHING):
         return "no claim"
-    return f"{_end(found.low)}-{_end(found.high)}"
+    return f"{_end(found.low)}\N{EN DASH}{_end(found.high)}"
 
 
 def contest_table(contest: Contest) -> list[str]:
@@ -137,6 +138,9 @@ _ASSUMES = {
     "assumption-light": "holds wherever positives hide",
 }
 """What the kinds of intervals rest on, as they stand in a line."""
+
+_SHORT = {"assumption-light": "light"}
+"""Kinds whose column has a shorter name."""
 
 
 def _kinds(one: ReportedEstimate) -> dict[str, ReportedInterval]:

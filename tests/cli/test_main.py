@@ -112,7 +112,7 @@ def test_the_option_that_was_meant(arguments: list[str], meant: str) -> None:
 def test_an_open_round_is_told_of(job: Any) -> None:
     one: Job = job()
     one.prepare()
-    assert "open" not in call("sample", one.workspace, "--size", "5").out
+    assert "still open" not in call("sample", one.workspace, "--size", "5").out
     again = " ".join(call("sample", one.workspace, "--size", "9").out.split())
     assert "still open, so --size 9 is not heeded. Deliver its labels" in again
     plain = " ".join(call("sample", one.workspace).out.split())
@@ -375,7 +375,7 @@ def test_simulate_with_a_wrong_truth(job: Any) -> None:
         ({"id": [1] * 2000, "label": [0] * 2000}, "an id is there twice"),
         ({"id": list(one.pool.truth), "truth": [0] * 2000}, "column 'label' is missing"),
         ({"id": [], "label": []}, "no labels"),
-        ({"id": list(one.pool.truth), "label": [0.5] * 2000}, "whole numbers or text"),
+        ({"id": list(one.pool.truth), "label": [0.5] * 2000}, "'0.5' is no class"),
     ]:
         pq.write_table(pa.table(labels), truth)
         result = call("simulate", one.spec, "--truth", truth, "--repeats", 1)
@@ -400,3 +400,18 @@ def test_a_call_as_a_process_prints_one_object_and_loads_no_beam(job: Any) -> No
     )
     assert json.loads(done.stdout)["rows"] == 20
     assert done.stderr == ""
+
+
+def test_quiet_and_verbose(job: Any) -> None:
+    one: Job = job()
+    one.prepare()
+    assert "INFO" not in call("sample", one.workspace).err
+    labels = one.deliver([("t_nobody", "1"), *one.answers(1)])
+    assert call("estimate", one.workspace, "--labels", labels, "--quiet").err == ""
+    loud = call("estimate", one.workspace, "--verbose")
+    assert re.search(r"^\d\d:\d\d:\d\d estimated$", loud.err, re.M)
+    failed = call("status", one.directory / "none", "--verbose")
+    assert "Traceback" in failed.err
+    assert failed.err.splitlines()[-1].startswith("evalsampling status: ")
+    assert call("status", one.directory / "none", "--quiet").err.count("\n") == 1
+    assert call("status", one.workspace, "--quiet", "--verbose").status == 2
