@@ -67,9 +67,8 @@ def check(options: SpecOptions) -> CheckResult:
     for batch in batches:
         for look in looks if spec.pool.features else (*looks[:2], *looks[3:]):
             _tried(functools.partial(_looked, look, batch, spec), problems)
-    if spec.labels.gold is not None:
-        _tried(lambda: [check_gold(spec)], problems)
-    _tried(lambda: [_check_workspace(spec)], problems)
+    for sound in (check_gold, _check_workspace):
+        _tried(functools.partial(_checked, sound, spec), problems)
     return CheckResult(
         tuple(dict.fromkeys(problems)),
         len(catalogs[0].files) if catalogs else None,
@@ -119,6 +118,11 @@ def _looked(
     look: Callable[[PoolBatch, EvaluationSpec], object], batch: PoolBatch, spec: EvaluationSpec
 ) -> list[object]:
     return [look(batch, spec)]
+
+
+def _checked(sound: Callable[[EvaluationSpec], None], spec: EvaluationSpec) -> list[object]:
+    sound(spec)
+    return []
 
 
 def _payload(batch: PoolBatch, spec: EvaluationSpec) -> None:
