@@ -7,6 +7,7 @@ scaled to sum to 1.
 
 import dataclasses
 import functools
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -20,10 +21,11 @@ from evalsampling.inference.calibration_curve import (
 )
 from evalsampling.inference.domains import Domain
 from evalsampling.measures.base import Measure
-from evalsampling.measures.on_cells import bounding_outputs, each_label
+from evalsampling.measures.on_cells import bounding_outputs, each_label, extreme_outputs
 from evalsampling.spec.hidden import MOST_CLASSES, HiddenPrior
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
+from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.slice_sampling import Schedule
 
 IntArray = npt.NDArray[np.int64]
@@ -196,22 +198,39 @@ class Predictive:
         """Return the measure of each draw, shape (draws, m), NaN where it is undefined."""
         return np.stack([measure.value(risk) for risk in self.risks(measure)])
 
+    def bounds(self, measure: Measure) -> tuple[FloatArray, FloatArray]:
+        """Return between what the measure of each draw lies, shape (draws, m) each.
+
+        They differ where cells do not tell which rows reach a threshold: then whichever they are,
+        rows of a class lie where the measure is least, or greatest.
+        """
+        ways = [
+            np.stack([measure.value(risk) for risk in self._risks(measure, [[o] for o in way])])
+            for way in extreme_outputs(measure, self.table)
+        ]
+        return np.fmin.reduce(ways), np.fmax.reduce(ways)
+
     def risks(self, measure: Measure) -> FloatArray:
         """Return the mean loss of each draw, shape (draws, d).
 
         Rows without a label count with the mean outputs of their cell.
+        """
+        return self._risks(measure, [bounding_outputs(measure, self.table)] * self.table.classes)
+
+    def _risks(self, measure: Measure, views: Sequence[Sequence[Outputs]]) -> FloatArray:
+        """Return the mean loss of each draw, given outputs of unlabelled rows of each class.
+
+        Of several outputs each stands for an equal part of the rows.
         """
         known = self.history.labelled
         known = known[self.domain.holds(self.history, known)]
         rows = max(int(self.domain.rows(self.table).sum()), 1)
         outputs, label = self.history.outputs.take(known), self.history.label[known]
         risk = measure.mean_loss(outputs, label, np.full(len(known), 1 / rows))
-        views = bounding_outputs(measure, self.table)
-        scale = 1 / (rows * len(views))
         total = np.tile(risk, (len(self.unlabelled), 1))
-        for view in views:
-            for y in each_label(self.table):
-                mass = self.unlabelled[:, :, y[0]] * scale
+        for y in each_label(self.table):
+            mass = self.unlabelled[:, :, y[0]] / (rows * len(views[y[0]]))
+            for view in views[y[0]]:
                 if len(y) * len(risk) <= _LARGEST_MATRIX:
                     total += mass @ self.table.mean_by_cell(measure.loss(view, y))
                 else:

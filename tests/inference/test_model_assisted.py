@@ -10,6 +10,7 @@ from evalsampling.inference.domains import Domain
 from evalsampling.inference.intervals import Interval, whole_range
 from evalsampling.inference.model_assisted import (
     HELD,
+    DrawnRange,
     _combined,
     _interval,
     assist,
@@ -110,17 +111,41 @@ def test_bands_leave_out_what_is_undefined() -> None:
     assert np.mean(np.all(inside, axis=1)) >= 0.95
 
 
+def drawn_of(*values: float) -> DrawnRange:
+    return DrawnRange(np.array(values), np.array(values))
+
+
 def test_estimate_and_median_are_weighted_by_the_variance_of_the_other() -> None:
-    drawn = np.array([0.2, 0.3, 0.7, np.nan])
-    variance = np.var(drawn[:3])
+    drawn = drawn_of(0.2, 0.3, 0.7, np.nan)
+    variance = np.var([0.2, 0.3, 0.7])
     one = _combined(found(0.5, 0.4, 0.6, 0.2), drawn)
     share = 0.2**2 / (0.2**2 + variance)
     assert one.value == pytest.approx((1 - share) * 0.5 + share * 0.3)
+    assert one.standard_error == pytest.approx((1 - share) * 0.2 + share * np.sqrt(variance))
     assert _combined(found(0.5, 0.4, 0.6, 0.0), drawn).value == 0.5
-    assert _combined(found(0.5, 0.4, 0.6), np.full(9, 0.1)).value == pytest.approx(0.1)
-    assert _combined(found(0.5, 0.4, 0.6, 0.0), np.full(9, 0.1)).value == 0.5
+    certain = drawn_of(*[0.1] * 9)
+    assert _combined(found(0.5, 0.4, 0.6), certain).value == pytest.approx(0.1)
+    assert _combined(found(0.5, 0.4, 0.6, 0.0), certain).value == 0.5
     assert _combined(found(None, 0, 1, None), drawn).value is None
-    assert _combined(found(0.5, 0.4, 0.6), np.full(9, np.nan)).value == 0.5
+    assert _combined(found(0.5, 0.4, 0.6), drawn_of(*[np.nan] * 9)).value == 0.5
+
+
+def test_median_counts_for_less_where_cells_leave_the_number_open() -> None:
+    """Its variance is that of a number that is as likely anywhere between the ends."""
+    ends = np.array([0.2, 0.4])
+    drawn = DrawnRange(ends, ends + 0.3)
+    inside = (ends[:, None] + 0.3 * np.linspace(0, 1, 10_001)).ravel()
+    assert drawn.variance == pytest.approx(np.var(inside), rel=1e-3)
+    one = _combined(found(0.9, 0.8, 1.0, 0.05), drawn)
+    share = 0.05**2 / (0.05**2 + drawn.variance)
+    assert one.value == pytest.approx((1 - share) * 0.9 + share * 0.45)
+
+
+def test_interval_reaches_from_the_lower_ends_to_the_upper_ones() -> None:
+    ends = np.linspace(0.1, 0.2, 101)
+    low, high = DrawnRange(ends, ends + 0.5).interval(0.9)
+    assert (low, high) == pytest.approx((0.1, 0.69), abs=1e-9)
+    assert np.isnan(DrawnRange(ends, ends, np.zeros(101)).interval(0.9)).all()
 
 
 def test_interval_is_widened_by_a_part_of_the_design_based_one() -> None:

@@ -14,13 +14,17 @@ from evalsampling.inference.predictive import (
 )
 from evalsampling.measures import (
     Accuracy,
+    AveragePrecision,
     Brier,
     FBeta,
     MacroF1,
     Measure,
     PRCurve,
     Recall,
+    ROCArea,
+    ROCCurve,
 )
+from evalsampling.measures.curves import Thresholded
 from evalsampling.stats.history import History
 from tests.samplers.pools import Pool, make_pool, with_second_system
 from tests.stats.histories import labelled_at_random, labelled_rows
@@ -245,3 +249,33 @@ def test_thousands_of_cells_have_fewer_draws() -> None:
     assert draws * cells * classes <= 1 << 21
     assert draws >= 192
     assert all(len(curve.thinned(50).z) <= 50 for curve in model.curves)
+
+
+@pytest.mark.parametrize("kind", [PRCurve, ROCCurve, AveragePrecision, ROCArea])
+def test_bounds_hold_whatever_scores_the_cells_do_not_tell(kind: type[Thresholded]) -> None:
+    """Of a second system, whose scores no cell tells: drawn at random, and at either extreme."""
+    measure = kind(thresholds=(1.0, 2.0), system=1)
+    pool, rng = with_second_system(POOL, seed=2), np.random.default_rng(5)
+    rows = rng.permutation(300)[:60]
+    drawn = model_of(pool, labelled_rows(pool, rows)).everywhere
+    low, high = drawn.bounds(measure)
+    label = completed(pool, rows, drawn, 3)
+    free = np.setdiff1d(np.arange(300), rows)
+    reached = [rng.integers(0, 3, len(free)), 2 * label[free], 2 - 2 * label[free]]
+    values = []
+    for bins in reached:
+        score = pool.outputs.score.copy()
+        score[free, 1] = np.array([0.5, 1.5, 2.5])[bins]
+        outputs = dataclasses.replace(pool.outputs, score=score)
+        values.append(measure.value(measure.loss(outputs, label).mean(axis=0)))
+    assert np.all(low[3] - 1e-12 <= values)
+    assert np.all(values <= high[3] + 1e-12)
+    assert np.fmin(values[1], values[2]) == pytest.approx(low[3])
+    assert np.fmax(values[1], values[2]) == pytest.approx(high[3])
+
+
+def test_bounds_of_what_cells_tell_are_its_values() -> None:
+    drawn = model_of(POOL, HISTORY).everywhere
+    for measure in (FBeta(), PRCurve(thresholds=(0.5, 2.5))):
+        for end in drawn.bounds(measure):
+            np.testing.assert_array_equal(end, drawn.values(measure))
