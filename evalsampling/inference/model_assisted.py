@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from evalsampling.inference.domains import Domain
 from evalsampling.inference.intervals import SIMULTANEOUS, Interval, whole_range
-from evalsampling.inference.predictive import LabelModel
+from evalsampling.inference.predictive import LabelModel, Predictive
 from evalsampling.inference.results import Estimate, Sensitivity
 from evalsampling.inference.significance import Significance
 from evalsampling.inference.weights import effective_size
@@ -28,6 +28,15 @@ HELD = 0.75
 
 With less, the smoothness of the curve shows where many labels are in few cells; with more,
 intervals grow wider than they gain in coverage (docs/calibrated.md)."""
+
+LEAST_OF_MODEL = 0.5
+"""What the median of the draws counts for at least in an estimate combined with it.
+
+The variance of the design sees only what was met, so it is too small where positives were not."""
+
+COMBINED_SHARE = 0.3
+"""What the share of hidden positives is multiplied by for the median that an estimate is combined
+with: that so many hide is a reason for a wide interval, less so for a low estimate."""
 
 _FEWEST_EFFECTIVE = 100.0
 """Equal draws that weighted ones must be worth for an interval to be made of them."""
@@ -61,15 +70,24 @@ def assist(
             of the others it stands last.
         band: whether intervals that hold together are wanted too, of the components that have a
             model-assisted interval in front.
-        combine: whether the estimate is to become the mean of itself and of the median of the
-            draws, each weighted by the variance of the other.
+        combine: whether the estimate is to become a mean of itself and of the median of draws.
     """
-    ends = model.within(domain).bounds(measure)
-    drawn = [DrawnRange(*pair) for pair in zip(*(end.T for end in ends), strict=True)]
+    there = model.within(domain)
+    ends = there.bounds(measure)
+    drawn = _ranges(ends)
     if combine:
-        estimates = [_combined(one, of_it) for one, of_it in zip(estimates, drawn, strict=True)]
+        medians = _under_share(COMBINED_SHARE, drawn, there, measure, model)
+        estimates = [
+            _combined(one, of_it, median)
+            for one, of_it, median in zip(estimates, drawn, medians, strict=True)
+        ]
     is_number_of_pool = domain.count is None and len(estimates) == 1
-    others = _other_shares(drawn[0], measure, model) if is_number_of_pool else ()
+    others = [
+        _OtherShare(
+            model.hidden.share * factor, *_under_share(factor, drawn, there, measure, model)
+        )
+        for factor in (OTHER_SHARES if is_number_of_pool else ())
+    ]
     assisted = [
         _assisted(one, of_it, others, is_default is None or bool(is_default[i]))
         for i, (one, of_it) in enumerate(zip(estimates, drawn, strict=True))
@@ -115,9 +133,23 @@ class DrawnRange:
         return np.asarray((self.low + self.high)[self.defined] / 2)
 
     @property
+    def median(self) -> float:
+        """Median of the middles."""
+        order = np.argsort(self.middle)
+        weight = np.ones(len(order)) if self.weight is None else self.weight[self.defined][order]
+        reached = np.cumsum(weight)
+        half = np.searchsorted(reached, reached[-1] / 2 * np.array([1 - 1e-9, 1 + 1e-9]))
+        return float(self.middle[order][half].mean())
+
+    @property
     def gap(self) -> float:
         """Median distance of the ends."""
         return float(np.median((self.high - self.low)[self.defined]))
+
+    @property
+    def is_told(self) -> bool:
+        """Whether cells leave less open of the number than labels do."""
+        return self.gap <= 4 * float(np.std(self.middle))
 
     @property
     def variance(self) -> float:
@@ -137,18 +169,27 @@ class DrawnRange:
         return low, high
 
 
-def _combined(one: Estimate, drawn: DrawnRange) -> Estimate:
-    """Return an estimate that is the mean of itself and of the median of draws of its number.
+def _combined(one: Estimate, drawn: DrawnRange, lighter: DrawnRange) -> Estimate:
+    """Return an estimate that is a mean of itself and of the median of draws of its number.
 
-    However the errors of the two correlate, its standard error is at most the mean of theirs.
+    Each is weighted by the variance of the other, but the median no less than `LEAST_OF_MODEL`. It
+    stays as it is where cells leave more open of the number than labels do.
+    However the errors of the two correlate, the standard error is at most the mean of theirs.
+
+    Args:
+        one: the estimate.
+        drawn: of it: their variance.
+        lighter: of it with fewer hidden positives: their median.
     """
-    if one.value is None or one.standard_error is None or not drawn.defined.any():
+    if one.value is None or one.standard_error is None:
+        return one
+    if not (drawn.defined.any() and lighter.defined.any() and drawn.is_told):
         return one
     of_design, of_model = one.standard_error**2, drawn.variance
     if of_design + of_model == 0:
         return one
-    share = of_design / (of_design + of_model)
-    value = (1 - share) * one.value + share * float(np.median(drawn.middle))
+    share = max(of_design / (of_design + of_model), LEAST_OF_MODEL)
+    value = (1 - share) * one.value + share * lighter.median
     error = (1 - share) * one.standard_error + share * float(np.sqrt(of_model))
     return dataclasses.replace(one, value=value, standard_error=error)
 
@@ -172,7 +213,7 @@ def _assisted(
     interval = _interval(one, low, high)
     if (interval.low, interval.high) == one.target.bounds and drawn.gap > 0:
         return one
-    if not is_default or drawn.gap > (high - low) / 2:
+    if not (is_default and drawn.is_told):
         return dataclasses.replace(one, intervals=(*one.intervals, interval))
     warnings = []
     if one.value is not None and max(low - one.value, one.value - high) > (high - low) / 2:
@@ -235,29 +276,40 @@ class _OtherShare:
         return Sensitivity(self.share, interval.low, interval.high)
 
 
-def _other_shares(
-    drawn: DrawnRange, measure: Measure, model: LabelModel
-) -> tuple[_OtherShare, ...]:
-    """Return draws under `OTHER_SHARES`: the same ones weighted, or, if few count, new ones.
+def _under_share(
+    factor: float,
+    drawn: Sequence[DrawnRange],
+    there: Predictive,
+    measure: Measure,
+    model: LabelModel,
+) -> list[DrawnRange]:
+    """Return draws under another share of hidden positives: the same ones weighted, or new ones.
 
-    ``drawn`` are those of a measure of one component under the share as it is. The share moves the
-    prior of log rho: a draw's weight is the ratio of the new density to the old. Where the spread
-    is small, next to no draw lies where the new prior does.
+    The share moves the prior of log rho: a draw's weight is the ratio of the new density to the
+    old. Where the spread is small, next to no draw lies where the new prior does; then the model
+    is fitted anew.
+
+    Args:
+        factor: the share by that of the model.
+        drawn: of the components of the measure, from ``there``.
+        there: labels of the pool or of a part.
+        measure: what is estimated.
+        model: of the labels.
     """
-    others = []
-    for factor in OTHER_SHARES:
-        log_weight = np.zeros(len(drawn.low))
-        for curve in model.curves:
-            moved = np.log(factor) / curve.curve.hidden.spread
-            log_weight += moved * curve.z[:, -1]
-        weight = np.exp(log_weight - log_weight.max())
-        share = model.curves[0].curve.hidden.share * factor
-        if effective_size(weight) >= _FEWEST_EFFECTIVE:
-            others.append(_OtherShare(share, dataclasses.replace(drawn, weight=weight)))
-            continue
-        anew = model.with_share(share).everywhere.bounds(measure)
-        others.append(_OtherShare(share, DrawnRange(*(ends[:, 0] for ends in anew))))
-    return tuple(others)
+    log_weight = np.zeros(len(there.of_draw))
+    for curve in model.curves:
+        moved = np.log(factor) / model.hidden.spread
+        log_weight += moved * curve.z[there.of_draw, -1]
+    weight = np.exp(log_weight - log_weight.max())
+    if effective_size(weight) >= _FEWEST_EFFECTIVE:
+        return [dataclasses.replace(one, weight=weight) for one in drawn]
+    anew = model.with_share(model.hidden.share * factor).within(there.domain)
+    return _ranges(anew.bounds(measure))
+
+
+def _ranges(ends: tuple[FloatArray, FloatArray]) -> list[DrawnRange]:
+    """Return the draws of each component, from their ends, shape (draws, m) each."""
+    return [DrawnRange(low, high) for low, high in zip(ends[0].T, ends[1].T, strict=True)]
 
 
 def shortest_interval(
