@@ -215,11 +215,11 @@ def _assisted(
         return one
     if not (is_default and drawn.is_told):
         return dataclasses.replace(one, intervals=(*one.intervals, interval))
-    warnings = []
-    if one.value is not None and max(low - one.value, one.value - high) > (high - low) / 2:
+    design, warnings = one.intervals[0], []
+    if one.claims and (design.high < low or high < design.low):
         warnings.append(
-            f"{one.target.title}: the weighted estimate {one.value:.4g} is far from what scores "
-            f"and labels together make expect, {low:.4g} to {high:.4g}; the interval holds both"
+            f"{one.target.title}: the draws say {design.low:.4g} to {design.high:.4g}, scores and "
+            f"labels together {low:.4g} to {high:.4g}: one is wrong; the interval holds part of both"
         )
     return dataclasses.replace(
         one,

@@ -223,8 +223,11 @@ def test_assisted_interval_stands_before_the_others() -> None:
     assert one.reliable
 
 
-def test_estimate_far_from_what_the_model_expects_is_told() -> None:
-    (one,) = assist([found(0.001, 0.0, 1.0)], FBeta(), model_of(), Domain())
+def test_intervals_of_design_and_model_that_do_not_meet_are_told() -> None:
+    (one,) = assist([found(0.001, 0.0005, 0.002)], FBeta(), model_of(), Domain())
     assert one.intervals[0].low <= 0.001
     (warning,) = one.warnings
-    assert warning.startswith("f1: the weighted estimate 0.001 is far from")
+    assert warning.startswith("f1: the draws say 0.0005 to 0.002, scores and labels together")
+    (silent,) = assist([found(0.001, 0.0, 1.0)], FBeta(), model_of(), Domain())
+    assert silent.intervals[0].low <= 0.001
+    assert not silent.warnings
