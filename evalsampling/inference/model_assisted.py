@@ -218,8 +218,8 @@ def _assisted(
     design, warnings = one.intervals[0], []
     if one.claims and (design.high < low or high < design.low):
         warnings.append(
-            f"{one.target.title}: the draws say {design.low:.4g} to {design.high:.4g}, scores and "
-            f"labels together {low:.4g} to {high:.4g}: one is wrong; the interval holds part of both"
+            f"{one.target.title}: the draws say {design.low:.4g} to {design.high:.4g}, scores "
+            f"and labels {low:.4g} to {high:.4g}: one misleads; the interval holds part of both"
         )
     return dataclasses.replace(
         one,

@@ -227,7 +227,7 @@ def test_intervals_of_design_and_model_that_do_not_meet_are_told() -> None:
     (one,) = assist([found(0.001, 0.0005, 0.002)], FBeta(), model_of(), Domain())
     assert one.intervals[0].low <= 0.001
     (warning,) = one.warnings
-    assert warning.startswith("f1: the draws say 0.0005 to 0.002, scores and labels together")
+    assert warning.startswith("f1: the draws say 0.0005 to 0.002, scores and labels")
     (silent,) = assist([found(0.001, 0.0, 1.0)], FBeta(), model_of(), Domain())
     assert silent.intervals[0].low <= 0.001
     assert not silent.warnings
