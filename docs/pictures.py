@@ -71,7 +71,7 @@ def method(known: Labelled) -> Picture:
         words(16, 39, "hardly any is positive (height: logarithm of the number)", "t-soft small"),
         *_bars(x, ends, np.log10(1 + rows), 140, 80, "f-grey"),
         words(16, 188, f"2  {BUDGET} labels, drawn where they tell most", "t-ink t-bold"),
-        words(16, 205, "with known chances; dark: labelled positive", "t-soft small"),
+        words(16, 205, "with known chances; full colour: labelled positive", "t-soft small"),
         *_bars(x, ends, labels, 310, 84, "f-tint edge"),
         *_bars(x, ends, met, 310, 84, "f-accent", top=labels.max()),
         *_decision(x),
@@ -102,16 +102,9 @@ def _bars(
     for low, high, count in zip(ends[:-1], ends[1:], counts, strict=True):
         if count:
             tall = height * float(count) / most
-            bars.append(
-                tag(
-                    "rect",
-                    x=x(low) + 1,
-                    y=foot - tall,
-                    width=x(high) - x(low) - 2,
-                    height=tall,
-                    class_=kind,
-                )  # fmt: skip
-            )
+            wide = x(high) - x(low) - 2
+            place = {"x": x(low) + 1, "y": foot - tall}
+            bars.append(tag("rect", **place, width=wide, height=tall, class_=kind))
     return [*bars, line(x.first, foot, x.last, foot, "s-line")]
 
 
