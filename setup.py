@@ -39,7 +39,7 @@ setup(
         "Typing :: Typed",
     ],
     python_requires=">=3.11",
-    packages=find_packages(include=["evalsampling*", "pipelines*"]),
+    packages=find_packages(include=["evalsampling*"]),  # evalsampling/pipelines is a link
     package_data={"evalsampling": ["py.typed", "report/page.css"]},
     install_requires=[
         "apache-beam>=2.70,<3",

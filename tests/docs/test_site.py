@@ -1,7 +1,10 @@
 """The site: every page is in its menu, every link leads somewhere, the reference is complete."""
 
 import html.parser
+import json
+import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +13,12 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
+MODULES = ROOT / ".venv" / "report"
+"""Where the driver of the browser is, and axe-core."""
+
+SERIOUS = {"image-alt", "color-contrast", "html-has-lang", "document-title", "link-name"}
+"""Rules of accessibility that pages of ours are to keep; the theme breaks minor ones."""
+
 MADE = "reference/"
 """Where pages are that are made when the site is built."""
 
@@ -92,16 +101,23 @@ class _Links(html.parser.HTMLParser):
                 self.links.add(value)
 
 
-@pytest.mark.slow
-def test_site_is_built_without_a_warning_and_its_links_lead_somewhere(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built as `make docs` builds it: a warning ends it."""
     pytest.importorskip("sphinx", reason="the extra `docs` is not installed")
-    made = subprocess.run(
-        [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", DOCS, tmp_path],
+    folder = tmp_path_factory.mktemp("site")
+    done = subprocess.run(
+        [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", DOCS, folder],
         capture_output=True,
         text=True,
     )
-    assert made.returncode == 0, made.stderr
-    pages = {path: _Links(path) for path in tmp_path.rglob("*.html")}
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.mark.slow
+def test_links_of_the_site_lead_somewhere(site: Path) -> None:
+    pages = {path: _Links(path) for path in site.rglob("*.html")}
     assert len(pages) > 40
     broken = []
     for page, found in pages.items():
@@ -110,13 +126,32 @@ def test_site_is_built_without_a_warning_and_its_links_lead_somewhere(tmp_path: 
                 continue
             path, _, anchor = link.partition("#")
             target = (page.parent / path.partition("?")[0]).resolve() if path else page
-            known = pages[target].anchors if target in pages else set()
-            if not target.exists() or (anchor and target in pages and anchor not in known):
-                broken.append(f"{page.relative_to(tmp_path)}: {link}")
+            known = pages[target].anchors if target in pages else {anchor}
+            if not target.exists() or (anchor and anchor not in known):
+                broken.append(f"{page.relative_to(site)}: {link}")
     assert broken == []
-    fetched = [
-        f"{page.name}: {link}"
-        for page in pages
-        for link in re.findall(r'(?:src|<link[^>]*href)="(https?:[^"]+)"', page.read_text("utf-8"))
-    ]
-    assert fetched == [], "a page of the site loads something from elsewhere"
+
+
+@pytest.mark.slow
+def test_site_in_a_browser_is_quiet_and_loads_nothing_from_elsewhere(
+    site: Path, tmp_path: Path
+) -> None:
+    """Light, dark, phone and print; SITE_PICTURES names a folder to keep the pictures in."""
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    if not (browser and shutil.which("node") and (MODULES / "node_modules").exists()):
+        pytest.skip("no Chromium, node or its driver: `make test-report` installs that")
+    pictures = Path(os.environ.get("SITE_PICTURES", tmp_path))
+    pages = [site / f"{name}.html" for name in ("index", "concepts", "cli", "reference/api")]
+    # Node looks for packages beside the script.
+    script = shutil.copy(ROOT / "tests/report/browser/look.mjs", MODULES / "look-at-site.mjs")
+    done = subprocess.run(
+        ["node", script, browser, pictures, *pages], capture_output=True, text=True, timeout=600
+    )
+    assert done.returncode == 0, done.stderr
+    seen = json.loads(done.stdout)
+    assert set(seen) == {page.stem for page in pages}
+    for name, one in seen.items():
+        assert one["console"] == [], name
+        assert {url.partition(":")[0] for url in one["requests"]} <= {"file", "data"}, name
+        assert set(one["wide"].values()) == {0}, f"{name} scrolls sideways"
+        assert not {told[0] for told in one["violations"]["light"]} & SERIOUS, name

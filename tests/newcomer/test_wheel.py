@@ -19,9 +19,14 @@ def test_it_has_types_and_the_style_of_the_report(names: list[str]) -> None:
     assert {"evalsampling/py.typed", "evalsampling/report/page.css"} <= set(names)
 
 
-def test_it_has_nothing_of_tests_docs_and_benchmarks(names: list[str]) -> None:
+def test_it_claims_one_top_level_name(names: list[str]) -> None:
     top = {name.split("/")[0] for name in names if ".dist-info" not in name}
-    assert top == {"evalsampling", "pipelines"}
+    assert top == {"evalsampling"}
+
+
+def test_it_has_the_beam_jobs_below_that_name(names: list[str]) -> None:
+    jobs = ("prepare", "sample", "estimate", "spark_prepare")
+    assert {f"evalsampling/pipelines/{job}.py" for job in jobs} <= set(names)
 
 
 def test_its_description_is_the_readme(wheel: Path) -> None:
