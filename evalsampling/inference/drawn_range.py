@@ -42,12 +42,12 @@ class DrawnRange:
         half = np.searchsorted(reached, reached[-1] / 2 * np.array([1 - 1e-9, 1 + 1e-9]))
         return float(self.middle[order][half].mean())
 
-    @property
+    @functools.cached_property
     def gap(self) -> float:
         """Median distance of the ends."""
         return float(np.median((self.high - self.low)[self.defined]))
 
-    @property
+    @functools.cached_property
     def is_told(self) -> bool:
         """Whether cells leave less open of the number than labels do."""
         return self.gap <= 4 * float(np.std(self.middle))
@@ -55,8 +55,8 @@ class DrawnRange:
     @property
     def variance(self) -> float:
         """Variance of the number, it being anywhere between the ends of a draw."""
-        gap = (self.high - self.low)[self.defined]
-        return float(np.var(self.middle) + np.mean(gap**2) / 12)
+        ends = (self.high - self.low)[self.defined]
+        return float(np.var(self.middle) + np.mean(ends**2) / 12)
 
     def interval(self, confidence: float) -> tuple[float, float]:
         """Return the ends of an interval that holds a share of draws: NaN if none has weight."""
