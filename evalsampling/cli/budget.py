@@ -15,8 +15,8 @@ def _run(arguments: argparse.Namespace) -> BudgetResult:
     options = read_options(BudgetOptions, arguments)
     result = raise_budget(options)
     if result.short:
-        from pipelines.prepare import top_up
-        from pipelines.running import parse_options
+        from evalsampling.pipelines.prepare import top_up
+        from evalsampling.pipelines.running import parse_options
 
         spec = PreparedPool.read(Workspace(options.workspace)).spec
         top_up(spec, None, parse_options(arguments.beam))

@@ -15,11 +15,12 @@ from evalsampling.evaluation.answers import Answers
 from evalsampling.evaluation.estimates import Estimates
 from evalsampling.evaluation.in_memory import MemoryPool
 from evalsampling.evaluation.pictures import picture
+from evalsampling.inference.class_curves import obstacle
 from evalsampling.inference.domains import WHOLE_POOL, Domain, ReportedDomains
 from evalsampling.inference.estimates import estimate_region
 from evalsampling.inference.many_systems import Contest, hold_contest
 from evalsampling.inference.precision_curve import PrecisionCurve
-from evalsampling.inference.predictive import LabelModel, obstacle
+from evalsampling.inference.predictive import LabelModel
 from evalsampling.inference.regions import Ellipsoid
 from evalsampling.measures.base import Measure
 from evalsampling.measures.build import Range, build_measures, choose_measures
