@@ -107,8 +107,8 @@ def _bounded(measure: Measure, curve: PrecisionCurve, table: CellTable) -> Bound
     if measure.system:
         return None
     if isinstance(measure, ROCArea):
-        place = curve.ranked.reaching(np.array(measure.thresholds))
-        return None if place is None else curve.roc_area(np.unique(place[place >= 0]))
+        corners = curve.ranked.reaching(np.array(measure.thresholds))
+        return None if corners is None else curve.roc_area(np.unique(corners[corners >= 0]))
     if table.classes != 2:
         return None
     found = _at_last_predicted(curve, table, getattr(measure, "positive", 1))
