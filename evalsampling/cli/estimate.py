@@ -64,6 +64,8 @@ def _text(_: argparse.Namespace, result: EstimateResult) -> str:
         lines += [f"{kind}: {_ASSUMES[kind]}" for kind in kinds]
     if result.guarantee is not None:
         lines.append(result.guarantee.words)
+    if result.sample_size is not None:
+        lines.append(result.sample_size.words)
     return "\n".join(lines)
 
 

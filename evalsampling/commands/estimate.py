@@ -35,6 +35,7 @@ from evalsampling.measures import Joint
 from evalsampling.measures.build import build_joints, build_measures, build_reported
 from evalsampling.measures.calibrated import Requested, measure_of
 from evalsampling.spec import EvaluationSpec, MeasureSpec
+from evalsampling.stats.poisson import PoissonSize
 from evalsampling.telemetry.logs import LOG
 from evalsampling.version import __version__
 from evalsampling.workspace.manifest import HERE, ExecutionContext
@@ -183,6 +184,7 @@ class EstimateResult(Result):
         label_error: what wrong labels do, None without gold rows.
         contests: who beats whom, of each measure of three systems or more.
         guarantee: of the precision at every rank, if the sampler gives one.
+        sample_size: rows drawn and rows expected, if coins decide how many there are.
         messages: a line for each delivery; not part of the JSON.
     """
 
@@ -200,6 +202,7 @@ class EstimateResult(Result):
     label_error: LabelError | None = None
     contests: tuple[Contest, ...] = ()
     guarantee: Guarantee | None = None
+    sample_size: PoissonSize | None = None
     messages: tuple[str, ...] = ()
 
     def to_json(self) -> Any:
@@ -225,6 +228,8 @@ class EstimateResult(Result):
             parts["label_error"] = LabelError.from_json(wrong)
         if content["guarantee"] is not None:
             parts["guarantee"] = Guarantee.from_json(content["guarantee"])
+        if content["sample_size"] is not None:
+            parts["sample_size"] = PoissonSize(**content["sample_size"])
         return cls(**{**content, **parts}, messages=tuple(messages))
 
 
@@ -311,6 +316,8 @@ def result_of(
     guarantee = None if curve is None else curve.guarantee
     warnings += () if guarantee is None else guarantee.warnings
     exhausted = evaluation.exhausted and not still_open
+    # A Poisson sample whose expected size is the budget may come out smaller: it is all there is.
+    is_spent = evaluation.spent(labels) >= spec.budget and (labels >= spec.budget or not still_open)
     joints = build_joints(spec, snapshot.pool.stratification.ranges)
     enough = not still_open and reason_to_stop(spec, estimates) is not None
     return EstimateResult(
@@ -319,7 +326,7 @@ def result_of(
         open=still_open,
         rejects=snapshot.rejects,
         warnings=tuple(warnings),
-        done=labels >= spec.budget or exhausted or enough,
+        done=is_spent or exhausted or enough,
         measures=tuple(ReportedEstimate.from_json(as_json(one)) for one in estimates),
         regions=tuple(_region(parts, spec, evaluation) for parts in joints),
         half_width=widest_half(estimates),
@@ -327,6 +334,7 @@ def result_of(
         missing=missing_labels(snapshot, evaluation, measures),
         label_error=wrong,
         guarantee=guarantee,
+        sample_size=evaluation.sample_size,
         contests=tuple(evaluation.contests()),
     )
 
