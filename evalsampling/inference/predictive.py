@@ -20,7 +20,7 @@ from evalsampling.inference.calibration_curve import (
 )
 from evalsampling.inference.domains import Domain
 from evalsampling.measures.base import Measure
-from evalsampling.measures.on_cells import bounding_outputs, each_label
+from evalsampling.measures.on_cells import bounding_outputs
 from evalsampling.spec.hidden import MOST_CLASSES, HiddenPrior
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
@@ -201,23 +201,36 @@ class Predictive:
 
         Rows without a label count with the mean outputs of their cell.
         """
+        return np.asarray(sum(self.losses_if(measure, y, y) for y in range(self.table.classes)))
+
+    def losses_if(self, measure: Measure, label: int, true: int) -> FloatArray:
+        """Return what rows of one label add to the mean loss if their class is another.
+
+        Args:
+            measure: of the losses.
+            label: whose rows are meant, known and drawn.
+            true: the class that their losses are taken under.
+
+        Returns:
+            Shape (draws, d).
+        """
         known = self.history.labelled
         known = known[self.domain.holds(self.history, known)]
+        known = known[self.history.label[known] == label]
         rows = max(int(self.domain.rows(self.table).sum()), 1)
-        outputs, label = self.history.outputs.take(known), self.history.label[known]
-        risk = measure.mean_loss(outputs, label, np.full(len(known), 1 / rows))
+        outputs, y = self.history.outputs.take(known), np.full(len(known), true, dtype=np.int64)
+        risk = measure.mean_loss(outputs, y, np.full(len(known), 1 / rows))
         views = bounding_outputs(measure, self.table)
-        scale = 1 / (rows * len(views))
-        total = np.tile(risk, (len(self.unlabelled), 1))
+        mass = self.unlabelled[:, :, label] * (1 / (rows * len(views)))
+        total = np.tile(risk, (len(mass), 1))
         for view in views:
-            for y in each_label(self.table):
-                mass = self.unlabelled[:, :, y[0]] * scale
-                if len(y) * len(risk) <= _LARGEST_MATRIX:
-                    total += mass @ self.table.mean_by_cell(measure.loss(view, y))
-                else:
-                    by_kind = mass[:, self.table.kind_cell] * self.table.kind_share
-                    total += np.stack([measure.mean_loss(view, y, weight) for weight in by_kind])
-        return np.asarray(total)
+            y = np.full(len(view), true, dtype=np.int64)
+            if len(y) * len(risk) <= _LARGEST_MATRIX:
+                total += mass @ self.table.mean_by_cell(measure.loss(view, y))
+            else:
+                by_kind = mass[:, self.table.kind_cell] * self.table.kind_share
+                total += np.stack([measure.mean_loss(view, y, weight) for weight in by_kind])
+        return total
 
 
 def expected_labels(model: LabelModel, rates: FloatArray) -> Predictive:

@@ -140,6 +140,25 @@ def scale_for(values: Sequence[float | None], first: float, last: float) -> Scal
     return Scale(min(low, 0.0), high + 0.05 * (high - min(low, 0.0)), first, last)
 
 
+_NARROW = 0.15
+"""Reach of numbers between 0 and 1 below which the scale from 0 to 1 would show them as one."""
+
+
+def close_scale(values: Sequence[float | None], first: float, last: float) -> Scale:
+    """Return the scale of some numbers: that of `scale_for`, or a part of it if they lie close.
+
+    Its ends are round numbers, so that ticks at the ends tell that it is a part. For dots with
+    intervals, not for bars, whose length says something.
+    """
+    known = [value for value in values if value is not None]
+    low, high = min(known, default=0.0), max(known, default=1.0)
+    if low < 0 or high > 1 or high - low >= _NARROW:
+        return scale_for(values, first, last)
+    step = 0.05 if high - low > _NARROW / 3 else 0.01
+    begin, end = math.floor(low / step - 1e-9) * step, math.ceil(high / step + 1e-9) * step
+    return Scale(round(max(begin, 0.0), 12), round(min(end, 1.0), 12), first, last)
+
+
 def tick_text(value: float) -> str:
     """Return the label of a tick."""
     return f"{value:g}".replace("-", "\N{MINUS SIGN}")
