@@ -10,6 +10,7 @@ from evalsampling.inference.domains import Domain
 from evalsampling.inference.intervals import Interval, whole_range
 from evalsampling.inference.model_assisted import (
     HELD,
+    DrawnRange,
     _combined,
     _interval,
     assist,
@@ -110,17 +111,64 @@ def test_bands_leave_out_what_is_undefined() -> None:
     assert np.mean(np.all(inside, axis=1)) >= 0.95
 
 
+def drawn_of(*values: float) -> DrawnRange:
+    return DrawnRange(np.array(values), np.array(values))
+
+
 def test_estimate_and_median_are_weighted_by_the_variance_of_the_other() -> None:
-    drawn = np.array([0.2, 0.3, 0.7, np.nan])
-    variance = np.var(drawn[:3])
-    one = _combined(found(0.5, 0.4, 0.6, 0.2), drawn)
-    share = 0.2**2 / (0.2**2 + variance)
-    assert one.value == pytest.approx((1 - share) * 0.5 + share * 0.3)
-    assert _combined(found(0.5, 0.4, 0.6, 0.0), drawn).value == 0.5
-    assert _combined(found(0.5, 0.4, 0.6), np.full(9, 0.1)).value == pytest.approx(0.1)
-    assert _combined(found(0.5, 0.4, 0.6, 0.0), np.full(9, 0.1)).value == 0.5
-    assert _combined(found(None, 0, 1, None), drawn).value is None
-    assert _combined(found(0.5, 0.4, 0.6), np.full(9, np.nan)).value == 0.5
+    drawn = drawn_of(0.2, 0.3, 0.7, np.nan)
+    variance = np.var([0.2, 0.3, 0.7])
+    one = _combined(found(0.5, 0.4, 0.6, 0.4), drawn, drawn_of(0.1, 0.25, 0.9))
+    share = 0.4**2 / (0.4**2 + variance)
+    assert one.value == pytest.approx((1 - share) * 0.5 + share * 0.25)
+    assert one.standard_error == pytest.approx((1 - share) * 0.4 + share * np.sqrt(variance))
+    certain = drawn_of(*[0.1] * 9)
+    assert _combined(found(0.5, 0.4, 0.6), certain, certain).value == pytest.approx(0.1)
+    assert _combined(found(0.5, 0.4, 0.6, 0.0), certain, certain).value == 0.5
+    assert _combined(found(None, 0, 1, None), drawn, drawn).value is None
+    undefined = drawn_of(*[np.nan] * 9)
+    assert _combined(found(0.5, 0.4, 0.6), undefined, undefined).value == 0.5
+
+
+@pytest.mark.parametrize("error", [0.0, 0.01])
+def test_median_counts_for_half_at_least(error: float) -> None:
+    """However sure the design is: it sees only what was met."""
+    drawn = drawn_of(0.2, 0.3, 0.7)
+    assert _combined(found(0.5, 0.4, 0.6, error), drawn, drawn).value == pytest.approx(0.4)
+
+
+def test_weighted_median_is_that_of_repeated_draws() -> None:
+    values, weight = np.array([0.4, 0.1, 0.9, 0.2]), np.array([1.0, 3.0, 2.0, 2.0])
+    repeated = np.median(np.repeat(values, weight.astype(int)))
+    assert DrawnRange(values, values, weight).median == pytest.approx(repeated)
+    assert drawn_of(*values).median == pytest.approx(np.median(values))
+
+
+def test_median_counts_for_less_where_cells_leave_the_number_open() -> None:
+    """Its variance is that of a number that is as likely anywhere between the ends."""
+    ends = np.array([0.2, 0.4])
+    drawn = DrawnRange(ends, ends + 0.3)
+    inside = (ends[:, None] + 0.3 * np.linspace(0, 1, 10_001)).ravel()
+    assert drawn.variance == pytest.approx(np.var(inside), rel=1e-3)
+    one = _combined(found(0.9, 0.8, 1.0, 0.2), drawn, drawn)
+    share = 0.2**2 / (0.2**2 + drawn.variance)
+    assert 0.5 < share < 0.2**2 / (0.2**2 + np.var(ends))
+    assert one.value == pytest.approx((1 - share) * 0.9 + share * 0.45)
+
+
+def test_median_counts_for_nothing_where_cells_leave_more_open_than_labels() -> None:
+    ends = np.array([0.2, 0.4])
+    assert DrawnRange(ends, ends + 0.39).is_told
+    drawn = DrawnRange(ends, ends + 0.41)
+    assert not drawn.is_told
+    assert _combined(found(0.9, 0.8, 1.0), drawn, drawn).value == 0.9
+
+
+def test_interval_reaches_from_the_lower_ends_to_the_upper_ones() -> None:
+    ends = np.linspace(0.1, 0.2, 101)
+    low, high = DrawnRange(ends, ends + 0.5).interval(0.9)
+    assert (low, high) == pytest.approx((0.1, 0.69), abs=1e-9)
+    assert np.isnan(DrawnRange(ends, ends, np.zeros(101)).interval(0.9)).all()
 
 
 def test_interval_is_widened_by_a_part_of_the_design_based_one() -> None:
@@ -175,8 +223,11 @@ def test_assisted_interval_stands_before_the_others() -> None:
     assert one.reliable
 
 
-def test_estimate_far_from_what_the_model_expects_is_told() -> None:
-    (one,) = assist([found(0.001, 0.0, 1.0)], FBeta(), model_of(), Domain())
+def test_intervals_of_design_and_model_that_do_not_meet_are_told() -> None:
+    (one,) = assist([found(0.001, 0.0005, 0.002)], FBeta(), model_of(), Domain())
     assert one.intervals[0].low <= 0.001
     (warning,) = one.warnings
-    assert warning.startswith("f1: the weighted estimate 0.001 is far from")
+    assert warning.startswith("f1: the draws say 0.0005 to 0.002, scores and labels")
+    (silent,) = assist([found(0.001, 0.0, 1.0)], FBeta(), model_of(), Domain())
+    assert silent.intervals[0].low <= 0.001
+    assert not silent.warnings
