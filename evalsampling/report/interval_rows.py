@@ -10,8 +10,8 @@ from evalsampling.report.svg import (
     bar,
     close_scale,
     dot,
+    even_scale,
     line,
-    scale_for,
     tag,
     tick_text,
     words,
@@ -86,7 +86,10 @@ def interval_rows(rows: Sequence[IntervalRow], title: str, neutral: float | None
     ends = [] if neutral is None else [neutral]
     ends += [end for row in rows if row.value is not None for end in row.ends]
     first, last = _LABELS + 12, _WIDTH - _FIGURES - 16
-    scale = close_scale(ends, first, last) if neutral is None else scale_for(ends, first, last)
+    if neutral is None:
+        scale = close_scale(ends, first, last)
+    else:
+        scale = even_scale(ends, neutral, first, last)
     digits = max(decimals(row.low, row.high) for row in rows)
     wide = any(row.widest_low is not None for row in rows)
     top = _TOP if wide else 8
