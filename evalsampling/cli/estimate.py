@@ -12,11 +12,11 @@ from evalsampling.commands.estimate import (
     EstimateOptions,
     EstimateResult,
     ReportedEstimate,
-    ReportedInterval,
     estimate,
 )
 from evalsampling.commands.options import add_to_command, read_options
 from evalsampling.inference.many_systems import Contest
+from evalsampling.inference.results import ReportedInterval
 from evalsampling.storage import is_url
 from evalsampling.telemetry import logs
 

@@ -25,6 +25,8 @@ from evalsampling.evaluation.stopping import reason_to_stop
 from evalsampling.inference.many_systems import Contest
 from evalsampling.inference.precision_curve import Guarantee
 from evalsampling.inference.results import (
+    ReportedInterval,
+    ReportedSensitivity,
     as_json,
     brief,
     widest_half,
@@ -56,25 +58,6 @@ class EstimateOptions(WorkspaceOptions):
     measure: tuple[str, ...] = many("measures to report (default: the spec's)", "NAME")
     close: bool = flag("close the open round")
     strict: bool = flag("take nothing of a delivery with a rejected row")
-
-
-@dataclasses.dataclass(frozen=True)
-class ReportedInterval:
-    """An interval of an estimate; an end is None where it is infinite."""
-
-    low: float | None
-    high: float | None
-    kind: str
-    method: str
-
-
-@dataclasses.dataclass(frozen=True)
-class ReportedSensitivity:
-    """The default interval had another share of hidden positives been expected."""
-
-    share: float
-    low: float | None
-    high: float | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -310,7 +293,7 @@ def result_of(
             f"{missing} of {len(history)} rows drawn have no label ({still_open} still open)"
             + ("; others of their round stand for them, as if missing at random" * bool(labels))
         )
-    wrong = label_error(snapshot, evaluation, measures)
+    wrong = label_error(snapshot, evaluation, measures, estimates)
     warnings += label_warnings(wrong)
     curve = evaluation.curve()
     guarantee = None if curve is None else curve.guarantee

@@ -258,6 +258,25 @@ def as_json(estimate: Estimate) -> dict[str, Any]:
     return finite(told)
 
 
+@dataclasses.dataclass(frozen=True)
+class ReportedInterval:
+    """An interval as JSON has it; an end is None where it is infinite."""
+
+    low: float | None
+    high: float | None
+    kind: str
+    method: str
+
+
+@dataclasses.dataclass(frozen=True)
+class ReportedSensitivity:
+    """The default interval for another share of hidden positives, as JSON has it."""
+
+    share: float
+    low: float | None
+    high: float | None
+
+
 def finite(result: Any) -> Any:
     """Return a result, nested as it may be, with None for every number that JSON does not have."""
     if isinstance(result, dict):
