@@ -38,11 +38,14 @@ def as_csv(content: Mapping[str, Any], cell: Callable[[Any], Any] = lambda value
 
 
 def _line(one: Mapping[str, Any], round: int, labels: int, latest: bool) -> dict[str, Any]:
+    told = {"round": round, "labels": labels, "latest": str(latest).lower()}
+    return told | flat(one)
+
+
+def flat(one: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the plain fields of a number of `estimate --json`, and its assumption-light ends."""
     light = next((each for each in one["intervals"] if each["kind"] == "assumption-light"), None)
     return {
-        "round": round,
-        "labels": labels,
-        "latest": str(latest).lower(),
         **{name: one[name] for name in COLUMNS if name in one},
         "light_low": None if light is None else light["low"],
         "light_high": None if light is None else light["high"],
