@@ -12,11 +12,11 @@ from evalsampling.commands.estimate import (
     EstimateOptions,
     EstimateResult,
     ReportedEstimate,
-    ReportedInterval,
     estimate,
 )
 from evalsampling.commands.options import add_to_command, read_options
 from evalsampling.inference.many_systems import Contest
+from evalsampling.inference.results import ReportedInterval
 from evalsampling.report.numbers import CLAIM_NOTHING
 from evalsampling.storage import is_url
 from evalsampling.telemetry import logs
@@ -66,6 +66,8 @@ def _text(_: argparse.Namespace, result: EstimateResult) -> str:
         lines += wrapped(f"half-width not to be told: {result.half_width_reason}", "  ")
     if result.guarantee is not None:
         lines += wrapped(result.guarantee.words, "  ")
+    if result.sample_size is not None:
+        lines += wrapped(result.sample_size.words, "  ")
     return "\n".join(lines)
 
 

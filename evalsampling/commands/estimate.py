@@ -25,6 +25,8 @@ from evalsampling.evaluation.stopping import reason_to_stop
 from evalsampling.inference.many_systems import Contest
 from evalsampling.inference.precision_curve import Guarantee
 from evalsampling.inference.results import (
+    ReportedInterval,
+    ReportedSensitivity,
     as_json,
     brief,
     no_width_because,
@@ -36,6 +38,7 @@ from evalsampling.measures import Joint
 from evalsampling.measures.build import build_joints, build_measures, choose_measures
 from evalsampling.measures.calibrated import Requested, measure_of
 from evalsampling.spec import EvaluationSpec
+from evalsampling.stats.poisson import PoissonSize
 from evalsampling.telemetry.logs import LOG
 from evalsampling.version import __version__
 from evalsampling.workspace.manifest import HERE, ExecutionContext
@@ -56,25 +59,6 @@ class EstimateOptions(WorkspaceOptions):
     measure: tuple[str, ...] = many("measures to report (default: the spec's)", "NAME")
     close: bool = flag("close the open round")
     strict: bool = flag("take nothing of a delivery with a rejected row")
-
-
-@dataclasses.dataclass(frozen=True)
-class ReportedInterval:
-    """An interval of an estimate; an end is None where it is infinite."""
-
-    low: float | None
-    high: float | None
-    kind: str
-    method: str
-
-
-@dataclasses.dataclass(frozen=True)
-class ReportedSensitivity:
-    """The default interval had another share of hidden positives been expected."""
-
-    share: float
-    low: float | None
-    high: float | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -185,6 +169,7 @@ class EstimateResult(Result):
         label_error: what wrong labels do, None without gold rows.
         contests: who beats whom, of each measure of three systems or more.
         guarantee: of the precision at every rank, if the sampler gives one.
+        sample_size: rows drawn and rows expected, if coins decide how many there are.
         messages: a line for each delivery; not part of the JSON.
     """
 
@@ -202,6 +187,7 @@ class EstimateResult(Result):
     label_error: LabelError | None = None
     contests: tuple[Contest, ...] = ()
     guarantee: Guarantee | None = None
+    sample_size: PoissonSize | None = None
     half_width_reason: str | None = None
     messages: tuple[str, ...] = ()
 
@@ -228,6 +214,8 @@ class EstimateResult(Result):
             parts["label_error"] = LabelError.from_json(wrong)
         if content["guarantee"] is not None:
             parts["guarantee"] = Guarantee.from_json(content["guarantee"])
+        if content["sample_size"] is not None:
+            parts["sample_size"] = PoissonSize(**content["sample_size"])
         return cls(**{**content, **parts}, messages=tuple(messages))
 
 
@@ -306,12 +294,14 @@ def result_of(
             f"{missing} of {len(history)} rows drawn have no label ({still_open} still open)"
             + ("; others of their round stand for them, as if missing at random" * bool(labels))
         )
-    wrong = label_error(snapshot, evaluation, measures)
+    wrong = label_error(snapshot, evaluation, measures, estimates)
     warnings += label_warnings(wrong)
     curve = evaluation.curve()
     guarantee = None if curve is None else curve.guarantee
     warnings += () if guarantee is None else guarantee.warnings
     exhausted = evaluation.exhausted and not still_open
+    # A Poisson sample whose expected size is the budget may come out smaller: it is all there is.
+    is_spent = evaluation.spent(labels) >= spec.budget and (labels >= spec.budget or not still_open)
     joints = build_joints(spec, snapshot.pool.stratification.ranges)
     enough = not still_open and reason_to_stop(spec, estimates) is not None
     return EstimateResult(
@@ -320,7 +310,7 @@ def result_of(
         open=still_open,
         rejects=snapshot.rejects,
         warnings=tuple(warnings),
-        done=labels >= spec.budget or exhausted or enough,
+        done=is_spent or exhausted or enough,
         measures=tuple(ReportedEstimate.from_json(as_json(one)) for one in estimates),
         regions=tuple(_region(parts, spec, evaluation) for parts in joints),
         half_width=widest_half(estimates),
@@ -329,6 +319,7 @@ def result_of(
         missing=missing_labels(snapshot, evaluation, measures),
         label_error=wrong,
         guarantee=guarantee,
+        sample_size=evaluation.sample_size,
         contests=tuple(evaluation.contests()),
     )
 

@@ -4,7 +4,7 @@ Every entry point (command line, Beam pipelines, notebooks, simulation) goes thr
 """
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,8 @@ from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
+from evalsampling.stats.permanent import PermanentNumbers
+from evalsampling.stats.poisson import PoissonSize
 
 
 @dataclasses.dataclass(repr=False)
@@ -55,6 +57,8 @@ class Evaluation:
         pool: the rows behind the cells, when they are in memory.
         hidden: prior of the positives that scores do not tell; None for no model-assisted
             intervals.
+        numbers: reads the permanent random numbers of the rows, for samplers that draw by them;
+            None where there are no rows behind the cells.
         spec: what was asked for, None if the parts were put together by hand.
         ranges: least and greatest score of each system, None where it is not known.
     """
@@ -68,6 +72,7 @@ class Evaluation:
     scope: ReportedDomains = WHOLE_POOL
     pool: MemoryPool | None = None
     hidden: HiddenPrior | None = None
+    numbers: Callable[[], PermanentNumbers] | None = None
     spec: EvaluationSpec | None = None
     ranges: Sequence[Range | None] = ()
     _fitted: LabelModel | None = dataclasses.field(default=None, repr=False, compare=False)
@@ -100,13 +105,21 @@ class Evaluation:
             raise InputError(f"new rows must be a whole number of at least 1, got {new_rows!r}")
         before = len(self.history)
         rng = np.random.Generator(np.random.PCG64([self.seed, len(self.history.rounds)]))
-        self.history = self.sampler.design(self.table, self.history, new_rows, rng, budget)
+        table = self.table
+        if self.sampler.draws_by_number and self.numbers is not None:
+            table = dataclasses.replace(table, numbers=self.numbers())
+        self.history = self.sampler.design(table, self.history, new_rows, rng, budget)
         return np.arange(before, len(self.history))
 
     @property
     def exhausted(self) -> bool:
         """Whether every question that can be asked has been."""
         return self.sampler.exhausted(self.table, self.history)
+
+    @property
+    def sample_size(self) -> PoissonSize | None:
+        """Rows expected and rows drawn by all rounds so far, if coins decide how many there are."""
+        return self.sampler.sample_size(self.table, self.history)
 
     def spent(self, answers: int) -> int:
         """Return how much of the budget is spent, given the number of answers: see `Sampler`."""
@@ -355,7 +368,7 @@ class Evaluation:
     @classmethod
     def _in_memory(cls, pool: MemoryPool) -> "Evaluation":
         evaluation = cls.from_spec(pool.spec, pool.table, pool.stratification, pool.slices)
-        evaluation.pool = pool
+        evaluation.pool, evaluation.numbers = pool, pool.numbers
         return evaluation
 
     def sample(self, new_rows: int) -> npt.NDArray[Any]:

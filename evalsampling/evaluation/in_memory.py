@@ -14,7 +14,7 @@ from evalsampling.evaluation.specs import check_buildable
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import required_columns
 from evalsampling.pool.frames import Column, Frame, Table, has_index, to_array
-from evalsampling.pool.stored_columns import CELL, ID, SLICE_PREFIX, outputs_of_columns
+from evalsampling.pool.stored_columns import CELL, HASH, ID, SLICE_PREFIX, outputs_of_columns
 from evalsampling.preparation.local import SecondPass, stratify
 from evalsampling.preparation.reserve import Reserve, ReserveBuilder, check_unique
 from evalsampling.preparation.slices import Slices
@@ -23,6 +23,7 @@ from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellSums, CellTable
 from evalsampling.stats.history import History
 from evalsampling.stats.outputs import Outputs
+from evalsampling.stats.permanent import PermanentNumbers
 from evalsampling.stats.slices import SliceCounts
 
 
@@ -151,6 +152,13 @@ class MemoryPool:
     def ids(self, cell: npt.NDArray[np.int64], rank: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
         """Return the ids of rows given by cell and rank."""
         return self._rows(cell, rank)[ID].to_numpy(zero_copy_only=False)
+
+    def numbers(self) -> PermanentNumbers:
+        """Return the permanent random numbers of all rows."""
+        rows = self.reserve.rows
+        assert rows is not None
+        cell = np.searchsorted(self.table.code, rows[CELL].to_numpy())
+        return PermanentNumbers.of_hashes(cell, rows[HASH].to_numpy(), self.table.count)
 
     def describe(self, history: History) -> tuple[Outputs, npt.NDArray[np.int64]]:
         """Return outputs and slice codes of the rows of all questions of a history."""

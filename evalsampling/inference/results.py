@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from evalsampling.inference.assumption_light import AssumptionLight
 from evalsampling.inference.intervals import Interval, whole_range
-from evalsampling.inference.ratio_bias import RatioBias
+from evalsampling.inference.ratio_bias import Bias
 from evalsampling.inference.significance import Significance
 
 FloatArray = npt.NDArray[np.float64]
@@ -89,7 +89,7 @@ class Estimate:
             default.
         light: how the assumption-light interval came about, or why there is none; None where it was
             not asked for, or would say nothing more.
-        bias: of a ratio of weighted means, None of any other estimate.
+        bias: to second order; None where it is not known, or nil by design.
         significance: of a comparison of two systems, else None.
     """
 
@@ -107,7 +107,7 @@ class Estimate:
     reliable: bool = True
     sensitivity: tuple[Sensitivity, ...] = ()
     light: AssumptionLight | None = None
-    bias: RatioBias | None = None
+    bias: Bias | None = None
     significance: Significance | None = None
 
     @property
@@ -296,6 +296,25 @@ def as_json(estimate: Estimate) -> dict[str, Any]:
         "significance": None if tested is None else dataclasses.asdict(tested),
     }
     return finite(told)
+
+
+@dataclasses.dataclass(frozen=True)
+class ReportedInterval:
+    """An interval as JSON has it; an end is None where it is infinite."""
+
+    low: float | None
+    high: float | None
+    kind: str
+    method: str
+
+
+@dataclasses.dataclass(frozen=True)
+class ReportedSensitivity:
+    """The default interval for another share of hidden positives, as JSON has it."""
+
+    share: float
+    low: float | None
+    high: float | None
 
 
 def finite(result: Any) -> Any:

@@ -2,6 +2,7 @@
 
 import csv
 import decimal
+import functools
 import io
 import itertools
 import json
@@ -100,7 +101,9 @@ def _read_csv(path: str, content: bytes, own: str) -> Iterator[Vote]:
         yield (splink.read_row if is_splink else _vote)(rows.line_num, values)
 
 
-def _read_jsonl(path: str, content: bytes, own: str = _ID) -> Iterator[Vote]:
+def _read_jsonl(
+    path: str, content: bytes, own: str = _ID, is_manifest: bool = False
+) -> Iterator[Vote]:
     lines = _Lines(path, content, newline=None)
     names: dict[str, None] = {}
     unlabelled, labelled = 0, False
@@ -119,7 +122,7 @@ def _read_jsonl(path: str, content: bytes, own: str = _ID) -> Iterator[Vote]:
         if row.twice is not None:
             yield Vote(line, problem=f"{row.twice!r} is there twice")
             continue
-        if ground_truth.is_line(row):
+        if is_manifest or ground_truth.is_line(row):
             labelled = True
             yield ground_truth.read_line(line, row)
             continue
@@ -197,7 +200,7 @@ _READERS: Mapping[str, Callable[[str, bytes, str], Iterator[Vote]]] = {
     ".jsonl": _read_jsonl,
     ".parquet": _read_parquet,
     ".json": _read_export,
-    ".manifest": _read_jsonl,
+    ".manifest": functools.partial(_read_jsonl, is_manifest=True),
 }
 SUFFIXES = tuple(_READERS)
 """Extensions of files of labels."""

@@ -22,6 +22,7 @@ from evalsampling.preparation.slices import Slices
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellTable
+from evalsampling.stats.permanent import PermanentNumbers
 from evalsampling.storage import checksums_of
 from evalsampling.storage.checksums import Checksums
 from evalsampling.workspace.reserve import ReserveFiles
@@ -127,6 +128,12 @@ class PreparedPool:
     def reserve(self) -> ReserveFiles:
         """The reserve."""
         return ReserveFiles(self.workspace.store, self.marker.get("attempt", ""))
+
+    def numbers(self) -> PermanentNumbers:
+        """Return the permanent random numbers of the rows of the reserve."""
+        code, hashes = self.reserve.hashes()
+        cell = np.searchsorted(self.table.code, code)
+        return PermanentNumbers.of_hashes(cell, hashes, self.table.count)
 
     def read_rows(self, cell: npt.NDArray[np.int64], rank: npt.NDArray[np.int64]) -> pa.Table:
         """Look up rows of the reserve.

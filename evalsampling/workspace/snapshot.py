@@ -328,7 +328,7 @@ class Snapshot:
         """Return a new evaluation with all rounds and labels so far."""
         pool = self.pool
         evaluation = Evaluation.from_spec(pool.spec, pool.table, pool.stratification, pool.slices)
-        return dataclasses.replace(evaluation, history=self.history)
+        return dataclasses.replace(evaluation, history=self.history, numbers=pool.numbers)
 
 
 def load(path: str | Path) -> Evaluation:
