@@ -2,6 +2,7 @@
 
 import argparse
 import difflib
+import io
 import json
 import os
 import re
@@ -78,6 +79,8 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
         if arguments.json:
             print(json.dumps(content, ensure_ascii=False, allow_nan=False))
         else:
+            if isinstance(sys.stdout, io.TextIOWrapper):
+                sys.stdout.reconfigure(errors="replace")  # A locale may lack a letter.
             print(command.text(arguments, result))
         sys.stdout.flush()
     except BrokenPipeError:
