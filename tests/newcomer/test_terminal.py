@@ -5,6 +5,7 @@ import fcntl
 import os
 import pty
 import re
+import signal
 import struct
 import sys
 import termios
@@ -48,6 +49,8 @@ def started(arguments: Sequence[Any], **variables: str) -> Iterator[tuple[int, i
     process, terminal = pty.fork()
     if not process:
         fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        # Whoever runs the tests in the background may have them ignore it, children too.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
         unset = ("COLUMNS", "LINES", "NO_COLOR")
         known = {key: value for key, value in os.environ.items() if key not in unset}
         command = [sys.executable, "-m", "evalsampling", *map(str, arguments)]
