@@ -146,11 +146,11 @@ def repeat_all(
     """
     others = set(multiprocessing.active_children())
     with concurrent.futures.ProcessPoolExecutor(workers or os.cpu_count(), None, _leave) as pool:
-        jobs = [
-            [pool.submit(run, sampler=sampler, repeat=repeat) for repeat in range(repeats)]
-            for sampler in samplers
-        ]
         try:
+            jobs = [
+                [pool.submit(run, sampler=sampler, repeat=repeat) for repeat in range(repeats)]
+                for sampler in samplers
+            ]
             for _ in concurrent.futures.as_completed(itertools.chain.from_iterable(jobs)):
                 report(1)
         except BaseException:
