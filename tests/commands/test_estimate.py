@@ -29,10 +29,11 @@ def test_estimate_json(drawn: Job) -> None:
     assert list(result) == [
         "round", "labels", "open", "rejects", "warnings", "done", "measures", "regions",
         "half_width", "hidden", "missing", "label_error", "contests",
-        "guarantee",
+        "guarantee", "sample_size",
     ]  # fmt: skip
     assert result["regions"] == []
     assert result["guarantee"] is None, "of samplers that query ranks alone"
+    assert result["sample_size"] is None, "of Poisson samples alone"
     keys = [
         "measure", "system", "against", "slice", "threshold", "value", "standard_error", "low",
         "high", "confidence", "method", "intervals", "reason",
