@@ -25,16 +25,19 @@ from evalsampling.evaluation.stopping import reason_to_stop
 from evalsampling.inference.many_systems import Contest
 from evalsampling.inference.precision_curve import Guarantee
 from evalsampling.inference.results import (
+    ReportedInterval,
+    ReportedSensitivity,
     as_json,
     brief,
+    no_width_because,
     widest_half,
 )
 from evalsampling.labels.delivery import LabelFile
 from evalsampling.labels.drop_zone import files_in
 from evalsampling.measures import Joint
-from evalsampling.measures.build import build_joints, build_measures, build_reported
+from evalsampling.measures.build import build_joints, build_measures, choose_measures
 from evalsampling.measures.calibrated import Requested, measure_of
-from evalsampling.spec import EvaluationSpec, MeasureSpec
+from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.poisson import PoissonSize
 from evalsampling.telemetry.logs import LOG
 from evalsampling.version import __version__
@@ -56,25 +59,6 @@ class EstimateOptions(WorkspaceOptions):
     measure: tuple[str, ...] = many("measures to report (default: the spec's)", "NAME")
     close: bool = flag("close the open round")
     strict: bool = flag("take nothing of a delivery with a rejected row")
-
-
-@dataclasses.dataclass(frozen=True)
-class ReportedInterval:
-    """An interval of an estimate; an end is None where it is infinite."""
-
-    low: float | None
-    high: float | None
-    kind: str
-    method: str
-
-
-@dataclasses.dataclass(frozen=True)
-class ReportedSensitivity:
-    """The default interval had another share of hidden positives been expected."""
-
-    share: float
-    low: float | None
-    high: float | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -171,7 +155,7 @@ class EstimateResult(Result):
         round: number of rounds.
         labels: questions with a label.
         open: unanswered questions of open rounds.
-        rejects: rows of all deliveries that do not count.
+        rejects: rows of all deliveries that do not count, and that no later one made up for.
         warnings: what a reader must know before trusting the intervals.
         done: whether the budget is spent, every row that can add to the measure is labelled, or the
             intervals are as narrow, or differences as significant, as the spec's ``stop`` wants
@@ -179,6 +163,7 @@ class EstimateResult(Result):
         measures: the estimates.
         regions: of measures listed jointly.
         half_width: of the widest default interval on the whole pool, None if it is not to be told.
+        half_width_reason: why it is not to be told, else None.
         hidden: of each class that the model of the labels has a curve for; none without a model.
         missing: rows without a label, None if all have one and none was late.
         label_error: what wrong labels do, None without gold rows.
@@ -203,6 +188,7 @@ class EstimateResult(Result):
     contests: tuple[Contest, ...] = ()
     guarantee: Guarantee | None = None
     sample_size: PoissonSize | None = None
+    half_width_reason: str | None = None
     messages: tuple[str, ...] = ()
 
     def to_json(self) -> Any:
@@ -249,8 +235,9 @@ def estimate(options: EstimateOptions, context: ExecutionContext = HERE) -> Esti
     pool = PreparedPool.read(workspace)
     measures = _chosen_measures(pool, options.measure)
     # Before others are locked out: a file may be slow to come.
-    files = [LabelFile.read(path) for path in files_in(options.labels)]
-    files += [LabelFile.read(path, replace=True) for path in files_in(options.replace)]
+    id = pool.spec.pool.id
+    files = [LabelFile.read(path, id_column=id) for path in files_in(options.labels)]
+    files += [LabelFile.read(path, True, id) for path in files_in(options.replace)]
     with workspace.in_use():
         snapshot, messages = _take_and_close(files, Snapshot.read(pool), options)
         result = dataclasses.replace(
@@ -282,10 +269,7 @@ def _chosen_measures(pool: PreparedPool, names: Sequence[str]) -> list[Requested
     """
     spec, ranges = pool.spec, pool.stratification.ranges
     listed = build_measures(spec, ranges)
-    chosen: list[Requested] = []
-    for name in names:
-        of_name = [one for one in listed if name in (one.name, one.components[0].name)]
-        chosen += of_name or build_reported(MeasureSpec.parse(name), spec, ranges)
+    chosen = [one for name in names for one in choose_measures(name, listed, spec, ranges)]
     return chosen or None
 
 
@@ -310,7 +294,7 @@ def result_of(
             f"{missing} of {len(history)} rows drawn have no label ({still_open} still open)"
             + ("; others of their round stand for them, as if missing at random" * bool(labels))
         )
-    wrong = label_error(snapshot, evaluation, measures)
+    wrong = label_error(snapshot, evaluation, measures, estimates)
     warnings += label_warnings(wrong)
     curve = evaluation.curve()
     guarantee = None if curve is None else curve.guarantee
@@ -330,6 +314,7 @@ def result_of(
         measures=tuple(ReportedEstimate.from_json(as_json(one)) for one in estimates),
         regions=tuple(_region(parts, spec, evaluation) for parts in joints),
         half_width=widest_half(estimates),
+        half_width_reason=no_width_because(estimates),
         hidden=_hidden(spec, evaluation),
         missing=missing_labels(snapshot, evaluation, measures),
         label_error=wrong,

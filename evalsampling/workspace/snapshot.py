@@ -243,9 +243,15 @@ class Snapshot:
 
     @property
     def rejects(self) -> int:
-        """Rows of all deliveries that were rejected."""
+        """Rows of all deliveries that were rejected, and not made up for by a later one."""
         # The same content delivered again is judged anew: the last judgement counts.
-        return sum({delivery.digest: delivery.rejects for delivery in self.deliveries}.values())
+        unresolved: dict[str, int] = {}
+        answered: set[str] = set()
+        for one in reversed(self.deliveries):
+            mended = sum(count for task, count in one.rejected.items() if task in answered)
+            unresolved.setdefault(one.digest, one.rejects - mended)
+            answered.update(one.votes["task"].to_pylist())
+        return sum(unresolved.values())
 
     @property
     def register(self) -> Register:
