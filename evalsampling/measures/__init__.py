@@ -33,6 +33,7 @@ from evalsampling.measures.curves import PRCurve as PRCurve
 from evalsampling.measures.curves import ROCArea as ROCArea
 from evalsampling.measures.curves import ROCCurve as ROCCurve
 from evalsampling.measures.f_alpha import FAlpha as FAlpha
+from evalsampling.measures.f_alpha import FEta as FEta
 from evalsampling.measures.f_alpha import MacroFAlpha as MacroFAlpha
 from evalsampling.measures.f_alpha import MacroPrecision as MacroPrecision
 from evalsampling.measures.f_alpha import MacroRecall as MacroRecall
@@ -44,6 +45,8 @@ from evalsampling.measures.f_alpha import PerClassFAlpha as PerClassFAlpha
 from evalsampling.measures.f_alpha import PerClassPrecision as PerClassPrecision
 from evalsampling.measures.f_alpha import PerClassRecall as PerClassRecall
 from evalsampling.measures.joint import Joint as Joint
+from evalsampling.measures.loss_matrix import GeneralizedRisk as GeneralizedRisk
+from evalsampling.measures.loss_matrix import TableRisk as TableRisk
 from evalsampling.measures.multiclass import F1OfMacroAverages as F1OfMacroAverages
 from evalsampling.measures.multiclass import MacroF1 as MacroF1
 from evalsampling.measures.multiclass import MicroF1 as MicroF1
@@ -64,6 +67,7 @@ BY_NAME: Mapping[str, Callable[..., Measure]] = {
     "mcc": MatthewsCorrelation,
     "fowlkes_mallows": FowlkesMallows,
     "f_alpha": FAlpha,
+    "f_eta": FEta,
     "micro_f_alpha": MicroFAlpha,
     "micro_precision": MicroPrecision,
     "micro_recall": MicroRecall,
@@ -77,6 +81,8 @@ BY_NAME: Mapping[str, Callable[..., Measure]] = {
     "macro_f1": MacroF1,
     "micro_f1": MicroF1,
     "f1_of_macro_averages": F1OfMacroAverages,
+    "risk": TableRisk,
+    "generalized_risk": GeneralizedRisk,
     "brier": Brier,
     "log_loss": LogLoss,
     "pr_curve": PRCurve,

@@ -44,6 +44,7 @@ def build_sampler(
         "oracle": spec.labels.oracle,
         "branching": spec.strata.branching,
         "hidden": spec.hidden,
+        "classes": len(spec.labels.classes),
     }
     sampler: Sampler = construct("sampler", maker, chosen.name, parameters, given)
     return sampler
