@@ -22,6 +22,7 @@ from evalsampling.measures.base import (
     rows_of_class,
 )
 from evalsampling.measures.mean_and_ratio import Mean, Ratio
+from evalsampling.measures.tallies import Tally, errors
 from evalsampling.stats.outputs import Outputs
 
 ZERO_ONE = "zero_one"
@@ -98,6 +99,15 @@ class TableRisk(_OfTable, Mean):
         name = "risk" if frozen == ZERO_ONE else f"risk(losses={_told(frozen)})"
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "bounds", bounds)
+
+    @property
+    def tallies(self) -> tuple[Tally, ...]:
+        """The errors, if all cost the same."""
+        return (errors(rises=True),) if self.losses == ZERO_ONE else ()
+
+    def risk_at(self, counts: Sequence[float], predicted: IntArray) -> FloatArray:
+        """Return the share of errors, shape (1,)."""
+        return np.array(counts) / predicted.sum()
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
         """Return L[f, y], shape (n, 1)."""
