@@ -214,7 +214,7 @@ class Evaluation:
                 bands_seed=spec.seed,
                 assumption_light=True,
             ),
-            hidden=spec.hidden,
+            hidden=spec.label_prior,
         )
 
     @classmethod
@@ -300,7 +300,9 @@ class Evaluation:
         for value, given in zip(np.asarray(id).tolist(), texts, strict=True):
             code = codes.get(str(given), NO_LABEL)
             if code == NO_LABEL:
-                raise InputError(f"label {given!r} of id {value!r} is not one of {[*codes]}")
+                raise InputError(
+                    f"label {given!r} of id {value!r} is not one of {pool.spec.labels.told}"
+                )
             if value not in waiting:
                 raise InputError(f"id {value!r} was not drawn")
             if not self.sampler.stochastic:

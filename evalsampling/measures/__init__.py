@@ -50,6 +50,10 @@ from evalsampling.measures.loss_matrix import TableRisk as TableRisk
 from evalsampling.measures.multiclass import F1OfMacroAverages as F1OfMacroAverages
 from evalsampling.measures.multiclass import MacroF1 as MacroF1
 from evalsampling.measures.multiclass import MicroF1 as MicroF1
+from evalsampling.measures.regression import MeanAbsoluteError as MeanAbsoluteError
+from evalsampling.measures.regression import MeanError as MeanError
+from evalsampling.measures.regression import MeanSquaredError as MeanSquaredError
+from evalsampling.measures.regression import RootMeanSquaredError as RootMeanSquaredError
 from evalsampling.measures.risks import Brier as Brier
 from evalsampling.measures.risks import LogLoss as LogLoss
 
@@ -89,6 +93,10 @@ BY_NAME: Mapping[str, Callable[..., Measure]] = {
     "average_precision": AveragePrecision,
     "roc_curve": ROCCurve,
     "roc_auc": ROCArea,
+    "mse": MeanSquaredError,
+    "rmse": RootMeanSquaredError,
+    "mae": MeanAbsoluteError,
+    "mean_error": MeanError,
 }
 """What a spec may name. Called with those of ``positive``, ``classes``, ``system`` and
 ``thresholds`` that are fields of the class, and the parameters given there."""

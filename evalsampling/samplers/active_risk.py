@@ -75,6 +75,11 @@ class ActiveRisk(ReplacementSampler):
             raise ValueError(f"class_prior is for model prior, not for {self.model}")
         object.__setattr__(self, "class_prior", _shares(self.class_prior, self.classes))
 
+    @property
+    def needs_classes(self) -> bool:
+        """Whether labels are calibrated, or expected of classes as such."""
+        return self.calibration is not None or self.model != "scores"
+
     def variance_minimising(self, table: CellTable, history: History) -> Proposal:
         """Return q*, the same for every round without a calibration."""
         return Proposal(self._probability(table, history), no_atoms(), np.zeros(0))

@@ -40,6 +40,11 @@ class Importance(ReplacementSampler):
         super().__post_init__()
         check_calibration(self.calibration)
 
+    @property
+    def needs_classes(self) -> bool:
+        """Whether labels calibrate the prior."""
+        return self.calibration is not None
+
     def variance_minimising(self, table: CellTable, history: History) -> Proposal:
         """Return the proposal, the same for every round without a calibration."""
         table = recalibrated_table(table, history, self.calibration, self.measure.system)

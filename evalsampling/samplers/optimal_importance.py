@@ -46,6 +46,11 @@ class OptimalImportance(ReplacementSampler):
         check_share("smoothing", self.smoothing)
         check_calibration(self.calibration)
 
+    @property
+    def needs_classes(self) -> bool:
+        """Whether labels calibrate the prior."""
+        return self.calibration is not None
+
     def variance_minimising(self, table: CellTable, history: History) -> Proposal:
         """Return the proposal q = h / sum h ([Y] eq. 53)."""
         return Proposal(self._size(table, history), no_atoms(), np.zeros(0))

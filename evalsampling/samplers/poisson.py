@@ -121,6 +121,11 @@ class Poisson(Sampler):
                 "stochastic oracle: online must be include, or left out"
             )
 
+    @property
+    def needs_classes(self) -> bool:
+        """Whether rounds answer to labels."""
+        return self.online is not None
+
     def design(
         self,
         table: CellTable,

@@ -32,6 +32,7 @@ from evalsampling.spec import RoundSize
 from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.stats.draws import DRAWS_PER_NEW_ROW
 from evalsampling.stats.history import NO_LABEL, History
+from evalsampling.stats.numbers import hold_numbers
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -241,7 +242,7 @@ def _points(evaluation: Evaluation, known: KnownPool, seconds: float, plan: Plan
 def _divergence(evaluation: Evaluation, known: KnownPool) -> float | None:
     sampler = evaluation.sampler
     proposal = sampler.proposal(evaluation.table, evaluation.history)
-    if proposal is None:
+    if proposal is None or hold_numbers(known.label):
         return None
     return divergence(sampler.measure, evaluation.table, known.labels, evaluation.history, proposal)
 
