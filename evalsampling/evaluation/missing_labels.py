@@ -8,8 +8,8 @@ import numpy as np
 from evalsampling.evaluation.evaluation import Evaluation
 from evalsampling.inference.domains import Domain
 from evalsampling.measures.calibrated import Requested
+from evalsampling.spec.numbers import hold_numbers
 from evalsampling.stats.history import NO_LABEL, History
-from evalsampling.stats.numbers import hold_numbers
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,7 +42,8 @@ def missing_bounds(
 ) -> list[MissingBounds]:
     """Return bounds for each number on the whole pool; none if no label is missing.
 
-    Nor of labels that are numbers, which are of no class. Rounds without any label are left out, as from the estimates.
+    Nor of labels that are numbers, which are of no class. Rounds without any label are left out,
+    as from the estimates.
 
     Args:
         evaluation: with labels so far.

@@ -11,9 +11,9 @@ from evalsampling.inference.predictive import LabelModel
 from evalsampling.inference.ratio import PLAIN, RatioOptions
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures.base import FloatArray, IntArray
+from evalsampling.spec.numbers import hold_numbers
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
-from evalsampling.stats.numbers import hold_numbers
 from evalsampling.stats.outputs import Outputs
 
 

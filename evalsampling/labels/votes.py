@@ -12,7 +12,7 @@ from evalsampling.labels.tally import SKIPPED, UNSURE, Answer, Subjects, Tally
 from evalsampling.labels.task_names import check_problem
 from evalsampling.labels.vote import Pair, Vote
 from evalsampling.spec.label_sets import set_text
-from evalsampling.stats.numbers import NumberCodes
+from evalsampling.spec.numbers import NumberCodes
 
 UNSURE_LABEL = "unsure"
 """What an annotator may answer who cannot tell, unless that is a class."""

@@ -12,7 +12,8 @@ import numpy as np
 
 from evalsampling.measures.base import FloatArray, IntArray, Measure, Share
 from evalsampling.measures.mean_and_ratio import Mean
-from evalsampling.stats.numbers import ERRORS, FIRST, NumberRange
+from evalsampling.spec.numbers import FIRST, NumberRange
+from evalsampling.stats.normal_errors import ERRORS
 from evalsampling.stats.outputs import Outputs
 
 
@@ -21,7 +22,7 @@ class OfNumbers(Measure):
     """Base of measures of predicted numbers, whose predictive variance is the score.
 
     A label that no model expects is a number. Those that it expects are errors of so many
-    standard deviations (`stats.numbers`).
+    standard deviations (`stats.normal_errors`).
 
     Attributes:
         numbers: the range of the labels.

@@ -13,8 +13,9 @@ from scipy import special
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.label_sets import probabilities_of_sets, read_label_sets
 from evalsampling.spec import EvaluationSpec, SystemSpec
+from evalsampling.spec.numbers import NumberRange
 from evalsampling.stats.hashing import UInt64Array, hash_integers, hash_strings
-from evalsampling.stats.numbers import CHANCES, NumberRange
+from evalsampling.stats.normal_errors import CHANCES
 from evalsampling.stats.outputs import Outputs
 
 IntArray = npt.NDArray[np.int64]

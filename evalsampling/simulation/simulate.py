@@ -30,9 +30,9 @@ from evalsampling.samplers.diagnosis import divergence
 from evalsampling.simulation.truth import KnownPool
 from evalsampling.spec import RoundSize
 from evalsampling.spec.hidden import HiddenPrior
+from evalsampling.spec.numbers import hold_numbers
 from evalsampling.stats.draws import DRAWS_PER_NEW_ROW
 from evalsampling.stats.history import NO_LABEL, History
-from evalsampling.stats.numbers import hold_numbers
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]

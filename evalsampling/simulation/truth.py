@@ -21,8 +21,8 @@ from evalsampling.pool.label_sets import read_label_sets
 from evalsampling.preparation.local import SecondPass
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.numbers import NumberRange
 from evalsampling.stats.cells import CellTable
-from evalsampling.stats.numbers import NumberRange
 from evalsampling.stats.outputs import Outputs
 from evalsampling.storage.filesystems import one_line, unreadable
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from evalsampling.errors import InputError
 from evalsampling.spec.label_sets import EMPTY, JOINT, MOST_LABELS, set_classes
+from evalsampling.spec.numbers import EXPECTED, NumberCodes, NumberRange
 from evalsampling.spec.sections import Section, absolute, number
-from evalsampling.stats.numbers import EXPECTED, NumberCodes, NumberRange
 
 STORES = ("gs", "s3", "hdfs")
 """Where pools may be beside this machine."""
@@ -117,7 +117,7 @@ class LabelsSpec:
         multilabel: the labels of which a row may have several; then the classes are their sets.
             Empty where a row is of one class.
         numbers: the range of labels that are numbers; then the classes are the errors that a
-            prediction expects (`stats.numbers`). None where labels are classes.
+            prediction expects (`stats.normal_errors`). None where labels are classes.
     """
 
     classes: tuple[int | str, ...]

@@ -40,9 +40,11 @@ def value_of(measure: Measure, outputs: Outputs, label: np.ndarray) -> np.ndarra
     return measure.value(risk_of(measure, outputs, label))
 
 
+NEEDING_MORE = ("generalized_risk", "mse", "rmse", "mae", "mean_error")
+"""Weights, or labels that are numbers (tests/measures/test_regression.py)."""
 WEIGHTED = {"weights": [[1, 2, 1], [0.5, 1, 3], [1, 0, 1]]}
 NAMED = {
-    **{name: build(name) for name in BY_NAME if name != "generalized_risk"},
+    **{name: build(name) for name in BY_NAME if name not in NEEDING_MORE},
     "generalized_risk": build("generalized_risk", **WEIGHTED),
     "generalized_risk, table": build(
         "generalized_risk",
