@@ -89,6 +89,11 @@ class NumberCodes(Mapping[str, int]):
         """Return the hash of the range."""
         return hash(self.range)
 
+    @property
+    def told(self) -> str:
+        """Return what a label may be, in words."""
+        return f"the numbers from {self.range.low:g} to {self.range.high:g}"
+
     def text(self, code: int) -> str:
         """Return the text of a code, of up to twelve digits."""
         return f"{float(self.range.values(np.array(code))):.12g}"

@@ -100,7 +100,7 @@ def test_built_from_a_spec() -> None:
         ({"name": "generalized_risk", "weights": [[0, -1], [1, 1]]}, "at least 0 throughout"),
         ({"name": "generalized_risk", "weights": [[0, 0], [0, 0]]}, "above 0 somewhere"),
         ({"name": "f_eta", "alpha": 0.5}, "unknown key measure.alpha of f_eta"),
-        ({"name": "f_eta", "eta": 2}, "eta must be a number between 0 and 1"),
+        ({"name": "f_eta", "eta": 2}, "eta must be between 0 and 1"),
     ],
 )
 def test_wrong_tables_are_refused(measure: Any, words: str) -> None:
