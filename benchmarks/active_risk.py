@@ -1,4 +1,4 @@
-"""Active risk estimation against rows drawn alike: class skew, bias and variance, wrong scores.
+"""Active risk estimation against rows drawn alike: skew, bias and variance, wrong scores, numbers.
 
     python benchmarks/active_risk.py            # prints the tables of docs/active_risk.md
 
@@ -20,11 +20,12 @@ import pyarrow.parquet as pq
 from scipy import special
 
 from evalsampling import EvaluationSpec
-from evalsampling.measures import FEta, Measure, TableRisk
+from evalsampling.measures import FEta, MeanSquaredError, Measure, TableRisk
 from evalsampling.preparation.local import stratify_pool
 from evalsampling.samplers import ActiveRisk, Passive, ReplacementSampler
 from evalsampling.simulation.simulate import _Urns
 from evalsampling.simulation.truth import KnownPool
+from evalsampling.spec.numbers import NumberRange
 from evalsampling.stats.history import History
 
 FloatArray = npt.NDArray[np.float64]
@@ -57,6 +58,7 @@ def main() -> None:
         skew(Path(folder), arguments.repeats)
         parts_of_the_error(Path(folder), arguments.repeats)
         wrong_scores(Path(folder), max(arguments.repeats // 20, 1))
+        numbers(Path(folder), max(arguments.repeats // 4, 1))
     real_pools(arguments.pools, arguments.repeats)
 
 
@@ -205,6 +207,36 @@ def _error_of_rounds(known: KnownPool, sampler: ReplacementSampler, repeats: int
         value = sampler.value(known.table, history, sampler.measure, 0.95)[0]
         errors.append(abs(value - truth))
     return float(np.nanmean(errors))
+
+
+def numbers(folder: Path, repeats: int) -> None:
+    """Print errors of the mean squared error at 200 draws, by how much variances differ."""
+    print(
+        "\n| variances: deviation by mean | true | passive | active | labels for the same error |"
+    )
+    print("| ---: | ---: | ---: | ---: | ---: |")
+    rng = np.random.default_rng(6)
+    rows, labels = 8000, NumberRange(-1000, 1000)
+    for shape in (16.0, 4.0, 1.0, 0.25):
+        variance = rng.gamma(shape, 5 / shape, rows)
+        label = np.sqrt(variance) * rng.normal(size=rows)
+        columns = {"id": np.arange(rows), "prediction": np.zeros(rows), "variance": variance}
+        pq.write_table(pa.table(columns), folder / "numbers.parquet")
+        truth = folder / "labels.parquet"
+        pq.write_table(pa.table({"id": columns["id"], "label": label}), truth)
+        content = {"pool": {"path": "numbers.parquet"}, "labels": {"range": [-1000, 1000]}}
+        spec = EvaluationSpec.from_mapping(content, folder)
+        known = KnownPool.read(spec, stratify_pool(spec), truth)
+        measure = MeanSquaredError(labels)
+        passive, active = (
+            Estimates.simulated(known, sampler, 200, repeats)
+            for sampler in (Passive(measure), ActiveRisk(measure))
+        )
+        needed = labels_for_the_same_error(known, measure)
+        print(
+            f"| {1 / np.sqrt(shape):g} | {active.truth:.3f} | {passive.error:.3f} "
+            f"| {active.error:.3f} | {needed:.2f} |"
+        )
 
 
 def real_pools(directory: Path, repeats: int) -> None:
