@@ -65,7 +65,8 @@ class PoolSpec:
     Attributes:
         path: absolute path or pattern of its files, of this machine or one of `STORES`.
         id: column that names each row: integers or strings, no two alike.
-        score: numeric column that drives the strata, finite; None if features do.
+        score: numeric column that drives the strata, finite; None if features do. Of labels that
+            are numbers it is that of their predictive variances.
         probability: where the prior is, as `SystemSpec.probability`.
         systems: at least one.
         slices: columns whose values are reported apart.
