@@ -70,9 +70,12 @@ ATTRIBUTES_OF = {
 """The records whose docstrings say what the keys of a section mean."""
 
 CALLED = {
+    ("pool", "variance"): "score",
+    ("labels", "range"): "numbers",
     ("", "measure"): "measures",
     ("", "stop"): "stop_half_width",
     ("stop", "half_width"): "stop_half_width",
+    ("stop", "interval"): "stop_interval",
     ("stop", "significance"): "stop_significance",
     ("stop", "test"): "stop_test",
     ("sink", "pairs"): "sides",
