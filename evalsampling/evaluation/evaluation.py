@@ -207,7 +207,7 @@ class Evaluation:
             measures=build_measures(spec, stratification.ranges),
             seed=spec.seed,
             confidence=spec.confidence,
-            history=History.start(len(spec.pool.systems), table.classes, len(spec.pool.slices)),
+            history=empty_history(spec, table),
             scope=ReportedDomains(
                 domains=_domains(slices),
                 systems=tuple(system.name for system in spec.pool.systems),
@@ -318,6 +318,15 @@ class Evaluation:
         if self.pool is None:
             raise InputError("the rows of this evaluation are not in memory: use its workspace")
         return self.pool
+
+
+def empty_history(spec: EvaluationSpec, table: CellTable) -> History:
+    """Return the history of an evaluation before its first round."""
+    history = History.start(len(spec.pool.systems), table.classes, len(spec.pool.slices))
+    if spec.pool.lists is None:
+        return history
+    nothing = table.outputs.take(np.zeros(0, dtype=np.int64))
+    return dataclasses.replace(history, outputs=nothing)
 
 
 def _texts(label: Any, multilabel: Sequence[str]) -> list[Any]:
