@@ -74,8 +74,10 @@ def report_facts(
 
 
 def _shown_classes(spec: EvaluationSpec) -> dict[int, str]:
-    """Return the classes whose rates are shown: of two the positive one."""
+    """Return the classes whose rates are shown: of two the positive one, of queries none."""
     names = dict(enumerate(spec.labels.codes))
+    if spec.pool.lists is not None:  # Queries have no scores, so there are no bands of them.
+        return {}
     if len(names) == 2:
         return {spec.labels.positive: names[spec.labels.positive]}
     return dict(itertools.islice(names.items(), MOST_CLASSES))
@@ -143,7 +145,7 @@ def _quality(snapshot: Snapshot, estimated: EstimateResult) -> dict[str, int]:
     gold = np.asarray(snapshot.gold)
     counts = {
         "rows asked about": len(states),
-        "with a label": estimated.labels,
+        "with a label": states.count(State.DECIDED.value),
         **{f"rows {state.value}": states.count(state.value)
            for state in State if state is not State.DECIDED},
         "answers that came late": snapshot.late,

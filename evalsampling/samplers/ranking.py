@@ -111,9 +111,10 @@ class Ranking(ReplacementSampler):
         cost = np.ones(len(table)) if self.variant == "uniform_cost" else moments.cost
         size = np.sqrt(square / cost)
         rows = table.count * drawn
-        least = self.floor * float(size @ rows) / int(rows.sum())
-        # Where every gain is taken to be certain, all queries are alike.
-        return np.where(drawn, np.maximum(size, least or 1.0), 0.0)
+        mean = float(size @ rows) / int(rows.sum())
+        if not mean:  # Every gain is taken to be certain and the same: all queries are alike.
+            return drawn.astype(np.float64)
+        return np.where(drawn, np.maximum(size, self.floor * mean), 0.0)
 
 
 def mean_square(
