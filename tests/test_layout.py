@@ -38,7 +38,6 @@ ELSEWHERE = {
     "commands/status.py": "commands/test_ledger.py",
     "commands/verify.py": "faults/test_bit_flips.py",
     "errors.py": "pipelines/test_prepare_bad_pools.py",
-    "evaluation/in_memory.py": "evaluation/test_evaluation.py",
     "evaluation/missing_labels.py": "commands/test_votes.py",
     "inference/delta_method.py": "inference/test_results.py",
     "inference/domains.py": "inference/test_estimates.py",

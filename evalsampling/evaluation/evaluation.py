@@ -273,13 +273,33 @@ class Evaluation:
         self.history = self.history.with_rows(*pool.describe(self.history))
         return pool.ids(self.history.cell[rows], self.history.rank[rows])
 
+    def items(self, id: npt.NDArray[Any]) -> list[list[Any]]:
+        """Return the items to be graded of queries that were drawn from a pool in memory.
+
+        Args:
+            id: shape (n,): ids that `sample` returned.
+
+        Raises:
+            InputError: if rows are no queries, or one was not drawn.
+        """
+        pool, history = self._memory(), self.history
+        if pool.spec.pool.lists is None:
+            raise InputError("rows of this evaluation have no items: the spec has no pool.lists")
+        drawn = {one: q for q, one in enumerate(pool.ids(history.cell, history.rank).tolist())}
+        asked = np.asarray(id).tolist()
+        missing = [one for one in asked if one not in drawn]
+        if missing:
+            raise InputError(f"id {missing[0]!r} was not drawn")
+        questions = [drawn[one] for one in asked]
+        return pool.items(history.cell[questions], history.rank[questions])
+
     def label(self, id: npt.NDArray[Any], label: npt.NDArray[Any]) -> None:
         """Take the labels of rows that were drawn from a pool in memory.
 
         Args:
             id: shape (n,): ids that `sample` returned.
             label: shape (n,): classes; with ``labels.multilabel`` lists of labels, or shape
-                (n, labels), 0 and 1.
+                (n, labels), 0 and 1; of queries the grades of all their `items`.
 
         Raises:
             InputError: for an id that was not drawn, a label that is no class, or, of a
@@ -288,6 +308,9 @@ class Evaluation:
         pool = self._memory()
         if len(id) != len(label):
             raise InputError(f"{len(label)} labels for {len(id)} ids")
+        if pool.spec.pool.lists is not None:
+            self.history = pool.graded(self.history, np.asarray(id).tolist(), list(label))
+            return
         drawn = pool.ids(self.history.cell, self.history.rank).tolist()
         codes = pool.spec.labels.codes
         labels = self.history.label.copy()
