@@ -26,6 +26,7 @@ from evalsampling.samplers.build import build_sampler
 from evalsampling.simulation.simulate import title
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellTable
+from evalsampling.stats.draws import expected_distinct
 from evalsampling.stats.history import History
 
 _MOST_DRAWS = 1e12
@@ -60,8 +61,7 @@ class GainPlanner:
         count, chance = self.table.count, self.chance
 
         def missing(draws: float) -> float:
-            never = np.exp(draws * np.log1p(-np.minimum(chance, 1 - 1e-12)))
-            return float(count @ (1 - never)) - queries
+            return expected_distinct(chance, count, draws) - queries
 
         if missing(_MOST_DRAWS) <= 0:
             return math.inf
@@ -126,7 +126,7 @@ class GainPlanner:
         deviation = self.one_draw(measure)[1]
         reach = float(special.ndtri((1 + self.confidence) / 2))
         draws = (reach * deviation / wanted) ** 2
-        met = self.table.count @ -np.expm1(draws * np.log1p(-np.minimum(self.chance, 1 - 1e-12)))
+        met = expected_distinct(self.chance, self.table.count, draws)
         return entry | {"budget": math.ceil(met), "standard_error": wanted / reach}
 
 
