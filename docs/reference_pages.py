@@ -86,6 +86,7 @@ CALLED = {
     ("", "measure"): "measures",
     ("", "stop"): "stop_half_width",
     ("stop", "half_width"): "stop_half_width",
+    ("stop", "interval"): "stop_interval",
     ("stop", "significance"): "stop_significance",
     ("stop", "test"): "stop_test",
     ("sink", "pairs"): "sides",
