@@ -15,15 +15,18 @@ import yaml
 import evalsampling
 from evalsampling import measures, samplers
 from evalsampling.cli.main import COMMANDS
+from evalsampling.measures.gains import BY_NAME as GAINS
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.evaluation import RoundSize, StrataSpec
 from evalsampling.spec.hidden import HiddenPrior
+from evalsampling.spec.lists import ListsSpec
 from evalsampling.spec.pool import GoldSpec, LabelsSpec, PoolSpec, SystemSpec
 from evalsampling.spec.sections import Section
 from evalsampling.spec.sink import SinkSpec
 
 NOT_GIVEN = {
     "measure", "oracle", "branching", "hidden", "positive", "classes", "system", "sets", "titles",
+    "gains",
 }  # fmt: skip
 """Fields of samplers and measures that a spec says elsewhere than among their parameters."""
 
@@ -55,10 +58,20 @@ ALL = {
 }
 """A spec with every section that has keys of its own."""
 
+QUERIES = {
+    "pool": {
+        "path": "pool.parquet",
+        "lists": {"items": "items"},
+        "systems": {"old": {"score": "old"}},
+    },
+}
+"""A spec with the section that only pools of queries have."""
+
 ATTRIBUTES_OF = {
     "": EvaluationSpec,
     "pool": PoolSpec,
     "pool.systems.old": SystemSpec,
+    "pool.lists": ListsSpec,
     "labels": LabelsSpec,
     "labels.gold": GoldSpec,
     "strata": StrataSpec,
@@ -99,7 +112,7 @@ def pages() -> dict[str, str]:
         "commands.md": commands(),
         "spec-keys.md": spec_keys(),
         "samplers.md": named("Samplers", "sampler", samplers.BY_NAME),
-        "measures.md": named("Measures", "measure", measures.BY_NAME),
+        "measures.md": named("Measures", "measure", {**measures.BY_NAME, **GAINS}),
     }
 
 
@@ -197,6 +210,7 @@ def accepted_keys() -> dict[str, tuple[str, ...]]:
         check(section, *known)
 
     with mock.patch.object(Section, "check_keys", note):
+        EvaluationSpec.from_mapping(QUERIES, ".")
         EvaluationSpec.from_mapping(ALL, ".")
     return found
 

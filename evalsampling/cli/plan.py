@@ -12,6 +12,10 @@ def _run(arguments: argparse.Namespace) -> PlanResult:
     return plan(read_options(PlanOptions, arguments))
 
 
+_FEW_DRAWS = 100
+"""Draws below which tests were seen to find less than the normal approximation says."""
+
+
 def _text(_: argparse.Namespace, result: PlanResult) -> str:
     width = max(24, *(len(one.measure) + 2 for one in result.errors))
     compared = any(one.power is not None for one in result.errors)
@@ -26,6 +30,12 @@ def _text(_: argparse.Namespace, result: PlanResult) -> str:
         )
         line = f"{one.sampler:<12}{one.measure:<{width}}{labels:>10}{error:>12}{half:>12}"
         lines.append(line if one.power is None else f"{line}{one.power:>8.2f}")
+    by_formula = [one.budget for one in result.errors if one.power is not None
+                  and one.half_width is None and one.budget is not None]  # fmt: skip
+    if any(draws < _FEW_DRAWS for draws in by_formula):
+        lines.append(
+            f"draws for a power are by a normal approximation: below {_FEW_DRAWS} a test finds less"
+        )
     return "\n".join(lines)
 
 

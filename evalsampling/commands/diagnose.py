@@ -54,6 +54,8 @@ def diagnose(options: WorkspaceOptions) -> DiagnoseResult:
     pool = PreparedPool.read(Workspace(options.workspace))
     if pool.spec.labels.numbers is not None:
         raise InputError("diagnose: its rates are of classes, and here labels are numbers")
+    if pool.spec.pool.lists is not None:
+        raise InputError(f"{pool.workspace.path}: queries have no scores to diagnose")
     classes = [str(value) for value in pool.spec.labels.classes]
 
     def by_class(shares: Sequence[float]) -> dict[str, float]:

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from evalsampling.commands.options import WorkspaceOptions, argument
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
+from evalsampling.labels.items import item_ids
 from evalsampling.labels.sinks import write_tasks
 from evalsampling.labels.task_names import opaque_name
 from evalsampling.labels.tasks import TASK, blind
@@ -124,23 +125,30 @@ class _Erasure:
 
     def _batch(self, files: RoundFiles, payload: list[str], tasks: set[str]) -> dict[str, bytes]:
         """Return the new content of the files of a round, and add the tasks of the row."""
-        folder = round_folder(files.number)
-        found = self._erased(f"{folder}/batch.parquet", ID, payload, "snappy", None)
-        tasks |= self._tasks(files.batch)
+        folder, ids = round_folder(files.number), self._ids(files)
+        found = self._erased(f"{folder}/batch.parquet", ID, payload, "snappy", None, ids)
+        tasks |= self._tasks(files.batch, ids)
         controls = None
         if len(files.controls.table):
             found |= self._erased(f"{folder}/controls.parquet", ID, payload, "snappy", None)
             tasks |= self._tasks(files.controls.table)
             controls = self._clear(files.controls.table, ID, payload)
         if found and files.exported is not None:
-            shown = blind(self._clear(files.batch, ID, payload), controls)
+            shown = blind(self._clear(files.batch, ID, payload, ids), controls)
             name = files.exported.rpartition("/")[2]
             # First: by what it is made from a killed call is known, so that goes last.
             found = {**self._exported(folder, name, shown, files.number), **found}
         return found
 
-    def _tasks(self, batch: pa.Table) -> set[str]:
-        return set(batch.filter(self._is_row(batch, ID, [self._id]))[TASK].to_pylist())
+    def _ids(self, files: RoundFiles) -> list[str]:
+        """Return what the row is called in the batch of a round: of a query, its items."""
+        if self._pool.spec.pool.lists is None:
+            return [self._id]
+        return item_ids(files.asked.filter(self._is_row(files.asked, ID, [self._id])))
+
+    def _tasks(self, batch: pa.Table, ids: Sequence[str] = ()) -> set[str]:
+        is_row = self._is_row(batch, ID, list(ids) or [self._id])
+        return set(batch.filter(is_row)[TASK].to_pylist())
 
     def _exported(
         self, folder: str, exported: str, shown: pa.Table, number: int

@@ -84,6 +84,8 @@ def _shown_classes(spec: EvaluationSpec) -> dict[str, list[int]]:
 
     Of rows with several labels it is the labels, each with the codes of the sets that hold it.
     """
+    if spec.pool.lists is not None:  # Queries have no scores, so there are no bands of them.
+        return {}
     if spec.labels.multilabel:
         codes = range(len(spec.labels.classes))
         return {
@@ -158,7 +160,7 @@ def _quality(snapshot: Snapshot, estimated: EstimateResult) -> dict[str, int]:
     gold = np.asarray(snapshot.gold)
     counts = {
         "rows asked about": len(states),
-        "with a label": estimated.labels,
+        "with a label": states.count(State.DECIDED.value),
         **{f"rows {state.value}": states.count(state.value)
            for state in State if state is not State.DECIDED},
         "answers that came late": snapshot.late,

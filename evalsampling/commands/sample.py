@@ -16,6 +16,7 @@ from evalsampling.commands.withdrawal import withdraw
 from evalsampling.errors import InputError
 from evalsampling.evaluation.evaluation import Evaluation
 from evalsampling.evaluation.stopping import reason_to_stop
+from evalsampling.labels.items import item_rows
 from evalsampling.labels.sinks import TASK_FILES, write_tasks
 from evalsampling.labels.tasks import ID, blind, make_batch, mask_key, task_name
 from evalsampling.pool.stored_columns import CELL, PAYLOAD_PREFIX, RANK
@@ -172,8 +173,8 @@ def _next_round(request: Request, snapshot: Snapshot) -> SampleResult:
         return SampleResult(last, 0, None, reason)
     size = request.options.size or spec.round_size.after(len(snapshot.standing))
     rows = evaluation.draw(size, budget=left)
-    batch, controls = write_round(request, snapshot, evaluation, rows)
-    return _drawn(last + 1, len(rows), batch, controls)
+    tasks, batch, controls = write_round(request, snapshot, evaluation, rows)
+    return _drawn(last + 1, tasks, batch, controls)
 
 
 def _reason_to_stop(spec: EvaluationSpec, evaluation: Evaluation) -> str | None:
@@ -189,7 +190,7 @@ def _drawn(number: int, rows: int, batch: str | None, controls: int) -> SampleRe
 
 def write_round(
     request: Request, snapshot: Snapshot, evaluation: Evaluation, new: npt.NDArray[np.int64]
-) -> tuple[str | None, int]:
+) -> tuple[int, str | None, int]:
     """Write the last round of an evaluation.
 
     Args:
@@ -199,7 +200,8 @@ def write_round(
         new: indices of its new questions.
 
     Returns:
-        Where its tasks are, None if there are none; and how many controls are among them.
+        How many tasks it has, where they are, None if there are none; and how many controls are
+        among them.
     """
     pool, history = snapshot.pool, evaluation.history
     spec, number = pool.spec, len(snapshot.rounds) + 1
@@ -207,11 +209,15 @@ def write_round(
     code = evaluation.table.code[history.cell]
     rows = pool.read_rows(code[new], history.rank[new])
     _check_ids(snapshot, rows, code, history)
+    asked, questions = rows, new.tolist()
+    if spec.pool.lists is not None:
+        asked = _items_of(rows, spec)
+        questions = [-1] * len(asked)
     names = [
         task_name(spec, pool.task_key, number, id, question + 1, check)
-        for id, question in zip(rows[ID].to_pylist(), new.tolist(), strict=True)
+        for id, question in zip(asked[ID].to_pylist(), questions, strict=True)
     ]
-    batch = make_batch(names, rows, spec, mask_key(pool.task_key, number))
+    batch = make_batch(names, asked, spec, mask_key(pool.task_key, number))
     draws = _draws_to_store(snapshot, rows, code, history)
     controls = control_tasks(snapshot, number, batch, check) if len(new) else None
     design = _design(request, snapshot, history, len(new)) | ({"check": True} if check else {})
@@ -232,7 +238,19 @@ def write_round(
         write_parquet(draws, directory / "draws.parquet", "snappy")
         write_parquet(batch, directory / "batch.parquet", "snappy")
     exported = pool.workspace.tasks_of(number, design["exported"])
-    return exported, 0 if controls is None else len(controls)
+    return len(batch), exported, 0 if controls is None else len(controls)
+
+
+def _items_of(rows: pa.Table, spec: EvaluationSpec) -> pa.Table:
+    """Return the items of queries, a row for each.
+
+    Raises:
+        InputError: if a list of the payload is shorter than that of the items.
+    """
+    try:
+        return item_rows(rows, spec)
+    except ValueError as error:
+        raise InputError(f"{spec.pool.path}: {error}") from error
 
 
 def _check_ids(
@@ -245,7 +263,8 @@ def _check_ids(
     """
     spec = snapshot.pool.spec
     places: dict[str, tuple[int, int]] = {}
-    ids = [*snapshot.ids, *map(str, rows[ID].to_pylist())]
+    earlier = (id for files in snapshot.standing for id in files.asked[ID].to_pylist())
+    ids = [*map(str, earlier), *map(str, rows[ID].to_pylist())]
     for id, cell, rank in zip(ids, code.tolist(), history.rank.tolist(), strict=True):
         if places.setdefault(id, (cell, rank)) != (cell, rank):
             raise InputError(f"{spec.pool.path}: column {spec.pool.id!r}: duplicate id {id!r}")

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from evalsampling.errors import InputError
 from evalsampling.evaluation.answers import Answers
 from evalsampling.evaluation.estimates import Estimates
+from evalsampling.evaluation.graded import empty_history, take_grades
 from evalsampling.evaluation.in_memory import MemoryPool
 from evalsampling.evaluation.pictures import picture
 from evalsampling.inference.class_curves import obstacle
@@ -28,6 +29,7 @@ from evalsampling.measures.calibrated import Calibrated, Requested
 from evalsampling.measures.comparisons import Comparison, pairs_of
 from evalsampling.measures.joint import Joint
 from evalsampling.pool.frames import Column, Frame
+from evalsampling.pool.lists import list_names
 from evalsampling.preparation.slices import NO_SLICES, Slices
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.report.svg import Picture
@@ -264,7 +266,7 @@ class Evaluation:
             measures=build_measures(spec, stratification.ranges),
             seed=spec.seed,
             confidence=spec.confidence,
-            history=History.start(len(spec.pool.systems), table.classes, len(spec.pool.slices)),
+            history=empty_history(spec, table),
             scope=ReportedDomains(
                 domains=_domains(slices),
                 systems=tuple(system.name for system in spec.pool.systems),
@@ -394,7 +396,7 @@ class Evaluation:
                 and ``label``, a Series of labels whose index are the ids, or a mapping from ids to
                 labels.
             label: shape (n,): classes, of any type; with ``labels.multilabel`` lists of labels, or
-                shape (n, labels), 0 and 1.
+                shape (n, labels), 0 and 1; of queries a list of the grades of all their `items`.
             replace: whether these take the place of other labels that rows have already.
 
         Raises:
@@ -404,10 +406,51 @@ class Evaluation:
         """
         asked, spec = self._asked(), self.spec
         assert spec is not None
+        if spec.pool.lists is not None:
+            self._take_grades(asked, id, label)
+            return
         found = Answers.read(id, label, spec.labels, spec.pool.id).by_question(
             asked, self.history.label.tolist(), spec.labels.codes, self.sampler.stochastic, replace
         )
         self._take(found, replace)
+
+    def items(self, id: Column) -> list[list[Any]]:
+        """Return the items to be graded of queries that were drawn from a pool in memory.
+
+        Args:
+            id: shape (n,): ids that `sample` returned.
+
+        Raises:
+            InputError: if rows are no queries, or one was not drawn.
+        """
+        pool, history = self._memory(), self.history
+        if pool.spec.pool.lists is None:
+            raise InputError("rows of this evaluation have no items: the spec has no pool.lists")
+        questions = self._drawn_questions(np.asarray(id).tolist(), self._asked())
+        stored = pool.stored(history.cell[questions], history.rank[questions])
+        items: list[list[Any]] = stored[list_names(0)[0]].to_pylist()
+        return items
+
+    def _drawn_questions(self, id: list[Any], asked: list[Any]) -> list[int]:
+        """Return the questions about some rows."""
+        drawn = {one: question for question, one in enumerate(asked)}
+        missing = [one for one in id if one not in drawn]
+        if missing:
+            raise InputError(f"id {missing[0]!r} was not drawn")
+        return [drawn[one] for one in id]
+
+    def _take_grades(self, asked: list[Any], id: Any, grades: Any) -> None:
+        """Take the grades of all items of some queries."""
+        if grades is not None and len(grades) != len(id):
+            raise InputError(f"{len(grades)} labels for {len(id)} ids")
+        given = id if grades is None else dict(zip(np.asarray(id).tolist(), grades, strict=True))
+        if not isinstance(given, Mapping) or len(given) != len(id):
+            raise InputError("grades of queries are one list for each id, or a mapping from ids")
+        pool, history = self._memory(), self.history
+        questions = self._drawn_questions(list(given), asked)
+        told = [(q, one, given[one]) for q, one in zip(questions, given, strict=True)]
+        rows = pool.stored(history.cell, history.rank)
+        self.history = take_grades(rows, history, told, pool.spec, pool.table)
 
     def _asked(self) -> list[Any]:
         """Return the id of the row of each question."""

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from evalsampling.errors import InputError
+from evalsampling.evaluation.graded import known_outputs
 from evalsampling.evaluation.specs import check_buildable
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import required_columns
@@ -153,6 +154,10 @@ class MemoryPool:
         """Return the ids of rows given by cell and rank."""
         return self._rows(cell, rank)[ID].to_numpy(zero_copy_only=False)
 
+    def stored(self, cell: npt.NDArray[np.int64], rank: npt.NDArray[np.int64]) -> pa.Table:
+        """Return rows given by cell and rank, as they are stored."""
+        return self._rows(cell, rank)
+
     def numbers(self) -> PermanentNumbers:
         """Return the permanent random numbers of all rows."""
         rows = self.reserve.rows
@@ -163,7 +168,11 @@ class MemoryPool:
     def describe(self, history: History) -> tuple[Outputs, npt.NDArray[np.int64]]:
         """Return outputs and slice codes of the rows of all questions of a history."""
         rows = self._rows(history.cell, history.rank)
-        outputs = outputs_of_columns(rows, len(self.spec.pool.systems), self.table.classes)
+        if self.spec.pool.lists is None:
+            systems = len(self.spec.pool.systems)
+            outputs = outputs_of_columns(rows, systems, self.table.classes)
+        else:
+            outputs = known_outputs(rows, history, self.spec, self.table)
         columns = [rows[SLICE_PREFIX + name] for name in self.spec.pool.slices]
         return outputs, self.slices.codes(columns, len(rows))
 

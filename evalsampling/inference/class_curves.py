@@ -21,6 +21,8 @@ _ODDS_AGAINST_FALLING = 20.0
 
 def obstacle(table: CellTable) -> str | None:
     """Return why there can be no model of the labels of a pool, in words; None if there can."""
+    if table.classes == 1:
+        return "no model of queries: their items have the labels"
     if table.classes > MOST_CLASSES:
         return f"no model of {table.classes} classes, at most {MOST_CLASSES}"
     prior = table.leaf_prior[table.leaf_count > 0]

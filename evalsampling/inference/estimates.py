@@ -217,6 +217,7 @@ def _can_anticipate(requested: Requested, inputs: EstimationInput, domain: Domai
         inputs.chance is not None
         and inputs.sample.draws > 0
         and not inputs.stochastic
+        and "grades" not in measure_of(requested).looks_at
         and domain.count is None
         and not isinstance(requested, Calibrated)
         and len(requested.components) <= MOST_COMPONENTS

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from evalsampling.errors import InputError
-from evalsampling.measures import BY_NAME, Accuracy, Joint
+from evalsampling.measures import BY_NAME, Accuracy, Joint, gains
 from evalsampling.measures.base import FloatArray, Measure
 from evalsampling.measures.calibrated import Calibrated, Requested, measure_of
 from evalsampling.measures.comparisons import BY_KIND, Comparison, is_comparable, systems_of
@@ -110,6 +110,12 @@ def build_driver(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> Measur
     return as_one(build_entry(spec.measures[0], spec, ranges))
 
 
+def build_gains(spec: EvaluationSpec) -> tuple[gains.Gain, ...]:
+    """Return the gains that the measures of a spec are made of, each once."""
+    ranges = _assumed_ranges(spec)
+    return gains.gains_of([measure_of(one) for one in build_measures(spec, ranges)])
+
+
 def as_one(requested: Sequence[Requested]) -> Measure:
     """Return a measure by itself, several as a joint one."""
     parts = tuple(measure_of(one) for one in requested)
@@ -197,8 +203,9 @@ class _Builder:
         if ":" in name:
             measure = self._own(load_object("measure", name, self.spec.pool.directory))
         else:
-            check_name("measure", name, BY_NAME)
-            measure = self._made(BY_NAME[name])
+            known = BY_NAME if self.spec.pool.lists is None else gains.BY_NAME
+            check_name("measure", name, known)
+            measure = self._made(known[name])
         self._check_outputs(measure)
         return measure
 
@@ -268,6 +275,8 @@ class _Builder:
     def _check_outputs(self, measure: Measure) -> None:
         """Check that the system has an output that the measure looks at."""
         system = self.spec.pool.systems[self.system]
+        if self.spec.pool.lists is not None:
+            return
         available = {"prediction"} | ({"score"} if system.score is not None else set())
         if system.probability is not None or system.score is not None:
             available.add("probability")
@@ -325,6 +334,8 @@ def driving_thresholds(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> 
         spec: names the measure.
         ranges: see `build_measures`.
     """
+    if spec.pool.lists is not None:
+        return np.zeros(0)
     parts = thresholded_parts(build_driver(spec, ranges))
     return np.unique(np.concatenate([np.zeros(0), *(part.thresholds for part in parts)]))
 
@@ -338,6 +349,8 @@ def most_bins(spec: EvaluationSpec) -> int:
 
 def needs_ranges(spec: EvaluationSpec) -> bool:
     """Tell whether least and greatest scores must be known before rows are put into cells."""
+    if spec.pool.lists is not None:
+        return False
     scored: list[PoolSpec | SystemSpec] = [spec.pool, *spec.pool.systems]
     unknown = any(one.probability is None and one.score is not None for one in scored)
     return unknown or any(_counts_thresholds(entry) for entry in spec.measures)
@@ -371,6 +384,11 @@ def check_measures(spec: EvaluationSpec) -> None:
     if bins > MAX_CELLS // 2:
         raise InputError(
             f"strata.leaves: {bins} leaves and thresholds, at most {MAX_CELLS // 2} are possible"
+        )
+    if spec.pool.lists is not None and needs_signature_counts(spec):
+        raise InputError(
+            f"pool.systems: {len(spec.pool.systems)} rankers are too many for {bins} leaves, "
+            f"at most {MAX_CELLS} cells are possible: lower strata.leaves"
         )
     listed = [one for entry in spec.measures for one in build_entry(entry, spec, ranges)]
     names = [(one.name, *systems_of(measure_of(one))) for one in listed]

@@ -161,6 +161,9 @@ class Comparison(Measure):
             same &= outputs.score[:, one] == outputs.score[:, other]
         if "probability" in self.looks_at:
             same &= np.all(outputs.probability[:, one] == outputs.probability[:, other], axis=1)
+        if "grades" in self.looks_at:
+            # Of a query, what is predicted is whether the list is another one than the first's.
+            same &= np.all(outputs.prediction[:, [one, other]] == 0, axis=1)
         return same
 
     def _influences(
@@ -236,7 +239,13 @@ class MeanDifference(Difference):
     influence = Measure.influence
     mean_loss = Measure.mean_loss
     proposal_norm = Measure.proposal_norm
-    adds = Measure.adds
+
+    def adds(self, outputs: Outputs, label: IntArray) -> BoolArray:
+        """Return which rows have another loss than 0, shape (n,); of queries, may have one."""
+        if "grades" in self.looks_at and outputs.grades is None:
+            return ~self.agrees(outputs)
+        return Measure.adds(self, outputs, label)
+
     may_add = Measure.may_add
     must_add = Measure.must_add
 
@@ -345,6 +354,7 @@ def is_nil(measure: Measure, outputs: Outputs) -> bool:
         measure: any.
         outputs: of a row of each kind that there is.
     """
-    if not isinstance(measure, Difference) or not measure.looks_at <= PREDICTION:
+    told = measure.looks_at <= PREDICTION or measure.looks_at == frozenset({"grades"})
+    if not isinstance(measure, Difference) or not told:
         return False
     return bool(measure.agrees(outputs).all())

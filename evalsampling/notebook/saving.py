@@ -82,8 +82,12 @@ def _storable(spec: EvaluationSpec, where: str) -> EvaluationSpec:
     """Return a spec as a workspace keeps it.
 
     Raises:
-        InputError: if it names objects of this session.
+        InputError: if it names objects of this session, or its rows are queries.
     """
+    if spec.pool.lists is not None:
+        raise InputError(
+            "an evaluation of queries cannot be saved: prepare their files, whose tasks are items"
+        )
     try:
         json.dumps(spec.to_mapping(), allow_nan=False)
     except (TypeError, ValueError) as error:

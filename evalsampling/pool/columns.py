@@ -272,6 +272,8 @@ def required_columns(spec: EvaluationSpec, payload: bool = True) -> list[str]:
     """
     pool = spec.pool
     named: list[Any] = [pool.id, pool.score, *_columns(pool.probability)]
+    if pool.lists is not None:
+        named += [pool.lists.items, pool.lists.cost]
     for system in pool.systems:
         named += [system.score, system.prediction, *system.by_label.values()]
         named += _columns(system.probability)
@@ -282,6 +284,8 @@ def required_columns(spec: EvaluationSpec, payload: bool = True) -> list[str]:
 def number_columns(spec: EvaluationSpec) -> frozenset[str]:
     """Return the columns whose values are numbers, whole or not."""
     pool = spec.pool
+    if pool.lists is not None:
+        return frozenset() if pool.lists.cost is None else frozenset({pool.lists.cost})
     named = [pool.score, *_columns(pool.probability), *pool.features]
     for system in pool.systems:
         named += [system.score, *_columns(system.probability)]

@@ -3,6 +3,7 @@
 import numpy as np
 import pyarrow as pa
 
+from evalsampling.pool.lists import list_names
 from evalsampling.stats.outputs import Outputs
 
 CELL, RANK, HASH, ID, FILE, ROW = "cell", "rank", "hash", "id", "file", "row"
@@ -29,6 +30,11 @@ def output_columns(outputs: Outputs) -> dict[str, pa.Array]:
             column = pa.array(outputs.probability[:, system, y])
             columns[f"probability.{system}.{y}"] = column
     return columns
+
+
+def query_names(systems: int) -> list[str]:
+    """Return the names of the columns in which queries are stored."""
+    return [*(f"prediction.{system}" for system in range(systems)), *list_names(systems)]
 
 
 def output_names(systems: int, classes: int) -> list[str]:

@@ -11,6 +11,9 @@ import pyarrow.compute as pc
 from evalsampling.errors import InputError
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import read_outputs, read_probabilities, read_slices, signed
+from evalsampling.pool.lists import QueryBatch
+from evalsampling.pool.stored_columns import output_columns
+from evalsampling.preparation.queries import ExpectedQueries
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellSums
@@ -37,6 +40,7 @@ class CellBatch:
         outputs: what the systems say of them.
         slices: their values in the slice columns, as text.
         stratification: whose cells they are.
+        queries: the lists, if rows are queries.
     """
 
     batch: PoolBatch
@@ -46,6 +50,7 @@ class CellBatch:
     outputs: Outputs
     slices: Mapping[str, pa.Array]
     stratification: Stratification
+    queries: QueryBatch | None = None
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -71,6 +76,14 @@ class CellBatch:
             return self.prior
         own = np.nan_to_num(self.outputs.probability)
         return np.concatenate([self.prior, own.reshape(len(own), -1)], axis=1)
+
+    def stored(self, taken: IntArray) -> dict[str, pa.Array]:
+        """Return what is stored of some rows: the systems' outputs, or the lists of queries."""
+        if self.queries is not None:
+            differs = self.outputs.prediction[taken].T
+            names = [f"prediction.{system}" for system in range(len(differs))]
+            return dict(zip(names, map(pa.array, differs), strict=True)) | self.queries.take(taken)
+        return output_columns(self.outputs.take(taken))
 
     def slice_counts(self) -> SliceCounts:
         """Count the values of the slice columns by cell.
@@ -114,6 +127,8 @@ def assign_cells(
         InputError: naming file, column and row of the first bad value.
     """
     ids = batch.ids(spec.pool.id)
+    if spec.pool.lists is not None:
+        return _assign_queries(batch, ids, spec, stratification)
     outputs = read_outputs(batch, spec, stratification.rules)
     if stratification.has_system_probabilities:
         needs_score = stratification.prior in ("score", "expit(score)")
@@ -131,3 +146,16 @@ def assign_cells(
             f"{batch.path}: the pool has changed between two passes: it has {error}"
         ) from error
     return CellBatch(batch, ids, cell, prior, outputs, read_slices(batch, spec), stratification)
+
+
+def _assign_queries(
+    batch: PoolBatch, ids: pa.Array, spec: EvaluationSpec, stratification: Stratification
+) -> CellBatch:
+    """Return queries with their cells: by what is expected of their gains."""
+    found = ExpectedQueries.read(batch, spec)
+    outputs = found.outputs(stratification.most_cost)
+    assert stratification.tree is not None
+    bins = stratification.tree.find(found.features)
+    cell = stratification.grid.codes(bins, outputs.prediction)
+    prior, slices = np.ones((len(ids), 1)), read_slices(batch, spec)
+    return CellBatch(batch, ids, cell, prior, outputs, slices, stratification, found.queries)

@@ -24,7 +24,6 @@ from evalsampling.pool.stored_columns import (
     PAYLOAD_PREFIX,
     ROW,
     SLICE_PREFIX,
-    output_columns,
 )
 from evalsampling.preparation.assignment import CellBatch
 from evalsampling.preparation.stratification import Stratification
@@ -400,7 +399,7 @@ class ReserveBuilder:
         if not len(taken):
             return 0
         columns = {CELL: pa.array(cells.cell[taken]), **located_ids(cells, keys, taken)}
-        columns |= output_columns(cells.outputs.take(taken))
+        columns |= cells.stored(taken)
         for name, values in cells.slices.items():
             columns[SLICE_PREFIX + name] = values.take(pa.array(taken))
         for name in self._spec.pool.payload:

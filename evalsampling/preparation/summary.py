@@ -14,6 +14,8 @@ from evalsampling.errors import InputError
 from evalsampling.measures.build import most_bins, needs_ranges, needs_signature_counts
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import hash_ids, read_features, read_predictions
+from evalsampling.pool.lists import list_columns
+from evalsampling.preparation.queries import ExpectedQueries
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.kdtree import FeatureSample
 from evalsampling.stats.score_counts import ScoreCounts
@@ -42,7 +44,8 @@ class PoolSummary:
         ranges: least and greatest score of each system, then of the score that drives the strata;
             (inf, -inf) where there is none.
         signatures: counted if there may be too many of them for the cells, else None.
-        features: of the rows of least hash, if the strata are cut from features, else None.
+        features: of the rows of least hash, if the strata are cut from features, else None. Of
+            queries these are their expected gains, and the last of the ranges is of their costs.
     """
 
     rows: int
@@ -108,6 +111,8 @@ def summarize(batch: PoolBatch, spec: EvaluationSpec) -> PoolSummary:
     Raises:
         InputError: naming file, column and row of the first bad value.
     """
+    if spec.pool.lists is not None:
+        return _of_queries(batch, spec)
     wants = Wanted.from_spec(spec)
     histograms: tuple[ScoreCounts, ...] = ()
     signatures = features = codes = keys = None
@@ -136,6 +141,16 @@ def summarize(batch: PoolBatch, spec: EvaluationSpec) -> PoolSummary:
         _range(scores[column] if wants.ranges and column is not None else None) for column in scored
     ]
     return PoolSummary(len(batch.rows), histograms, tuple(ranges), signatures, features)
+
+
+def _of_queries(batch: PoolBatch, spec: EvaluationSpec) -> PoolSummary:
+    """Return the summary of queries: expected gains, and the range of the costs."""
+    found = ExpectedQueries.read(batch, spec)
+    keys = hash_ids(batch.ids(spec.pool.id), spec.seed)
+    features = FeatureSample.from_rows(keys, found.features, FEATURE_SAMPLE)
+    ranges = [_range(None) for _ in spec.pool.systems]
+    ranges.append(_range(found.queries.cost))
+    return PoolSummary(len(batch.rows), (), tuple(ranges), None, features)
 
 
 def _range(scores: npt.NDArray[np.floating] | None) -> tuple[float, float]:
@@ -198,6 +213,8 @@ class Wanted:
 def summary_columns(spec: EvaluationSpec) -> list[str]:
     """Return the columns of the pool that the first pass reads, each once."""
     wants, pool = Wanted.from_spec(spec), spec.pool
+    if pool.lists is not None:
+        return [pool.id, *list_columns(spec)]
     named: list[str | None] = [pool.score] if wants.histogram_bins else []
     if wants.ranges or wants.signatures:
         named += [pool.score, *(system.score for system in pool.systems)]

@@ -22,8 +22,8 @@ MOST_ANNOTATORS = 60
 
 
 def effort(facts: Facts) -> Section | None:
-    """Return the labels against the pool by score, None without any label."""
-    if not facts.labels:
+    """Return the labels against the pool by score, None without any label or score."""
+    if not facts.labels or not facts.bands:
         return None
     bands = facts.bands[0].bands
     rows = [
@@ -45,8 +45,8 @@ def effort(facts: Facts) -> Section | None:
 
 
 def calibration(facts: Facts) -> Section | None:
-    """Return observed rates against scores, None without any label."""
-    if not facts.labels:
+    """Return observed rates against scores, None without any label or score."""
+    if not facts.labels or not facts.bands:
         return None
     body = [
         paragraph(

@@ -17,6 +17,7 @@ from evalsampling.samplers.optimal_importance import OptimalImportance as Optima
 from evalsampling.samplers.passive import Passive as Passive
 from evalsampling.samplers.poisson import Poisson as Poisson
 from evalsampling.samplers.ranked import RankedSampler as RankedSampler
+from evalsampling.samplers.ranking import Ranking as Ranking
 from evalsampling.samplers.stratified import Stratified as Stratified
 
 BY_NAME: Mapping[str, type[Sampler]] = {
@@ -30,6 +31,7 @@ BY_NAME: Mapping[str, type[Sampler]] = {
     "optimal_importance": OptimalImportance,
     "active_risk": ActiveRisk,
     "compare": Compare,
+    "ranking": Ranking,
     "given": Given,
     "adastrat": AdaStrat,
     "logstrat": LogStrat,

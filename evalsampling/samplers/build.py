@@ -4,10 +4,12 @@ import dataclasses
 from collections.abc import Sequence
 
 from evalsampling.errors import InputError
-from evalsampling.measures.build import Range, build_driver
+from evalsampling.measures.build import Range, build_driver, build_gains
 from evalsampling.samplers import BY_NAME
 from evalsampling.samplers.base import Sampler
+from evalsampling.samplers.passive import Passive
 from evalsampling.samplers.ranked import RankedSampler
+from evalsampling.samplers.ranking import Ranking
 from evalsampling.spec import EvaluationSpec, SamplerSpec
 from evalsampling.spec.parameters import check_name, construct
 from evalsampling.spec.references import load_object
@@ -29,6 +31,11 @@ def build_sampler(
     chosen = spec.sampler if name in (None, spec.sampler.name) else SamplerSpec(str(name))
     check_name("sampler", chosen.name, BY_NAME)
     maker = BY_NAME[chosen.name]
+    of_queries = spec.pool.lists is not None
+    if of_queries and maker not in (Ranking, Passive):
+        raise InputError(f"sampler: {chosen.name}: queries are drawn by ranking or passive")
+    if maker is Ranking and not of_queries:
+        raise InputError("sampler: ranking: it draws queries, and the spec has no pool.lists")
     if issubclass(maker, RankedSampler) and spec.strata.by_features:
         raise InputError(
             f"sampler: {chosen.name}: it ranks rows by score, so strata.method cannot be kd"
@@ -45,6 +52,7 @@ def build_sampler(
         "branching": spec.strata.branching,
         "hidden": spec.hidden,
         "classes": len(spec.labels.classes),
+        "gains": build_gains(spec) if of_queries else (),
     }
     sampler: Sampler = construct("sampler", maker, chosen.name, parameters, given)
     if spec.labels.numbers is not None and sampler.needs_classes:

@@ -6,6 +6,7 @@ References:
 """
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -130,13 +131,12 @@ class Compare(ReplacementSampler):
         sizes = [self._size(pair, table) for pair in self.pairs]
         if self.variant == "committee":
             sizes = [np.mean(sizes, axis=0)]
-        proposals = [size / (table.count @ size) for size in sizes if np.any(size)]
-        if not proposals:
+        if not np.any(sizes):
             raise InputError(
                 "sampler compare: the systems differ on no row of the pool, so there is nothing "
                 "to compare"
             )
-        return np.asarray(np.mean(proposals, axis=0))
+        return mean_proposal(sizes, table.count)
 
     def _size(self, pair: Difference, table: CellTable) -> FloatArray:
         """Return the measure of size of the rows of each cell, for one pair, shape (cells,)."""
@@ -163,6 +163,18 @@ class Compare(ReplacementSampler):
         rows = table.count * drawn
         least = self.floor * float(size @ rows) / max(int(rows.sum()), 1)
         return np.where(drawn, np.maximum(size, least), 0.0)
+
+
+def mean_proposal(sizes: Sequence[FloatArray], count: npt.NDArray[np.int64]) -> FloatArray:
+    """Return the mean of proposals, each normalised over the pool first (eq. 5.16).
+
+    Args:
+        sizes: shape (cells,) each: what a row's chance is in proportion to; those that are 0
+            everywhere take no part.
+        count: shape (cells,): rows.
+    """
+    proposals = [size / (count @ size) for size in sizes if np.any(size)]
+    return np.asarray(np.mean(proposals, axis=0))
 
 
 def _mixture(pairs: tuple[Difference, ...], table: CellTable) -> FloatArray:

@@ -22,6 +22,7 @@ from evalsampling.measures.calibrated import Requested, measure_of
 from evalsampling.measures.comparisons import Comparison
 from evalsampling.measures.on_cells import known_exactly
 from evalsampling.samplers.build import build_sampler
+from evalsampling.simulation.gain_plan import plan_gains
 from evalsampling.simulation.power import draws_for
 from evalsampling.simulation.simulate import Plan, Point, repeat_all, run_repeat, title
 from evalsampling.simulation.truth import KnownPool
@@ -96,6 +97,9 @@ def plan(
         InputError: if a measure is not to be told from the cells, or undefined if the scores are
             right, or if a sampler queries ranks: the message says what its first round takes.
     """
+    if spec.pool.lists is not None:
+        chosen = budgets or _doubling(spec.budget)
+        return plan_gains(spec, table, ranges, names, chosen, half_width, power, effect)
     built = [build_sampler(spec, ranges, name) for name in names]
     for sampler in built:
         if isinstance(sampler, samplers.RankedSampler):

@@ -203,7 +203,8 @@ def run_repeat(
     """Return the points of one simulated evaluation: for each budget, one for each measure."""
     seeds = np.random.SeedSequence([plan.seed, repeat]).generate_state(2, np.uint64)
     systems = known.outputs.prediction.shape[1]
-    history = History.start(systems, known.table.classes)
+    nothing = known.table.outputs.take(np.zeros(0, dtype=np.int64))
+    history = dataclasses.replace(History.start(systems, known.table.classes), outputs=nothing)
     evaluation = Evaluation(
         table=known.table,
         sampler=sampler,
@@ -256,6 +257,8 @@ def _points(evaluation: Evaluation, known: KnownPool, seconds: float, plan: Plan
 
 def _divergence(evaluation: Evaluation, known: KnownPool) -> float | None:
     sampler = evaluation.sampler
+    if known.outputs.grades is not None:  # No best one is known of queries.
+        return None
     proposal = sampler.proposal(evaluation.table, evaluation.history)
     if proposal is None or hold_numbers(known.label):
         return None

@@ -21,6 +21,7 @@ from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.label_sets import read_label_sets
 from evalsampling.preparation.local import SecondPass
 from evalsampling.preparation.stratification import Stratification
+from evalsampling.simulation.graded_queries import read_graded
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.numbers import NumberRange
 from evalsampling.stats.cells import CellTable
@@ -61,11 +62,17 @@ class KnownPool:
         Args:
             spec: of the evaluation.
             stratification: how the pool is cut into cells (`preparation.local.stratify_pool`).
-            truth: Parquet or CSV file with the spec's id column and ``label``.
+            truth: Parquet or CSV file with the spec's id column and ``label``; of queries as
+                `graded_queries.Grades.read` says.
 
         Raises:
             InputError: for anything wrong with either.
         """
+        systems = tuple(system.name for system in spec.pool.systems)
+        if spec.pool.lists is not None:
+            table, cell, outputs = read_graded(spec, stratification, truth)
+            ones = np.ones(len(cell), dtype=np.int64)
+            return cls(table, cell, np.zeros_like(ones), ones, outputs, systems)
         labels = _Truth.read(truth, spec)
         edges, fine = _distinctions(spec, stratification)
         work = SecondPass(spec, stratification)
@@ -82,7 +89,7 @@ class KnownPool:
             label=kinds.key[:, 1],
             count=kinds.count,
             outputs=kinds.outputs,
-            systems=tuple(system.name for system in spec.pool.systems),
+            systems=systems,
         )
 
     @functools.cached_property

@@ -106,6 +106,8 @@ def _sampler(top: Section, pool: PoolSpec, labels: LabelsSpec) -> SamplerSpec:
         return SamplerSpec(*name_and_parameters("sampler", given))
     if labels.numbers is not None:
         return SamplerSpec("active_risk")
+    if pool.lists is not None:
+        return SamplerSpec("ranking")
     has_prior = pool.score is not None or pool.probability is not None
     if has_prior and labels.oracle == "deterministic" and len(labels.classes) <= MOST_CLASSES:
         return SamplerSpec("calibrated")
@@ -200,6 +202,8 @@ class EvaluationSpec:
         strata = _strata(top.section("strata"))
         section = top.section("pool", required=True)
         pool = read_pool(section, labels, str(directory), strata.by_features)
+        if pool.lists is not None:
+            strata = _of_moments(strata, top.section("strata"))
         chosen = top.get("measure", "f1" if labels.numbers is None else "mse")
         listed = chosen if isinstance(chosen, list) else [chosen]
         if not listed:
@@ -232,6 +236,8 @@ class EvaluationSpec:
             raise InputError(f"seed: must be below 2^64, got {self.seed}")
         if math.prod(self.signature_shape) >= 1 << 62:
             raise InputError(f"pool.systems: {len(self.pool.systems)} systems are too many")
+        if self.pool.lists is not None and self.sink.format == "splink":
+            raise InputError("sink.format: splink takes pairs of records, no items of lists")
 
     def to_mapping(self) -> dict[str, Any]:
         """Return the spec with every default filled in, as `from_mapping` takes it."""
@@ -274,8 +280,19 @@ class EvaluationSpec:
 
     @property
     def signature_shape(self) -> tuple[int, ...]:
-        """Number of classes of each system."""
-        return (len(self.labels.classes),) * len(self.pool.systems)
+        """Number of classes of each system.
+
+        Of queries: whether its list is another one than that of the first system.
+        """
+        systems = len(self.pool.systems)
+        if self.pool.lists is not None:
+            return (1, *(2,) * (systems - 1))
+        return (len(self.labels.classes),) * systems
+
+    @property
+    def row_classes(self) -> int:
+        """Number of classes of a row: one of a query, whose items have the grades."""
+        return self.signature_shape[0]
 
 
 def _strata(section: Section) -> StrataSpec:
@@ -296,6 +313,16 @@ def _strata(section: Section) -> StrataSpec:
         branching=section.integer("branching", 2, least=2),
         edges=edges,
     )
+
+
+def _of_moments(strata: StrataSpec, section: Section) -> StrataSpec:
+    """Return the strata of queries, which are cut from what is expected of their gains."""
+    for key in ("method", "edges"):
+        if section.get(key) not in (None, KD):
+            raise InputError(
+                f"strata.{key}: with pool.lists, strata are cut from expected gains by a k-d tree"
+            )
+    return dataclasses.replace(strata, method=KD)
 
 
 def _round_size(top: Section) -> RoundSize:

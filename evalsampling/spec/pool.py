@@ -6,6 +6,7 @@ from typing import Any
 
 from evalsampling.errors import InputError
 from evalsampling.spec.label_sets import EMPTY, JOINT, MOST_LABELS, set_classes
+from evalsampling.spec.lists import ListsSpec, check_grades, lists_mapping, read_lists
 from evalsampling.spec.numbers import EXPECTED, NumberCodes, NumberRange
 from evalsampling.spec.sections import Section, absolute, number
 
@@ -75,6 +76,9 @@ class PoolSpec:
         scorer: ``module:function`` that adds columns to Arrow record batches, if any.
         directory: looked in first for modules the spec names: the spec's own.
         masks: by payload column, how it is shown; a column that is not here is shown as it is.
+        lists: of rows that are queries; None of any other pool. Then a system's score is a list, of
+            one number for every item; its probability a list of lists, of one for every grade; and
+            it has no prediction.
     """
 
     path: str
@@ -88,6 +92,7 @@ class PoolSpec:
     scorer: str | None
     directory: str
     masks: Mapping[str, Mask] = dataclasses.field(default_factory=dict)
+    lists: ListsSpec | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -292,7 +297,7 @@ def read_pool(section: Section, labels: LabelsSpec, directory: str, by_features:
     """
     section.check_keys(
         "path", "id", "score", "prediction", "probability", "payload", "scorer", "systems",
-        "slices", "features", "variance",
+        "slices", "features", "variance", "lists",
     )  # fmt: skip
     path = absolute("pool.path", section.text("path", required=True), directory, STORES)
     scorer = section.text("scorer")
@@ -302,6 +307,25 @@ def read_pool(section: Section, labels: LabelsSpec, directory: str, by_features:
     for column in payload:
         if column in ("task", "label"):
             raise InputError(f"pool.payload: {column} is a column of every batch, rename it")
+    lists = read_lists(section)
+    if lists is not None:
+        check_grades(
+            {field.name: getattr(labels, field.name) for field in dataclasses.fields(labels)}
+        )
+        return PoolSpec(
+            path=str(path),
+            id=section.text("id") or "id",
+            score=None,
+            probability=None,
+            systems=_rankers(section.section("systems")),
+            slices=section.columns("slices"),
+            features=(),
+            payload=(*payload, *(name for name in lists.payload if name not in payload)),
+            scorer=None,
+            directory=directory,
+            masks=masks,
+            lists=lists,
+        )
     score, probability = section.text("score"), _probability(section, labels)
     if labels.numbers is not None:
         score = _variance(section, by_features)
@@ -404,6 +428,19 @@ def _systems(section: Section, labels: LabelsSpec) -> tuple[SystemSpec, ...]:
     return tuple(systems)
 
 
+def _rankers(section: Section) -> tuple[SystemSpec, ...]:
+    """Return the systems that rank the items of queries."""
+    rankers = []
+    for key in section.content:
+        own = section.section(key)
+        own.check_keys("score", "probability")
+        score, probability = own.text("score", required=True), own.text("probability")
+        rankers.append(SystemSpec(str(key), score, None, None, probability))
+    if not rankers:
+        raise InputError("pool.systems: must name at least one system")
+    return tuple(rankers)
+
+
 def _system(
     section: Section, name: str | None, labels: LabelsSpec, score: str | None, default: str | None
 ) -> SystemSpec:
@@ -438,6 +475,8 @@ def _by_label(where: str, given: Mapping[Any, Any], known: Sequence[str]) -> dic
 def pool_mapping(pool: PoolSpec, labels: LabelsSpec) -> dict[str, Any]:
     """Return the section ``pool`` with every default filled in."""
     mapping: dict[str, Any] = {"path": pool.path, "id": pool.id}
+    if pool.lists is not None:
+        mapping["lists"] = lists_mapping(pool.lists)
     if pool.score is not None:
         mapping["score" if labels.numbers is None else "variance"] = pool.score
     first = pool.systems[0]
@@ -452,7 +491,10 @@ def pool_mapping(pool: PoolSpec, labels: LabelsSpec) -> dict[str, Any]:
     for key, columns in (("slices", pool.slices), ("features", pool.features)):
         if columns:
             mapping[key] = list(columns)
-    mapping["payload"] = [_shown(name, pool.masks.get(name)) for name in pool.payload]
+    of_items = () if pool.lists is None else pool.lists.payload
+    mapping["payload"] = [
+        _shown(name, pool.masks.get(name)) for name in pool.payload if name not in of_items
+    ]
     return mapping | ({"scorer": pool.scorer} if pool.scorer else {})
 
 
@@ -467,7 +509,9 @@ def _prediction_mapping(system: SystemSpec) -> Any:
 
 
 def _system_mapping(system: SystemSpec, labels: LabelsSpec) -> dict[str, Any]:
-    mapping: dict[str, Any] = {"prediction": _prediction_mapping(system)}
+    mapping: dict[str, Any] = {}
+    if system.prediction or system.by_label or system.threshold is not None:
+        mapping["prediction"] = _prediction_mapping(system)
     if system.score is not None:
         mapping["score"] = system.score
     if system.probability is not None:

@@ -18,11 +18,14 @@ class Outputs:
         prediction: shape (n, systems): class codes predicted.
         score: shape (n, systems): scores; finite.
         probability: shape (n, systems, classes): probability of each class, in [0, 1].
+        grades: of queries, shape (n, systems, depth): grade of the item that each system has at
+            each rank, -1 behind the last; None of rows that are no queries, or not graded.
     """
 
     prediction: IntArray
     score: FloatArray
     probability: FloatArray
+    grades: IntArray | None = None
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -31,7 +34,8 @@ class Outputs:
     def take(self, index: npt.ArrayLike) -> "Outputs":
         """Return some of the rows, by index or mask."""
         index = np.asarray(index)
-        return Outputs(self.prediction[index], self.score[index], self.probability[index])
+        grades = None if self.grades is None else self.grades[index]
+        return Outputs(self.prediction[index], self.score[index], self.probability[index], grades)
 
     @classmethod
     def none(cls, systems: int, classes: int) -> "Outputs":
@@ -49,4 +53,19 @@ class Outputs:
             np.concatenate([part.prediction for part in parts]),
             np.concatenate([part.score for part in parts]),
             np.concatenate([part.probability for part in parts]),
+            _joined_grades(parts),
         )
+
+
+def _joined_grades(parts: Sequence[Outputs]) -> IntArray | None:
+    """Return the grades of all parts, -1 where a part has none; None if no part has any."""
+    shape = next((part.grades.shape[1:] for part in parts if part.grades is not None), None)
+    if shape is None:
+        return None
+    unknown = (np.full((len(part), *shape), -1, dtype=np.int64) for part in parts)
+    return np.concatenate(
+        [
+            none if part.grades is None else part.grades
+            for part, none in zip(parts, unknown, strict=True)
+        ]
+    )

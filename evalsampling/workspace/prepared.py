@@ -17,6 +17,7 @@ from evalsampling.pool.stored_columns import (
     PAYLOAD_PREFIX,
     SLICE_PREFIX,
     output_names,
+    query_names,
 )
 from evalsampling.preparation.slices import Slices
 from evalsampling.preparation.stratification import Stratification
@@ -102,7 +103,7 @@ class PreparedPool:
             code=stored[CELL].to_numpy(),
             count=stored["count"].to_numpy(),
             mean=np.stack([stored[name].to_numpy() for name in names], axis=1),
-            classes=len(self.spec.labels.classes),
+            classes=self.spec.row_classes,
         )
 
     @functools.cached_property
@@ -151,6 +152,8 @@ class PreparedPool:
         """
         pool = self.spec.pool
         outputs = output_names(len(pool.systems), len(self.spec.labels.classes))
+        if pool.lists is not None:
+            outputs = query_names(len(pool.systems))
         slices = [SLICE_PREFIX + name for name in pool.slices]
         payload = [PAYLOAD_PREFIX + name for name in pool.payload]
         return self.reserve.read(cell, rank, [ID, *outputs, *slices, *payload])

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from evalsampling.errors import InputError
 from evalsampling.labels.controls import Controls
+from evalsampling.labels.items import item_ids
 from evalsampling.labels.tasks import KIND, TASK, task_name
 from evalsampling.pool.stored_columns import ID
 from evalsampling.spec import EvaluationSpec
@@ -76,7 +77,7 @@ class RoundFiles:
         Raises:
             InputError: if anything else was done to it.
         """
-        ids = self.asked[ID].to_pylist()
+        ids = self.subjects(pool.spec)
         asked = dict(zip(self.new_tasks(pool.spec, pool.task_key), ids, strict=True))
         try:
             names = [name for name in self.batch.column_names if name != KIND]
@@ -91,6 +92,10 @@ class RoundFiles:
         """The draws that asked a question."""
         return self.draws.filter(self.draws["new"])
 
+    def subjects(self, spec: EvaluationSpec) -> list[Any]:
+        """Return what its questions ask about, in order: ids of rows, or of items of queries."""
+        return self.asked[ID].to_pylist() if spec.pool.lists is None else item_ids(self.asked)
+
     def new_tasks(self, spec: EvaluationSpec, key: bytes) -> list[str]:
         """Return the tasks of the questions it asked, in the order of their draws.
 
@@ -98,7 +103,9 @@ class RoundFiles:
             spec: of the evaluation.
             key: of the workspace's task names.
         """
-        ids, questions = self.asked[ID].to_pylist(), self.asked["question"].to_pylist()
+        ids, questions = self.subjects(spec), self.asked["question"].to_pylist()
+        if spec.pool.lists is not None:  # Each item is asked about once.
+            questions = [0] * len(ids)
         return [
             task_name(spec, key, self.number, id, question, self.design.get("check", False))
             for id, question in zip(ids, questions, strict=True)

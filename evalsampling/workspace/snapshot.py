@@ -10,15 +10,18 @@ import numpy as np
 import numpy.typing as npt
 
 from evalsampling.evaluation.evaluation import Evaluation
+from evalsampling.evaluation.graded import empty_history
 from evalsampling.labels import splink
 from evalsampling.labels.annotators import ControlSubject, control_subjects, gold_table
 from evalsampling.labels.controls import Controls
 from evalsampling.labels.dawid_skene import fit_labels
+from evalsampling.labels.items import graded_outputs
 from evalsampling.labels.tally import State, Subjects, Tally
 from evalsampling.labels.task_names import opaque_name
 from evalsampling.labels.tasks import TASK
 from evalsampling.labels.vote import Pair
 from evalsampling.labels.votes import Register, answers_of
+from evalsampling.measures.build import build_gains
 from evalsampling.pool.stored_columns import CELL, ID, RANK, SLICE_PREFIX, outputs_of_columns
 from evalsampling.stats.history import NO_LABEL, History
 from evalsampling.workspace.adjudications import Adjudication, read_adjudications
@@ -99,7 +102,11 @@ class Snapshot:
 
     @functools.cached_property
     def tasks(self) -> list[str]:
-        """Tasks of all questions, in the order of the history's."""
+        """Tasks of all questions, in the order of the history's.
+
+        Of queries, which are the questions of the history, there is a task for each item. All that
+        is about votes numbers tasks; the history alone numbers queries.
+        """
         return [
             task
             for files in self.standing
@@ -108,8 +115,8 @@ class Snapshot:
 
     @functools.cached_property
     def ids(self) -> list[str]:
-        """Ids of the rows asked about as text, in the order of the history's questions."""
-        return [str(id) for files in self.standing for id in files.asked[ID].to_pylist()]
+        """Ids of what was asked about as text, in the order of the tasks."""
+        return [str(id) for files in self.standing for id in files.subjects(self.pool.spec)]
 
     @functools.cached_property
     def question_of_task(self) -> Mapping[str, int]:
@@ -173,7 +180,9 @@ class Snapshot:
 
     @property
     def answers(self) -> int:
-        """Number of questions with a label."""
+        """Number of questions with a label; of queries, those whose items are all graded."""
+        if self.pool.spec.pool.lists is not None:
+            return len(self.history.labelled)
         return int(np.sum(self.labels != NO_LABEL))
 
     @functools.cached_property
@@ -194,7 +203,7 @@ class Snapshot:
         met = [
             place
             for place, files in enumerate(self.standing, start=1)
-            for _ in range(len(files.asked))
+            for _ in files.subjects(self.pool.spec)
         ]
         seen: set[int] = set()
         late = 0
@@ -305,6 +314,8 @@ class Snapshot:
     def history(self) -> History:
         """The rounds, their rows and the labels."""
         pool = self.pool
+        if pool.spec.pool.lists is not None:
+            return self._history_of_queries()
         systems, classes = len(pool.spec.pool.systems), pool.table.classes
         history = History.start(systems, classes, len(pool.spec.pool.slices))
         for files in self.standing:
@@ -323,6 +334,33 @@ class Snapshot:
             if question < len(history) and self.labels[question] != NO_LABEL
         }
         return dataclasses.replace(history, label=self.labels, corrected=corrected)
+
+    def _history_of_queries(self) -> History:
+        """Return the history of a pool of queries, with the grades of those that are graded."""
+        pool, labels = self.pool, iter(np.split(self.labels, self._ends))
+        spec, table = pool.spec, pool.table
+        systems, moments = len(spec.pool.systems), table.outputs.probability.shape[1]
+        depth = max(gain.cut for gain in build_gains(spec))
+        history, graded = empty_history(spec, table), []
+        for files in self.standing:
+            asked = files.asked
+            outputs, done = graded_outputs(asked, next(labels), systems, moments, depth)
+            columns = [asked[SLICE_PREFIX + name] for name in spec.pool.slices]
+            history = history.with_round(
+                files.round,
+                np.searchsorted(table.code, asked[CELL].to_numpy()),
+                asked[RANK].to_numpy(),
+                outputs,
+                pool.slices.codes(columns, len(asked)),
+            )
+            graded.append(done)
+        return history.with_labels(np.concatenate([np.zeros(0, dtype=np.int64), *graded]))
+
+    @property
+    def _ends(self) -> npt.NDArray[np.int64]:
+        """Where the tasks of each round that stands end."""
+        sizes = [len(files.subjects(self.pool.spec)) for files in self.standing]
+        return np.cumsum(np.array(sizes, dtype=np.int64))
 
     def evaluation(self) -> Evaluation:
         """Return a new evaluation with all rounds and labels so far."""

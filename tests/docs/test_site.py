@@ -52,7 +52,7 @@ def test_reference_names_every_sampler_measure_command_and_public_name() -> None
     pages = reference_pages.pages()
     for page, names in {
         "samplers.md": list(reference_pages.samplers.BY_NAME),
-        "measures.md": list(reference_pages.measures.BY_NAME),
+        "measures.md": [*reference_pages.measures.BY_NAME, *reference_pages.GAINS],
         "commands.md": [command.name for command in reference_pages.COMMANDS],
     }.items():
         assert re.findall(r"^## (\S+)$", pages[page], re.M) == names

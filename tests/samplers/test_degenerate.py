@@ -15,10 +15,10 @@ from tests.samplers.pools import Pool, build_sampler, make_pool
 ALL = [
     kind
     for kind in samplers.BY_NAME.values()
-    if not issubclass(kind, samplers.RankedSampler | samplers.Compare)
+    if not issubclass(kind, samplers.RankedSampler | samplers.Compare | samplers.Ranking)
 ]
 """But for those whose rounds are as large as their queries need (tests/samplers/test_ranked.py),
-and `Compare`, which takes two systems."""
+`Compare`, which takes two systems, and `Ranking`, which takes queries."""
 WITH_REPLACEMENT = [kind for kind in ALL if issubclass(kind, ReplacementSampler)]
 ORACLES = ["deterministic", "stochastic"]
 every_kind = pytest.mark.parametrize("kind", ALL)

@@ -1,0 +1,93 @@
+"""Grades of the items of queries that are held in memory."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from evalsampling.errors import InputError
+from evalsampling.labels.items import graded_outputs, item_ids
+from evalsampling.measures.build import build_gains
+from evalsampling.spec import EvaluationSpec
+from evalsampling.stats.cells import CellTable
+from evalsampling.stats.history import NO_LABEL, History
+from evalsampling.stats.outputs import Outputs
+
+
+def empty_history(spec: EvaluationSpec, table: CellTable) -> History:
+    """Return the history of an evaluation before its first round."""
+    history = History.start(len(spec.pool.systems), table.classes, len(spec.pool.slices))
+    if spec.pool.lists is None:
+        return history
+    nothing = table.outputs.take(np.zeros(0, dtype=np.int64))
+    return dataclasses.replace(history, outputs=nothing)
+
+
+def known_outputs(
+    rows: pa.Table, history: History, spec: EvaluationSpec, table: CellTable
+) -> Outputs:
+    """Return what is known of the queries of a history: the grades that it has already.
+
+    Args:
+        rows: of its questions, as they are stored.
+        history: whose last queries may be new.
+        spec: of the evaluation.
+        table: the cells.
+    """
+    none = np.full(len(item_ids(rows)), NO_LABEL)
+    outputs, known = _graded(rows, none, spec, table), history.labelled
+    if len(known):
+        assert outputs.grades is not None
+        assert history.outputs.grades is not None
+        outputs.grades[known] = history.outputs.grades[known]
+    return outputs
+
+
+def take_grades(
+    rows: pa.Table,
+    history: History,
+    grades: Sequence[tuple[int, Any, Sequence[Any]]],
+    spec: EvaluationSpec,
+    table: CellTable,
+) -> History:
+    """Return a history with the grades of all items of some queries.
+
+    Args:
+        rows: of its questions, as they are stored.
+        history: before.
+        grades: question, id and grades of each query, in the order of its items.
+        spec: of the evaluation.
+        table: the cells.
+
+    Raises:
+        InputError: for grades that are not those of a query's items.
+    """
+    codes, labels = spec.labels.codes, history.label.copy()
+    assert history.outputs.grades is not None
+    known = history.outputs.grades.copy()
+    for question, id, given in grades:
+        row = rows.slice(question, 1)
+        items, told = len(item_ids(row)), [str(grade) for grade in given]
+        if len(told) != items:
+            raise InputError(f"{len(told)} grades for the {items} items of id {id!r}")
+        wrong = [grade for grade in told if grade not in codes]
+        if wrong:
+            raise InputError(f"grade {wrong[0]} of id {id!r} is not one of {[*codes]}")
+        label = np.array([codes[grade] for grade in told], dtype=np.int64)
+        of_query = _graded(row, label, spec, table).grades
+        assert of_query is not None
+        known[question], labels[question] = of_query[0], 0
+    outputs = dataclasses.replace(history.outputs, grades=known)
+    return history.with_rows(outputs, history.slice).with_labels(labels)
+
+
+def _graded(
+    rows: pa.Table, label: npt.NDArray[np.int64], spec: EvaluationSpec, table: CellTable
+) -> Outputs:
+    """Return what is known of queries whose items have grades, one query after the other."""
+    systems, moments = len(spec.pool.systems), table.outputs.probability.shape[1]
+    depth = max(gain.cut for gain in build_gains(spec))
+    return graded_outputs(rows, label, systems, moments, depth)[0]

@@ -1,0 +1,107 @@
+"""Items of queries: what annotators are shown of each, and the grades as they come back."""
+
+import json
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evalsampling.pool.lists import list_names
+from evalsampling.pool.stored_columns import ID, PAYLOAD_PREFIX
+from evalsampling.spec import EvaluationSpec
+from evalsampling.stats.gains import NO_ITEM
+from evalsampling.stats.history import NO_LABEL
+from evalsampling.stats.outputs import Outputs
+
+IntArray = npt.NDArray[np.int64]
+
+_ITEMS, _PLACES = list_names(0)
+
+
+def item_ids(rows: pa.Table) -> list[str]:
+    """Return what items are called, ``QUERY/ITEM``, of one query after the other.
+
+    Args:
+        rows: queries as they are stored.
+    """
+    ids, items = rows[ID].to_pylist(), rows[_ITEMS].to_pylist()
+    return [f"{id}/{item}" for id, listed in zip(ids, items, strict=True) for item in listed]
+
+
+def item_rows(rows: pa.Table, spec: EvaluationSpec) -> pa.Table:
+    """Return a row for each item of some queries, with its id and payload.
+
+    The payload of the query stands with each of its items; of `ListsSpec.payload` it is the value
+    of the item.
+
+    Args:
+        rows: queries as they are stored, with their payload.
+        spec: names the payload.
+
+    Raises:
+        ValueError: a list of the payload is shorter than that of the items.
+    """
+    assert spec.pool.lists is not None
+    places = rows[_PLACES].to_pylist()
+    query = pa.array(np.repeat(np.arange(len(rows)), [len(one) for one in places]))
+    columns: dict[str, Any] = {ID: pa.array(item_ids(rows), pa.string())}
+    for name in spec.pool.payload:
+        stored = rows[PAYLOAD_PREFIX + name]
+        if name in spec.pool.lists.payload:
+            columns[PAYLOAD_PREFIX + name] = _of_items(name, stored.to_pylist(), places)
+        else:
+            columns[PAYLOAD_PREFIX + name] = stored.take(query)
+    return pa.table(columns)
+
+
+def _of_items(name: str, lists: list[Any], places: list[list[int]]) -> pa.Array:
+    """Return the values at some places of lists, which are stored as JSON."""
+    found: list[Any] = []
+    for listed, chosen in zip(lists, places, strict=True):
+        values = [] if listed is None else json.loads(listed)
+        if chosen and len(values) <= max(chosen):
+            raise ValueError(f"column {name!r} has {len(values)} values for more items")
+        found += [values[place] for place in chosen]
+    plain = all(one is None or isinstance(one, str) for one in found)
+    return pa.array(
+        found if plain else [one if one is None else _text(one) for one in found], pa.string()
+    )
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def graded_outputs(
+    rows: pa.Table, label: IntArray, systems: int, moments: int, depth: int
+) -> tuple[Outputs, IntArray]:
+    """Return what is known of queries once items are graded.
+
+    Args:
+        rows: queries as they are stored.
+        label: grades of their items, in the order of `item_ids`; `NO_LABEL` where there is none.
+        systems: that rank.
+        moments: numbers that cells have for each query.
+        depth: ranks of a list that count.
+
+    Returns:
+        The grades by rank, and for each query 0 if all its items are graded, else `NO_LABEL`.
+    """
+    length = pc.list_value_length(rows[_ITEMS].combine_chunks()).to_numpy(zero_copy_only=False)
+    query = np.repeat(np.arange(len(rows)), length)
+    grades = np.full((len(rows), systems, depth), NO_ITEM, dtype=np.int64)
+    for system, name in enumerate(list_names(systems)[2:]):
+        rank = pc.list_flatten(rows[name].combine_chunks()).to_numpy().astype(np.int64)
+        there = np.flatnonzero((rank > 0) & (rank <= depth))
+        grades[query[there], system, rank[there] - 1] = label[there]
+    open_items = np.bincount(query, label == NO_LABEL, minlength=len(rows))
+    differs = [rows[f"prediction.{system}"].to_numpy() for system in range(systems)]
+    outputs = Outputs(
+        np.stack(differs, axis=1),
+        np.zeros((len(rows), systems)),
+        np.zeros((len(rows), moments, 1)),
+        grades,
+    )
+    return outputs, np.where(open_items > 0, NO_LABEL, 0)

@@ -1,0 +1,238 @@
+"""Gains of rankings: measures of queries, by the grades of the items that are ranked.
+
+A query is a row, labelled once all items of the lists are graded. What is expected of a query
+before that stands in the cell table as moments of the gains (`GainMoments`).
+
+References:
+    C. Sawade, *Active Evaluation of Predictive Models*, University of Potsdam 2012, chapter 6.
+"""
+
+import abc
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from evalsampling.measures.base import BoolArray, FloatArray, IntArray, Measure, Share
+from evalsampling.measures.comparisons import Difference
+from evalsampling.measures.joint import parts_of
+from evalsampling.measures.mean_and_ratio import Mean
+from evalsampling.stats.cells import CellTable
+from evalsampling.stats.gains import ExpectedLists, dcg, discounts, err
+from evalsampling.stats.outputs import Outputs
+
+MOST_RANKS = 1000
+"""Greatest rank that a gain may look at."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Gain(Mean):
+    """The mean over all queries of a gain of the list of one system: l = L(x, y), g(R) = R.
+
+    Attributes:
+        system: number of the system.
+        classes: how many grades there are, from 0 on.
+        cut: ranks of the list that count, from the first.
+
+    Raises:
+        ValueError: `cut` is no such number.
+    """
+
+    system: int = 0
+    classes: int = 5
+    cut: int = 10
+    looks_at = frozenset({"grades"})
+    evidence_name = "graded queries"
+    short_name = "gain"
+
+    def __post_init__(self) -> None:
+        """Check the cut; name and bounds follow from it."""
+        if isinstance(self.cut, bool) or not isinstance(self.cut, int):
+            raise ValueError(f"cut must be a whole number, got {self.cut!r}")
+        if not 1 <= self.cut <= MOST_RANKS:
+            raise ValueError(f"cut must be between 1 and {MOST_RANKS}, got {self.cut}")
+        object.__setattr__(self, "name", f"{self.short_name}@{self.cut}")
+        object.__setattr__(self, "bounds", (0.0, self.largest))
+
+    @property
+    def top(self) -> int:
+        """The greatest grade."""
+        return self.classes - 1
+
+    @property
+    @abc.abstractmethod
+    def largest(self) -> float:
+        """The gain of a list of items that all have the greatest grade."""
+
+    @abc.abstractmethod
+    def of_grades(self, grade: IntArray) -> FloatArray:
+        """Return the gain of lists, shape (n,), of the grades at their ranks, (n, ranks)."""
+
+    @abc.abstractmethod
+    def expected(self, lists: ExpectedLists) -> tuple[FloatArray, FloatArray]:
+        """Return E L and E L L' of all systems' lists: (n, systems), (n, systems, systems)."""
+
+    def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
+        """Return the gain of each query, shape (n, 1); 0 of queries that are not graded."""
+        if outputs.grades is None:
+            return np.zeros((len(outputs), 1))
+        return self.of_grades(outputs.grades[:, self.system, : self.cut])[:, None]
+
+    def is_settled(self, low: Outputs, high: Outputs) -> bool:
+        """Return that no score matters: lists are what they are."""
+        return True
+
+    def adds(self, outputs: Outputs, label: IntArray) -> BoolArray:
+        """Return that every query may have a gain."""
+        return np.ones(len(label), dtype=bool)
+
+    def must_add(self, low: Outputs, high: Outputs, label: IntArray) -> BoolArray:
+        """Return that no query must have one."""
+        return np.zeros(len(label), dtype=bool)
+
+    def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
+        """Return the graded queries."""
+        return (Share(self.name, self.evidence_name, self.evidence(outputs, label)),)
+
+
+@dataclasses.dataclass(frozen=True)
+class DCG(Gain):
+    """Mean discounted cumulative gain, sum_i (2^y_i - 1) / log2(i + 1) (eq. 6.1)."""
+
+    short_name = "dcg"
+
+    @property
+    def largest(self) -> float:
+        """The gain of a list of items that all have the greatest grade."""
+        return float((2.0**self.top - 1) * discounts(self.cut).sum())
+
+    def of_grades(self, grade: IntArray) -> FloatArray:
+        """Return the DCG of lists, shape (n,)."""
+        return dcg(grade)
+
+    def expected(self, lists: ExpectedLists) -> tuple[FloatArray, FloatArray]:
+        """Return E L and E L L' of all systems' lists."""
+        return lists.cut(self.cut).dcg_moments()
+
+
+@dataclasses.dataclass(frozen=True)
+class ERR(Gain):
+    """Mean expected reciprocal rank, sum_i (1/i) k_i prod_{l<i} (1 - k_l) (eq. 6.2)."""
+
+    short_name = "err"
+
+    @property
+    def largest(self) -> float:
+        """The gain of a list of items that all have the greatest grade."""
+        return float(err(np.full((1, self.cut), self.top), self.top)[0])
+
+    def of_grades(self, grade: IntArray) -> FloatArray:
+        """Return the ERR of lists, shape (n,)."""
+        return err(grade, self.top)
+
+    def expected(self, lists: ExpectedLists) -> tuple[FloatArray, FloatArray]:
+        """Return E L and E L L' of all systems' lists."""
+        return lists.cut(self.cut).err_moments()
+
+
+BY_NAME: Mapping[str, Callable[..., Gain]] = {"dcg": DCG, "err": ERR}
+"""What a spec of a pool of queries may name."""
+
+
+@dataclasses.dataclass(frozen=True)
+class GainMoments:
+    """What is expected of the gains of queries, or of the queries of each cell, on average.
+
+    Attributes:
+        gains: names of the gains.
+        cost: shape (n,): relative cost of grading a query, above 0.
+        mean: shape (n, gains, systems): E L.
+        second: shape (n, gains, systems, systems): E L L'.
+    """
+
+    gains: tuple[str, ...]
+    cost: FloatArray
+    mean: FloatArray
+    second: FloatArray
+
+    @classmethod
+    def of_lists(
+        cls, gains: Sequence[Gain], lists: ExpectedLists, cost: FloatArray
+    ) -> "GainMoments":
+        """Return the moments of some queries.
+
+        Args:
+            gains: of any system.
+            lists: of n queries.
+            cost: shape (n,).
+        """
+        found = [gain.expected(lists) for gain in gains]
+        mean, second = (np.stack(one, axis=1) for one in zip(*found, strict=True))
+        return cls(tuple(gain.name for gain in gains), cost, mean, second)
+
+    @classmethod
+    def of_cells(cls, gains: Sequence[Gain], table: CellTable) -> "GainMoments":
+        """Return the moments of the queries of each cell: the table holds their means."""
+        kinds = table.outputs.probability[:, :, 0]
+        systems = table.outputs.prediction.shape[1]
+        return cls.from_shares(gains, table.mean_by_cell(kinds), systems)
+
+    @classmethod
+    def from_shares(cls, gains: Sequence[Gain], shares: FloatArray, systems: int) -> "GainMoments":
+        """Restore what `shares` returned, of so many systems; costs up to a factor."""
+        largest = np.array([gain.largest for gain in gains])
+        means, seconds = np.split(shares[:, 1:], [len(gains) * systems], axis=1)
+        n, each = len(shares), (len(gains), systems)
+        return cls(
+            tuple(gain.name for gain in gains),
+            shares[:, 0],
+            means.reshape(n, *each) * largest[:, None],
+            seconds.reshape(n, *each, systems) * largest[:, None, None] ** 2,
+        )
+
+    def shares(self, gains: Sequence[Gain], most_cost: float) -> FloatArray:
+        """Return all moments by the greatest they can be, shape (n, columns), in [0, 1]."""
+        largest = np.array([gain.largest for gain in gains])
+        parts = (
+            self.cost[:, None] / most_cost,
+            (self.mean / largest[:, None]).reshape(len(self.cost), -1),
+            (self.second / largest[:, None, None] ** 2).reshape(len(self.cost), -1),
+        )
+        return np.clip(np.concatenate(parts, axis=1), 0.0, 1.0)  # rounding
+
+    def of(self, measure: Measure) -> tuple[FloatArray, FloatArray]:
+        """Return E l and E l^2 of a gain, or of a difference of two: shape (n,) each.
+
+        Raises:
+            ValueError: the measure is neither, or its moments are not among these.
+        """
+        signs = _contrast(measure, self.mean.shape[2])
+        one = measure.first if isinstance(measure, Difference) else measure
+        if signs is None or one.name not in self.gains:
+            raise ValueError(f"{measure.name}: nothing is expected of it")
+        place = self.gains.index(one.name)
+        mean, second = self.mean[:, place], self.second[:, place]
+        return mean @ signs, np.maximum(np.einsum("nst,s,t->n", second, signs, signs), 0.0)
+
+
+def _contrast(measure: Measure, systems: int) -> FloatArray | None:
+    """Return what to multiply the gains of the systems with, shape (systems,); None if no gain."""
+    signs = np.zeros(systems)
+    if isinstance(measure, Difference) and isinstance(measure.first, Gain):
+        signs[measure.first.system], signs[measure.other.system] = 1.0, -1.0
+        return signs
+    if not isinstance(measure, Gain):
+        return None
+    signs[measure.system] = 1.0
+    return signs
+
+
+def gains_of(measures: Sequence[Measure]) -> tuple[Gain, ...]:
+    """Return the gains that measures are made of, each once, in order."""
+    found: dict[str, Gain] = {}
+    for measure in measures:
+        for part in parts_of(measure):
+            one = getattr(part, "first", part)
+            if isinstance(one, Gain):
+                found.setdefault(one.name, one)
+    return tuple(found.values())

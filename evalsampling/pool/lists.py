@@ -1,0 +1,242 @@
+"""Queries of a pool: items of each, the systems' ranked lists, probabilities of grades, costs.
+
+Lists are read as Arrow keeps them, one long column with offsets, and ranked all at once.
+"""
+
+import dataclasses
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evalsampling.pool.batch import PoolBatch
+from evalsampling.spec import EvaluationSpec, SystemSpec
+from evalsampling.stats.gains import NO_ITEM, ExpectedLists
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+_FAR = 1e-3
+"""How far probabilities of grades may be from adding up to 1."""
+
+
+@dataclasses.dataclass(frozen=True)
+class QueryBatch:
+    """Queries of a batch: the items that some system has among its first ranks, and the ranks.
+
+    Attributes:
+        length: shape (n,): how many items each query has that are to be graded.
+        item: ids of the items, one query after the other, in the order of the pool.
+        place: shape (items,): place of each in its query's list in the pool.
+        rank: shape (items, systems): its rank in each list, from 1; 0 where a list has not got it.
+        lists: the same as arrays of equal length, with what is expected of the grades.
+        cost: shape (n,): 1 without a column of costs.
+    """
+
+    length: IntArray
+    item: pa.Array
+    place: IntArray
+    rank: IntArray
+    lists: ExpectedLists
+    cost: FloatArray
+
+    @property
+    def differs(self) -> IntArray:
+        """Whether each system's list is another one than the first's, 0 or 1: (n, systems)."""
+        place = self.lists.place
+        return np.any(place != place[:, :1], axis=2).astype(np.int64)
+
+    def take(self, queries: IntArray) -> dict[str, pa.Array]:
+        """Return what is stored of some queries: columns of lists, by the names of `list_names`."""
+        ends = np.append(0, np.cumsum(self.length))
+        sizes = self.length[queries]
+        offsets = np.append(0, np.cumsum(sizes))
+        within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], sizes)
+        chosen = np.repeat(ends[queries], sizes) + within
+        starts = pa.array(offsets, pa.int32())
+        columns = [
+            self.item.take(pa.array(chosen)),
+            pa.array(self.place[chosen], pa.int32()),
+            *(pa.array(rank, pa.int32()) for rank in self.rank[chosen].T),
+        ]
+        names = list_names(self.rank.shape[1])
+        lists = (pa.ListArray.from_arrays(starts, one) for one in columns)
+        return dict(zip(names, lists, strict=True))
+
+
+def list_names(systems: int) -> list[str]:
+    """Return the names of the columns that queries are stored in: items, places, ranks."""
+    return ["list.items", "list.places", *(f"list.ranks.{system}" for system in range(systems))]
+
+
+def list_columns(spec: EvaluationSpec) -> list[str]:
+    """Return the columns of the pool that tell the lists of queries, each once."""
+    pool = spec.pool
+    assert pool.lists is not None
+    named = [pool.lists.items, pool.lists.cost]
+    for system in pool.systems:
+        named += [system.score, system.probability]  # type: ignore[list-item]  # columns of lists
+    return list(dict.fromkeys(name for name in named if name is not None))
+
+
+def read_queries(batch: PoolBatch, spec: EvaluationSpec, depth: int) -> QueryBatch:
+    """Return the queries of a batch, ranked by each system.
+
+    A system ranks items by falling score, of equal scores in the order of the pool; one whose score
+    is null or not a number is not in its list. What is expected of a grade is the mean of what the
+    systems say (eq. 5.11); if none says anything, all grades are alike.
+
+    Args:
+        batch: the rows.
+        spec: names the columns.
+        depth: ranks of each list that count.
+
+    Raises:
+        InputError: naming file, column and row of the first bad value.
+    """
+    assert spec.pool.lists is not None
+    name = spec.pool.lists.items
+    query, items = _flat(batch, name)
+    _check_items(batch, name, query, items)
+    rows, grades = len(batch.rows), len(spec.labels.classes)
+    counts = np.bincount(query, minlength=rows)
+    place = np.arange(len(items)) - np.repeat(np.cumsum(counts) - counts, counts)
+    scores = [_numbers(batch, str(one.score), name, counts) for one in spec.pool.systems]
+    rank = np.stack([_ranks(query, place, score, counts, depth) for score in scores], axis=1)
+    told = [one for one in spec.pool.systems if one.probability is not None]
+    probability = np.full((len(items), grades), 1 / grades)
+    if told:
+        own = [_grade_model(batch, one, name, counts, grades) for one in told]
+        probability = np.mean(own, axis=0)
+    kept = np.flatnonzero(rank.any(axis=1))
+    query, rank = query[kept], rank[kept]
+    length = np.bincount(query, minlength=rows)
+    number = np.arange(len(kept)) - np.repeat(np.cumsum(length) - length, length)
+    most = max(int(length.max(initial=0)), 1)
+    padded = np.zeros((rows, most, grades))
+    padded[query, number] = probability[kept]
+    at_ranks = np.full((rows, rank.shape[1], depth), NO_ITEM, dtype=np.int64)
+    for system, of_system in enumerate(rank.T):
+        there = np.flatnonzero(of_system)
+        at_ranks[query[there], system, of_system[there] - 1] = number[there]
+    return QueryBatch(
+        length=length,
+        item=items.take(pa.array(kept)),
+        place=place[kept],
+        rank=rank,
+        lists=ExpectedLists.from_probabilities(at_ranks, padded),
+        cost=_costs(batch, spec.pool.lists.cost),
+    )
+
+
+def _flat(batch: PoolBatch, name: str) -> tuple[IntArray, pa.Array]:
+    """Return the row, and the value, of each element of a column of lists.
+
+    Raises:
+        InputError: if it is no such column, or has a null.
+    """
+    column = batch.column(name)
+    if not (pa.types.is_list(column.type) or pa.types.is_large_list(column.type)):
+        raise batch.error(name, 0, f"must be a list, got type {column.type}")
+    lengths = pc.list_value_length(column).to_numpy()
+    values = pc.list_flatten(column)
+    if pa.types.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    return np.repeat(np.arange(len(column)), lengths), values
+
+
+def _check_items(batch: PoolBatch, name: str, query: IntArray, items: pa.Array) -> None:
+    """Check that items are whole numbers or text, and no two of a query alike."""
+    kind = items.type
+    if not (
+        pa.types.is_integer(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    ):
+        raise batch.error(name, 0, f"items must be integers or strings, got type {kind}")
+    if items.null_count:
+        at = pc.index(items.is_null(), True).as_py()
+        raise batch.error(name, int(query[at]), "an item is null")
+    codes = pc.dictionary_encode(items).indices.to_numpy().astype(np.int64)
+    order = np.lexsort((codes, query))
+    same = (np.diff(query[order]) == 0) & (np.diff(codes[order]) == 0)
+    if same.any():
+        at = int(order[np.argmax(same)])
+        raise batch.error(name, int(query[at]), f"item {items[at].as_py()!r} is there twice")
+
+
+def _numbers(batch: PoolBatch, name: str, items: str, counts: IntArray) -> FloatArray:
+    """Return the numbers of a column with one for every item, NaN for a null."""
+    query, values = _flat(batch, name)
+    _check_lengths(batch, name, items, np.bincount(query, minlength=len(counts)), counts)
+    return _floats(batch, name, query, values)
+
+
+def _floats(batch: PoolBatch, name: str, query: IntArray, values: pa.Array) -> FloatArray:
+    if len(values) and not (pa.types.is_floating(values.type) or pa.types.is_integer(values.type)):
+        raise batch.error(name, int(query[0]), f"must hold numbers, got type {values.type}")
+    return np.asarray(values.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
+
+
+def _check_lengths(
+    batch: PoolBatch, name: str, items: str, found: IntArray, counts: IntArray
+) -> None:
+    wrong = np.flatnonzero(found != counts)
+    if len(wrong):
+        row = int(wrong[0])
+        told = f"{found[row]} values for the {counts[row]} items of column {items!r}"
+        raise batch.error(name, row, told)
+
+
+def _ranks(
+    query: IntArray, place: IntArray, score: FloatArray, counts: IntArray, depth: int
+) -> IntArray:
+    """Return the rank of each item by falling score, 0 beyond the depth or without a score."""
+    absent = np.isnan(score)
+    order = np.lexsort((place, -np.where(absent, -np.inf, score), absent, query))
+    rank = np.empty(len(query), dtype=np.int64)
+    rank[order] = np.arange(len(query)) - np.repeat(np.cumsum(counts) - counts, counts) + 1
+    rank[absent | (rank > depth)] = 0
+    return rank
+
+
+def _grade_model(
+    batch: PoolBatch, system: SystemSpec, items: str, counts: IntArray, grades: int
+) -> FloatArray:
+    """Return the probabilities of the grades of each item, by one system: (items, grades)."""
+    name = str(system.probability)
+    query, inner = _flat(batch, name)
+    _check_lengths(batch, name, items, np.bincount(query, minlength=len(counts)), counts)
+    kind = inner.type
+    if len(inner) and not (pa.types.is_list(kind) or pa.types.is_large_list(kind)):
+        raise batch.error(name, 0, f"must be a list of lists, got a list of {kind}")
+    if not len(inner):
+        return np.zeros((0, grades))
+    sizes = pc.fill_null(pc.list_value_length(inner), -1).to_numpy(zero_copy_only=False)
+    wrong = np.flatnonzero(sizes != grades)
+    if len(wrong):
+        at = int(wrong[0])
+        raise batch.error(
+            name, int(query[at]), f"{max(int(sizes[at]), 0)} probabilities for {grades} grades"
+        )
+    matrix = _floats(batch, name, query, pc.list_flatten(inner)).reshape(-1, grades)
+    with np.errstate(invalid="ignore"):
+        bad = ~(np.all((matrix >= 0) & (matrix <= 1), axis=1))
+        bad |= np.abs(matrix.sum(axis=1) - 1) > _FAR
+    if bad.any():
+        at = int(np.argmax(bad))
+        raise batch.error(
+            name,
+            int(query[at]),
+            f"probabilities of grades lie in [0, 1] and sum to 1, got {matrix[at].tolist()}",
+        )
+    return matrix / matrix.sum(axis=1, keepdims=True)
+
+
+def _costs(batch: PoolBatch, name: str | None) -> FloatArray:
+    if name is None:
+        return np.ones(len(batch.rows))
+    cost = batch.numbers(name).astype(np.float64)
+    if np.any(cost <= 0):
+        row = int(np.argmax(cost <= 0))
+        raise batch.error(name, row, f"a cost is above 0, got {cost[row]}")
+    return cost

@@ -1,0 +1,72 @@
+"""Queries of a pool with what is expected of their gains: what strata and cells are made of."""
+
+import dataclasses
+
+import numpy as np
+import numpy.typing as npt
+
+from evalsampling.measures.base import Measure
+from evalsampling.measures.build import build_driver, build_gains
+from evalsampling.measures.gains import Gain, GainMoments
+from evalsampling.measures.joint import parts_of
+from evalsampling.pool.batch import PoolBatch
+from evalsampling.pool.lists import QueryBatch, read_queries
+from evalsampling.spec import EvaluationSpec
+from evalsampling.stats.outputs import Outputs
+
+FloatArray = npt.NDArray[np.float64]
+
+_DIGITS = 9
+"""Of expected gains, so that no stratum depends on the order in which a sum was made."""
+
+
+@dataclasses.dataclass(frozen=True)
+class ExpectedQueries:
+    """A batch of queries, and the moments of their gains.
+
+    Attributes:
+        queries: the lists.
+        gains: all that the spec names.
+        moments: of them.
+        drivers: the measures that drive the sampling: gains, or differences of two.
+    """
+
+    queries: QueryBatch
+    gains: tuple[Gain, ...]
+    moments: GainMoments
+    drivers: tuple[Measure, ...]
+
+    @classmethod
+    def read(cls, batch: PoolBatch, spec: EvaluationSpec) -> "ExpectedQueries":
+        """Return the queries of a batch.
+
+        Raises:
+            InputError: naming file, column and row of the first bad value.
+        """
+        gains = build_gains(spec)
+        queries = read_queries(batch, spec, max(gain.cut for gain in gains))
+        moments = GainMoments.of_lists(gains, queries.lists, queries.cost)
+        drivers = parts_of(build_driver(spec, [None] * len(spec.pool.systems)))
+        return cls(queries, gains, moments, drivers)
+
+    @property
+    def features(self) -> FloatArray:
+        """What strata are cut from, shape (n, features).
+
+        Mean and standard deviation of each driver, and the logarithm of the cost.
+        """
+        columns = [np.log(self.moments.cost)]
+        for one in self.drivers:
+            mean, square = self.moments.of(one)
+            columns += [mean, np.sqrt(np.maximum(square - mean**2, 0.0))]
+        return np.round(np.stack(columns, axis=1), _DIGITS) + 0.0
+
+    def outputs(self, most_cost: float) -> Outputs:
+        """Return what cells sum up: moments as probabilities, in which system each list differs.
+
+        Args:
+            most_cost: of all queries.
+        """
+        differs = self.queries.differs
+        shares = self.moments.shares(self.gains, most_cost)
+        return Outputs(differs, np.zeros(differs.shape), shares[:, :, None])

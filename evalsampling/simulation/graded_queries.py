@@ -1,0 +1,123 @@
+"""Pools of queries whose grades are all known: for simulations."""
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from evalsampling.errors import InputError
+from evalsampling.labels.items import graded_outputs, item_ids
+from evalsampling.measures.build import build_gains
+from evalsampling.pool.batch import PoolBatch
+from evalsampling.pool.lists import list_names
+from evalsampling.pool.stored_columns import ID
+from evalsampling.preparation.local import SecondPass
+from evalsampling.preparation.stratification import Stratification
+from evalsampling.spec import EvaluationSpec
+from evalsampling.stats.cells import CellTable
+from evalsampling.stats.outputs import Outputs
+from evalsampling.storage.filesystems import unreadable
+
+IntArray = npt.NDArray[np.int64]
+
+GRADE = "grade"
+"""Column of a file of true grades: a list for each query, of one grade for every item."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Grades:
+    """True grades of the items of queries, by the items' names.
+
+    Attributes:
+        path: of their file.
+        items: names, see `labels.items.item_ids`.
+        grade: shape (items,).
+    """
+
+    path: Path
+    items: pa.Array
+    grade: IntArray
+
+    @classmethod
+    def read(cls, path: Path, spec: EvaluationSpec) -> "Grades":
+        """Read a Parquet file with the spec's id column, its column of items, and ``grade``.
+
+        Raises:
+            InputError: for anything wrong with the file, naming column and row.
+        """
+        assert spec.pool.lists is not None
+        named = [spec.pool.id, spec.pool.lists.items, GRADE]
+        try:
+            table = pq.read_table(path).combine_chunks()
+        except (OSError, pa.ArrowException) as error:
+            raise unreadable(str(path), error) from error
+        if not len(table):
+            raise InputError(f"{path}: no labels")
+        batch = PoolBatch(table.to_batches()[0], str(path))
+        id, items, grade = (batch.column(name) for name in named)
+        for name, column in zip(named[1:], (items, grade), strict=True):
+            if not (pa.types.is_list(column.type) or pa.types.is_large_list(column.type)):
+                raise batch.error(name, 0, f"must be a list, got type {column.type}")
+        lengths = [pc.list_value_length(one).to_numpy() for one in (items, grade)]
+        wrong = np.flatnonzero(lengths[0] != lengths[1])
+        if len(wrong):
+            row = int(wrong[0])
+            told = f"{lengths[1][row]} grades for {lengths[0][row]} items"
+            raise batch.error(GRADE, row, told)
+        stored = pa.table({ID: id, list_names(0)[0]: items})
+        values = pc.list_flatten(grade)
+        known = pc.index_in(values.cast(pa.string()), value_set=pa.array(list(spec.labels.codes)))
+        if known.null_count:
+            at = pc.index(known.is_null(), True).as_py()
+            row = int(np.searchsorted(np.cumsum(lengths[0]), at, side="right"))
+            raise batch.error(GRADE, row, f"{values[at].as_py()!r} is no grade")
+        return cls(path, pa.array(item_ids(stored), pa.string()), known.to_numpy().astype(np.int64))
+
+    def of(self, rows: pa.Table) -> IntArray:
+        """Return the grades of the items of stored queries, in the order of `item_ids`.
+
+        Raises:
+            InputError: naming an item that has none.
+        """
+        asked = pa.array(item_ids(rows), pa.string())
+        place = pc.index_in(asked, value_set=self.items)
+        if place.null_count:
+            missing = asked[pc.index(place.is_null(), True).as_py()].as_py()
+            raise InputError(f"{self.path}: item {missing!r} has no grade")
+        return self.grade[place.to_numpy()]
+
+
+def read_graded(
+    spec: EvaluationSpec, stratification: Stratification, truth: Path
+) -> tuple[CellTable, IntArray, Outputs]:
+    """Return the cells of a pool of queries, the cell of each query, and all grades by rank.
+
+    All queries are held in memory, for their truth is known: then there are not too many.
+
+    Args:
+        spec: of the evaluation.
+        stratification: how the pool is cut into cells.
+        truth: see `Grades.read`.
+
+    Raises:
+        InputError: for anything wrong with the pool or the truth.
+    """
+    grades = Grades.read(truth, spec)
+    depth = max(gain.cut for gain in build_gains(spec))
+    systems = len(spec.pool.systems)
+    work = SecondPass(spec, stratification)
+    codes, parts = [], []
+    for cells in work.over_pool():
+        stored = pa.table({ID: cells.ids, **cells.stored(np.arange(len(cells)))})
+        moments = cells.outputs.probability.shape[1]
+        outputs, _ = graded_outputs(stored, grades.of(stored), systems, moments, depth)
+        codes.append(cells.cell)
+        parts.append(outputs)
+    table = work.table()
+    cell = np.searchsorted(table.code, np.concatenate(codes))
+    order = np.argsort(cell, kind="stable")
+    return table, cell[order], Outputs.concatenate(parts).take(order)

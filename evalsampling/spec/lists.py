@@ -1,0 +1,80 @@
+"""What a spec says of pools whose rows are queries, each with a list of items."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from evalsampling.errors import InputError
+from evalsampling.spec.sections import Section
+
+
+@dataclasses.dataclass(frozen=True)
+class ListsSpec:
+    """The columns of a query that all systems share.
+
+    Attributes:
+        items: column with the list of the items' ids, no two alike within a query.
+        cost: numeric column, above 0: relative cost of grading all items of a query; None if all
+            queries cost the same.
+        payload: columns with a list each, of one value for every item; annotators are shown that of
+            the item they grade.
+    """
+
+    items: str
+    cost: str | None
+    payload: tuple[str, ...]
+
+
+def read_lists(pool: Section) -> ListsSpec | None:
+    """Return what ``pool.lists`` says, checked; None if rows are no queries.
+
+    Args:
+        pool: the section ``pool``.
+
+    Raises:
+        InputError: naming the key that is wrong.
+    """
+    if pool.get("lists") is None:
+        return None
+    section = pool.section("lists")
+    section.check_keys("items", "cost", "payload")
+    for key in ("score", "prediction", "probability", "features", "scorer"):
+        if pool.get(key) is not None:
+            raise InputError(f"pool.{key}: with pool.lists, rows are queries and have none")
+    if pool.get("systems") is None:
+        raise InputError("pool.systems: missing, with pool.lists the rankers are named there")
+    return ListsSpec(
+        items=str(section.text("items", required=True)),
+        cost=section.text("cost"),
+        payload=section.columns("payload"),
+    )
+
+
+def lists_mapping(lists: ListsSpec) -> dict[str, Any]:
+    """Return the section ``pool.lists`` with every default filled in."""
+    mapping: dict[str, Any] = {"items": lists.items, "payload": list(lists.payload)}
+    return mapping | ({"cost": lists.cost} if lists.cost is not None else {})
+
+
+def check_grades(labels: Mapping[str, Any]) -> None:
+    """Check that what ``labels`` says goes with items that are graded.
+
+    Args:
+        labels: fields of `LabelsSpec` by name.
+
+    Raises:
+        InputError: naming the key that is wrong.
+    """
+    classes = tuple(labels["classes"])
+    if labels["multilabel"]:
+        raise InputError("labels.multilabel: an item of a list has one grade")
+    if classes != tuple(range(len(classes))):
+        raise InputError(
+            "labels.classes: with pool.lists these are grades, 0, 1, 2 and so on, "
+            f"got {list(classes)}"
+        )
+    if labels["oracle"] != "deterministic":
+        raise InputError("labels.oracle: an item of a list is graded once")
+    for key in ("gold", "repeats"):
+        if labels[key]:
+            raise InputError(f"labels.{key}: there are no control tasks among items of lists")

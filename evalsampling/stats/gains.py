@@ -1,0 +1,195 @@
+"""Gains of ranked lists, DCG and ERR: from grades, and as expected of probabilities of grades.
+
+Expectations are taken over all ways in which the items of a query may be graded, independently of
+each other. They are found by dynamic programs, whose cost is polynomial in the length of the
+lists, without division and without logarithms: nothing in them can overflow, and what underflows
+is 0 in effect.
+
+References:
+    C. Sawade, *Active Evaluation of Predictive Models*, University of Potsdam 2012, chapter 6 and
+    appendix A.1; C. Sawade, S. Bickel, T. von Oertzen, T. Scheffer and N. Landwehr, *Active
+    evaluation of ranking functions based on graded relevance*, ECML 2012.
+    K. Järvelin and J. Kekäläinen, *Cumulated gain-based evaluation of IR techniques*, ACM
+    Transactions on Information Systems 20, 2002; O. Chapelle, D. Metzler, Y. Zhang and P. Grinspan,
+    *Expected reciprocal rank for graded relevance*, CIKM 2009.
+"""
+
+import dataclasses
+
+import numpy as np
+import numpy.typing as npt
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+NO_ITEM = -1
+"""Grade, or item, at a rank where a list has ended."""
+
+
+def discounts(depth: int) -> FloatArray:
+    """Return 1 / log2(i + 1) of the ranks i = 1, ..., depth (eq. 6.1)."""
+    return np.asarray(1 / np.log2(np.arange(2, depth + 2)))
+
+
+def dcg(grade: IntArray) -> FloatArray:
+    """Return the discounted cumulative gain sum_i (2^y_i - 1) / log2(i + 1) (eq. 6.1).
+
+    Args:
+        grade: shape (n, depth): of the item at each rank, from 0; `NO_ITEM` behind the last.
+
+    Returns:
+        Shape (n,).
+    """
+    gain = np.where(grade == NO_ITEM, 0.0, np.exp2(np.maximum(grade, 0)) - 1)
+    return np.asarray(gain @ discounts(grade.shape[1]))
+
+
+def err(grade: IntArray, top: int) -> FloatArray:
+    """Return the expected reciprocal rank sum_i (1/i) k_i prod_{l<i} (1 - k_l) (eq. 6.2).
+
+    k = (2^y - 1) / 2^top is the probability that a user stops at an item.
+
+    Args:
+        grade: shape (n, depth): see `dcg`.
+        top: the greatest grade there is.
+
+    Returns:
+        Shape (n,), in [0, 1).
+    """
+    stop = np.where(grade == NO_ITEM, 0.0, (np.exp2(np.maximum(grade, 0)) - 1) / 2.0**top)
+    reached = np.ones_like(stop)
+    reached[:, 1:] = np.cumprod(1 - stop[:, :-1], axis=1)
+    return np.asarray((stop * reached) @ (1 / np.arange(1, stop.shape[1] + 1)))
+
+
+@dataclasses.dataclass(frozen=True)
+class ExpectedLists:
+    """Ranked lists of some queries, and what is expected of the grades of their items.
+
+    Attributes:
+        place: shape (n, systems, depth): the item that each system has at each rank, by its number
+            within the query; `NO_ITEM` behind the last.
+        mean: shape (n, items): E k of each item, k = (2^y - 1) / 2^top.
+        square: shape (n, items): E k^2.
+        top: the greatest grade there is.
+    """
+
+    place: IntArray
+    mean: FloatArray
+    square: FloatArray
+    top: int
+
+    @classmethod
+    def from_probabilities(cls, place: IntArray, probability: FloatArray) -> "ExpectedLists":
+        """Return the lists whose items have some probabilities of grades.
+
+        Args:
+            place: see `ExpectedLists`.
+            probability: shape (n, items, grades).
+        """
+        top = probability.shape[2] - 1
+        stop = (np.exp2(np.arange(top + 1)) - 1) / 2.0**top
+        return cls(place, probability @ stop, probability @ stop**2, top)
+
+    def cut(self, depth: int) -> "ExpectedLists":
+        """Return the first ranks of all lists."""
+        return dataclasses.replace(self, place=self.place[:, :, :depth])
+
+    def dcg_moments(self) -> tuple[FloatArray, FloatArray]:
+        """Return E L and E L L' of the systems' DCG: (n, systems), (n, systems, systems).
+
+        With c_z the discount of item z in a list, E L = sum_z c_z E k_z and the covariance of two
+        lists is sum_z c_z c'_z Var k_z (A.1 to A.3 and A.10 to A.12, put simply).
+        """
+        n, systems, depth = self.place.shape
+        discount = np.zeros((n, systems, self.mean.shape[1] + 1))
+        np.put_along_axis(discount, self._padded_place, discounts(depth)[None, None], axis=2)
+        discount = discount[:, :, :-1] * 2.0**self.top
+        mean = np.einsum("nsz,nz->ns", discount, self.mean)
+        spread = discount * (self.square - self.mean**2)[:, None]
+        covariance = np.einsum("nsz,ntz->nst", discount, spread)
+        return mean, covariance + mean[:, :, None] * mean[:, None, :]
+
+    def err_moments(self) -> tuple[FloatArray, FloatArray]:
+        """Return E L and E L L' of the systems' ERR: (n, systems), (n, systems, systems)."""
+        n, systems, _ = self.place.shape
+        mean, second = np.zeros((n, systems)), np.zeros((n, systems, systems))
+        for one in range(systems):
+            mean[:, one], second[:, one, one] = self._err_of(one)
+            for other in range(one):
+                second[:, one, other] = second[:, other, one] = self._err_product(one, other)
+        return mean, second
+
+    @property
+    def _padded_place(self) -> IntArray:
+        """The items, one more than there are standing for none."""
+        return np.where(self.place == NO_ITEM, self.mean.shape[1], self.place)
+
+    def _at_ranks(self, system: int) -> tuple[FloatArray, FloatArray]:
+        """Return E k and E k^2 of the item at each rank of a list, 0 where there is none."""
+        place = self._padded_place[:, system]
+        pad = ((0, 0), (0, 1))
+        return (
+            np.take_along_axis(np.pad(self.mean, pad), place, axis=1),
+            np.take_along_axis(np.pad(self.square, pad), place, axis=1),
+        )
+
+    def _ranks(self, system: int) -> IntArray:
+        """Return the rank of each item, and of none, in a list: (n, items + 1), large if absent."""
+        n, depth = self.place.shape[0], self.place.shape[2]
+        ranks = np.full((n, self.mean.shape[1] + 1), depth + 1, dtype=np.int64)
+        np.put_along_axis(
+            ranks, self._padded_place[:, system], np.arange(1, depth + 1)[None], axis=1
+        )
+        ranks[:, -1] = depth + 1
+        return ranks
+
+    def _err_of(self, system: int) -> tuple[FloatArray, FloatArray]:
+        """Return E L and E L^2 of one list (A.4 to A.9), by one sweep from its end."""
+        mean, square = self._at_ranks(system)
+        first, second = np.zeros(len(mean)), np.zeros(len(mean))
+        for rank in range(mean.shape[1], 0, -1):
+            m, s = mean[:, rank - 1], square[:, rank - 1]
+            second = s / rank**2 + 2 / rank * (m - s) * first + (1 - 2 * m + s) * second
+            first = m / rank + (1 - m) * first
+        return first, second
+
+    def _err_product(self, one: int, other: int) -> FloatArray:
+        """Return E L1 L2 of two lists (A.13 to A.21), shape (n,).
+
+        The sum over pairs of an item z of the one list and an item t of the other, at ranks i and
+        j, of 1 / (i j) times the expectation of stopping at z in the one and at t in the other.
+        For each t, the products over the items before and behind z are running ones.
+        """
+        place, of_other = self._padded_place[:, one], self._padded_place[:, other]
+        mean, square = self._at_ranks(one)
+        other_mean, other_square = self._at_ranks(other)
+        rank_in_one, rank_in_other = self._ranks(one), self._ranks(other)
+        n, depth = place.shape
+        ranks = np.arange(1, depth + 1)
+        rank_of_z = np.take_along_axis(rank_in_other, place, axis=1)
+        total, passed = np.zeros(n), np.ones(n)
+        for j in ranks.tolist():
+            t = of_other[:, j - 1]
+            m_t, s_t = other_mean[:, j - 1, None], other_square[:, j - 1, None]
+            rank_of_t = np.take_along_axis(rank_in_one, t[:, None], axis=1)
+            is_t = (place == t[:, None]) & (t[:, None] < self.mean.shape[1])
+            before_t = rank_of_z < j
+            before = np.where(before_t, 1 - 2 * mean + square, 1 - mean)
+            behind = np.where(before_t, 1 - mean, 1.0)
+            before[is_t] = behind[is_t] = 1.0
+            stop_at_z = np.where(before_t, mean - square, mean)
+            stop_at_t = np.where(rank_of_t < ranks, m_t - s_t, m_t)
+            both = np.where(is_t, s_t, stop_at_z * stop_at_t)
+            paths = _running(before) * _running(behind[:, ::-1])[:, ::-1]
+            total += passed / j * np.sum(both * paths / ranks, axis=1)
+            # Items that only the other list has are passed on the way to those behind them.
+            passed = passed * np.where(rank_of_t[:, 0] > depth, 1 - m_t[:, 0], 1.0)
+        return total
+
+
+def _running(factors: FloatArray) -> FloatArray:
+    """Return the product of all factors before each one, shape (n, ranks)."""
+    products = np.ones_like(factors)
+    products[:, 1:] = np.cumprod(factors[:, :-1], axis=1)
+    return products

@@ -1,0 +1,112 @@
+"""Reading queries: ranks, probabilities, costs, and what is wrong with a list."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from evalsampling.errors import InputError
+from evalsampling.pool.batch import PoolBatch
+from evalsampling.pool.lists import QueryBatch, list_columns, list_names, read_queries
+from evalsampling.spec import EvaluationSpec
+from tests.queries import CUT, GRADES, make_queries
+
+NAN = float("nan")
+
+
+def spec_of(**keys: Any) -> EvaluationSpec:
+    return EvaluationSpec.from_mapping(make_queries(2).spec(**keys), Path())
+
+
+def batch_of(**columns: Any) -> PoolBatch:
+    good: dict[str, Any] = {
+        "query": ["a", "b", "c"],
+        "doc": [["x", "y", "z"], ["x"], []],
+        "new": [[0.1, 0.9, 0.5], [1.0], []],
+        "old": [[0.7, None, 0.7], [NAN], []],
+        "chances": [[[1.0, 0, 0], [0, 0.5, 0.5], [0, 0, 1.0]], [[0, 1.0, 0]], []],
+        "cost": [3.0, 1.0, 0.5],
+    }
+    types = {
+        "doc": pa.list_(pa.string()),
+        "new": pa.list_(pa.float64()),
+        "old": pa.list_(pa.float64()),
+        "chances": pa.list_(pa.list_(pa.float64())),
+    }
+    arrays = {
+        name: value if isinstance(value, pa.Array) else pa.array(value, types.get(name))
+        for name, value in (good | columns).items()
+    }
+    return PoolBatch(pa.record_batch(arrays), "pool.parquet", first_row=10)
+
+
+def read(depth: int = CUT, **columns: Any) -> QueryBatch:
+    return read_queries(batch_of(**columns), spec_of(), depth)
+
+
+def test_items_are_ranked_by_falling_score_and_ties_by_place() -> None:
+    found = read()
+    assert found.length.tolist() == [3, 1, 0]
+    assert found.item.to_pylist() == ["x", "y", "z", "x"]
+    assert found.rank.tolist() == [[3, 1], [1, 0], [2, 2], [1, 0]]
+    assert found.lists.place[0].tolist() == [[1, 2, 0, -1], [0, 2, -1, -1]]
+    assert found.lists.place[1].tolist() == [[0, -1, -1, -1], [-1] * 4]
+    assert found.differs.tolist() == [[0, 1], [0, 1], [0, 0]]
+    assert found.cost.tolist() == [3.0, 1.0, 0.5]
+
+
+def test_items_beyond_the_depth_of_all_lists_are_not_graded() -> None:
+    found = read(depth=1)
+    assert found.length.tolist() == [2, 1, 0]
+    assert found.item.to_pylist() == ["x", "y", "x"]
+    assert found.place.tolist() == [0, 1, 0]
+    stored = found.take(np.array([1, 0]))
+    assert list(stored) == list_names(2)
+    assert stored["list.items"].to_pylist() == [["x"], ["x", "y"]]
+    assert stored["list.ranks.1"].to_pylist() == [[0], [1, 0]]
+
+
+def test_what_is_expected_of_grades_is_the_mean_of_what_the_rankers_say() -> None:
+    # k is 0, 1/4, 3/4 of grades 0, 1, 2; the second ranker says nothing.
+    found = read()
+    np.testing.assert_allclose(found.lists.mean[0], [0, 0.5, 0.75])
+    both = spec_of(pool={"systems": {"new": {"score": "new", "probability": "chances"},
+                                     "old": {"score": "old", "probability": "other"}}})  # fmt: skip
+    other = [[[0, 0, 1.0]] * 3, [[0, 0, 1.0]], []]
+    batch = batch_of(other=pa.array(other, pa.list_(pa.list_(pa.float64()))))
+    mixed = read_queries(batch, both, CUT)
+    np.testing.assert_allclose(mixed.lists.mean[0], [0.375, 0.625, 0.75])
+    assert list_columns(both) == ["doc", "cost", "new", "chances", "old", "other"]
+    none = spec_of(pool={"systems": {"new": {"score": "new"}, "old": {"score": "old"}}})
+    even = read_queries(batch_of(), none, CUT)
+    np.testing.assert_allclose(even.lists.mean[0], np.full(3, (0 + 0.25 + 0.75) / GRADES))
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"doc": [["x", "y", "x"], ["x"], []]}, "column 'doc', row 10: item 'x' is there twice"),
+        ({"doc": [["x", "y", "z"], [None], []]}, "column 'doc', row 11: an item is null"),
+        ({"doc": [["x", "y", "z"], None, []]}, "column 'doc', row 11: null"),
+        ({"doc": pa.array(["x", "y", "z"])}, "column 'doc', row 10: must be a list, got type"),
+        ({"new": [[0.1, 0.9, 0.5], [1.0, 2.0], []]},
+         "column 'new', row 11: 2 values for the 1 items of column 'doc'"),
+        ({"new": pa.array([["a"] * 3, ["b"], []])}, "column 'new', row 10: must hold numbers"),
+        ({"chances": [[[1.0, 0, 0], [0, 0.5, 0.5], [0, 0, 1.0]], [[0.5, 0.5]], []]},
+         "column 'chances', row 11: 2 probabilities for 3 grades"),
+        ({"chances": [[[1.0, 0, 0], [0, 0.5, 0.6], [0, 0, 1.0]], [[0, 1, 0]], []]},
+         "column 'chances', row 10: probabilities of grades lie in"),
+        ({"chances": pa.array([[0.1] * 3, [0.2], []])},
+         "column 'chances', row 10: must be a list of lists, got a list of double"),
+        ({"cost": [1.0, 0.0, 2.0]}, "column 'cost', row 11: a cost is above 0, got 0.0"),
+        ({"cost": [1.0, 1.0, NAN]}, "column 'cost', row 12: must be a finite number"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_told_with_file_column_and_row(
+    columns: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        read(**columns)
+    assert str(caught.value).startswith(f"pool.parquet: {message}")

@@ -1,0 +1,84 @@
+"""Strata and cells of queries: what is expected of their gains."""
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from evalsampling.measures.build import build_gains
+from evalsampling.measures.gains import GainMoments
+from evalsampling.pool.batch import PoolBatch
+from evalsampling.preparation.local import SecondPass, stratify
+from evalsampling.preparation.queries import ExpectedQueries
+from evalsampling.preparation.stratification import Stratification
+from evalsampling.preparation.summary import PoolSummary, summarize
+from evalsampling.spec import EvaluationSpec
+from tests.queries import make_queries
+
+QUERIES = make_queries(120, seed=6)
+SPEC = EvaluationSpec.from_mapping(QUERIES.spec(), Path())
+BATCH = PoolBatch(pa.record_batch(QUERIES.columns))
+
+
+def parts(size: int) -> list[PoolBatch]:
+    starts = range(0, len(QUERIES), size)
+    return [PoolBatch(BATCH.rows.slice(begin, size), first_row=begin) for begin in starts]
+
+
+def test_strata_are_cut_from_mean_deviation_and_cost_of_the_driver() -> None:
+    found = ExpectedQueries.read(BATCH, SPEC)
+    assert [gain.name for gain in found.gains] == ["dcg@4", "err@4"]
+    mean, square = found.moments.of(found.drivers[0])
+    np.testing.assert_allclose(found.features[:, 0], np.log(QUERIES.columns["cost"]), atol=1e-9)
+    np.testing.assert_allclose(found.features[:, 1], mean, atol=1e-9)
+    np.testing.assert_allclose(found.features[:, 2], np.sqrt(square - mean**2), atol=1e-6)
+
+
+@pytest.mark.parametrize("size", [7, 50])
+def test_neither_strata_nor_cells_depend_on_how_the_pool_is_cut(size: int) -> None:
+    whole, cut = (
+        SecondPass(SPEC, stratify([BATCH], SPEC)),
+        SecondPass(SPEC, stratify(parts(size), SPEC)),
+    )
+    assert whole.stratification.to_mapping() == cut.stratification.to_mapping()
+    codes = [np.concatenate([cells.cell for cells in work.over(batches)])
+             for work, batches in [(whole, [BATCH]), (cut, parts(size))]]  # fmt: skip
+    assert codes[0].tolist() == codes[1].tolist()
+    np.testing.assert_array_equal(
+        whole.table().outputs.probability, cut.table().outputs.probability
+    )
+
+
+def test_cells_hold_the_mean_moments_of_their_queries() -> None:
+    work = SecondPass(SPEC, stratify([BATCH], SPEC))
+    (cells,) = work.over([BATCH])
+    table, gains = work.table(), build_gains(SPEC)
+    assert table.classes == 1
+    of_cells = GainMoments.of_cells(gains, table)
+    single = ExpectedQueries.read(BATCH, SPEC).moments
+    for name in ("mean", "second"):
+        own = getattr(single, name)
+        for place, code in enumerate(table.code):
+            inside = own[cells.cell == code].mean(axis=0)
+            np.testing.assert_allclose(getattr(of_cells, name)[place], inside, atol=1e-7)
+    most = max(QUERIES.columns["cost"])
+    total = float(of_cells.cost @ table.count) * most
+    assert total == pytest.approx(sum(QUERIES.columns["cost"]), rel=1e-7)
+    # Queries that are ranked alike have cells of their own.
+    alike = table.outputs.prediction[:, 1] == 0
+    agree = [QUERIES.ranked(q, "new") == QUERIES.ranked(q, "old") for q in range(len(QUERIES))]
+    assert table.count[alike].sum() == sum(agree)
+
+
+def test_the_summary_and_the_stratification_survive_being_stored() -> None:
+    summary = summarize(BATCH, SPEC)
+    again = PoolSummary.from_bytes(summary.to_bytes())
+    assert again.ranges == summary.ranges
+    assert again.ranges[-1] == (3.0, 8.0)
+    stratification = Stratification.from_summary(again, SPEC)
+    assert stratification.most_cost == 8.0
+    stored = Stratification.from_mapping(stratification.to_mapping(), SPEC)
+    assert dataclasses.replace(stratification, min_rows=None).to_mapping() == stored.to_mapping()
+    assert stored.most_cost == 8.0

@@ -1,0 +1,110 @@
+"""Plans of rankings: closed forms, and what evaluations of imagined grades show."""
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from evalsampling.inference.significance import required_draws
+from evalsampling.measures import difference
+from evalsampling.measures.build import build_gains
+from evalsampling.measures.gains import GainMoments
+from evalsampling.pool.batch import PoolBatch
+from evalsampling.preparation.local import SecondPass, stratify
+from evalsampling.preparation.queries import ExpectedQueries
+from evalsampling.samplers import Passive, Ranking, ReplacementSampler
+from evalsampling.simulation.gain_plan import GainPlanner, plan_gains
+from evalsampling.spec import EvaluationSpec
+from evalsampling.stats.gains import dcg
+from tests.queries import make_queries
+
+QUERIES = make_queries(200, seed=8)
+SPEC = EvaluationSpec.from_mapping(QUERIES.spec(strata={"leaves": 64}), Path())
+BATCH = PoolBatch(pa.record_batch(QUERIES.columns))
+WORK = SecondPass(SPEC, stratify([BATCH], SPEC))
+(CELLS,) = WORK.over([BATCH])
+TABLE = WORK.table()
+GAINS = build_gains(SPEC)
+DCGS = difference(GAINS[0], dataclasses.replace(GAINS[0], system=1))
+
+
+def planner(sampler: ReplacementSampler) -> GainPlanner:
+    return GainPlanner(sampler, TABLE, GainMoments.of_cells(GAINS, TABLE), 0.95)
+
+
+@pytest.mark.parametrize("variant", ["passive", "rescaled", "active"])
+def test_the_deviation_of_a_draw_is_that_of_all_queries(variant: str) -> None:
+    """Query by query: sum of E (L - R)^2 / (M^2 q), or of E L^2 / (M^2 q) less R^2."""
+    sampler = Passive(DCGS) if variant == "passive" else Ranking(DCGS, gains=GAINS, variant=variant)
+    plan = planner(sampler)
+    mean, square = ExpectedQueries.read(BATCH, SPEC).moments.of(DCGS)
+    chance = plan.chance[np.searchsorted(TABLE.code, CELLS.cell)]
+    n, risk = len(QUERIES), mean.mean()
+    drawn = chance > 0
+    if variant == "active":
+        variance = np.sum((square - 2 * risk * mean + risk**2)[drawn] / chance[drawn]) / n**2
+    else:
+        variance = np.sum(square[drawn] / chance[drawn]) / n**2 - risk**2
+    value, deviation = plan.one_draw(DCGS)
+    assert value == pytest.approx(risk, abs=1e-7)
+    assert deviation == pytest.approx(np.sqrt(variance), rel=1e-6)
+
+
+def test_draws_meet_as_many_queries_as_planned_for() -> None:
+    plan = planner(Ranking(DCGS, gains=GAINS))
+    draws = plan.draws(40)
+    chance = plan.chance[np.searchsorted(TABLE.code, CELLS.cell)]
+    assert np.sum(1 - (1 - chance) ** draws) == pytest.approx(40)
+    # No more queries than are ranked differently can be met.
+    assert plan.draws(200) == np.inf
+    assert plan.at(DCGS, 200) == {"standard_error": 0.0, "half_width": 0.0, "power": 1.0}
+
+
+def test_draws_for_a_power_and_queries_for_a_width() -> None:
+    plan = planner(Ranking(DCGS, gains=GAINS))
+    _, deviation = plan.one_draw(DCGS)
+    told = plan.for_power(DCGS, 0.8, 0.05)
+    assert told["budget"] == int(np.ceil(required_draws(0.05, deviation, 0.8, 0.05)))
+    assert plan.for_power(DCGS, 0.8, 0.0)["budget"] is None
+    needed = plan.for_half_width(DCGS, 0.2)["budget"]
+    assert isinstance(needed, int)
+    before, after = (plan.at(DCGS, queries)["half_width"] for queries in (needed - 1, needed))
+    assert before is not None
+    assert after is not None
+    assert after <= 0.2 < before
+
+
+def test_entries_come_for_every_sampler_measure_and_budget() -> None:
+    told = plan_gains(SPEC, TABLE, [None, None], ["ranking", "passive"], (20, 40), 0.1, 0.8)
+    # A difference and both values of the other gain, whose difference comes too.
+    assert len(told) == 2 * (4 * 3 + 2)
+    own = [one for one in told if one["sampler"] == "ranking" and one["measure"] == "err@4 of new"]
+    assert [one["standard_error"] for one in own] == [None, None, None]
+
+
+def test_the_error_is_what_imagined_grades_show() -> None:
+    """1,000 evaluations of 30 draws, grades anew in each: within four Monte Carlo errors."""
+    plan = planner(Ranking(DCGS, gains=GAINS))
+    queries = ExpectedQueries.read(BATCH, SPEC).queries
+    n, (_, _, depth) = len(QUERIES), queries.lists.place.shape
+    chances = np.zeros((n, int(queries.length.max()) + 1, 3))
+    chances[:, :, 0] = 1.0  # Of no item, whose grade adds nothing.
+    ends = np.append(0, np.cumsum(queries.length))
+    for query, own in enumerate(QUERIES.columns["chances"]):
+        at = queries.place[ends[query] : ends[query + 1]]
+        chances[query, : len(at)] = np.array(own)[at]
+    item = np.where(queries.lists.place < 0, chances.shape[1] - 1, queries.lists.place)
+    above = np.cumsum(chances, axis=2)[:, :, :-1]
+    chance = plan.chance[np.searchsorted(TABLE.code, CELLS.cell)]
+    rng, errors = np.random.default_rng(5), []
+    for _ in range(1000):
+        grade = (rng.random((n, chances.shape[1], 1)) > above).sum(axis=2)
+        ranked = np.take_along_axis(grade[:, None], item, axis=2)
+        delta = dcg(ranked[:, 0, :depth]) - dcg(ranked[:, 1, :depth])
+        drawn = rng.choice(n, 30, p=chance / chance.sum())
+        errors.append(np.mean(delta[drawn] / (n * chance[drawn])) - delta.mean())
+    expected = plan.one_draw(DCGS)[1] / np.sqrt(30)
+    assert np.mean(errors) == pytest.approx(0, abs=4 * expected / np.sqrt(1000))
+    assert np.std(errors) == pytest.approx(expected, rel=4 / np.sqrt(2 * 1000))
