@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Mapping, Sequence
 
 from evalsampling.cli.command import Command
+from evalsampling.cli.wording import counted
 from evalsampling.commands.options import WorkspaceOptions, add_to_command, read_options
 from evalsampling.commands.status import StatusResult, status
 from evalsampling.workspace.manifest import JobRecord
@@ -25,8 +26,9 @@ def _run(arguments: argparse.Namespace) -> StatusResult:
 def _text(arguments: argparse.Namespace, result: StatusResult) -> str:
     prepared = result.prepared
     summary = (
-        f"{prepared.rows:,} rows prepared in {prepared.seconds:.1f} s on {prepared.runner}\n"
-        f"{result.rounds} rounds, {result.labels} of {result.budget} labels, "
+        f"{counted(prepared.rows, 'row')} prepared in {prepared.seconds:.1f} s on "
+        f"{prepared.runner}\n"
+        f"{counted(result.rounds, 'round')}, {result.labels} of {counted(result.budget, 'label')}, "
         f"{result.open} open, {result.rejects} rejected"
     )
     return "\n\n".join([summary, *_tables(result.jobs)]) if arguments.jobs else summary

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evalsampling.stats.outputs import Outputs
+from evalsampling.stats.permanent import PermanentNumbers
 from evalsampling.stats.signatures import Signatures
 
 IntArray = npt.NDArray[np.int64]
@@ -45,6 +46,8 @@ class CellTable:
             probabilities.
         upper: shape (kinds, systems): what the scores are at most; None if they are all alike in
             each kind.
+        numbers: permanent random numbers of the first rows of each cell, for samplers that draw by
+            them; None where nobody knows: then the rows of a cell are exchangeable.
     """
 
     code: IntArray
@@ -56,6 +59,7 @@ class CellTable:
     kind_share: FloatArray
     outputs: Outputs
     upper: FloatArray | None = None
+    numbers: PermanentNumbers | None = None
 
     def __len__(self) -> int:
         """Return the number of cells."""
