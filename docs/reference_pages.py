@@ -70,6 +70,8 @@ ATTRIBUTES_OF = {
 """The records whose docstrings say what the keys of a section mean."""
 
 CALLED = {
+    ("pool", "variance"): "score",
+    ("labels", "range"): "numbers",
     ("", "measure"): "measures",
     ("", "stop"): "stop_half_width",
     ("sink", "pairs"): "sides",

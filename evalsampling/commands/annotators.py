@@ -7,6 +7,7 @@ import numpy as np
 
 from evalsampling.commands.options import WorkspaceOptions
 from evalsampling.commands.result import Result
+from evalsampling.errors import InputError
 from evalsampling.labels.annotators import AnnotatorRecord, agreement, records
 from evalsampling.labels.tally import State
 from evalsampling.stats.agreement import Agreement
@@ -55,6 +56,8 @@ def annotators(options: WorkspaceOptions) -> AnnotatorsResult:
 def annotators_of(snapshot: Snapshot) -> AnnotatorsResult:
     """Return the same of what a workspace holds."""
     spec, tally = snapshot.pool.spec, snapshot.tally
+    if spec.labels.numbers is not None:
+        raise InputError("annotators: its shares are of classes, and here labels are numbers")
     classes = len(spec.labels.classes)
     states = [state.value for state in snapshot.states]
     table: list[list[int]] = np.asarray(snapshot.gold).tolist()

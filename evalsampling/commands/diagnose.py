@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from evalsampling.commands.options import WorkspaceOptions
 from evalsampling.commands.result import Result
+from evalsampling.errors import InputError
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.snapshot import Snapshot
 from evalsampling.workspace.workspace import Workspace
@@ -51,6 +52,8 @@ def diagnose(options: WorkspaceOptions) -> DiagnoseResult:
         InputError: if the workspace is not prepared, or a file of it cannot be read.
     """
     pool = PreparedPool.read(Workspace(options.workspace))
+    if pool.spec.labels.numbers is not None:
+        raise InputError("diagnose: its rates are of classes, and here labels are numbers")
     classes = [str(value) for value in pool.spec.labels.classes]
 
     def by_class(shares: Sequence[float]) -> dict[str, float]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from evalsampling.commands.annotators import annotators_of
 from evalsampling.commands.estimate import EstimateResult, result_of
+from evalsampling.errors import InputError
 from evalsampling.evaluation.convergence import convergence
 from evalsampling.evaluation.evaluation import Evaluation
 from evalsampling.evaluation.pictures import labelled_bands, prevalence
@@ -39,6 +40,8 @@ def report_facts(
         anonymous: whether annotators are called by numbers.
     """
     spec, workspace = snapshot.pool.spec, snapshot.pool.workspace
+    if spec.labels.numbers is not None:
+        raise InputError("report: its page is about classes, and here labels are numbers")
     evaluation = snapshot.evaluation()
     estimated = result_of(snapshot, evaluation)
     jobs = read_jobs(workspace)

@@ -119,7 +119,7 @@ def simulate(options: SimulateOptions) -> SimulateResult:
         repeats=options.repeats,
         seed=spec.seed,
         confidence=spec.confidence,
-        hidden=spec.hidden,
+        hidden=spec.label_prior,
     )
     stratification = stratify_pool(spec)
     ranges = stratification.ranges

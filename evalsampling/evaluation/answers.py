@@ -12,6 +12,7 @@ from evalsampling.labels.class_texts import class_texts
 from evalsampling.pool.frames import Table, has_index, index_of, to_array
 from evalsampling.spec import LabelsSpec
 from evalsampling.spec.label_sets import set_text
+from evalsampling.spec.numbers import NumberCodes
 from evalsampling.stats.history import NO_LABEL
 
 LABEL = "label"
@@ -77,7 +78,7 @@ class Answers:
             if not stochastic or known[question] == NO_LABEL:
                 open_questions.append(question)
         found: dict[int, int] = {}
-        classes = list(codes)
+        classes = codes.told if isinstance(codes, NumberCodes) else list(codes)
         for value, text in zip(self.ids, self.texts, strict=True):
             if text not in codes:
                 raise InputError(f"label {text!r} of id {value!r} is not one of {classes}")

@@ -271,7 +271,7 @@ class Evaluation:
                 bands_seed=spec.seed,
                 assumption_light=True,
             ),
-            hidden=spec.hidden,
+            hidden=spec.label_prior,
             spec=spec,
             ranges=stratification.ranges,
         )

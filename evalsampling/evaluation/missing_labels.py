@@ -8,6 +8,7 @@ import numpy as np
 from evalsampling.evaluation.evaluation import Evaluation
 from evalsampling.inference.domains import Domain
 from evalsampling.measures.calibrated import Requested
+from evalsampling.spec.numbers import hold_numbers
 from evalsampling.stats.history import NO_LABEL, History
 
 
@@ -41,7 +42,8 @@ def missing_bounds(
 ) -> list[MissingBounds]:
     """Return bounds for each number on the whole pool; none if no label is missing.
 
-    Rounds without any label are left out, as from the estimates.
+    Nor of labels that are numbers, which are of no class. Rounds without any label are left out,
+    as from the estimates.
 
     Args:
         evaluation: with labels so far.
@@ -49,7 +51,7 @@ def missing_bounds(
     """
     history = evaluation.history
     missing = _missing(history)
-    if not len(missing):
+    if not len(missing) or hold_numbers(history.label):
         return []
     whole = dataclasses.replace(evaluation.scope, domains=(Domain(),), bands_seed=None)
     by_class = []

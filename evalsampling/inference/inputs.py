@@ -11,6 +11,7 @@ from evalsampling.inference.predictive import LabelModel
 from evalsampling.inference.ratio import PLAIN, RatioOptions
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures.base import FloatArray, IntArray
+from evalsampling.spec.numbers import hold_numbers
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
 from evalsampling.stats.outputs import Outputs
@@ -78,7 +79,12 @@ class EstimationInput:
         return np.unique(places, axis=0, return_inverse=True)[1].ravel()
 
     def prior(self, system: int) -> FloatArray:
-        """Return the prior calibrated by all labels, for a system's measures: (cells, classes)."""
+        """Return the prior calibrated by all labels, for a system's measures: (cells, classes).
+
+        Of labels that are numbers the prior as it is.
+        """
+        if hold_numbers(self.history.label):
+            return self.table.prior
         if system not in self._priors:
             labelled = self.history.labelled
             cell, label = self.history.cell[labelled], self.history.label[labelled]

@@ -1,7 +1,7 @@
 """How well annotators answer: against rows whose class is known, themselves and each other."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +28,9 @@ class ControlSubject:
     question: int | None
 
 
-def control_subjects(controls: Controls, first: int, codes: dict[str, int]) -> list[ControlSubject]:
+def control_subjects(
+    controls: Controls, first: int, codes: Mapping[str, int]
+) -> list[ControlSubject]:
     """Return control tasks by the numbers of their subjects, of which the first is given.
 
     Args:

@@ -108,23 +108,31 @@ def label_config(columns: Sequence[str], labels: LabelsSpec, sink: SinkSpec) -> 
         lines += _field(name, keys[name], 2)
     if not keys:
         lines.append(f'  <Text name="{_TASK}" value="${_TASK}"/>')
+    lines += _question(labels, first)
+    lines += [
+        f'  <TextArea name="{_COMMENT}" toName="{first}" placeholder="Comment"/>',
+        "</View>",
+    ]  # fmt: skip
+    return "\n".join(lines) + "\n"
+
+
+def _question(labels: LabelsSpec, first: str) -> list[str]:
+    """Return what a label is chosen, or a number written, with: about the field ``first``."""
+    if labels.numbers is not None:
+        ends = f'min="{labels.numbers.low:g}" max="{labels.numbers.high:g}"'
+        return [f'  <Number name="{_LABEL}" toName="{first}" {ends} required="true"/>']
     choice = "multiple" if labels.multilabel else "single-radio"
     required = "false" if labels.multilabel else "true"
-    lines.append(
+    lines = [
         f'  <Choices name="{_LABEL}" toName="{first}" choice="{choice}" required="{required}" '
         'showInline="true">'
-    )
+    ]
     classes = [_class_text(one) for one in labels.multilabel or labels.classes]
     offered = [*classes, *([] if "unsure" in classes else ["unsure"])]
     for place, text in enumerate(offered, start=1):
         hotkey = f' hotkey="{place}"' if place < 10 else ""
         lines.append(f"    <Choice value={_attribute(text)}{hotkey}/>")
-    lines += [
-        "  </Choices>",
-        f'  <TextArea name="{_COMMENT}" toName="{first}" placeholder="Comment"/>',
-        "</View>",
-    ]  # fmt: skip
-    return "\n".join(lines) + "\n"
+    return [*lines, "  </Choices>"]
 
 
 def _side_by_side(
@@ -275,6 +283,12 @@ def _values(results: Sequence[Any], control: str, kind: tuple[str, str]) -> list
         if result.get("from_name") != control:
             continue
         value = result.get("value")
+        if control == _LABEL and result.get("type") == "number":
+            number = value.get("number") if isinstance(value, dict) else None
+            if isinstance(number, bool) or not isinstance(number, int | decimal.Decimal):
+                return None
+            found.append(str(number))
+            continue
         values = value.get(kind[1]) if isinstance(value, dict) else None
         if result.get("type") != kind[0] or not isinstance(values, list):
             return None

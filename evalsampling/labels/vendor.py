@@ -64,6 +64,9 @@ def instructions(rows: int, columns: list[str], sink: SinkSpec, labels: LabelsSp
     """
     classes = "\n".join(f"- `{one}`" for one in labels.multilabel or labels.classes)
     what = "one of these, exactly as it stands here"
+    if labels.numbers is not None:
+        low, high = labels.numbers.low, labels.numbers.high
+        what, classes = "a number", f"from {low:g} to {high:g}, with a point before decimals"
     if labels.multilabel:
         what = (
             "those of these that hold, exactly as they\nstand here, with `+` between them and no "

@@ -14,6 +14,7 @@ from evalsampling.labels.task_names import check_problem
 from evalsampling.labels.vendor import unescaped
 from evalsampling.labels.vote import Pair, Vote
 from evalsampling.spec.label_sets import set_text
+from evalsampling.spec.numbers import NumberCodes
 
 UNSURE_LABEL = "unsure"
 """What an annotator may answer who cannot tell, unless that is a class."""
@@ -57,6 +58,12 @@ class Register:
     def classes(self) -> Sequence[str]:
         """The classes as text, by their codes."""
         return list(self.codes)
+
+    def text(self, code: int) -> str:
+        """Return the text of a code."""
+        if isinstance(self.codes, NumberCodes):
+            return self.codes.text(code)
+        return self.classes[code]
 
     @property
     def known(self) -> Tally:
@@ -194,9 +201,14 @@ def _with_label(vote: Vote, register: Register) -> tuple[Vote, str]:
     if label is not None and label not in register.codes:
         label = unescaped(label)
     if label is not None and label not in register.codes:
+        if isinstance(register.codes, NumberCodes):
+            low, high = register.codes.range.low, register.codes.range.high
+            return vote, f"label {label!r} is no number from {low:g} to {high:g}"
         if register.multilabel:
             return vote, f"label {label!r} is no set of: {', '.join(register.multilabel)}"
         return vote, f"label {label!r} is none of: {', '.join(register.classes)}"
+    if label is not None and isinstance(register.codes, NumberCodes):
+        label = register.codes.text(register.codes[label])  # 5 and 5.0 are the same number
     return dataclasses.replace(vote, label=label, labels=None, unsure=False), ""
 
 
@@ -259,7 +271,7 @@ def _contradiction(
     if other is None:
         return ""
     return (
-        f"label {vote.label!r}, but the row has {register.classes[other]!r} already; "
+        f"label {vote.label!r}, but the row has {register.text(other)!r} already; "
         "a correction comes by --replace"
     )
 

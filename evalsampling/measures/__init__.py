@@ -34,6 +34,7 @@ from evalsampling.measures.curves import PRCurve as PRCurve
 from evalsampling.measures.curves import ROCArea as ROCArea
 from evalsampling.measures.curves import ROCCurve as ROCCurve
 from evalsampling.measures.f_alpha import FAlpha as FAlpha
+from evalsampling.measures.f_alpha import FEta as FEta
 from evalsampling.measures.f_alpha import MacroFAlpha as MacroFAlpha
 from evalsampling.measures.f_alpha import MacroPrecision as MacroPrecision
 from evalsampling.measures.f_alpha import MacroRecall as MacroRecall
@@ -45,10 +46,16 @@ from evalsampling.measures.f_alpha import PerClassFAlpha as PerClassFAlpha
 from evalsampling.measures.f_alpha import PerClassPrecision as PerClassPrecision
 from evalsampling.measures.f_alpha import PerClassRecall as PerClassRecall
 from evalsampling.measures.joint import Joint as Joint
+from evalsampling.measures.loss_matrix import GeneralizedRisk as GeneralizedRisk
+from evalsampling.measures.loss_matrix import TableRisk as TableRisk
 from evalsampling.measures.multiclass import F1OfMacroAverages as F1OfMacroAverages
 from evalsampling.measures.multiclass import MacroF1 as MacroF1
 from evalsampling.measures.multiclass import MicroF1 as MicroF1
 from evalsampling.measures.multiclass import WeightedF1 as WeightedF1
+from evalsampling.measures.regression import MeanAbsoluteError as MeanAbsoluteError
+from evalsampling.measures.regression import MeanError as MeanError
+from evalsampling.measures.regression import MeanSquaredError as MeanSquaredError
+from evalsampling.measures.regression import RootMeanSquaredError as RootMeanSquaredError
 from evalsampling.measures.risks import Brier as Brier
 from evalsampling.measures.risks import LogLoss as LogLoss
 
@@ -66,6 +73,7 @@ BY_NAME: Mapping[str, Callable[..., Measure]] = {
     "mcc": MatthewsCorrelation,
     "fowlkes_mallows": FowlkesMallows,
     "f_alpha": FAlpha,
+    "f_eta": FEta,
     "micro_f_alpha": MicroFAlpha,
     "micro_precision": MicroPrecision,
     "micro_recall": MicroRecall,
@@ -80,6 +88,8 @@ BY_NAME: Mapping[str, Callable[..., Measure]] = {
     "micro_f1": MicroF1,
     "weighted_f1": WeightedF1,
     "f1_of_macro_averages": F1OfMacroAverages,
+    "risk": TableRisk,
+    "generalized_risk": GeneralizedRisk,
     "confusion_matrix": ConfusionMatrix,
     "brier": Brier,
     "log_loss": LogLoss,
@@ -87,6 +97,10 @@ BY_NAME: Mapping[str, Callable[..., Measure]] = {
     "average_precision": AveragePrecision,
     "roc_curve": ROCCurve,
     "roc_auc": ROCArea,
+    "mse": MeanSquaredError,
+    "rmse": RootMeanSquaredError,
+    "mae": MeanAbsoluteError,
+    "mean_error": MeanError,
 }
 """What a spec may name. Called with those of ``positive``, ``classes``, ``system`` and
 ``thresholds`` that are fields of the class, and the parameters given there."""

@@ -220,6 +220,11 @@ class _Builder:
         """Return a measure of a class that is a dataclass."""
         labels = self.spec.labels
         names = {field.name for field in dataclasses.fields(maker)}
+        if labels.numbers is not None and "numbers" not in names and ":" not in self.entry.name:
+            raise InputError(
+                f"measure: {self.entry.name} is about classes; with labels.range there are mse, "
+                "rmse, mae and mean_error"
+            )
         if (
             labels.multilabel
             and "sets" not in names
@@ -234,6 +239,7 @@ class _Builder:
         of_class = parameters.pop("positive", None) if "positive" in names else None
         given: dict[str, Any] = {
             "positive": labels.positive if of_class is None else self._code(of_class),
+            "numbers": labels.numbers,
             "classes": len(labels.multilabel or labels.classes),
             "system": self.system,
             "sets": bool(labels.multilabel),

@@ -1,8 +1,8 @@
 """F_alpha and what is made of it over classes or labels: one family from recall to precision.
 
 F_alpha = TP / (alpha (TP + FP) + (1 - alpha) (TP + FN)): alpha 0 is recall, 1 precision, 1/2 F1,
-and 1 / (1 + beta^2) is F_beta. y_c, f_c and tp_c are 1 if the row is of class c, or has label c, if
-that is predicted, and if both are.
+and 1 / (1 + beta^2) is F_beta; F_eta is F_alpha. y_c, f_c and tp_c are 1 if the row is of class c,
+or has label c, if that is predicted, and if both are.
 
 References:
     [Y] Yilmaz, Hayes, Habib, Burgess and Barber, *Sample Efficient Model Evaluation*, 2021,
@@ -45,6 +45,27 @@ class FAlpha(Binary, Ratio):
         """Return [y f, alpha f + (1 - alpha) y], shape (n, 2)."""
         f, y = self._flags(outputs, label)
         return np.stack([y * f, self.alpha * f + (1 - self.alpha) * y], axis=1)
+
+
+@dataclasses.dataclass(frozen=True)
+class FEta(FAlpha):
+    """F_eta, another name of F_alpha: eta is alpha, so that 1/2 is F1, 0 recall and 1 precision.
+
+    (C. Sawade, *Active Evaluation of Predictive Models*, University of Potsdam 2012, eq. 3.26.
+    There F_1 is precision; elsewhere it is F_beta with beta 1, which is F_eta with eta 1/2.)
+
+    Attributes:
+        eta: weight of precision in the weighted harmonic mean, in [0, 1].
+    """
+
+    alpha: float = dataclasses.field(default=0.5, init=False)
+    eta: float = 0.5
+
+    def __post_init__(self) -> None:
+        """Check eta, which the name shows."""
+        check_share("eta", self.eta)
+        object.__setattr__(self, "alpha", self.eta)
+        object.__setattr__(self, "name", f"f_eta(eta={self.eta:g})")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,4 +1,6 @@
-"""Which cells add to a measure, and the sum of its losses over cells of the table."""
+"""Cells of the table: which add to a measure, what they add, and what labels systems expect."""
+
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -95,3 +97,13 @@ def rows_of_cells(
 def each_label(table: CellTable) -> list[IntArray]:
     """Every label, given to a row of each kind."""
     return [np.full(len(table.outputs), y, dtype=np.int64) for y in range(table.classes)]
+
+
+def predictive(table: CellTable, systems: Sequence[int]) -> FloatArray:
+    """Return each system's predictive distribution of labels, shape (kinds, systems, classes).
+
+    A system without probabilities of its own has the prior.
+    """
+    own = table.outputs.probability[:, systems]
+    is_told = own.sum(axis=2, keepdims=True) > 0
+    return np.where(is_told, own, table.prior[table.kind_cell][:, None])

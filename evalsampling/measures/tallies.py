@@ -62,9 +62,9 @@ def positives(positive: int) -> Tally:
     return Tally("positives", "rows", _all, lambda prediction, label: label == positive)
 
 
-def errors() -> Tally:
-    """Return the tally of all wrong predictions."""
-    return Tally("errors", "rows", _all, lambda prediction, label: prediction != label, rises=False)
+def errors(rises: bool = False) -> Tally:
+    """Return the tally of all wrong predictions; ``rises``: whether the measure counts them."""
+    return Tally("errors", "rows", _all, lambda prediction, label: prediction != label, rises)
 
 
 def right_predictions(codes: IntArray) -> Tally:

@@ -13,7 +13,9 @@ from scipy import special
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.label_sets import probabilities_of_sets, read_label_sets
 from evalsampling.spec import EvaluationSpec, SystemSpec
+from evalsampling.spec.numbers import NumberRange
 from evalsampling.stats.hashing import UInt64Array, hash_integers, hash_strings
+from evalsampling.stats.normal_errors import CHANCES
 from evalsampling.stats.outputs import Outputs
 
 IntArray = npt.NDArray[np.int64]
@@ -22,6 +24,9 @@ FloatArray = npt.NDArray[np.float64]
 
 NO_PROBABILITY = "none"
 """Rule of a system whose probabilities are not known."""
+
+_FARTHEST = 1e6
+"""Ranges of labels from which on a predicted number is taken to be damaged."""
 
 NO_VALUE = "null"
 """What a null is called in a slice column."""
@@ -39,6 +44,8 @@ def read_outputs(batch: PoolBatch, spec: EvaluationSpec, rules: tuple[str, ...])
     Raises:
         InputError: naming file, column and row of the first bad value.
     """
+    if spec.labels.numbers is not None:
+        return _normal(batch, spec, spec.labels.numbers)
     scores, predictions, probabilities = [], [], []
     classes = len(spec.labels.classes)
     for system, rule in zip(spec.pool.systems, rules, strict=True):
@@ -57,12 +64,45 @@ def read_outputs(batch: PoolBatch, spec: EvaluationSpec, rules: tuple[str, ...])
     )
 
 
+def _normal(batch: PoolBatch, spec: EvaluationSpec, known: NumberRange) -> Outputs:
+    """Return predicted numbers, their variances as scores, and the chances of expected errors."""
+    (system,) = spec.pool.systems
+    assert system.prediction is not None
+    assert system.score is not None
+    predicted = batch.numbers(system.prediction).astype(np.float64, copy=False)
+    variance = batch.numbers(system.score).astype(np.float64, copy=False)
+    for name, wrong, words in (
+        (system.score, variance < 0, "a variance is at least 0, got {}"),
+        (
+            system.prediction,
+            np.abs(predicted - known.low) > _FARTHEST * (known.high - known.low),
+            "{} is too far from labels.range",
+        ),
+    ):
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            value = (variance if name == system.score else predicted)[row]
+            raise batch.error(name, row, words.format(f"{value:g}"))
+    return Outputs(
+        prediction=known.codes(predicted)[:, None],
+        score=variance[:, None],
+        probability=np.tile(CHANCES, (len(batch.rows), 1, 1)),
+    )
+
+
+def signed(outputs: Outputs, spec: EvaluationSpec) -> IntArray:
+    """Return the predictions that cells are told apart by, shape (n, systems): not numbers."""
+    return outputs.prediction if spec.labels.numbers is None else np.zeros_like(outputs.prediction)
+
+
 def read_predictions(batch: PoolBatch, spec: EvaluationSpec) -> IntArray:
-    """Return the class codes that the systems predict, shape (n, systems).
+    """Return the class codes that the systems predict, shape (n, systems); 0 of numbers.
 
     Raises:
         InputError: naming file, column and row of the first bad value.
     """
+    if spec.labels.numbers is not None:
+        return np.zeros((len(batch.rows), 1), dtype=np.int64)
     predictions = []
     for system in spec.pool.systems:
         by_score = system.threshold is not None and system.score is not None
@@ -245,6 +285,8 @@ def number_columns(spec: EvaluationSpec) -> frozenset[str]:
     named = [pool.score, *_columns(pool.probability), *pool.features]
     for system in pool.systems:
         named += [system.score, *_columns(system.probability)]
+        if spec.labels.numbers is not None:
+            named.append(system.prediction)
     return frozenset(name for name in named if name is not None)
 
 

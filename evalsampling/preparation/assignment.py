@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from evalsampling.errors import InputError
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.pool.columns import read_outputs, read_probabilities, read_slices
+from evalsampling.pool.columns import read_outputs, read_probabilities, read_slices, signed
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellSums
@@ -124,7 +124,7 @@ def assign_cells(
         prior = outputs.probability[:, 0]
     try:
         cell = stratification.grid.codes(
-            stratification.bins(batch, spec, outputs), outputs.prediction
+            stratification.bins(batch, spec, outputs), signed(outputs, spec)
         )
     except ValueError as error:
         raise InputError(

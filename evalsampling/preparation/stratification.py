@@ -23,6 +23,9 @@ from evalsampling.stats.strata import LeafTable, cut_edges
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
+NORMAL = "normal"
+"""Rule of numbers: their errors are taken to be normal."""
+
 FEW_LEAVES = 4
 """Share of the leaves asked for, one in so many, below which a warning says so."""
 
@@ -36,7 +39,8 @@ class Stratification:
         bin_edges: interior edges of the score bins, a superset of `edges`: leaves are groups of
             adjacent bins.
         tree: leaves of features, or None.
-        prior: where prior probabilities come from: "column", "score", "expit(score)" or "even".
+        prior: where prior probabilities come from: "column", "score", "expit(score)",
+            "even" or "normal".
         rules: where the probabilities of each system come from: these, or "none".
         ranges: least and greatest score of each system, None where it was not looked for.
         signatures: slots of the cells.
@@ -131,6 +135,8 @@ class Stratification:
         )
         prior = _rule(spec.pool.probability, spec.pool.score, driving)
         prior = "even" if prior == NO_PROBABILITY else prior
+        if spec.labels.numbers is not None:
+            prior, rules = NORMAL, (NORMAL,)
         first = spec.pool.systems[0]
         return cls(
             edges=edges,

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from evalsampling.samplers.active_risk import ActiveRisk as ActiveRisk
 from evalsampling.samplers.adastrat import AdaStrat as AdaStrat
 from evalsampling.samplers.ais import AdaptiveImportance as AdaptiveImportance
 from evalsampling.samplers.base import ReplacementSampler as ReplacementSampler
@@ -27,6 +28,7 @@ BY_NAME: Mapping[str, type[Sampler]] = {
     "calibrated": CalibratedDesign,
     "poisson": Poisson,
     "optimal_importance": OptimalImportance,
+    "active_risk": ActiveRisk,
     "compare": Compare,
     "given": Given,
     "adastrat": AdaStrat,

@@ -68,6 +68,11 @@ class AdaptiveImportance(ReplacementSampler):
             raise ValueError(f"accelerate must be true or false, got {self.accelerate!r}")
 
     @property
+    def needs_classes(self) -> bool:
+        """It models them."""
+        return True
+
+    @property
     def has_atoms(self) -> bool:
         """Whether labelled rows have chances of their own: unless they may be asked again."""
         return not self.stochastic

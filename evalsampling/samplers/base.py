@@ -65,6 +65,11 @@ class Sampler(abc.ABC):
         return self.oracle == "stochastic"
 
     @property
+    def needs_classes(self) -> bool:
+        """Whether it models labels as classes, which numbers are not; not unless overridden."""
+        return False
+
+    @property
     def has_atoms(self) -> bool:
         """Whether labelled rows may have chances of their own; not unless overridden."""
         return False

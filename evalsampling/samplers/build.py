@@ -44,6 +44,12 @@ def build_sampler(
         "oracle": spec.labels.oracle,
         "branching": spec.strata.branching,
         "hidden": spec.hidden,
+        "classes": len(spec.labels.classes),
     }
     sampler: Sampler = construct("sampler", maker, chosen.name, parameters, given)
+    if spec.labels.numbers is not None and sampler.needs_classes:
+        raise InputError(
+            f"sampler: {chosen.name}: as it stands here it models classes, and with labels.range "
+            "labels are numbers"
+        )
     return sampler

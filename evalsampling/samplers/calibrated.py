@@ -66,6 +66,11 @@ class CalibratedDesign(Sampler):
     name = "calibrated"
     takes_stochastic_oracle = False
 
+    @property
+    def needs_classes(self) -> bool:
+        """It models them."""
+        return True
+
     def design(
         self,
         table: CellTable,

@@ -6,7 +6,6 @@ References:
 """
 
 import dataclasses
-from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +19,7 @@ from evalsampling.measures.on_cells import (
     cells_adding_to,
     each_label,
     model_risk,
+    predictive,
 )
 from evalsampling.measures.risks import Brier
 from evalsampling.samplers.base import ReplacementSampler, no_atoms
@@ -165,25 +165,15 @@ class Compare(ReplacementSampler):
         return np.where(drawn, np.maximum(size, least), 0.0)
 
 
-def _expected(table: CellTable, systems: Sequence[int]) -> FloatArray:
-    """Return what each system thinks of labels, shape (kinds, systems, classes).
-
-    A system without probabilities of its own thinks what the prior says.
-    """
-    own = table.outputs.probability[:, systems]
-    is_told = own.sum(axis=2, keepdims=True) > 0
-    return np.where(is_told, own, table.prior[table.kind_cell][:, None])
-
-
 def _mixture(pairs: tuple[Difference, ...], table: CellTable) -> FloatArray:
     """Return the mean of the systems' probabilities (eq. 5.11), shape (kinds, classes)."""
     systems = sorted({one.system for pair in pairs for one in (pair.first, pair.other)})
-    return np.asarray(_expected(table, systems).mean(axis=1))
+    return np.asarray(predictive(table, systems).mean(axis=1))
 
 
 def _own_size(measure: Measure, table: CellTable) -> FloatArray:
     """Return the optimal size for one system's value under its own probabilities (eq. 4.6)."""
-    return _spread(measure, table, _expected(table, [measure.system])[:, 0], centred=True)
+    return _spread(measure, table, predictive(table, [measure.system])[:, 0], centred=True)
 
 
 def _spread(

@@ -10,6 +10,7 @@ import dataclasses
 import numpy as np
 import numpy.typing as npt
 
+from evalsampling.inference.score_calibration import check_calibration, recalibrated_table
 from evalsampling.measures.on_cells import cells_adding_to, model_risk
 from evalsampling.samplers.base import ReplacementSampler, no_atoms
 from evalsampling.samplers.optimal import FLOOR, cell_norms
@@ -25,12 +26,28 @@ class Importance(ReplacementSampler):
     For a deterministic oracle v(x) = p(x) sum_y n(x, y) s(y|k), for a stochastic one
     v(x) = p(x) sqrt(sum_y n(x, y)^2 s(y|k)); s(y|k) is the leaf's mean prior probability, n(x, y)
     the size of the loss after the Jacobian at the risk that the prior implies.
+
+    Attributes:
+        calibration: ``logistic`` or ``isotonic`` regression of the labels so far on the prior,
+            before each round; None for scores taken at their word, the same for every round.
     """
 
+    calibration: str | None = None
     name = "importance"
 
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        super().__post_init__()
+        check_calibration(self.calibration)
+
+    @property
+    def needs_classes(self) -> bool:
+        """Whether labels calibrate the prior."""
+        return self.calibration is not None
+
     def variance_minimising(self, table: CellTable, history: History) -> Proposal:
-        """Return the proposal, the same for every round."""
+        """Return the proposal, the same for every round without a calibration."""
+        table = recalibrated_table(table, history, self.calibration, self.measure.system)
         # A leaf whose scores are all 0 or 1 keeps a chance to be found wrong.
         prior = np.maximum(table.leaf_prior, FLOOR)[table.leaf]
         mass = table.count.astype(np.float64)[:, None] * prior

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.ratio import RatioOptions
+from evalsampling.inference.score_calibration import check_calibration, recalibrated
 from evalsampling.measures.deviation import Deviation
 from evalsampling.samplers.base import ReplacementSampler, no_atoms
 from evalsampling.spec.parameters import check_share
@@ -23,36 +24,52 @@ from evalsampling.stats.inclusion import mix_evenly
 
 @dataclasses.dataclass(frozen=True)
 class OptimalImportance(ReplacementSampler):
-    """Draws with replacement from q proportional to the deviation h, the same for every round.
+    """Draws with replacement from q proportional to the deviation h.
+
+    Without a calibration q is the same for every round.
 
     Attributes:
         delta: share of the pool's own distribution in the proposal, as for `poisson`.
         smoothing: lambda of p_a = lambda p + (1 - lambda) / classes, in [0, 1]; 0.9 in [Y].
+        calibration: ``logistic`` or ``isotonic`` regression of the labels so far on the scores,
+            before each round; None for the scores as they are.
     """
 
     delta: float = 0.1
     smoothing: float = 1.0
+    calibration: str | None = None
     name = "optimal_importance"
 
     def __post_init__(self) -> None:
         """Check the parameters."""
         super().__post_init__()
         check_share("smoothing", self.smoothing)
+        check_calibration(self.calibration)
+
+    @property
+    def needs_classes(self) -> bool:
+        """Whether labels calibrate the prior."""
+        return self.calibration is not None
 
     def variance_minimising(self, table: CellTable, history: History) -> Proposal:
         """Return the proposal q = h / sum h ([Y] eq. 53)."""
-        return Proposal(self._size(table), no_atoms(), np.zeros(0))
+        return Proposal(self._size(table, history), no_atoms(), np.zeros(0))
 
     def unmixed_support(self, table: CellTable) -> npt.NDArray[np.bool_]:
-        """Return which cells are expected to move the measure, shape (cells,)."""
-        return self._size(table) > 0
+        """Return which cells are expected to move the measure, shape (cells,).
+
+        No label changes that: every class has a chance in every cell.
+        """
+        start = History.start(table.outputs.prediction.shape[1], table.classes)
+        return self._size(table, start) > 0
 
     def inputs(self, table: CellTable, history: History, confidence: float) -> EstimationInput:
         """Return what estimates are made from: the ratio estimator of [Y] eq. 4."""
         inputs = super().inputs(table, history, confidence)
         return dataclasses.replace(inputs, self_normalised=True, options=RatioOptions(beta=True))
 
-    def _size(self, table: CellTable) -> npt.NDArray[np.float64]:
+    def _size(self, table: CellTable, history: History) -> npt.NDArray[np.float64]:
         """Return q, even over all rows where none is expected to move the measure."""
-        deviation = Deviation.from_cells(self.measure, table, table.prior, self.smoothing)
-        return mix_evenly(deviation.of_cells(table, table.prior), table.count, 0.0)
+        prior = recalibrated(table, history, self.calibration, self.measure.system)
+        deviation = Deviation.from_cells(self.measure, table, prior, self.smoothing)
+        return mix_evenly(deviation.of_cells(table, prior), table.count, 0.0)

@@ -12,11 +12,11 @@ import dataclasses
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.inference.anticipation import calibrated_prior
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.nonresponse import response_by_leaf
 from evalsampling.inference.ratio import RatioOptions
 from evalsampling.inference.sample import WeightedSample
+from evalsampling.inference.score_calibration import check_calibration, recalibrated
 from evalsampling.measures.deviation import Deviation, anticipate
 from evalsampling.samplers.base import Sampler
 from evalsampling.spec.parameters import check_share
@@ -59,6 +59,8 @@ class Poisson(Sampler):
         smoothing: lambda of p_a = lambda p + (1 - lambda) / classes, in [0, 1]; 0.9 in [Y].
         online: None for rounds that are one sample; ``exclude`` for rounds that answer to labels
             and draw from rows not drawn yet, ``include`` for such that draw from all rows again.
+        calibration: how the prior is calibrated online: ``logistic`` (the default) or ``isotonic``
+            regression of the labels so far on the scores.
         estimator: ``ratio``, or ``difference``: with the totals of the prior for rows without
             label.
         correct_bias: whether the bias is subtracted.
@@ -69,6 +71,7 @@ class Poisson(Sampler):
     delta: float = 0.1
     smoothing: float = 1.0
     online: str | None = None
+    calibration: str | None = None
     estimator: str = "ratio"
     correct_bias: bool = False
     cap: bool = False
@@ -82,6 +85,12 @@ class Poisson(Sampler):
         check_share("smoothing", self.smoothing)
         if self.online is not None and self.online not in ONLINE:
             raise ValueError(f"online must be exclude or include, got {self.online!r}")
+        check_calibration(self.calibration)
+        if self.calibration is not None and self.online is None:
+            raise ValueError(
+                "calibration answers to labels, and rounds that are one sample do not: online must "
+                "be exclude or include"
+            )
         if self.estimator not in ESTIMATORS:
             raise ValueError(f"estimator must be ratio or difference, got {self.estimator!r}")
         for key in ("correct_bias", "cap"):
@@ -94,6 +103,11 @@ class Poisson(Sampler):
                 "rows of earlier rounds have one label each, which says nothing certain of a "
                 "stochastic oracle: online must be include, or left out"
             )
+
+    @property
+    def needs_classes(self) -> bool:
+        """Whether rounds answer to labels."""
+        return self.online is not None
 
     def design(
         self,
@@ -169,10 +183,9 @@ class Poisson(Sampler):
             InputError: if the measure is undefined on the pool.
         """
         prior, smoothing = table.prior, self.smoothing
-        if self.online is not None and len(history.labelled):
-            known = history.labelled
-            cell, label = history.cell[known], history.label[known]
-            prior = calibrated_prior(table, cell, label, self.measure.system)
+        if self.online is not None:
+            method = self.calibration or "logistic"
+            prior = recalibrated(table, history, method, self.measure.system)
         deviation = Deviation.from_cells(self.measure, table, prior, smoothing)
         return mix_evenly(deviation.of_cells(table, prior), table.count, self.delta)
 

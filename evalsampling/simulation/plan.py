@@ -119,7 +119,7 @@ def plan(
         seed=spec.seed,
         confidence=spec.confidence,
         divergence=False,
-        hidden=spec.hidden,
+        hidden=spec.label_prior,
         assumption_light=False,
     )
     systems = tuple(system.name for system in spec.pool.systems)

@@ -32,6 +32,7 @@ from evalsampling.samplers.diagnosis import divergence
 from evalsampling.simulation.truth import KnownPool
 from evalsampling.spec import RoundSize
 from evalsampling.spec.hidden import HiddenPrior
+from evalsampling.spec.numbers import hold_numbers
 from evalsampling.stats.draws import DRAWS_PER_NEW_ROW
 from evalsampling.stats.history import NO_LABEL, History
 
@@ -256,7 +257,7 @@ def _points(evaluation: Evaluation, known: KnownPool, seconds: float, plan: Plan
 def _divergence(evaluation: Evaluation, known: KnownPool) -> float | None:
     sampler = evaluation.sampler
     proposal = sampler.proposal(evaluation.table, evaluation.history)
-    if proposal is None:
+    if proposal is None or hold_numbers(known.label):
         return None
     return divergence(sampler.measure, evaluation.table, known.labels, evaluation.history, proposal)
 

@@ -22,9 +22,10 @@ from evalsampling.pool.label_sets import read_label_sets
 from evalsampling.preparation.local import SecondPass
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.numbers import NumberRange
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.outputs import Outputs
-from evalsampling.storage.filesystems import unreadable
+from evalsampling.storage.filesystems import one_line, unreadable
 
 _FINEST = 1024
 """Steps in which probabilities are told apart: losses are then right to one in a million."""
@@ -209,6 +210,8 @@ class _Truth:
         batch = PoolBatch(table.combine_chunks().to_batches()[0], str(path))
         if spec.labels.multilabel:
             return cls._of_sets(path, batch, spec)
+        if spec.labels.numbers is not None:
+            return cls(path, _distinct_ids(batch, name), _numbers(batch, spec.labels.numbers))
         given = pa.array(class_texts(batch.column("label"), spec.labels.codes), pa.string())
         codes = pc.index_in(given, value_set=pa.array(list(spec.labels.codes)))
         if codes.null_count:
@@ -238,6 +241,30 @@ class _Truth:
                 f"id {ids[row].as_py()!r} has no label in {self.path}"
             )
         return self.codes[place.to_numpy()]
+
+
+def _parsed(batch: PoolBatch, column: pa.Array) -> pa.Array:
+    """Return the numbers of a column of text."""
+    try:
+        return column.cast(pa.float64())
+    except pa.ArrowInvalid as error:
+        raise batch.error("label", 0, f"must be numbers: {one_line(error)}") from error
+
+
+def _numbers(batch: PoolBatch, known: NumberRange) -> IntArray:
+    """Return the codes of labels that are numbers, shape (n,)."""
+    column = batch.column("label")
+    if pa.types.is_string(column.type):
+        column = _parsed(batch, column)
+    given = PoolBatch(pa.record_batch({"label": column}), batch.path).numbers("label")
+    values = given.astype(np.float64, copy=False)
+    outside = ~known.holds(values)
+    if outside.any():
+        row = int(np.argmax(outside))
+        raise batch.error(
+            "label", row, f"{values[row]:g} is not from {known.low:g} to {known.high:g}"
+        )
+    return known.codes(values)
 
 
 def _distinct_ids(batch: PoolBatch, name: str) -> pa.Array:

@@ -104,6 +104,8 @@ def _sampler(top: Section, pool: PoolSpec, labels: LabelsSpec) -> SamplerSpec:
     given = top.get("sampler")
     if given is not None:
         return SamplerSpec(*name_and_parameters("sampler", given))
+    if labels.numbers is not None:
+        return SamplerSpec("active_risk")
     has_prior = pool.score is not None or pool.probability is not None
     if has_prior and labels.oracle == "deterministic" and len(labels.classes) <= MOST_CLASSES:
         return SamplerSpec("calibrated")
@@ -198,7 +200,7 @@ class EvaluationSpec:
         strata = _strata(top.section("strata"))
         section = top.section("pool", required=True)
         pool = read_pool(section, labels, str(directory), strata.by_features)
-        chosen = top.get("measure", "f1")
+        chosen = top.get("measure", "f1" if labels.numbers is None else "mse")
         listed = chosen if isinstance(chosen, list) else [chosen]
         if not listed:
             raise InputError("measure: the list is empty")
@@ -264,6 +266,11 @@ class EvaluationSpec:
         if self.stop_significance is not None:
             told |= {"significance": self.stop_significance, "test": self.stop_test}
         return told
+
+    @property
+    def label_prior(self) -> HiddenPrior | None:
+        """What model-assisted intervals start from; None where labels are numbers."""
+        return self.hidden if self.labels.numbers is None else None
 
     @property
     def signature_shape(self) -> tuple[int, ...]:

@@ -52,7 +52,7 @@ def construct(
     Raises:
         InputError: naming a parameter that is unknown or wrong.
     """
-    fields = {field.name for field in dataclasses.fields(maker)}
+    fields = {field.name for field in dataclasses.fields(maker) if field.init}
     free = sorted(fields - set(given))
     for key in parameters:
         if key not in free:

@@ -6,6 +6,7 @@ from typing import Any
 
 from evalsampling.errors import InputError
 from evalsampling.spec.label_sets import EMPTY, JOINT, MOST_LABELS, set_classes
+from evalsampling.spec.numbers import EXPECTED, NumberCodes, NumberRange
 from evalsampling.spec.sections import Section, absolute, number
 
 STORES = ("gs", "s3", "hdfs")
@@ -64,7 +65,8 @@ class PoolSpec:
     Attributes:
         path: absolute path or pattern of its files, of this machine or one of `STORES`.
         id: column that names each row: integers or strings, no two alike.
-        score: numeric column that drives the strata, finite; None if features do.
+        score: numeric column that drives the strata, finite; None if features do. Of labels that
+            are numbers it is that of their predictive variances.
         probability: where the prior is, as `SystemSpec.probability`.
         systems: at least one.
         slices: columns whose values are reported apart.
@@ -115,6 +117,8 @@ class LabelsSpec:
         rule: how votes decide: ``majority`` or ``dawid-skene``.
         multilabel: the labels of which a row may have several; then the classes are their sets.
             Empty where a row is of one class.
+        numbers: the range of labels that are numbers; then the classes are the errors that a
+            prediction expects (`stats.normal_errors`). None where labels are classes.
     """
 
     classes: tuple[int | str, ...]
@@ -125,10 +129,13 @@ class LabelsSpec:
     repeats: int = 0
     rule: str = "majority"
     multilabel: tuple[str, ...] = ()
+    numbers: NumberRange | None = None
 
     @property
-    def codes(self) -> dict[str, int]:
+    def codes(self) -> Mapping[str, int]:
         """Code of each class by its text, the form in which labels are compared."""
+        if self.numbers is not None:
+            return NumberCodes(self.numbers)
         return {str(c): code for code, c in enumerate(self.classes)}
 
 
@@ -143,8 +150,10 @@ def read_labels(section: Section, directory: str) -> LabelsSpec:
         InputError: naming the key that is wrong.
     """
     section.check_keys(
-        "classes", "positive", "oracle", "votes", "gold", "repeats", "rule", "multilabel"
+        "classes", "positive", "oracle", "votes", "gold", "repeats", "rule", "multilabel", "range"
     )
+    if section.get("range") is not None:
+        return _numbers(section)
     multilabel = _multilabel(section)
     classes: Any = list(set_classes(multilabel)) or [0, 1]
     if not multilabel:
@@ -189,6 +198,27 @@ def read_labels(section: Section, directory: str) -> LabelsSpec:
     )
 
 
+def _numbers(section: Section) -> LabelsSpec:
+    """Return what is said of labels that are numbers.
+
+    Raises:
+        InputError: naming the key that is wrong, or that is for classes only.
+    """
+    for key in ("classes", "positive", "votes", "gold", "repeats", "rule", "multilabel"):
+        if section.get(key) is not None:
+            raise InputError(f"labels.{key}: with labels.range, labels are numbers")
+    ends = section.get("range")
+    if not isinstance(ends, list) or len(ends) != 2:
+        raise InputError(f"labels.range: must be the least and the greatest label, got {ends!r}")
+    low, high = (number("labels.range", end) for end in ends)
+    if low >= high:
+        raise InputError(f"labels.range: must be increasing, got {ends!r}")
+    oracle = section.get("oracle", "deterministic")
+    if oracle != "deterministic":
+        raise InputError("labels.oracle: numbers come from a deterministic oracle")
+    return LabelsSpec(EXPECTED, 0, oracle, numbers=NumberRange(low, high))
+
+
 def _multilabel(section: Section) -> tuple[str, ...]:
     """Return the labels of which a row may have several; none where it is of one class."""
     labels = section.get("multilabel")
@@ -229,6 +259,8 @@ def _gold(section: Section, directory: str) -> GoldSpec:
 def labels_mapping(labels: LabelsSpec) -> dict[str, Any]:
     """Return the section ``labels``, with the defaults that every spec had from the start."""
     mapping: dict[str, Any] = {"oracle": labels.oracle}
+    if labels.numbers is not None:
+        return mapping | {"range": [labels.numbers.low, labels.numbers.high]}
     if labels.multilabel:
         mapping["multilabel"] = list(labels.multilabel)
     else:
@@ -260,7 +292,7 @@ def read_pool(section: Section, labels: LabelsSpec, directory: str, by_features:
     """
     section.check_keys(
         "path", "id", "score", "prediction", "probability", "payload", "scorer", "systems",
-        "slices", "features",
+        "slices", "features", "variance",
     )  # fmt: skip
     path = absolute("pool.path", section.text("path", required=True), directory, STORES)
     scorer = section.text("scorer")
@@ -271,7 +303,12 @@ def read_pool(section: Section, labels: LabelsSpec, directory: str, by_features:
         if column in ("task", "label"):
             raise InputError(f"pool.payload: {column} is a column of every batch, rename it")
     score, probability = section.text("score"), _probability(section, labels)
-    if section.get("systems") is not None:
+    if labels.numbers is not None:
+        score = _variance(section, by_features)
+        systems: tuple[SystemSpec, ...] = (_system(section, None, labels, score, "prediction"),)
+    elif section.get("variance") is not None:
+        raise InputError("pool.variance: is of labels that are numbers, which need labels.range")
+    elif section.get("systems") is not None:
         if section.get("prediction") is not None:
             raise InputError("pool.prediction: with systems, each has a prediction of its own")
         systems = _systems(section.section("systems"), labels)
@@ -285,7 +322,8 @@ def read_pool(section: Section, labels: LabelsSpec, directory: str, by_features:
     features = section.columns("features")
     if by_features and not features:
         raise InputError("pool.features: missing, strata.method kd is cut from features")
-    if len(labels.classes) > 2 and probability is None and not by_features:
+    needs_columns = len(labels.classes) > 2 and labels.numbers is None
+    if needs_columns and probability is None and not by_features:
         raise InputError(
             f"pool.probability: with {_number_of(labels)}, name a column for each "
             "(probability: {class: column, ...})"
@@ -303,6 +341,21 @@ def read_pool(section: Section, labels: LabelsSpec, directory: str, by_features:
         directory=directory,
         masks=masks,
     )
+
+
+def _variance(section: Section, by_features: bool) -> str:
+    """Return the column of predictive variances, which is the score of numbers.
+
+    Raises:
+        InputError: naming the key that is missing, or that is for classes only.
+    """
+    for key in ("systems", "score", "probability"):
+        if section.get(key) is not None:
+            raise InputError(f"pool.{key}: with labels.range there is one system, whose strata are "
+                             "those of pool.variance")  # fmt: skip
+    if by_features:
+        raise InputError("strata.method: kd: with labels.range strata are those of pool.variance")
+    return section.text("variance") or "variance"
 
 
 def _payload(section: Section) -> tuple[tuple[str, ...], dict[str, Mask]]:
@@ -386,7 +439,7 @@ def pool_mapping(pool: PoolSpec, labels: LabelsSpec) -> dict[str, Any]:
     """Return the section ``pool`` with every default filled in."""
     mapping: dict[str, Any] = {"path": pool.path, "id": pool.id}
     if pool.score is not None:
-        mapping["score"] = pool.score
+        mapping["score" if labels.numbers is None else "variance"] = pool.score
     first = pool.systems[0]
     if first.name is None:
         mapping["prediction"] = _prediction_mapping(first)

@@ -8,6 +8,7 @@ import pytest
 from evalsampling.measures import BY_NAME
 from tests.commands.rounds import labelled, rich_job
 from tests.jobs import Job, make_rich_pool, strict_json
+from tests.measures.pools import NEEDING_MORE
 
 
 def test_closing_by_hand(drawn: Job) -> None:
@@ -178,8 +179,9 @@ def test_curves_have_a_number_for_each_threshold(job: Any) -> None:
 @pytest.mark.parametrize("rows", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2)), 5])
 def test_estimates_from_next_to_nothing_are_json(job: Any, rows: int) -> None:
     """Every measure with no label, with one, with a few: numbers or null with a reason."""
-    names = [name for name in BY_NAME if name not in ("f_beta", "pr_curve")]
-    listed = [*names, {"name": "pr_curve", "thresholds": 5}]
+    names = [name for name in BY_NAME if name not in ("f_beta", "pr_curve", *NEEDING_MORE)]
+    weighted = {"name": "generalized_risk", "weights": [[0, 1], [1, 2]]}
+    listed = [*names, {"name": "pr_curve", "thresholds": 5}, weighted]
     keys = {"score": "s0.score", "prediction": "s0.prediction", "slices": ["new"]}
     one = job(make_rich_pool(), pool=keys, measure=listed, sampler="passive", round_size=5)
     assert one.prepare().status == 0

@@ -40,8 +40,20 @@ def value_of(measure: Measure, outputs: Outputs, label: np.ndarray) -> np.ndarra
     return measure.value(risk_of(measure, outputs, label))
 
 
+NEEDING_MORE = ("generalized_risk", "mse", "rmse", "mae", "mean_error")
+"""Weights, or labels that are numbers (tests/measures/test_regression.py)."""
+WEIGHTED = {"weights": [[1, 2, 1], [0.5, 1, 3], [1, 0, 1]]}
 NAMED = {
-    **{name: build(name) for name in BY_NAME},
+    **{name: build(name) for name in BY_NAME if name not in NEEDING_MORE},
+    "generalized_risk": build("generalized_risk", **WEIGHTED),
+    "generalized_risk, table": build(
+        "generalized_risk",
+        losses=[[0, 1, 4], [2, 0, -1], [3, 1, 0]],
+        weights=[[1] * 3, [2] * 3, [0] * 3],
+    ),
+    "risk, squared": build("risk", losses="squared"),
+    "risk, table, system 1": build("risk", losses=[[0, 1, 4], [2, 0, 1], [3, 1, 0]], system=1),
+    "f_eta, 0.3": build("f_eta", eta=0.3),
     "f_beta, 2": build("f_beta", beta=2.0),
     "f_beta, system 1": build("f_beta", beta=0.3, system=1, positive=2),
     "macro_f1, two classes": build("macro_f1", over=(0, 2)),

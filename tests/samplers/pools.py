@@ -388,3 +388,21 @@ def pooled_pool() -> Pool:
     prediction = np.repeat([[1, 1], [0, 1], [0, 0], [0, 0]], [50, 30, 3, 2], axis=0)
     p = np.full((85, 2), 0.5)
     return Pool(np.zeros(85, int), prediction, p, np.zeros(85, int), slots=2)
+
+
+def table_of(prediction: list[list[int]], chance: list[list[float]]) -> CellTable:
+    """A pool of one row a cell, of given predictions and chances of class 1 of each system."""
+    f, p = np.array(prediction).T, np.array(chance).T
+    rows = np.arange(len(f))
+    probability = np.stack([1 - p, p], axis=2)
+    outputs = Outputs(f, np.repeat(rows[:, None].astype(float), f.shape[1], axis=1), probability)
+    return CellTable(
+        code=rows,
+        leaf=rows,
+        count=np.ones(len(rows), dtype=np.int64),
+        prior=probability.mean(axis=1),
+        leaves=len(rows),
+        kind_cell=rows,
+        kind_share=np.ones(len(rows)),
+        outputs=outputs,
+    )

@@ -20,32 +20,13 @@ from evalsampling.measures import (
 from evalsampling.samplers import Compare, Passive, Sampler
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
-from evalsampling.stats.outputs import Outputs
-from tests.samplers.pools import Pool, make_pool, with_second_system
+from tests.samplers.pools import Pool, make_pool, table_of, with_second_system
 
 ACCURACIES = difference(Accuracy(), Accuracy(system=1))
 BRIERS = difference(Brier(), Brier(system=1))
 F1S = Difference(FBeta(), FBeta(system=1))
 BOTH = Joint((Accuracy(), Accuracy(system=1)))
 TWO = ReportedDomains(systems=("a", "b"))
-
-
-def table_of(prediction: list[list[int]], chance: list[list[float]]) -> CellTable:
-    """A pool of one row a cell, of given predictions and chances of class 1 of each system."""
-    f, p = np.array(prediction).T, np.array(chance).T
-    rows = np.arange(len(f))
-    probability = np.stack([1 - p, p], axis=2)
-    outputs = Outputs(f, np.repeat(rows[:, None].astype(float), f.shape[1], axis=1), probability)
-    return CellTable(
-        code=rows,
-        leaf=rows,
-        count=np.ones(len(rows), dtype=np.int64),
-        prior=probability.mean(axis=1),
-        leaves=len(rows),
-        kind_cell=rows,
-        kind_share=np.ones(len(rows)),
-        outputs=outputs,
-    )
 
 
 def proposal_of(sampler: Compare, table: CellTable) -> np.ndarray:

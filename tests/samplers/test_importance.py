@@ -1,9 +1,12 @@
 """Static importance sampling against its formula row by row, and its error against simulation."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 from evalsampling.errors import InputError
+from evalsampling.inference.score_calibration import recalibrated
 from evalsampling.measures import Accuracy, FBeta, Joint, Measure, Precision, Recall
 from evalsampling.samplers import Importance
 from tests.samplers.pools import (
@@ -143,3 +146,19 @@ def test_rows_of_a_certain_prior_keep_a_chance(measure: Measure) -> None:
     adds = np.any(measure.loss(pool.outputs, pool.label) != 0, axis=1)
     assert sampler.can_estimate(pool.table, measure)
     assert np.all(q[adds] > 0)
+
+
+@pytest.mark.parametrize("calibration", ["logistic", "isotonic"])
+def test_calibrated_scores_are_taken_at_their_word(calibration: str) -> None:
+    """The next round is that of a pool whose prior is the calibrated one."""
+    pool = make_pool(600, 12, seed=6, positive=0.3)
+    sampler = Importance(FBeta(), calibration=calibration)
+    history, _ = pool.run(sampler, 2, 40, seed=1)
+    q = sampler.proposal(pool.table, history).cell_probability
+    prior = recalibrated(pool.table, history, calibration)
+    again = dataclasses.replace(pool.table, prior=prior)
+    np.testing.assert_array_equal(q, Importance(FBeta()).proposal(again, history).cell_probability)
+    plain = Importance(FBeta()).proposal(pool.table, history).cell_probability
+    assert np.abs(q / plain - 1).max() > 0.05
+    with pytest.raises(ValueError, match="calibration must be logistic or isotonic"):
+        Importance(FBeta(), calibration="beta")

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from evalsampling.inference.score_calibration import recalibrated
 from evalsampling.measures import Accuracy, FBeta, Precision
 from evalsampling.measures.deviation import Deviation
 from evalsampling.samplers import OptimalImportance
@@ -56,3 +57,14 @@ def test_bias_of_a_ratio_is_reported() -> None:
 def test_wrong_parameters_are_refused() -> None:
     with pytest.raises(ValueError, match="smoothing must be between 0 and 1"):
         OptimalImportance(FBeta(), smoothing=1.5)
+
+
+def test_calibration_answers_to_labels() -> None:
+    sampler = OptimalImportance(FBeta(), delta=0.0, calibration="isotonic")
+    history, _ = POOL.run(sampler, 2, 50, seed=1)
+    prior = recalibrated(POOL.table, history, "isotonic")
+    size = Deviation.from_cells(FBeta(), POOL.table, prior).of_cells(POOL.table, prior)
+    q = sampler.proposal(POOL.table, history).cell_probability
+    assert q == pytest.approx(size / np.sum(size * POOL.table.count))
+    with pytest.raises(ValueError, match="calibration must be logistic or isotonic"):
+        OptimalImportance(FBeta(), calibration="beta")

@@ -11,8 +11,9 @@ from scipy import stats
 from evalsampling.inference.inclusion import estimate_from_inclusion
 from evalsampling.inference.intervals import beta
 from evalsampling.inference.ratio_bias import Bias, ratio_bias
+from evalsampling.inference.score_calibration import recalibrated
 from evalsampling.measures import Accuracy, FBeta, Joint, Measure, Precision, Recall
-from evalsampling.measures.deviation import anticipate
+from evalsampling.measures.deviation import Deviation, anticipate
 from evalsampling.samplers import OptimalImportance, Poisson
 from evalsampling.stats.history import NO_LABEL, History
 from tests.samplers.pools import Pool, make_pool
@@ -35,6 +36,7 @@ WAYS = {
     "published": Poisson(FBeta(), delta=0.0, smoothing=0.9),
     "exclude": Poisson(FBeta(), online="exclude"),
     "include": Poisson(FBeta(), online="include"),
+    "isotonic": Poisson(FBeta(), online="exclude", calibration="isotonic"),
     "stochastic": Poisson(FBeta(), oracle="stochastic"),
     "stochastic, include": Poisson(FBeta(), oracle="stochastic", online="include"),
 }
@@ -381,11 +383,27 @@ def test_rows_that_cannot_be_drawn_leave_other_measures_alone() -> None:
         ({"cap": 5}, "cap must be true or false"),
         ({"correct_bias": True, "estimator": "difference"}, "correct_bias is for the ratio"),
         ({"oracle": "stochastic", "online": "exclude"}, "online must be include"),
+        ({"calibration": "beta", "online": "exclude"}, "calibration must be logistic or isotonic"),
+        ({"calibration": "logistic"}, "online must be exclude or include"),
     ],
 )
 def test_wrong_parameters_are_refused(changed: dict, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         Poisson(FBeta(), **changed)
+
+
+def test_online_rounds_take_the_calibration_asked_for() -> None:
+    history, _ = LARGE.run(Poisson(FBeta(), online="exclude"), 1, 100, seed=1)
+    logistic, isotonic = (
+        Poisson(FBeta(), online="exclude", calibration=one).size(LARGE.table, history)
+        for one in ("logistic", "isotonic")
+    )
+    default = Poisson(FBeta(), online="exclude").size(LARGE.table, history)
+    np.testing.assert_array_equal(logistic, default)
+    prior = recalibrated(LARGE.table, history, "isotonic")
+    size = Deviation.from_cells(FBeta(), LARGE.table, prior).of_cells(LARGE.table, prior)
+    expected = 0.9 * size / (size @ LARGE.table.count) + 0.1 / len(LARGE)
+    np.testing.assert_allclose(isotonic, expected)
 
 
 def test_joint_measure_drives_the_design() -> None:

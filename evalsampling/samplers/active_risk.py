@@ -1,0 +1,134 @@
+"""Active risk estimation: rows are drawn where a label is expected to tell most of one system.
+
+References:
+    [AE] C. Sawade, *Active Evaluation of Predictive Models*, University of Potsdam 2012, chapter 4;
+    C. Sawade, N. Landwehr, S. Bickel and T. Scheffer, *Active risk estimation*, ICML 2010;
+    C. Sawade, N. Landwehr and T. Scheffer, *Active estimation of F-measures*, NIPS 2010.
+"""
+
+import dataclasses
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from evalsampling.inference.inputs import EstimationInput
+from evalsampling.inference.score_calibration import check_calibration, recalibrated
+from evalsampling.measures.base import FloatArray
+from evalsampling.measures.comparisons import systems_of
+from evalsampling.measures.deviation import Deviation
+from evalsampling.measures.joint import parts_of
+from evalsampling.measures.on_cells import predictive
+from evalsampling.samplers.base import ReplacementSampler, no_atoms
+from evalsampling.stats.cells import CellTable
+from evalsampling.stats.draws import Proposal
+from evalsampling.stats.history import History
+from evalsampling.stats.inclusion import mix_evenly
+
+MODELS = ("scores", "uniform", "prior")
+"""What stands in for the unknown p(y|x): see `ActiveRisk`."""
+
+
+@dataclasses.dataclass(frozen=True)
+class ActiveRisk(ReplacementSampler):
+    """Draws with replacement from q* in proportion to sqrt(h), weights self-normalised.
+
+    h(x) = sum_y pi(y|x) w(x, y)^2 (l(x, y) - G)^2 ([AE] theorem 4.1), G the value that pi makes
+    expect of the pool (eq. 4.21): for the zero-one loss (1 - 2 R) e + R^2, e the chance of an error
+    (eq. 4.14); for F_eta eq. 4.18. Measures that are no such means have ||Dg (l - R)||^2.
+
+    pi, the model of the labels, is one of three (section 4.2.2):
+
+    - ``scores``: the system's predictive distribution; of several systems its mean (eq. 5.11);
+    - ``uniform``: every class alike, so that the zero-one loss is sampled evenly;
+    - ``prior``: the shares of the classes, so that only the prediction of a row counts.
+
+    Any pi leaves the estimate consistent. Without a calibration q* is the same for every round.
+
+    Attributes:
+        model: one of these.
+        class_prior: the shares, in the order of the spec's classes, summing to 1; None for those
+            that the scores make expect of the pool. Of the model ``prior``.
+        calibration: ``logistic`` or ``isotonic`` regression of the labels so far on the scores,
+            before each round (section 4.5); None for the scores as they are.
+        classes: number of classes.
+    """
+
+    model: str = "scores"
+    class_prior: tuple[float, ...] | None = None
+    calibration: str | None = None
+    classes: int = 2
+    name = "active_risk"
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        super().__post_init__()
+        if self.model not in MODELS:
+            raise ValueError(f"model must be one of {', '.join(MODELS)}, got {self.model!r}")
+        check_calibration(self.calibration)
+        if self.calibration is not None and self.model != "scores":
+            raise ValueError(f"calibration is of scores, which model {self.model} does not look at")
+        if self.class_prior is None:
+            return
+        if self.model != "prior":
+            raise ValueError(f"class_prior is for model prior, not for {self.model}")
+        object.__setattr__(self, "class_prior", _shares(self.class_prior, self.classes))
+
+    @property
+    def needs_classes(self) -> bool:
+        """Whether labels are calibrated, or expected of classes as such."""
+        return self.calibration is not None or self.model != "scores"
+
+    def variance_minimising(self, table: CellTable, history: History) -> Proposal:
+        """Return q*, the same for every round without a calibration."""
+        return Proposal(self._probability(table, history), no_atoms(), np.zeros(0))
+
+    def unmixed_support(self, table: CellTable) -> npt.NDArray[np.bool_]:
+        """Return which cells are expected to move the measure, shape (cells,).
+
+        No label changes that: every class has a chance in every cell.
+        """
+        start = History.start(table.outputs.prediction.shape[1], table.classes)
+        return self._probability(table, start) > 0
+
+    def inputs(self, table: CellTable, history: History, confidence: float) -> EstimationInput:
+        """Return what estimates are made from: weights over their sum ([AE] eq. 3.31)."""
+        inputs = super().inputs(table, history, confidence)
+        return dataclasses.replace(inputs, self_normalised=True)
+
+    def labels(self, table: CellTable, history: History) -> FloatArray:
+        """Return pi(y|x) of the rows of each cell, shape (cells, classes)."""
+        if self.model == "uniform":
+            return np.full((len(table), table.classes), 1 / table.classes)
+        systems = sorted({one for part in parts_of(self.measure) for one in systems_of(part)})
+        own = table.mean_by_cell(predictive(table, systems).mean(axis=1))
+        if self.model == "prior":
+            share = table.count @ own / table.rows
+            return np.tile(share if self.class_prior is None else self.class_prior, (len(table), 1))
+        as_prior = dataclasses.replace(table, prior=own)
+        return recalibrated(as_prior, history, self.calibration, systems[0])
+
+    def _probability(self, table: CellTable, history: History) -> FloatArray:
+        """Return q*, shape (cells,): even where no row is expected to move the measure."""
+        labels = self.labels(table, history)
+        size = Deviation.from_cells(self.measure, table, labels).of_cells(table, labels)
+        return mix_evenly(size, table.count, 0.0)
+
+
+def _shares(given: Any, classes: int) -> tuple[float, ...]:
+    """Return shares of classes that a spec gives.
+
+    Raises:
+        ValueError: they are not one number for each class, none of them negative, summing to 1.
+    """
+    listed = list(given) if isinstance(given, list | tuple) else []
+    numbers = [x for x in listed if isinstance(x, int | float) and not isinstance(x, bool)]
+    if len(numbers) != classes or len(listed) != classes:
+        raise ValueError(
+            f"class_prior must be a number for each of the {classes} classes, in their order, "
+            f"got {given!r}"
+        )
+    if min(numbers) < 0 or not math.isclose(sum(numbers), 1, abs_tol=1e-6):
+        raise ValueError(f"class_prior must be at least 0 each and 1 in all, got {given!r}")
+    return tuple(float(x) for x in numbers)

@@ -1,0 +1,104 @@
+"""Labels that are numbers, as whole codes.
+
+Everything that draws and weighs rows knows labels as codes. Those of numbers are far above those of
+classes; in the place of classes stand four errors that a model expects (`stats.normal_errors`).
+"""
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+EXPECTED = ("far below", "below", "above", "far above")
+"""The errors that a model expects; their places are the codes 0 to 3."""
+
+FIRST = 1 << 20
+"""Code of the least number of a range."""
+
+STEPS = 1 << 40
+"""Steps of a range: a number is known to one part in 10^12 of it."""
+
+
+@dataclasses.dataclass(frozen=True)
+class NumberRange:
+    """The numbers that a label can be.
+
+    Attributes:
+        low: the least.
+        high: the greatest.
+    """
+
+    low: float
+    high: float
+
+    @property
+    def step(self) -> float:
+        """What one code is from the next."""
+        return (self.high - self.low) / STEPS
+
+    def codes(self, values: FloatArray) -> IntArray:
+        """Return the codes of numbers, shape (n,); of those outside the range too."""
+        return FIRST + np.rint((values - self.low) / self.step).astype(np.int64)
+
+    def values(self, codes: IntArray) -> FloatArray:
+        """Return the numbers of codes, shape (n,)."""
+        return np.asarray(self.low + (codes - FIRST) * self.step, dtype=np.float64)
+
+    def holds(self, values: FloatArray) -> npt.NDArray[np.bool_]:
+        """Return which numbers lie in the range, shape (n,)."""
+        return (values >= self.low) & (values <= self.high)
+
+
+@dataclasses.dataclass(frozen=True)
+class NumberCodes(Mapping[str, int]):
+    """The codes of numbers by their texts, as of classes; there are too many to list.
+
+    Attributes:
+        range: the numbers that there can be.
+    """
+
+    range: NumberRange
+
+    def __getitem__(self, text: str) -> int:
+        """Return the code of a text.
+
+        Raises:
+            KeyError: it is no number of the range.
+        """
+        try:
+            value = float(text)
+        except ValueError:
+            raise KeyError(text) from None
+        if "_" in text or not self.range.holds(np.array(value)):
+            raise KeyError(text)
+        return int(self.range.codes(np.array(value)))
+
+    def __iter__(self) -> Iterator[str]:
+        """Return an iterator over nothing."""
+        return iter(())
+
+    def __len__(self) -> int:
+        """Return 0: no class is listed."""
+        return 0
+
+    def __hash__(self) -> int:
+        """Return the hash of the range."""
+        return hash(self.range)
+
+    @property
+    def told(self) -> str:
+        """Return what a label may be, in words."""
+        return f"the numbers from {self.range.low:g} to {self.range.high:g}"
+
+    def text(self, code: int) -> str:
+        """Return the text of a code, of up to twelve digits."""
+        return f"{float(self.range.values(np.array(code))):.12g}"
+
+
+def hold_numbers(label: IntArray) -> bool:
+    """Tell whether one of the labels is a number."""
+    return bool(np.any(label >= FIRST))

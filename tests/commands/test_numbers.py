@@ -1,0 +1,283 @@
+"""An evaluation of predicted numbers from files: every format of pools and labels, and results."""
+
+import json
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+from evalsampling.errors import InputError
+from evalsampling.evaluation import Evaluation
+from evalsampling.evaluation.specs import check_buildable
+from evalsampling.labels.label_studio import label_config, read_export
+from evalsampling.labels.vendor import instructions
+from evalsampling.spec.sink import SinkSpec
+from tests.jobs import Pool, call
+from tests.spec.specs import parse
+
+ROWS = 800
+MEASURES = ["mse", "rmse", "mae", "mean_error"]
+
+
+def made_up(seed: int = 4) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Predictions, their variances, and labels from 0 to 100."""
+    rng = np.random.default_rng(seed)
+    variance = rng.gamma(1.0, 8.0, ROWS)
+    predicted = rng.uniform(20, 80, ROWS)
+    label = np.clip(predicted + 0.5 + np.sqrt(variance) * rng.normal(size=ROWS), 0, 100)
+    return predicted, variance, label
+
+
+def write_job(folder: Path, suffix: str = "parquet", **changes: Any) -> np.ndarray:
+    predicted, variance, label = made_up()
+    table = pa.table({"id": np.arange(ROWS), "prediction": predicted, "variance": variance})
+    pool = Pool(table, {})
+    below = folder / "pool"
+    path = pool.write(below) if suffix == "parquet" else pool.write_as(suffix, below)
+    spec = {
+        "pool": {"path": str(path)},
+        "labels": {"range": [0, 100]},
+        "measure": MEASURES,
+        "strata": {"leaves": 32},
+        "budget": 240,
+        "round_size": 120,
+        "workspace": "work",
+        **changes,
+    }
+    (folder / "spec.yaml").write_text(yaml.safe_dump(spec))
+    return label
+
+
+def tasks(folder: Path, number: int) -> tuple[list[str], np.ndarray]:
+    batch = pq.read_table(folder / f"work/rounds/{number:04d}/batch.parquet").to_pydict()
+    return batch["task"], np.array(batch["id"]).astype(int)
+
+
+def write_csv(path: Path, task: list[str], label: list[float]) -> None:
+    pyarrow.csv.write_csv(pa.table({"task": task, "label": label}), path)
+
+
+def write_parquet(path: Path, task: list[str], label: list[float]) -> None:
+    pq.write_table(pa.table({"task": task, "label": label}), path)
+
+
+def write_lines(path: Path, task: list[str], label: list[float]) -> None:
+    rows = [{"task": t, "label": one} for t, one in zip(task, label, strict=True)]
+    path.write_text("\n".join(map(json.dumps, rows)))
+
+
+def write_export(path: Path, task: list[str], label: list[float]) -> None:
+    """An export of Label Studio with a Number for each task."""
+    result = [
+        {"from_name": "label", "to_name": "task", "type": "number", "value": {"number": one}}
+        for one in label
+    ]
+    annotations = [{"was_cancelled": False, "completed_by": 1, "result": [one]} for one in result]
+    told = [
+        {"data": {"task": t}, "annotations": [one]}
+        for t, one in zip(task, annotations, strict=True)
+    ]
+    path.write_text(json.dumps(told))
+
+
+WRITERS: Mapping[str, Callable[[Path, list[str], list[float]], None]] = {
+    "labels.csv": write_csv,
+    "labels.parquet": write_parquet,
+    "labels.jsonl": write_lines,
+    "export.json": write_export,
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_labels_come_in_every_format(tmp_path: Path, name: str) -> None:
+    label = write_job(tmp_path)
+    assert call("prepare", tmp_path / "spec.yaml", "--in-process").status == 0
+    for number in (1, 2):
+        assert call("sample", tmp_path / "work", "--json").json["rows"] == 120
+        task, rows = tasks(tmp_path, number)
+        delivery = tmp_path / f"{number}-{name}"
+        WRITERS[name](delivery, task, label[rows].tolist())
+        result = call("estimate", tmp_path / "work", "--json", "--labels", delivery).json
+    assert (result["labels"], result["rejects"]) == (240, 0)
+    predicted, _, _ = made_up()
+    error = predicted - label
+    truth = {
+        "mse": np.mean(error**2),
+        "rmse": np.sqrt(np.mean(error**2)),
+        "mae": np.mean(np.abs(error)),
+        "mean_error": np.mean(error),
+    }
+    for one in result["measures"]:
+        # 240 labels: four standard errors.
+        off = abs(one["value"] - truth[one["measure"]])
+        assert off < 4 * one["standard_error"], one["measure"]
+        assert one["method"] == "student"
+    assert call("status", tmp_path / "work").status == 0
+    assert call("verify", tmp_path / "work").status == 0
+    for command in ("diagnose", "annotators", "report"):
+        refused = call(command, tmp_path / "work")
+        assert refused.status == 1
+        assert "here labels are numbers" in refused.err
+
+
+def test_estimate_is_the_self_normalised_one(tmp_path: Path) -> None:
+    """R^ = sum v l / sum v over all draws, by hand from the files of the round."""
+    label = write_job(tmp_path)
+    call("prepare", tmp_path / "spec.yaml", "--in-process")
+    call("sample", tmp_path / "work")
+    task, rows = tasks(tmp_path, 1)
+    write_csv(tmp_path / "a.csv", task, label[rows].tolist())
+    result = call("estimate", tmp_path / "work", "--json", "--labels", tmp_path / "a.csv").json
+    draws = pq.read_table(tmp_path / "work/rounds/0001/draws.parquet").to_pydict()
+    predicted, _, _ = made_up()
+    drawn = np.array(draws["id"])
+    weight = 1 / np.array(draws["q"])
+    loss = (predicted - label)[drawn] ** 2
+    assert result["measures"][0]["value"] == pytest.approx(np.average(loss, weights=weight))
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "avro"])
+def test_pools_come_in_every_format(tmp_path: Path, suffix: str) -> None:
+    write_job(tmp_path, suffix)
+    told = call("prepare", tmp_path / "spec.yaml", "--in-process", "--json").json
+    assert told["rows"] == ROWS
+    assert told["leaves"] > 20
+
+
+def test_labels_are_checked_against_the_range(tmp_path: Path) -> None:
+    label = write_job(tmp_path)
+    call("prepare", tmp_path / "spec.yaml", "--in-process")
+    call("sample", tmp_path / "work")
+    task, rows = tasks(tmp_path, 1)
+    told = [f"{one:.3f}" for one in label[rows]]
+    told[:5] = ["100.5", "nan", "about 30", "unsure", "5,5"]
+    pq.write_table(pa.table({"task": task, "label": told}), tmp_path / "a.parquet")
+    result = call("estimate", tmp_path / "work", "--json", "--labels", tmp_path / "a.parquet").json
+    assert (result["labels"], result["rejects"]) == (115, 4)
+    (rejects,) = (tmp_path / "work/labels").glob("*.rejects.csv")
+    assert "label '100.5' is no number from 0 to 100" in rejects.read_text()
+    # The same number is no contradiction, another one is.
+    again = [f"{float(told[5]):.6f}", "1.25"]
+    path = tmp_path / "b.csv"
+    path.write_text(f"task,label\n{task[5]},{again[0]}\n{task[6]},{again[1]}\n")
+    result = call("estimate", tmp_path / "work", "--json", "--labels", path).json
+    assert (result["labels"], result["rejects"]) == (115, 5)
+
+
+def test_simulate_and_plan(tmp_path: Path) -> None:
+    label = write_job(tmp_path)
+    pq.write_table(pa.table({"id": np.arange(ROWS), "label": label}), tmp_path / "truth.parquet")
+    names = ("active_risk", "passive", "stratified", "importance", "optimal_importance", "poisson")
+    options = ["--budgets", "60", "--repeats", 3, "--sampler", *names, "--json"]
+    spec = tmp_path / "spec.yaml"
+    told = call("simulate", spec, "--truth", tmp_path / "truth.parquet", *options).json
+    predicted, variance, _ = made_up()
+    assert told["truth"]["mse"] == pytest.approx(np.mean((predicted - label) ** 2))
+    assert {one["sampler"] for one in told["results"]} == set(names)
+    assert all(one["rmse"] > 0 for one in told["results"])
+    planned = call("plan", spec, *options).json
+    errors = {(one["sampler"], one["measure"]): one["standard_error"] for one in planned}
+    # Of normal errors the mean square of 60 has the variance (3 E t^4 - (E t^2)^2) / 60.
+    expected = np.sqrt((3 * np.mean(variance**2) - np.mean(variance) ** 2) / 60)
+    assert errors["passive", "mse"] == pytest.approx(expected, rel=1)
+    bad = tmp_path / "truth.csv"
+    for value, words in (("300", "300 is not from 0 to 100"), ("many", "must be numbers")):
+        bad.write_text(f"id,label\n0,{value}\n")
+        assert words in call("simulate", spec, "--truth", bad, *options).err
+
+
+def test_in_memory() -> None:
+    predicted, variance, label = made_up()
+    columns = {"mean": predicted, "tau2": variance}
+    evaluation = Evaluation.from_arrays(
+        None,
+        None,
+        columns=columns,
+        pool={"prediction": "mean", "variance": "tau2"},
+        labels={"range": [0, 100]},
+        measure=["mae"],
+        seed=2,
+    )
+    ids = evaluation.sample(150)
+    with pytest.raises(InputError, match="not one of the numbers from 0 to 100"):
+        evaluation.label(ids[:1], np.array([101.0]))
+    evaluation.label(ids, label[ids])
+    (found,) = evaluation.estimate()
+    truth = np.mean(np.abs(predicted - label))
+    assert found.value == pytest.approx(truth, abs=4 * found.standard_error)
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "words"),
+    [
+        ("variance", -1.0, "column 'variance', row 7: a variance is at least 0, got -1"),
+        ("variance", np.nan, "column 'variance', row 7: must be a finite number"),
+        ("prediction", 1e12, "column 'prediction', row 7: 1e\\+12 is too far from labels.range"),
+    ],
+)
+def test_bad_values_of_the_pool(column: str, value: float, words: str) -> None:
+    predicted, variance, _ = made_up()
+    columns = {"prediction": predicted, "variance": variance}
+    columns[column][7] = value
+    with pytest.raises(InputError, match=words):
+        Evaluation.from_arrays(None, None, columns=columns, labels={"range": [0, 100]})
+
+
+NUMBERS = {"range": [0, 100]}
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"labels": {"range": [1]}}, "labels.range: must be the least and the greatest label"),
+        ({"labels": {"range": [1, 1]}}, "labels.range: must be increasing"),
+        ({"labels": {"range": ["a", 2]}}, "labels.range: must be a number"),
+        ({"labels": {**NUMBERS, "classes": [0, 1]}}, "labels.classes: with labels.range"),
+        ({"labels": {**NUMBERS, "votes": 2}}, "labels.votes: with labels.range"),
+        ({"labels": {**NUMBERS, "oracle": "stochastic"}}, "labels.oracle: numbers come from a"),
+        ({"labels": NUMBERS, "pool": {"path": "x", "score": "s"}}, "pool.score: with labels.range"),
+        ({"pool": {"path": "x", "variance": "v"}}, "pool.variance: is of labels that are numbers"),
+        ({"labels": NUMBERS, "strata": {"method": "kd"}}, "strata are those of pool.variance"),
+        ({"labels": NUMBERS, "sampler": "ais"}, "sampler: ais: as it stands here it models"),
+        ({"labels": NUMBERS, "sampler": "calibrated"}, "it models classes"),
+        ({"labels": NUMBERS, "sampler": {"name": "active_risk", "model": "uniform"}}, "models"),
+        (
+            {"labels": NUMBERS, "sampler": {"name": "importance", "calibration": "isotonic"}},
+            "models classes",
+        ),
+        ({"labels": NUMBERS, "sampler": {"name": "poisson", "online": "exclude"}}, "it models"),
+    ],
+)
+def test_wrong_specs(changes: dict[str, Any], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        check_buildable(parse(**changes))
+
+
+def test_spec_is_stored_as_it_was() -> None:
+    spec = parse(labels=NUMBERS, pool={"path": "x", "variance": "tau2", "prediction": "mean"})
+    assert spec.to_mapping()["labels"] == {"oracle": "deterministic", "range": [0, 100]}
+    assert parse(**spec.to_mapping()) == spec
+    assert spec.sampler.name == "active_risk"
+    assert [one.name for one in spec.measures] == ["mse"]
+
+
+def test_annotators_are_asked_for_a_number() -> None:
+    labels = parse(labels=NUMBERS).labels
+    page = ElementTree.fromstring(label_config(["title"], labels, SinkSpec()))
+    (number,) = page.iter("Number")
+    assert (number.get("name"), number.get("min"), number.get("max")) == ("label", "0", "100")
+    assert not list(page.iter("Choices"))
+    sheet = instructions(5, ["title"], SinkSpec(), labels)
+    assert "a number:\n\nfrom 0 to 100, with a point before decimals" in sheet
+    damaged = [{"from_name": "label", "type": "number", "value": {"number": True}}]
+    task = {"data": {"task": "t"}, "annotations": [
+        {"was_cancelled": False, "completed_by": 1, "result": damaged}]}  # fmt: skip
+    (vote,) = read_export("x", json.dumps([task]).encode())
+    assert vote.problem == "the result is damaged"

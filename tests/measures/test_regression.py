@@ -1,0 +1,116 @@
+"""Measures of predicted numbers, against scikit-learn and what the normal distribution expects."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn import metrics
+
+from evalsampling.errors import InputError
+from evalsampling.measures import (
+    BY_NAME,
+    MeanAbsoluteError,
+    MeanError,
+    MeanSquaredError,
+    Measure,
+    RootMeanSquaredError,
+)
+from evalsampling.measures.build import build_measures
+from evalsampling.spec.numbers import NumberRange
+from evalsampling.stats.derivatives import jacobian
+from evalsampling.stats.normal_errors import CHANCES
+from evalsampling.stats.outputs import Outputs
+from tests.spec.specs import parse
+
+KNOWN = NumberRange(0, 50)
+NAMED: dict[str, Measure] = {
+    one.name: one
+    for one in (
+        MeanSquaredError(KNOWN),
+        RootMeanSquaredError(KNOWN),
+        MeanAbsoluteError(KNOWN),
+        MeanError(KNOWN),
+    )
+}
+
+
+def rows(seed: int, count: int = 200) -> tuple[Outputs, np.ndarray, np.ndarray, np.ndarray]:
+    """Outputs, labels as codes, predictions and labels as numbers."""
+    rng = np.random.default_rng(seed)
+    label, variance = rng.uniform(0, 50, count), rng.gamma(2, 2, count)
+    predicted = label + np.sqrt(variance) * rng.normal(size=count)
+    outputs = Outputs(
+        KNOWN.codes(predicted)[:, None], variance[:, None], np.tile(CHANCES, (count, 1, 1))
+    )
+    return outputs, KNOWN.codes(label), predicted, label
+
+
+@pytest.mark.parametrize(
+    ("name", "reference"),
+    [
+        ("mse", metrics.mean_squared_error),
+        ("rmse", metrics.root_mean_squared_error),
+        ("mae", metrics.mean_absolute_error),
+        ("mean_error", lambda label, predicted: np.mean(predicted - label)),
+    ],
+)
+def test_values_equal_those_of_scikit_learn(name: str, reference: Any) -> None:
+    outputs, codes, predicted, label = rows(1)
+    measure = NAMED[name]
+    risk = measure.mean_loss(outputs, codes, np.full(len(codes), 1 / len(codes)))
+    assert measure.value(risk)[0] == pytest.approx(reference(label, predicted), abs=1e-9)
+    assert BY_NAME[name] is type(measure)
+
+
+@pytest.mark.parametrize(
+    ("name", "loss"),
+    [("mse", np.square), ("mae", np.abs), ("mean_error", lambda error: error)],
+)
+def test_expected_losses_are_the_normal_distribution_s(name: str, loss: Any) -> None:
+    """E l and E l^2 of each row, by quadrature."""
+    outputs, _, _, _ = rows(2, 20)
+    found = np.stack(
+        [NAMED[name].loss(outputs, np.full(20, code))[:, 0] for code in range(4)], axis=1
+    )
+    for place, deviation in enumerate(np.sqrt(outputs.score[:, 0])):
+        for power in (1, 2):
+            expected = stats.norm(0, deviation).expect(
+                lambda error, power=power: loss(error) ** power
+            )
+            assert CHANCES @ found[place] ** power == pytest.approx(expected, rel=1e-6, abs=1e-9)
+
+
+def test_root_mean_square_has_its_derivative() -> None:
+    measure = NAMED["rmse"]
+    risk = np.array([7.0])
+    np.testing.assert_allclose(measure.jacobian(risk), jacobian(measure.value, risk))
+    assert np.isnan(measure.jacobian(np.zeros(1))).all()
+
+
+def test_losses_of_rows_between_two_variances_are_not_settled() -> None:
+    outputs, codes, _, _ = rows(3)
+    for measure in NAMED.values():
+        assert not measure.is_settled(outputs, outputs)
+        assert measure.may_add(outputs, outputs, codes).all()
+
+
+def spec(measure: Any, **labels: Any) -> Any:
+    return parse(pool={"path": "x"}, labels=labels, measure=measure)
+
+
+def test_built_from_a_spec() -> None:
+    (built,) = build_measures(spec("mae", range=[0, 50]), [(0.0, 9.0)])
+    assert built == NAMED["mae"]
+
+
+@pytest.mark.parametrize(
+    ("measure", "labels", "words"),
+    [
+        ("f1", {"range": [0, 50]}, "f1 is about classes; with labels.range there are mse"),
+        ("mse", {}, "mse: it is about numbers: labels.range is missing"),
+    ],
+)
+def test_measures_go_with_labels(measure: str, labels: dict[str, Any], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        build_measures(spec(measure, **labels), [(0.0, 1.0)])
