@@ -61,7 +61,7 @@ def _stay_on_the_site(app: object, name: str, source: list[str]) -> None:
 
 def _without_fields(app: object, what: str, *others: object) -> tuple[str, str] | None:
     """Return no signature for classes, whose attributes are listed below them."""
-    return ("", "") if what in ("class", "exception") else None
+    return ("", "") if what == "class" else None
 
 
 def setup(app):

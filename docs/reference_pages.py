@@ -87,10 +87,6 @@ CALLED = {
     ("labels", "range"): "numbers",
     ("", "measure"): "measures",
     ("", "stop"): "stop_half_width",
-    ("stop", "half_width"): "stop_half_width",
-    ("stop", "interval"): "stop_interval",
-    ("stop", "significance"): "stop_significance",
-    ("stop", "test"): "stop_test",
     ("sink", "pairs"): "sides",
 }
 """Attributes of those records that have another name than their key."""
@@ -190,7 +186,9 @@ def spec_keys() -> str:
         told |= documented(ATTRIBUTES_OF[section])
         shown = section.replace(".old", ".NAME")
         parts.append(f"### {shown or 'top level'}")
-        rows = [(f"`{key}`", told.get(CALLED.get((section, key), key), "")) for key in keys]
+        names = {key: (CALLED.get((section, key), key), f"{section}_{key}") for key in keys}
+        meanings = {key: [told[name] for name in names[key] if name in told] for key in keys}
+        rows = [(f"`{key}`", "".join(meanings[key][:1])) for key in keys]
         parts.append(_table(("key", "meaning"), rows))
     parts += [
         "## A spec with every default filled in",

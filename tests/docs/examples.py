@@ -7,13 +7,16 @@ same folder, and puts what was printed into them.
 import dataclasses
 import doctest
 import itertools
+import json
 import os
 import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"(?P<prose>.*?)^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.M | re.S)
@@ -23,6 +26,26 @@ SHELL = """
 python() { "$PYTHON" "$@"; }
 evalsampling() { python -m evalsampling "$@"; }
 """
+
+
+WALK = ("docs/start.md", "docs/cli.md", "docs/report.md", "docs/python.md")
+"""Pages whose examples are run one after the other in one folder."""
+
+JSON = {
+    "prepare": "prepare evaluation.yaml",
+    "estimate": "estimate run",
+    "report": "report run",
+    "status": "status run",
+    "diagnose": "diagnose run",
+    "plan": "plan evaluation.yaml --sampler ais --budgets 200 --repeats 20",
+    "simulate": (
+        "simulate evaluation.yaml --truth truth.parquet --sampler ais --budgets 500 --repeats 20"
+    ),
+}
+"""Commands whose objects docs/cli.md shows, each below the heading of its name."""
+
+OF_THE_MACHINE = {"workspace", "seconds", "versions", "peak_mebibytes", "bytes"}
+"""Keys whose values differ from run to run."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -119,6 +142,41 @@ def shell(command: str, folder: Path) -> str:
     return HERE.shell(command, folder)
 
 
+def json_examples(folder: Path) -> Iterator[tuple[str, str, str]]:
+    """Name of each command of `JSON`, the object shown for it, and the one printed now."""
+    page = (ROOT / "docs/cli.md").read_text("utf-8")
+    for name, arguments in JSON.items():
+        [example] = re.findall(rf"^## {name}$.*?^```json\n(.*?)^```$", page, re.M | re.S)
+        yield name, example, shell(f"evalsampling {arguments} --json", folder)
+
+
+def with_numbers(example: str, printed: Any) -> str:
+    """An object as a page shows it, its fractions those printed now, rounded as they were."""
+    fractions: list[str] = []
+
+    def walk(shown: Any, now: Any, of_the_machine: bool = False) -> None:
+        if isinstance(shown, dict):
+            for key, value in shown.items():
+                known = isinstance(now, dict) and key in now
+                walk(value, now[key] if known else None, key in OF_THE_MACHINE)
+        elif isinstance(shown, list):
+            for place, value in enumerate(shown):
+                known = isinstance(now, list) and place < len(now)
+                walk(value, now[place] if known else None)
+        elif isinstance(shown, Decimal):
+            is_number = isinstance(now, float | int) and not of_the_machine
+            places = Decimal(1).scaleb(int(shown.as_tuple().exponent))
+            fractions.append(f"{Decimal(now).quantize(places) if is_number else shown:f}")
+
+    walk(json.loads(example, parse_float=Decimal), printed)
+    renewed = iter(fractions)
+    tokens = re.split(r'("(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)', example)
+    return "".join(
+        next(renewed) if re.fullmatch(r"-?\d+(\.\d+|\.?\d*[eE].*|\.\d+[eE].*)", token) else token
+        for token in tokens
+    )
+
+
 def pair(shown: str, printed: str) -> tuple[str, str]:
     """Two texts that are alike if they differ in seconds only, or where `...` is shown."""
     told = [re.sub(r"\d+\.\d s\b", "- s", text) for text in (shown, printed)]
@@ -137,6 +195,9 @@ def rewrite(pages: Sequence[str]) -> None:
                 if shown != printed:
                     assert shown.strip(), f"{page}: nothing is shown of {printed!r}"
                     text = text.replace(shown, printed, 1)
+            if page == "docs/cli.md":
+                for _, example, printed in json_examples(folder):
+                    text = text.replace(example, with_numbers(example, json.loads(printed)), 1)
             if text != before:
                 (ROOT / page).write_text(text, "utf-8")
                 print(f"{page}: written")

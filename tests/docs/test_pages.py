@@ -4,7 +4,6 @@ The walk of docs/start.md comes first. The others go on in its folder.
 """
 
 import json
-import re
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -13,31 +12,18 @@ import pytest
 
 from tests.docs.examples import (
     BLOCK,
+    OF_THE_MACHINE,
     ROOT,
     SAVE,
+    WALK,
+    json_examples,
     page_outputs,
     python_outputs,
-    shell,
     shell_outputs,
+    with_numbers,
 )
 
-WALK = ("docs/start.md", "docs/cli.md", "docs/report.md", "docs/python.md")
-"""Pages whose examples are run one after the other in one folder."""
-
 GUIDES = sorted(str(page.relative_to(ROOT)) for page in (ROOT / "docs/guides").glob("*.md"))
-
-JSON = {
-    "prepare": "prepare evaluation.yaml",
-    "estimate": "estimate run",
-    "report": "report run",
-    "status": "status run",
-    "diagnose": "diagnose run",
-    "plan": "plan evaluation.yaml --sampler ais --budgets 200 --repeats 20",
-    "simulate": (
-        "simulate evaluation.yaml --truth truth.parquet --sampler ais --budgets 500 --repeats 20"
-    ),
-}
-OF_THE_MACHINE = {"workspace", "seconds", "versions", "peak_mebibytes", "bytes"}
 
 
 @pytest.mark.slow
@@ -49,10 +35,7 @@ def test_pages_print_what_they_show(tmp_path: Path) -> None:
         pairs += page_outputs(page, folder)
     assert len(pairs) >= 25
     assert [printed for _, printed in pairs] == [shown for shown, _ in pairs]
-    page = (ROOT / "docs/cli.md").read_text("utf-8")
-    for name, arguments in JSON.items():
-        [example] = re.findall(rf"^## {name}$.*?^```json\n(.*?)^```$", page, re.M | re.S)
-        printed = shell(f"evalsampling {arguments} --json", folder)
+    for name, example, printed in json_examples(folder):
         compare(json.loads(example, parse_float=Decimal), json.loads(printed), name)
 
 
@@ -110,3 +93,11 @@ def compare(shown: Any, printed: Any, where: str) -> None:
         assert shown == round(Decimal(printed), -int(shown.as_tuple().exponent)), where
     else:
         assert shown == printed, where
+
+
+def test_numbers_of_an_object_are_written_anew_as_they_are_rounded() -> None:
+    shown = '{"a": 0.50, "seconds": 1.5, "b": [{"c": null, "d": 1.25e-3, "e": "1.5"}], "n": 3}'
+    now = {"a": 0.6789, "seconds": 9.0, "b": [{"c": 7.5, "d": 0.00251, "e": "2.5"}, {}], "n": 4}
+    assert with_numbers(shown, now) == (
+        '{"a": 0.68, "seconds": 1.5, "b": [{"c": null, "d": 0.00251, "e": "1.5"}], "n": 3}'
+    )

@@ -126,7 +126,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         capture_output=True,
         text=True,
     )
-    assert done.returncode == 0, done.stderr
+    # Sphinx counts not every warning of autodoc for its exit code.
+    assert (done.returncode, done.stderr) == (0, "")
     return folder
 
 
