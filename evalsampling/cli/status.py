@@ -26,10 +26,20 @@ def _text(arguments: argparse.Namespace, result: StatusResult) -> str:
     prepared = result.prepared
     summary = (
         f"{prepared.rows:,} rows prepared in {prepared.seconds:.1f} s on {prepared.runner}\n"
-        f"{result.rounds} rounds, {result.labels} of {result.budget} labels, "
+        f"{result.rounds} rounds, {_labels(result)}, "
         f"{result.open} open, {result.rejects} rejected"
     )
     return "\n\n".join([summary, *_tables(result.jobs)]) if arguments.jobs else summary
+
+
+def _labels(result: StatusResult) -> str:
+    """Return how much of the budget is spent, in words."""
+    labels = f"{result.labels} of {result.budget} labels"
+    if result.cost is None:
+        return labels
+    if result.money is None:
+        return f"{labels} for {result.cost:,.2f}"
+    return f"{result.labels} labels for {result.cost:,.2f} of {result.money:,.2f}"
 
 
 def _tables(jobs: Sequence[JobRecord]) -> list[str]:

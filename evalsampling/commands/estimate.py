@@ -21,6 +21,7 @@ from evalsampling.commands.options import WorkspaceOptions, flag, many
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
 from evalsampling.evaluation.evaluation import Evaluation
+from evalsampling.inference.label_likelihood import doubts
 from evalsampling.inference.many_systems import Contest
 from evalsampling.inference.precision_curve import Guarantee
 from evalsampling.inference.results import (
@@ -185,6 +186,9 @@ class EstimateResult(Result):
         label_error: what wrong labels do, None without gold rows.
         contests: who beats whom, of each measure of three systems or more.
         guarantee: of the precision at every rank, if the sampler gives one.
+        cost: what the labels so far cost, None if all cost the same.
+        label_likelihood: how good the scores' probabilities are by the labels, None of too few
+            (`inference.label_likelihood`).
         messages: a line for each delivery; not part of the JSON.
     """
 
@@ -202,6 +206,8 @@ class EstimateResult(Result):
     label_error: LabelError | None = None
     contests: tuple[Contest, ...] = ()
     guarantee: Guarantee | None = None
+    cost: float | None = None
+    label_likelihood: float | None = None
     messages: tuple[str, ...] = ()
 
     def to_json(self) -> Any:
@@ -309,6 +315,9 @@ def result_of(
         )
     wrong = label_error(snapshot, evaluation, measures)
     warnings += label_warnings(wrong)
+    likelihood = evaluation.label_likelihood()
+    if evaluation.sampler.trusts_prior:
+        warnings += doubts(likelihood, "that the labels show")
     curve = evaluation.curve()
     guarantee = None if curve is None else curve.guarantee
     warnings += () if guarantee is None else guarantee.warnings
@@ -320,7 +329,9 @@ def result_of(
         open=still_open,
         rejects=snapshot.rejects,
         warnings=tuple(warnings),
-        done=labels >= spec.budget or exhausted or (not still_open and _is_enough(estimates, spec)),
+        done=_is_spent(spec, evaluation, still_open)
+        or exhausted
+        or (not still_open and _is_enough(estimates, spec)),
         measures=tuple(ReportedEstimate.from_json(as_json(one)) for one in estimates),
         regions=tuple(_region(parts, spec, evaluation) for parts in joints),
         half_width=widest_half(estimates),
@@ -329,6 +340,18 @@ def result_of(
         label_error=wrong,
         guarantee=guarantee,
         contests=tuple(evaluation.contests()),
+        cost=None if spec.pool.cost is None else history.money,
+        label_likelihood=likelihood,
+    )
+
+
+def _is_spent(spec: EvaluationSpec, evaluation: Evaluation, still_open: int) -> bool:
+    """Tell whether the budget is spent, of labels or of money."""
+    history = evaluation.history
+    if len(history.labelled) >= spec.budget:
+        return True
+    return spec.money is not None and not (
+        still_open or evaluation.affords(spec.money - history.money)
     )
 
 

@@ -27,7 +27,7 @@ class SimulateOptions(SpecOptions):
         "samplers to try (default: the spec's)", "NAME", choices=tuple(samplers.BY_NAME)
     )
     budgets: tuple[int, ...] | None = option(
-        "labels at which to estimate", type=budgets, metavar="N,N"
+        "labels at which to estimate; money if the budget is", type=budgets, metavar="N,N"
     )
     repeats: int = option("evaluations a sampler", default=100, type=positive, metavar="N")
 
@@ -54,7 +54,7 @@ class SimulatedError:
     Attributes:
         sampler: its name.
         measure: its name, with its system's if there are several.
-        budget: labels.
+        budget: labels, or money if the spec's budget is of that.
         rmse: root mean squared error, of several components the root of the summed squares.
         bias: mean error.
         coverage: of the default interval, as of `IntervalSummary`.
@@ -62,6 +62,8 @@ class SimulatedError:
         interval_score: likewise.
         undefined: repeats without a value.
         draws: mean number.
+        labels: mean number of distinct rows labelled.
+        cost: mean cost of these; their number if all cost the same.
         seconds: of processor time, in all.
         wald: the Wald intervals.
         intervals: those of every other method, by its name.
@@ -72,7 +74,7 @@ class SimulatedError:
 
     sampler: str
     measure: str
-    budget: int
+    budget: float
     rmse: float
     bias: float
     coverage: float | None
@@ -80,6 +82,8 @@ class SimulatedError:
     interval_score: float | None
     undefined: int
     draws: float
+    labels: float
+    cost: float
     seconds: float
     wald: IntervalSummary
     intervals: Mapping[str, IntervalSummary]
@@ -116,12 +120,13 @@ def simulate(options: SimulateOptions) -> SimulateResult:
     """
     spec = load_spec(options.spec)
     plan = Plan(
-        budgets=options.budgets or (spec.budget,),
+        budgets=options.budgets or (spec.money or spec.budget,),
         round_size=spec.round_size,
         repeats=options.repeats,
         seed=spec.seed,
         confidence=spec.confidence,
         hidden=spec.hidden,
+        by_cost=spec.money is not None,
     )
     stratification = stratify_pool(spec)
     ranges = stratification.ranges

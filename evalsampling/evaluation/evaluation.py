@@ -4,6 +4,7 @@ Every entry point (command line, Beam pipelines, notebooks, simulation) goes thr
 """
 
 import dataclasses
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from evalsampling.evaluation.in_memory import MemoryPool
 from evalsampling.evaluation.pictures import picture
 from evalsampling.inference.domains import WHOLE_POOL, Domain, ReportedDomains
 from evalsampling.inference.estimates import estimate_region
+from evalsampling.inference.label_likelihood import label_likelihood
 from evalsampling.inference.many_systems import Contest, hold_contest
 from evalsampling.inference.precision_curve import PrecisionCurve
 from evalsampling.inference.predictive import LabelModel, obstacle
@@ -66,13 +68,20 @@ class Evaluation:
     hidden: HiddenPrior | None = None
     _fitted: LabelModel | None = dataclasses.field(default=None, repr=False, compare=False)
 
-    def draw(self, new_rows: int, budget: int | None = None) -> npt.NDArray[np.int64]:
+    def draw(
+        self, new_rows: int, budget: int | None = None, money: float | None = None
+    ) -> npt.NDArray[np.int64]:
         """Draw one round and return the indices of its new questions.
+
+        What a round costs is known of its expectation, so that which rows it draws does not answer
+        to what they cost; the next round makes up for what this one was out by.
 
         Args:
             new_rows: rows wanted that were never drawn before (of a stochastic oracle, draws),
                 at least 1; a sampler with a fixed number of draws does not heed it.
             budget: most such rows in any case.
+            money: what their labels may be expected to cost; no round is drawn if it is less than
+                one is.
 
         Returns:
             Indices of the new questions in ``history``; empty if the draws met labelled rows only.
@@ -82,10 +91,29 @@ class Evaluation:
         """
         if isinstance(new_rows, bool) or not isinstance(new_rows, int | np.integer) or new_rows < 1:
             raise InputError(f"new rows must be a whole number of at least 1, got {new_rows!r}")
-        before = len(self.history)
+        before, rows = self.history, new_rows if budget is None else min(new_rows, budget)
+        drawn = self._designed(new_rows, budget)
+        if money is not None:
+            most = math.floor(money / _price(self.table, before, drawn, self.sampler.stochastic))
+            if most < 1:
+                return np.arange(0)
+            drawn = drawn if rows <= most else self._designed(most, most)
+        self.history = drawn
+        return np.arange(len(before), len(drawn))
+
+    def _designed(self, new_rows: int, budget: int | None) -> History:
+        """Return the history with one round more; the same each time it is asked for."""
         rng = np.random.Generator(np.random.PCG64([self.seed, len(self.history.rounds)]))
-        self.history = self.sampler.design(self.table, self.history, new_rows, rng, budget)
-        return np.arange(before, len(self.history))
+        return self.sampler.design(self.table, self.history, new_rows, rng, budget)
+
+    def affords(self, money: float | None) -> bool:
+        """Tell whether one label more may be expected to cost at most an amount of money."""
+        if money is None:
+            return True
+        if self.exhausted:
+            return False
+        drawn = self._designed(1, 1)
+        return _price(self.table, self.history, drawn, self.sampler.stochastic) <= money
 
     @property
     def exhausted(self) -> bool:
@@ -162,6 +190,20 @@ class Evaluation:
         None if the sampler gives none, or before there are labels enough for any.
         """
         return self.sampler.curve(self.table, self.history)
+
+    def label_likelihood(self, slice: tuple[int, int] | None = None) -> float | None:
+        """Return how good the scores' probabilities are by the labels so far, in (0, 1].
+
+        See `inference.label_likelihood`; None if there are too few labels.
+
+        Args:
+            slice: column and code of a slice, to take its labels alone.
+        """
+        if not len(self.history.labelled):
+            return None
+        inside = None if slice is None else self.history.slice[:, slice[0]] == slice[1]
+        sample = self.sampler.weigh(self.table, self.history)
+        return label_likelihood(self.table, self.history, sample, inside)
 
     def diagnose(self) -> list[LeafDiagnosis]:
         """Return, for each leaf, what the scores said and what the labels say."""
@@ -318,6 +360,27 @@ class Evaluation:
         if self.pool is None:
             raise InputError("the rows of this evaluation are not in memory: use its workspace")
         return self.pool
+
+
+def _price(table: CellTable, before: History, after: History, stochastic: bool) -> float:
+    """Return what the label of a new row of the last round is expected to cost.
+
+    By the chances of its cells; where they were not kept the mean of the pool.
+
+    Args:
+        table: the cells.
+        before: the history before the round.
+        after: the history with it.
+        stochastic: whether rows are asked about again.
+    """
+    if table.cost is None:
+        return 1.0
+    chance = after.rounds[-1].cell_probability
+    rows = table.count.astype(np.float64)
+    if not stochastic:
+        rows -= before.drawn_by_cell(len(table))
+    mass = rows if chance is None else rows * chance
+    return float(mass @ table.cost / mass.sum()) if mass.any() else math.inf
 
 
 def _texts(label: Any, multilabel: Sequence[str]) -> list[Any]:

@@ -54,7 +54,24 @@ def read_outputs(batch: PoolBatch, spec: EvaluationSpec, rules: tuple[str, ...])
         prediction=_side_by_side(predictions),
         score=_side_by_side(scores),
         probability=_side_by_side(probabilities),
+        cost=read_costs(batch, spec),
     )
+
+
+def read_costs(batch: PoolBatch, spec: EvaluationSpec) -> FloatArray | None:
+    """Return what a label of each row costs, shape (n,); None if all cost the same.
+
+    Raises:
+        InputError: naming file, column and row of the first cost that is not above 0.
+    """
+    if spec.pool.cost is None:
+        return None
+    costs = batch.numbers(spec.pool.cost).astype(np.float64, copy=False)
+    wrong = costs <= 0
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise batch.error(spec.pool.cost, row, f"a label costs more than 0, got {costs[row]:g}")
+    return costs
 
 
 def read_predictions(batch: PoolBatch, spec: EvaluationSpec) -> IntArray:
@@ -222,14 +239,14 @@ def required_columns(spec: EvaluationSpec, payload: bool = True) -> list[str]:
     for system in pool.systems:
         named += [system.score, system.prediction, *system.by_label.values()]
         named += _columns(system.probability)
-    named += [*pool.features, *pool.slices, *(pool.payload if payload else ())]
+    named += [pool.cost, *pool.features, *pool.slices, *(pool.payload if payload else ())]
     return list(dict.fromkeys(name for name in named if name is not None))
 
 
 def number_columns(spec: EvaluationSpec) -> frozenset[str]:
     """Return the columns whose values are numbers, whole or not."""
     pool = spec.pool
-    named = [pool.score, *_columns(pool.probability), *pool.features]
+    named = [pool.score, *_columns(pool.probability), *pool.features, pool.cost]
     for system in pool.systems:
         named += [system.score, *_columns(system.probability)]
     return frozenset(name for name in named if name is not None)

@@ -2,6 +2,10 @@
 
 from collections.abc import Mapping
 
+from evalsampling.samplers.active_baselines import ActiveCosts as ActiveCosts
+from evalsampling.samplers.active_baselines import ActiveError as ActiveError
+from evalsampling.samplers.active_baselines import ActiveUniformCosts as ActiveUniformCosts
+from evalsampling.samplers.active_baselines import ActiveUniformLabels as ActiveUniformLabels
 from evalsampling.samplers.adastrat import AdaStrat as AdaStrat
 from evalsampling.samplers.ais import AdaptiveImportance as AdaptiveImportance
 from evalsampling.samplers.base import ReplacementSampler as ReplacementSampler
@@ -16,6 +20,8 @@ from evalsampling.samplers.optimal_importance import OptimalImportance as Optima
 from evalsampling.samplers.passive import Passive as Passive
 from evalsampling.samplers.poisson import Poisson as Poisson
 from evalsampling.samplers.ranked import RankedSampler as RankedSampler
+from evalsampling.samplers.strat import OnlineStratified as OnlineStratified
+from evalsampling.samplers.strat_model import ModelStratified as ModelStratified
 from evalsampling.samplers.stratified import Stratified as Stratified
 
 BY_NAME: Mapping[str, type[Sampler]] = {
@@ -31,5 +37,11 @@ BY_NAME: Mapping[str, type[Sampler]] = {
     "given": Given,
     "adastrat": AdaStrat,
     "logstrat": LogStrat,
+    "strat": OnlineStratified,
+    "strat_model": ModelStratified,
+    "active_err": ActiveError,
+    "active_uniC": ActiveUniformCosts,
+    "active_uniD": ActiveUniformLabels,
+    "active_lambda": ActiveCosts,
 }
 """What a spec may name."""

@@ -28,6 +28,7 @@ class Importance(ReplacementSampler):
     """
 
     name = "importance"
+    trusts_prior = True
 
     def variance_minimising(self, table: CellTable, history: History) -> Proposal:
         """Return the proposal, the same for every round."""

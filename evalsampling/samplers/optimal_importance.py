@@ -33,6 +33,7 @@ class OptimalImportance(ReplacementSampler):
     delta: float = 0.1
     smoothing: float = 1.0
     name = "optimal_importance"
+    trusts_prior = True
 
     def __post_init__(self) -> None:
         """Check the parameters."""
@@ -54,5 +55,12 @@ class OptimalImportance(ReplacementSampler):
 
     def _size(self, table: CellTable) -> npt.NDArray[np.float64]:
         """Return q, even over all rows where none is expected to move the measure."""
-        deviation = Deviation.from_cells(self.measure, table, table.prior, self.smoothing)
-        return mix_evenly(deviation.of_cells(table, table.prior), table.count, 0.0)
+        return mix_evenly(self.deviation(table).of_cells(table, table.prior), table.count, 0.0)
+
+    def deviation(self, table: CellTable) -> Deviation:
+        """Return h, before what labels cost.
+
+        Raises:
+            InputError: if the measure is undefined on the pool.
+        """
+        return Deviation.from_cells(self.measure, table, table.prior, self.smoothing)

@@ -22,6 +22,7 @@ from evalsampling.measures.calibrated import Requested, measure_of
 from evalsampling.measures.comparisons import Comparison
 from evalsampling.measures.on_cells import known_exactly
 from evalsampling.samplers.build import build_sampler
+from evalsampling.simulation.effort import effort_of
 from evalsampling.simulation.power import draws_for
 from evalsampling.simulation.simulate import Plan, Point, repeat_all, run_repeat, title
 from evalsampling.simulation.truth import KnownPool
@@ -56,7 +57,7 @@ def plan(
     table: CellTable,
     ranges: Sequence[Range | None],
     names: Sequence[str],
-    budgets: tuple[int, ...] | None = None,
+    budgets: tuple[float, ...] | None = None,
     repeats: int = 50,
     half_width: float | None = None,
     power: float | None = None,
@@ -72,6 +73,7 @@ def plan(
         ranges: of the systems' scores.
         names: of the samplers.
         budgets: numbers of labels, increasing; by default doubling up to the spec's budget.
+            Amounts of money if that is of money.
         repeats: evaluations a sampler, each with labels of its own.
         half_width: to find the budget for, too.
         power: of a comparison, to find the draws for, too.
@@ -108,7 +110,7 @@ def plan(
                 "rows reach its thresholds; list it first, or leave it out"
             )
     plan = Plan(
-        budgets=budgets or _doubling(spec.budget),
+        budgets=budgets or _budgets(spec, table),
         round_size=spec.round_size,
         repeats=repeats,
         seed=spec.seed,
@@ -116,6 +118,7 @@ def plan(
         divergence=False,
         hidden=spec.hidden,
         assumption_light=False,
+        by_cost=spec.money is not None,
     )
     systems = tuple(system.name for system in spec.pool.systems)
     each = functools.partial(_repeat, table, systems, measures=measures, plan=plan)
@@ -131,6 +134,7 @@ def plan(
                     "measure": title(requested, systems),
                     "budget": budget,
                     **_spread([run[b][m] for run in runs], spec.confidence, widest),
+                    **effort_of(sampler, measure_of(requested), table, budget, plan.by_cost),
                 }
                 for b, budget in enumerate(plan.budgets)
             ]
@@ -141,14 +145,21 @@ def plan(
             if power is not None and isinstance(measure, Comparison):
                 draws = draws_for(measure, sampler, table, spec.confidence, power, effect)
                 if draws is not None:
-                    told.append({**rows[0], **draws})
+                    told.append({**rows[0], "draws": None, "labels": None, "cost": None, **draws})
     return told
 
 
-def _doubling(budget: int) -> tuple[int, ...]:
-    budgets = [budget]
-    while budgets[0] >= 2 * FEWEST_LABELS:
-        budgets.insert(0, budgets[0] // 2)
+def _budgets(spec: EvaluationSpec, table: CellTable) -> tuple[float, ...]:
+    """Return the spec's budget and what is left of it halved again and again."""
+    if spec.money is None:
+        budgets: list[float] = [spec.budget]
+        while budgets[0] >= 2 * FEWEST_LABELS:
+            budgets.insert(0, budgets[0] // 2)
+        return tuple(budgets)
+    assert table.cost is not None
+    budgets, mean = [spec.money], float(table.count @ table.cost) / table.rows
+    while budgets[0] >= 2 * FEWEST_LABELS * mean:
+        budgets.insert(0, budgets[0] / 2)
     return tuple(budgets)
 
 
@@ -276,7 +287,8 @@ def _needed(rows: Sequence[dict[str, Any]], half_width: float) -> dict[str, Any]
     Between two budgets the logarithm of the half-width is taken to be linear in that of the
     budget.
     """
-    entry: dict[str, Any] = {**rows[0], "budget": None, "standard_error": None, "power": None}
+    unknown = dict.fromkeys(("budget", "standard_error", "power", "draws", "labels", "cost"))
+    entry: dict[str, Any] = {**rows[0], **unknown}
     entry["half_width"] = half_width
     wide = [row["half_width"] is None or row["half_width"] > half_width for row in rows]
     first = max((place + 1 for place, too_wide in enumerate(wide) if too_wide), default=0)
@@ -290,9 +302,15 @@ def _needed(rows: Sequence[dict[str, Any]], half_width: float) -> dict[str, Any]
     share = float((ends[0] - np.log(half_width)) / (ends[0] - ends[1]))
     errors = before["standard_error"], after["standard_error"]
     return entry | {
-        "budget": math.ceil(_between(before["budget"], after["budget"], share)),
+        "budget": _whole_or_money(_between(before["budget"], after["budget"], share), rows),
         "standard_error": _between(*errors, share),
     }
+
+
+def _whole_or_money(budget: float, rows: Sequence[dict[str, Any]]) -> float:
+    """Return a budget of labels rounded up, one of money as it is."""
+    of_labels = all(isinstance(row["budget"], int) for row in rows)
+    return math.ceil(budget) if of_labels else budget
 
 
 def _between(one: float, other: float, share: float) -> float:

@@ -157,7 +157,10 @@ class _Kinds:
             ordered[first],
             total,
             Outputs(
-                outputs.prediction[order][first], mean(outputs.score), mean(outputs.probability)
+                outputs.prediction[order][first],
+                mean(outputs.score),
+                mean(outputs.probability),
+                None if outputs.cost is None else mean(outputs.cost),
             ),
         )
 

@@ -73,6 +73,7 @@ class PoolSpec:
         scorer: ``module:function`` that adds columns to Arrow record batches, if any.
         directory: looked in first for modules the spec names: the spec's own.
         masks: by payload column, how it is shown; a column that is not here is shown as it is.
+        cost: numeric column of what a label costs, above 0; None if all labels cost the same.
     """
 
     path: str
@@ -86,6 +87,7 @@ class PoolSpec:
     scorer: str | None
     directory: str
     masks: Mapping[str, Mask] = dataclasses.field(default_factory=dict)
+    cost: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -254,7 +256,7 @@ def read_pool(section: Section, labels: LabelsSpec, directory: str, by_features:
     """
     section.check_keys(
         "path", "id", "score", "prediction", "probability", "payload", "scorer", "systems",
-        "slices", "features",
+        "slices", "features", "cost",
     )  # fmt: skip
     path = absolute("pool.path", section.text("path", required=True), directory, STORES)
     scorer = section.text("scorer")
@@ -296,6 +298,7 @@ def read_pool(section: Section, labels: LabelsSpec, directory: str, by_features:
         scorer=scorer,
         directory=directory,
         masks=masks,
+        cost=section.text("cost"),
     )
 
 
@@ -393,6 +396,8 @@ def pool_mapping(pool: PoolSpec, labels: LabelsSpec) -> dict[str, Any]:
     for key, columns in (("slices", pool.slices), ("features", pool.features)):
         if columns:
             mapping[key] = list(columns)
+    if pool.cost is not None:
+        mapping["cost"] = pool.cost
     mapping["payload"] = [_shown(name, pool.masks.get(name)) for name in pool.payload]
     return mapping | ({"scorer": pool.scorer} if pool.scorer else {})
 

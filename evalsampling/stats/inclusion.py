@@ -106,14 +106,18 @@ def draw_unseen(
         chance: shape (cells,), in [0, 1]: inclusion probability of the rows nobody has drawn.
         rng: source of randomness; only ``random`` is called.
         posterior: model behind the round, shape (leaves, classes), if there is one.
-        group: shape (cells,): see `stats.pivotal.round_sizes`; the leaves if not given.
+        group: shape (cells,): whose cells get a number of rows next to the expected one, too
+            (`stats.pivotal.round_sizes`); the leaves if not given.
         answers: most questions about a row of a stochastic oracle. A cell is then taken for so many
             copies of it, one after the other, and what is said of rows holds of their copies.
     """
     asked = np.bincount(history.cell, minlength=len(table))
     rank = history.drawn_by_cell(len(table)) if answers == 1 else asked
     expected = (table.count * answers - rank) * chance
-    sizes = round_sizes(expected, table.leaf if group is None else group, rng)
+    group = table.leaf if group is None else group
+    order = np.argsort(group, kind="stable")
+    sizes = np.empty(len(table), dtype=np.int64)
+    sizes[order] = round_sizes(expected[order], group[order], rng)
     return draw_next(table, history, chance, sizes, rng, posterior, rank)
 
 
