@@ -28,8 +28,9 @@ from evalsampling.preparation.stratification import Stratification
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.parameters import check_share
 from evalsampling.stats.cells import CellSums, CellTable
+from evalsampling.stats.costs import per_root_cost
 from evalsampling.stats.hashing import UInt64Array
-from evalsampling.stats.inclusion import mix_evenly, water_fill
+from evalsampling.stats.inclusion import mix_evenly, rows_within, water_fill
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -43,7 +44,7 @@ class PoissonFilter:
 
     Attributes:
         deviation: h of a row.
-        factor: kappa (1 - delta) / sum h: what h is multiplied with.
+        factor: kappa (1 - delta) / sum h: what h, over the root of the cost, is multiplied with.
         least: kappa delta / M: what is added to it.
         seed: of the permanent random numbers.
     """
@@ -72,7 +73,7 @@ class PoissonFilter:
             delta: share of the pool's own distribution, in [0, 1].
             seed: of the permanent random numbers.
         """
-        h = deviation.of_cells(table, table.prior)
+        h = per_root_cost(deviation.of_cells(table, table.prior), table.cost)
         size = mix_evenly(h, table.count, delta)
         total = float(h @ table.count)
         if total == 0:  # All rows are alike: then the even share is all there is.
@@ -115,11 +116,17 @@ class PoissonFilter:
         table = stratification.table(sums)
         measure = build_driver(spec, stratification.ranges)
         deviation = Deviation.from_cells(measure, table, table.prior, smoothing)
-        return cls.from_cells(deviation, table, spec.budget, delta, spec.seed)
+        expected: float = spec.budget
+        if spec.money is not None:
+            assert table.cost is not None
+            h = per_root_cost(deviation.of_cells(table, table.prior), table.cost)
+            size = mix_evenly(h, table.count, delta)
+            expected = min(expected, rows_within(spec.money, size, table.count, table.cost))
+        return cls.from_cells(deviation, table, expected, delta, spec.seed)
 
     def inclusion(self, cells: CellBatch) -> FloatArray:
         """Return the inclusion probability of each row, shape (n,), in [0, 1]."""
-        h = self.deviation.of_rows(cells.outputs, cells.prior)
+        h = per_root_cost(self.deviation.of_rows(cells.outputs, cells.prior), cells.outputs.cost)
         # A kappa beyond all numbers makes every row certain that has a chance at all.
         size = np.multiply(self.factor, h, out=np.zeros(len(h)), where=h > 0)
         return np.minimum(size + self.least, 1.0)

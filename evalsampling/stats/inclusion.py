@@ -9,6 +9,7 @@ References:
 
 import numpy as np
 import numpy.typing as npt
+from scipy import optimize
 
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History, Round
@@ -42,6 +43,23 @@ def water_fill(size: FloatArray, rows: IntArray, expected: float) -> FloatArray:
     # The right i is the first at which the largest size that is left stays below 1.
     place = int(np.argmax(factor * ordered <= 1))
     return np.minimum(size * factor[place], 1.0)
+
+
+def rows_within(money: float, size: FloatArray, rows: IntArray, cost: FloatArray) -> float:
+    """Return the expected number of rows of `water_fill` whose expected cost is an amount of money.
+
+    Args:
+        money: at least 0; all rows of positive size if it pays for them.
+        size: shape (cells,): measure of size of each row of a cell.
+        rows: shape (cells,): rows of each cell.
+        cost: shape (cells,): mean cost of a row.
+    """
+    most = float(rows[size > 0].sum())
+
+    def missing(expected: float) -> float:
+        return float(water_fill(size, rows, expected) * rows @ cost) - money
+
+    return most if missing(most) <= 0 else float(optimize.brentq(missing, 0.0, most))
 
 
 def mix_evenly(size: FloatArray, rows: IntArray, even: float) -> FloatArray:
