@@ -290,13 +290,14 @@ def by_text_length(directory: Path, repeats: int) -> None:
     for money in (250, 500, 1000, 2000):
         found = compare(pool, FBeta(), "f1", money, repeats, NAMES)
         dearer = (found["optimal_importance"].error / found["active_uniC"].error) ** 2
-        even = (found["optimal_importance"].error / found["passive"].error) ** 2
+        to_even = (found["optimal_importance"].error / found["passive"].error) ** 2
         assert cells.cost is not None
         weighed = cells.count * size
         without = np.sum(weighed) * np.sum(weighed * cells.cost)
         gained = np.sum(weighed * np.sqrt(cells.cost)) ** 2 / without
-        lines.append([str(money)] + [f"{one.error:.4f} ({one.draws})" for one in found.values()]
-                     + [f"{dearer:.2f}", f"{gained:.2f}", f"{even:.3f}", f"{saving:.3f}"])  # fmt: skip
+        errors = [f"{one.error:.4f} ({one.draws})" for one in found.values()]
+        ratios = [f"{one:.3f}" for one in (dearer, gained, to_even, saving)]
+        lines.append([str(money), *errors, *ratios])
     print(f"**abt-buy**, F1: costs from {pool.cost.min():.2f} to {pool.cost.max():.2f}\n")
     heads = ["to active_uniC", "predicted", "to passive", "predicted"]
     table(["money", *NAMES, *heads], lines)

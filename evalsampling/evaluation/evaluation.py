@@ -4,7 +4,6 @@ Every entry point (command line, Beam pipelines, notebooks, simulation) goes thr
 """
 
 import dataclasses
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -37,6 +36,7 @@ from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.spec.label_sets import set_text
 from evalsampling.stats.cells import CellTable
+from evalsampling.stats.costs import Price
 from evalsampling.stats.history import NO_LABEL, History
 
 
@@ -73,15 +73,15 @@ class Evaluation:
     ) -> npt.NDArray[np.int64]:
         """Draw one round and return the indices of its new questions.
 
-        What a round costs is known of its expectation, so that which rows it draws does not answer
-        to what they cost; the next round makes up for what this one was out by.
+        A round is so large that its expected cost and one standard deviation more are within the
+        money: which rows it draws does not answer to what they cost. The next round goes on with
+        what this one leaves.
 
         Args:
             new_rows: rows wanted that were never drawn before (of a stochastic oracle, draws),
                 at least 1; a sampler with a fixed number of draws does not heed it.
             budget: most such rows in any case.
-            money: what their labels may be expected to cost; no round is drawn if it is less than
-                one is.
+            money: what their labels may cost; no round is drawn if one is expected to cost more.
 
         Returns:
             Indices of the new questions in ``history``; empty if the draws met labelled rows only.
@@ -94,7 +94,7 @@ class Evaluation:
         before, rows = self.history, new_rows if budget is None else min(new_rows, budget)
         drawn = self._designed(new_rows, budget)
         if money is not None:
-            most = math.floor(money / _price(self.table, before, drawn, self.sampler.stochastic))
+            most = self._price_after(drawn).labels_within(money)
             if most < 1:
                 return np.arange(0)
             drawn = drawn if rows <= most else self._designed(most, most)
@@ -112,8 +112,18 @@ class Evaluation:
             return True
         if self.exhausted:
             return False
-        drawn = self._designed(1, 1)
-        return _price(self.table, self.history, drawn, self.sampler.stochastic) <= money
+        return self._price_after(self._designed(1, 1)).labels_within(money) > 0
+
+    def _price_after(self, drawn: History) -> Price:
+        """Return what the label of a new row costs in the round that a design adds.
+
+        By the chances of its cells; where they were not kept, all rows alike.
+        """
+        table, chance = self.table, drawn.rounds[-1].cell_probability
+        rows = table.count.astype(np.float64)
+        if not self.sampler.stochastic:
+            rows -= self.history.drawn_by_cell(len(table))
+        return Price.of_rows(rows if chance is None else rows * chance, table.cost)
 
     @property
     def exhausted(self) -> bool:
@@ -360,27 +370,6 @@ class Evaluation:
         if self.pool is None:
             raise InputError("the rows of this evaluation are not in memory: use its workspace")
         return self.pool
-
-
-def _price(table: CellTable, before: History, after: History, stochastic: bool) -> float:
-    """Return what the label of a new row of the last round is expected to cost.
-
-    By the chances of its cells; where they were not kept the mean of the pool.
-
-    Args:
-        table: the cells.
-        before: the history before the round.
-        after: the history with it.
-        stochastic: whether rows are asked about again.
-    """
-    if table.cost is None:
-        return 1.0
-    chance = after.rounds[-1].cell_probability
-    rows = table.count.astype(np.float64)
-    if not stochastic:
-        rows -= before.drawn_by_cell(len(table))
-    mass = rows if chance is None else rows * chance
-    return float(mass @ table.cost / mass.sum()) if mass.any() else math.inf
 
 
 def _texts(label: Any, multilabel: Sequence[str]) -> list[Any]:

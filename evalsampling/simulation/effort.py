@@ -20,14 +20,11 @@ MOST_DRAWS = 1e15
 """Draws beyond which a number of distinct rows is taken never to be met."""
 
 
-def effort_of(
-    sampler: Sampler, measure: Measure, table: CellTable, budget: float, by_cost: bool
-) -> dict[str, Any]:
+def effort_of(sampler: Sampler, table: CellTable, budget: float, by_cost: bool) -> dict[str, Any]:
     """Return what a budget buys under a sampler's first proposal, if it draws with replacement.
 
     Args:
         sampler: whose first proposal counts; one that adapts changes it later.
-        measure: to be estimated.
         table: the cells.
         budget: labels, or money.
         by_cost: whether it is money.
@@ -35,15 +32,13 @@ def effort_of(
     Returns:
         ``draws``: of money n* (theorem 4.2 of Sawade), of labels those that meet so many distinct
         rows; ``labels``: distinct rows that they are expected to meet; ``cost``: what these are
-        expected to cost; all None of other samplers. ``saving``: the error variance of the best
-        proposal over that of even draws for equal money, None if it is not to be told.
+        expected to cost; all None of other samplers.
     """
     start = History.start(table.outputs.prediction.shape[1], table.classes)
     proposal = sampler.proposal(table, start)
-    told: dict[str, Any] = dict.fromkeys(("draws", "labels", "cost"))
-    if proposal is not None and not sampler.stochastic:
-        told = _of_draws(proposal, table, budget, by_cost)
-    return told | {"saving": _saving(measure, table)}
+    if proposal is None or sampler.stochastic:
+        return dict.fromkeys(("draws", "labels", "cost"))
+    return _of_draws(proposal, table, budget, by_cost)
 
 
 def _of_draws(
@@ -82,8 +77,12 @@ def _draws_to_meet(labels: float, proposal: Proposal, table: CellTable) -> float
     return math.exp(float(optimize.brentq(missing, low, high, xtol=1e-12)))
 
 
-def _saving(measure: Measure, table: CellTable) -> float | None:
-    """Return the predicted saving for a measure; None if labels are not expected to move it."""
+def saving_of(measure: Measure, table: CellTable) -> float | None:
+    """Return the error variance of the best proposal over that of even draws, for equal money.
+
+    None if the measure is undefined, or labels are not expected to move it: see
+    `stats.costs.predicted_saving`.
+    """
     try:
         size = Deviation.from_cells(measure, table, table.prior).of_cells(table, table.prior)
     except InputError:

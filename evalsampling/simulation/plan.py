@@ -22,7 +22,7 @@ from evalsampling.measures.calibrated import Requested, measure_of
 from evalsampling.measures.comparisons import Comparison
 from evalsampling.measures.on_cells import known_exactly
 from evalsampling.samplers.build import build_sampler
-from evalsampling.simulation.effort import effort_of
+from evalsampling.simulation.effort import effort_of, saving_of
 from evalsampling.simulation.power import draws_for
 from evalsampling.simulation.simulate import Plan, Point, repeat_all, run_repeat, title
 from evalsampling.simulation.truth import KnownPool
@@ -123,6 +123,7 @@ def plan(
     systems = tuple(system.name for system in spec.pool.systems)
     each = functools.partial(_repeat, table, systems, measures=measures, plan=plan)
     all_runs = repeat_all(each, built, repeats, workers, report)
+    savings = [saving_of(measure_of(requested), table) for requested in measures]
     told: list[dict[str, Any]] = []
     for sampler, runs in zip(built, all_runs, strict=True):
         for m, requested in enumerate(measures):
@@ -134,7 +135,8 @@ def plan(
                     "measure": title(requested, systems),
                     "budget": budget,
                     **_spread([run[b][m] for run in runs], spec.confidence, widest),
-                    **effort_of(sampler, measure_of(requested), table, budget, plan.by_cost),
+                    **effort_of(sampler, table, budget, plan.by_cost),
+                    "saving": savings[m],
                 }
                 for b, budget in enumerate(plan.budgets)
             ]

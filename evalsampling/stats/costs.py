@@ -100,6 +100,46 @@ def per_root_cost(size: FloatArray, cost: FloatArray | None) -> FloatArray:
     return size if cost is None else size / np.sqrt(cost)
 
 
+@dataclasses.dataclass(frozen=True)
+class Price:
+    """What a label costs.
+
+    Attributes:
+        mean: above 0; infinite if there is no row to be had.
+        deviation: its standard deviation.
+    """
+
+    mean: float
+    deviation: float
+
+    @classmethod
+    def of_rows(cls, mass: FloatArray, cost: FloatArray | None) -> "Price":
+        """Return the price of a row drawn with some chance.
+
+        Args:
+            mass: shape (cells,): chance of each cell, up to a factor.
+            cost: shape (cells,): mean cost of a row; None if all cost 1.
+        """
+        if not mass.any():
+            return cls(math.inf, 0.0)
+        if cost is None:
+            return cls(1.0, 0.0)
+        share = mass / mass.sum()
+        mean = float(share @ cost)
+        return cls(mean, math.sqrt(float(share @ (cost - mean) ** 2)))
+
+    def labels_within(self, money: float) -> int:
+        """Return the most labels whose expected cost, and a standard deviation, money pays for.
+
+        n mean + sqrt(n) deviation <= money; one if that is too much and one is expected to cost no
+        more than the money.
+        """
+        if not self.mean <= money:
+            return 0
+        root = math.sqrt(self.deviation**2 + 4 * self.mean * money) - self.deviation
+        return max(math.floor((root / (2 * self.mean)) ** 2), 1)
+
+
 def draws_within(money: float, probability: FloatArray, rows: IntArray, cost: FloatArray) -> float:
     """Return n*, the draws whose expected cost is an amount of money (theorem 4.2).
 

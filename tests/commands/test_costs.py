@@ -38,8 +38,8 @@ def test_rounds_are_drawn_until_the_money_is_spent(job: Any, sampler: str) -> No
         found = one.estimate("--labels", one.deliver(one.answers(rounds), f"{rounds}.csv")).json
         assert found["cost"] == pytest.approx(spent)
     assert found["done"]
-    # A round is as large as its expected cost allows; what costs vary by is made up for later.
-    assert spent == pytest.approx(150, abs=30)
+    # The last rounds are small: a few dear rows at most are too many, or too dear to be had.
+    assert spent == pytest.approx(150, abs=20)
     status = call("status", one.workspace, "--json").json
     assert (status["cost"], status["money"]) == (pytest.approx(spent), 150)
     assert f"labels for {spent:,.2f} of 150.00" in call("status", one.workspace).out

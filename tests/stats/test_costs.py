@@ -6,6 +6,7 @@ from scipy import integrate
 
 from evalsampling.stats.costs import (
     CostClasses,
+    Price,
     draws_within,
     per_root_cost,
     predicted_saving,
@@ -87,3 +88,24 @@ def test_costs_in_proportion_to_what_labels_tell_save_nothing() -> None:
     rows = np.array([3, 4, 5])
     assert predicted_saving(size, rows, size**2) == pytest.approx(1.0)
     assert per_root_cost(size, size**2) == pytest.approx(np.ones(3))
+
+
+def test_labels_are_as_many_as_money_pays_for_with_a_deviation_to_spare() -> None:
+    rng = np.random.default_rng(3)
+    mass, cost = rng.random(20), np.exp(rng.normal(0, 1, 20))
+    price = Price.of_rows(mass, cost)
+    drawn = rng.choice(cost, 200_000, p=mass / mass.sum())
+    assert price.mean == pytest.approx(drawn.mean(), rel=0.02)
+    assert price.deviation == pytest.approx(drawn.std(), rel=0.05)
+    for money in (2 * price.mean, 30.0, 1000.0):
+        most = price.labels_within(money)
+        needed = [n * price.mean + np.sqrt(n) * price.deviation for n in (most, most + 1)]
+        assert most == 1 or needed[0] <= money
+        assert needed[1] > money
+    assert price.labels_within(0.9 * price.mean) == 0
+    assert price.labels_within(price.mean) == 1
+
+
+def test_labels_that_cost_the_same_are_counted() -> None:
+    assert Price.of_rows(np.ones(3), None).labels_within(7.5) == 7
+    assert Price.of_rows(np.zeros(3), np.ones(3)).labels_within(1e9) == 0
