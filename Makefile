@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 
-.PHONY: demo test test-slow test-stores test-runners test-labelstudio test-report check-airflow check format reference-points study coverage clean
+.PHONY: demo docs pages pictures test test-slow test-stores test-runners test-labelstudio test-report check-airflow check format reference-points study coverage clean
 
 demo: $(VENV)/.examples ## score and evaluate 25 million record pairs
 	$(BIN)/python examples/febrl/demo.py
@@ -17,7 +17,7 @@ demo: $(VENV)/.examples ## score and evaluate 25 million record pairs
 test: $(VENV)/.examples $(VENV)/.test check ## lint, types, and all tests that need no server and take seconds
 	$(BIN)/python -m pytest -n auto -m "not slow and not stores and not runners and not labelstudio"
 
-test-slow: $(VENV)/.examples $(VENV)/.test ## larger pools, longer simulations, the whole demonstration
+test-slow: $(VENV)/.examples $(VENV)/.docs $(VENV)/.test ## larger pools, longer simulations, the demonstration, the pages and a newcomer's first hour
 	$(BIN)/python -m pytest -n auto -rs -m "slow and not stores and not runners" tests
 
 test-stores: $(VENV)/.test ## on an emulator of Google Cloud Storage; all skipped if Go cannot build it
@@ -35,6 +35,17 @@ test-labelstudio: $(VENV)/.test $(VENV)/label-studio/.done ## a batch to a real 
 
 test-report: $(VENV)/.test $(VENV)/report/.done ## pages of reports in Chromium, looked at by axe-core; skipped if either cannot be had
 	$(BIN)/python -m pytest -rs -m slow tests/report
+
+docs: $(VENV)/.docs ## the site, in build/site; a warning or a link that leads nowhere ends it
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/site
+
+pages: $(VENV)/.test ## run the examples of the pages and put in what they print (look at the difference)
+	$(BIN)/python -m tests.docs.examples README.md
+	$(BIN)/python -m tests.docs.examples docs/start.md docs/cli.md docs/report.md docs/python.md
+	for page in docs/guides/*.md; do $(BIN)/python -m tests.docs.examples $$page || exit 1; done
+
+pictures: $(VENV)/.test ## the pictures of the pages
+	$(BIN)/python docs/pictures.py
 
 check-airflow: $(VENV)/.test ## the DAG under a real Airflow, in an environment of its own
 	deployment/airflow/check.sh $(abspath $(BIN))/evalsampling
@@ -75,6 +86,10 @@ $(VENV)/.studies: setup.py | $(BIN)/python
 
 $(VENV)/.test: setup.py | $(BIN)/python
 	$(BIN)/pip install --quiet --editable ".[gcp,test]"
+	touch $@
+
+$(VENV)/.docs: setup.py | $(BIN)/python
+	$(BIN)/pip install --quiet --editable ".[docs]"
 	touch $@
 
 $(VENV)/.spark: setup.py | $(BIN)/python

@@ -107,9 +107,9 @@ def _statistics(pool: Path, edges: Sequence[float]) -> Callable[[], Sums]:
     import apache_beam as beam
     from apache_beam import pvalue
 
+    from evalsampling.pipelines.running import parse_options, run
     from evalsampling.preparation.stratification import Stratification
     from evalsampling.transforms import AssignCells, SumCells
-    from pipelines.running import parse_options, run
 
     spec = _spec(pool / "*.parquet", strata={"edges": [*edges]})
     given = Stratification.given(spec)

@@ -20,7 +20,7 @@ from coverage_situations import CLASSES, SITUATIONS, write_situations
 
 from evalsampling import EvaluationSpec
 from evalsampling.inference.estimates import BANDS
-from evalsampling.inference.intervals import Interval, interval_score
+from evalsampling.inference.intervals import SIMULTANEOUS, Interval, interval_score
 from evalsampling.inference.results import Estimate
 from evalsampling.measures.base import Measure
 from evalsampling.measures.build import build_measures
@@ -79,15 +79,12 @@ METHODS = (
 BINARY = ("f1", "recall", "precision", "accuracy", "mcc", "brier", "log_loss")
 MULTICLASS = ("macro_f1", "recall", "precision", "accuracy", "micro_f1", "brier", "log_loss")
 
-BAND_METHODS = ("simultaneous", BANDS)
-"""What the methods of bands end with."""
-
 DEFAULT = "default"
-BESIDE, BAND_BESIDE = "design-based", "model-assisted"
-INTERVALS = (DEFAULT, BESIDE, BAND_BESIDE)
-"""Intervals that are told of: the default one, which is judged, and kinds that stand beside it.
+BESIDE = "design-based"
+INTERVALS = (DEFAULT, BESIDE)
+"""Intervals that are told of: the default one, which is judged, and the kind that stands beside it.
 
-Of bands the default is the design-based one, which is there whatever the labels."""
+The default band is the model-assisted one, where a point has it."""
 
 PLAN = Plan(
     budgets=(100, 300, 1000, 2000),
@@ -280,13 +277,13 @@ def _rows(
         (one, float(true)) for one, true in zip(estimates, truth, strict=True) if np.isfinite(true)
     ]
     if measure.name == CURVE:
-        for name in (DEFAULT, BAND_BESIDE):
+        for name in INTERVALS:
             points = [(one, _band(one, name), true) for one, true in compared]
             yield _summed_up(BAND, points) | {"interval": name}
     else:
         for one, true in compared:
             error = None if one.value is None else one.value - true
-            for kind in (DEFAULT, BESIDE):
+            for kind in INTERVALS:
                 row = _summed_up(measure.name, [(one, _interval(one, kind), true)])
                 yield row | {"interval": kind, "error": error}
 
@@ -300,9 +297,10 @@ def _interval(one: Estimate, kind: str) -> Interval:
 
 def _band(one: Estimate, name: str) -> Interval:
     """Return the interval that holds together with those of the other points."""
-    kind = "simultaneous" if name == DEFAULT else name
-    bands = [i for i in one.intervals if i.kind == kind and i.method.endswith(BAND_METHODS)]
-    return bands[0] if bands else Interval(*one.target.bounds, "simultaneous", "none")
+    bands = [i for i in one.intervals if SIMULTANEOUS in i.method or i.method == BANDS]
+    if name == BESIDE:
+        bands = [i for i in bands if i.kind == SIMULTANEOUS]
+    return bands[-1] if bands else Interval(*one.target.bounds, SIMULTANEOUS, "none")
 
 
 def _summed_up(name: str, points: list[tuple[Estimate, Interval, float]]) -> dict[str, Any]:

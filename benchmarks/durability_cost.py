@@ -23,8 +23,8 @@ import pyarrow.parquet as pq
 
 from evalsampling.commands.estimate import EstimateOptions, estimate
 from evalsampling.commands.sample import SampleOptions, sample
+from evalsampling.pipelines.prepare import PipelineOptions, prepare
 from evalsampling.spec import EvaluationSpec
-from pipelines.prepare import PipelineOptions, prepare
 
 
 def main() -> None:

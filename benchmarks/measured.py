@@ -129,7 +129,7 @@ def _command(arguments: Sequence[str]) -> Callable[[], Any]:
     from evalsampling import cli
 
     if arguments[0] == "prepare":
-        importlib.import_module("pipelines.prepare")
+        importlib.import_module("evalsampling.pipelines.prepare")
 
     def work() -> Any:
         with contextlib.redirect_stdout(io.StringIO()) as printed:

@@ -24,8 +24,8 @@ import pyarrow.parquet as pq
 
 _PROJECT = Path(__file__).resolve().parents[1]
 _WAYS = {
-    "beam": [sys.executable, "-m", "pipelines.prepare"],
-    "pyspark": [sys.executable, "-m", "pipelines.spark_prepare"],
+    "beam": [sys.executable, "-m", "evalsampling.pipelines.prepare"],
+    "pyspark": [sys.executable, "-m", "evalsampling.pipelines.spark_prepare"],
 }
 _MASTER = "local[2]"
 _SECONDS_BETWEEN_LOOKS = 0.2

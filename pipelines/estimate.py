@@ -1,6 +1,6 @@
 """Take labels into a workspace and estimate, as a job.
 
-    python -m pipelines.estimate --workspace=runs/abt-buy --labels=labels.csv --output=out.json
+    python -m evalsampling.pipelines.estimate --workspace=run --labels=labels.csv --output=out.json
 
 The work is that of `evalsampling.commands.estimate`, called in one worker.
 """
@@ -11,9 +11,9 @@ from collections.abc import Sequence
 import apache_beam as beam
 
 from evalsampling.commands.estimate import EstimateOptions, estimate
+from evalsampling.pipelines.running import job, recorded, run, run_as_program
 from evalsampling.storage import replace_json
 from evalsampling.workspace.manifest import ExecutionContext
-from pipelines.running import job, recorded, run, run_as_program
 
 
 def take_and_estimate(

@@ -2,11 +2,11 @@ r"""Prepare a pool: strata, cells and reserve, in one job of two passes.
 
 On this machine:
 
-    python -m pipelines.prepare --spec=evaluation.yaml
+    python -m evalsampling.pipelines.prepare --spec=evaluation.yaml
 
 On Dataflow:
 
-    python -m pipelines.prepare --spec=evaluation.yaml --runner=DataflowRunner \
+    python -m evalsampling.pipelines.prepare --spec=evaluation.yaml --runner=DataflowRunner \
         --project=PROJECT --region=REGION --temp_location=gs://BUCKET/tmp
 """
 
@@ -31,6 +31,14 @@ from evalsampling.commands.check_ids import IdCheck
 from evalsampling.commands.prepare import JOB, Preparation, PrepareOptions, PrepareResult
 from evalsampling.commands.top_up import TopUp
 from evalsampling.evaluation.specs import load_spec
+from evalsampling.pipelines.running import (
+    is_template,
+    job,
+    recorded,
+    run,
+    run_as_program,
+    workers_here,
+)
 from evalsampling.pool.catalog import Catalog
 from evalsampling.preparation.reserve import Reserve
 from evalsampling.preparation.stratification import Stratification
@@ -55,7 +63,6 @@ from evalsampling.transforms import (
 )
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.snapshot import Snapshot
-from pipelines.running import is_template, job, recorded, run, run_as_program, workers_here
 
 
 def build(root: beam.Pipeline, preparation: Preparation, spill: Path | None = None) -> None:

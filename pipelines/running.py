@@ -20,11 +20,11 @@ from apache_beam.runners.runner import PipelineResult
 
 from evalsampling.commands.options import add_to_job, read_options
 from evalsampling.errors import UsageError
+from evalsampling.pipelines.errors import run_as_program as run_as_program
+from evalsampling.pipelines.errors import user_error
 from evalsampling.telemetry import logs
 from evalsampling.telemetry.redaction import without_credentials
 from evalsampling.workspace.manifest import ExecutionContext
-from pipelines.errors import run_as_program as run_as_program
-from pipelines.errors import user_error
 
 Options = TypeVar("Options")
 

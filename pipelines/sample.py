@@ -1,6 +1,6 @@
 """Draw the next round of a workspace, as a job.
 
-    python -m pipelines.sample --workspace=runs/abt-buy --output=sampled.json
+    python -m evalsampling.pipelines.sample --workspace=runs/abt-buy --output=sampled.json
 
 The work is that of `evalsampling.commands.sample`, called in one worker: a round costs the same
 whatever the size of the pool.
@@ -13,9 +13,9 @@ from collections.abc import Sequence
 import apache_beam as beam
 
 from evalsampling.commands.sample import SampleOptions, sample
+from evalsampling.pipelines.running import job, recorded, run, run_as_program
 from evalsampling.storage import replace_json
 from evalsampling.workspace.manifest import ExecutionContext
-from pipelines.running import job, recorded, run, run_as_program
 
 
 def draw(

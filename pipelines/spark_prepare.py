@@ -2,7 +2,7 @@ r"""Prepare a pool by PySpark, without Beam: the same workspace as `pipelines.pr
 
 On this machine:
 
-    python -m pipelines.spark_prepare --spec=evaluation.yaml
+    python -m evalsampling.pipelines.spark_prepare --spec=evaluation.yaml
 
 On a cluster:
 
@@ -30,12 +30,12 @@ from evalsampling.commands.options import add_to_job, read_options
 from evalsampling.commands.prepare import JOB, Preparation, PrepareOptions, PrepareResult
 from evalsampling.commands.prepare_in_shares import Merge, Work, prepare_in_shares
 from evalsampling.evaluation.specs import load_spec
+from evalsampling.pipelines.errors import run_as_program, user_error
 from evalsampling.preparation import shards
 from evalsampling.preparation.shards import Piece
 from evalsampling.spec import EvaluationSpec
 from evalsampling.telemetry import logs
 from evalsampling.workspace.manifest import ExecutionContext
-from pipelines.errors import run_as_program, user_error
 
 _COLUMNS = "kind string, part int, state binary"
 _SCHEMA = pa.schema([("kind", pa.string()), ("part", pa.int32()), ("state", pa.binary())])

@@ -8,12 +8,12 @@ import importlib
 import os
 import sys
 
-from pipelines.running import run_as_program
+from evalsampling.pipelines.running import run_as_program
 
 
 def main() -> None:
     """Build the job of a pipeline from the arguments the launcher gives."""
-    pipeline = importlib.import_module(f"pipelines.{os.environ['PIPELINE']}")
+    pipeline = importlib.import_module(f"evalsampling.pipelines.{os.environ['PIPELINE']}")
     pipeline.main([f"--sdk_container_image={os.environ['IMAGE']}", *sys.argv[1:]])
 
 

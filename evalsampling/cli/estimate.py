@@ -41,7 +41,7 @@ def _resolved(paths: Sequence[str]) -> tuple[str, ...]:
 def _estimate(options: EstimateOptions, arguments: argparse.Namespace) -> EstimateResult:
     if arguments.runner is None:
         return estimate(options)
-    from pipelines.estimate import main
+    from evalsampling.pipelines.estimate import main
 
     with through_pipeline(main, options, arguments.beam) as output:
         return EstimateResult.from_json(output["result"], output["messages"])

@@ -24,8 +24,8 @@ def _run(arguments: argparse.Namespace) -> PrepareResult:
             raise InputError("--in-process takes no --check-ids, --top-up or options of Beam")
         return prepare_in_process(load_spec(options.spec))
 
-    from pipelines.prepare import prepare, top_up
-    from pipelines.running import parse_options
+    from evalsampling.pipelines.prepare import prepare, top_up
+    from evalsampling.pipelines.running import parse_options
 
     spec, beam = load_spec(options.spec), parse_options(arguments.beam)
     if rows.top_up is not None:

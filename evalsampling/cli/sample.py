@@ -21,7 +21,7 @@ def _run(arguments: argparse.Namespace) -> SampleResult:
     options = read_options(SampleOptions, arguments)
     if arguments.runner is None:
         return sample(options)
-    from pipelines.sample import main
+    from evalsampling.pipelines.sample import main
 
     with through_pipeline(main, options, arguments.beam) as output:
         return SampleResult(**output["result"])

@@ -15,7 +15,7 @@ def _run(arguments: argparse.Namespace) -> SimulateResult:
 def _text(_: argparse.Namespace, result: SimulateResult) -> str:
     scalars = {m: value for m, value in result.truth.items() if isinstance(value, float)}
     lines = [f"truth: {', '.join(f'{m} {v:.4f}' for m, v in scalars.items())}"] if scalars else []
-    lines.append(f"{'sampler':<12}{'measure':<20}{'budget':>7}{'rmse':>8}{'bias':>9}"
+    lines.append(f"{'sampler':<12}{'measure':<20}{'money' if result.by_cost else 'labels':>7}{'rmse':>8}{'bias':>9}"
                  f"{'coverage':>10}{'width':>8}{'score':>8}{'undefined':>11}")  # fmt: skip
     for one in result.results:
         intervals = "".join(

@@ -21,15 +21,13 @@ from evalsampling.commands.options import WorkspaceOptions, flag, many
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
 from evalsampling.evaluation.evaluation import Evaluation
+from evalsampling.evaluation.stopping import reason_to_stop
 from evalsampling.inference.label_likelihood import doubts
 from evalsampling.inference.many_systems import Contest
 from evalsampling.inference.precision_curve import Guarantee
 from evalsampling.inference.results import (
-    Estimate,
     as_json,
     brief,
-    is_narrow,
-    is_significant,
     widest_half,
 )
 from evalsampling.labels.delivery import LabelFile
@@ -323,15 +321,14 @@ def result_of(
     warnings += () if guarantee is None else guarantee.warnings
     exhausted = evaluation.exhausted and not still_open
     joints = build_joints(spec, snapshot.pool.stratification.ranges)
+    enough = not still_open and reason_to_stop(spec, estimates) is not None
     return EstimateResult(
         round=len(history.rounds),
         labels=labels,
         open=still_open,
         rejects=snapshot.rejects,
         warnings=tuple(warnings),
-        done=_is_spent(spec, evaluation, still_open)
-        or exhausted
-        or (not still_open and _is_enough(estimates, spec)),
+        done=_is_spent(spec, evaluation, still_open) or exhausted or enough,
         measures=tuple(ReportedEstimate.from_json(as_json(one)) for one in estimates),
         regions=tuple(_region(parts, spec, evaluation) for parts in joints),
         half_width=widest_half(estimates),
@@ -352,14 +349,6 @@ def _is_spent(spec: EvaluationSpec, evaluation: Evaluation, still_open: int) -> 
         return True
     return spec.money is not None and not (
         still_open or evaluation.affords(spec.money - history.money)
-    )
-
-
-def _is_enough(estimates: Sequence[Estimate], spec: EvaluationSpec) -> bool:
-    """Tell whether the estimates are as good as the spec's ``stop`` wants them."""
-    anytime = spec.stop_test == "anytime"
-    return is_narrow(estimates, spec.stop_half_width) or is_significant(
-        estimates, spec.stop_significance, anytime
     )
 
 

@@ -15,7 +15,7 @@ from evalsampling.commands.result import Result
 from evalsampling.commands.withdrawal import withdraw
 from evalsampling.errors import InputError
 from evalsampling.evaluation.evaluation import Evaluation
-from evalsampling.inference.results import is_narrow, is_significant
+from evalsampling.evaluation.stopping import reason_to_stop
 from evalsampling.labels.sinks import TASK_FILES, write_tasks
 from evalsampling.labels.tasks import ID, blind, make_batch, mask_key, task_name
 from evalsampling.pool.stored_columns import CELL, PAYLOAD_PREFIX, RANK
@@ -164,7 +164,7 @@ def _next_round(request: _Request, snapshot: Snapshot) -> SampleResult:
         return SampleResult(last, 0, None, "budget")
     if evaluation.exhausted:
         return SampleResult(last, 0, None, "exhausted")
-    reason = reason_to_stop(spec, evaluation) if snapshot.answers > 0 else None
+    reason = _reason_to_stop(spec, evaluation) if snapshot.answers > 0 else None
     if reason is not None:
         return SampleResult(last, 0, None, reason)
     size = request.options.size or spec.round_size.after(len(snapshot.standing))
@@ -175,16 +175,11 @@ def _next_round(request: _Request, snapshot: Snapshot) -> SampleResult:
     return _drawn(last + 1, len(rows), batch, controls)
 
 
-def reason_to_stop(spec: EvaluationSpec, evaluation: Evaluation) -> str | None:
-    """Return which wish of the spec's ``stop`` the estimates meet, None if none."""
+def _reason_to_stop(spec: EvaluationSpec, evaluation: Evaluation) -> str | None:
+    """Return which wish of the spec's ``stop`` is met; without one, nothing is estimated."""
     if spec.stop_half_width is None and spec.stop_significance is None:
         return None
-    estimates = evaluation.estimate()
-    if is_narrow(estimates, spec.stop_half_width):
-        return "half-width"
-    if is_significant(estimates, spec.stop_significance, spec.stop_test == "anytime"):
-        return "significance"
-    return None
+    return reason_to_stop(spec, evaluation.estimate())
 
 
 def _drawn(number: int, rows: int, batch: str | None, controls: int) -> SampleResult:

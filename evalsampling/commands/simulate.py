@@ -106,10 +106,12 @@ class SimulateResult(Result):
     Attributes:
         truth: value of each measure, a list for one with several components.
         results: of every sampler, measure and budget, in this order.
+        by_cost: whether budgets are of money.
     """
 
     truth: Mapping[str, float | Sequence[float]]
     results: tuple[SimulatedError, ...]
+    by_cost: bool = False
 
 
 def simulate(options: SimulateOptions) -> SimulateResult:
@@ -136,4 +138,4 @@ def simulate(options: SimulateOptions) -> SimulateResult:
     with progress.watch("simulate", "repeats", len(tried) * plan.repeats, logs.stream()):
         content = repeat_evaluations(known, tried, measures, plan, report=progress.advance)
     results = tuple(SimulatedError.from_summary(summary) for summary in content["results"])
-    return SimulateResult(content["truth"], results)
+    return SimulateResult(content["truth"], results, plan.by_cost)

@@ -13,12 +13,13 @@ import numpy.typing as npt
 from evalsampling.errors import InputError
 from evalsampling.evaluation.in_memory import MemoryPool
 from evalsampling.evaluation.pictures import picture
+from evalsampling.inference.class_curves import obstacle
 from evalsampling.inference.domains import WHOLE_POOL, Domain, ReportedDomains
 from evalsampling.inference.estimates import estimate_region
 from evalsampling.inference.label_likelihood import label_likelihood
 from evalsampling.inference.many_systems import Contest, hold_contest
 from evalsampling.inference.precision_curve import PrecisionCurve
-from evalsampling.inference.predictive import LabelModel, obstacle
+from evalsampling.inference.predictive import LabelModel
 from evalsampling.inference.regions import Ellipsoid
 from evalsampling.inference.results import Estimate
 from evalsampling.measures.base import Measure

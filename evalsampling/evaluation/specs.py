@@ -3,12 +3,13 @@
 from pathlib import Path
 
 from evalsampling.errors import InputError
-from evalsampling.measures.build import build_reported, check_measures
+from evalsampling.measures.build import build_measures, build_reported, check_measures
 from evalsampling.measures.calibrated import measure_of
 from evalsampling.measures.comparisons import Comparison, MeanDifference
 from evalsampling.samplers.base import Sampler
 from evalsampling.samplers.build import build_sampler
 from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.evaluation import STOP_INTERVALS
 
 
 def load_spec(path: str | Path) -> EvaluationSpec:
@@ -39,6 +40,22 @@ def check_buildable(spec: EvaluationSpec) -> None:
     sampler = build_sampler(spec, [(0.0, 1.0) for _ in spec.pool.systems])
     if spec.stop_significance is not None:
         _check_test(spec, sampler)
+    if spec.stop_interval != STOP_INTERVALS[0]:
+        _check_intervals(spec)
+
+
+def _check_intervals(spec: EvaluationSpec) -> None:
+    """Check that all measures can have the intervals whose width is to end the evaluation.
+
+    Raises:
+        InputError: if one has several components, as curves do.
+    """
+    for measure in build_measures(spec, [(0.0, 1.0) for _ in spec.pool.systems]):
+        if len(measure_of(measure).components) > 1:
+            raise InputError(
+                f"stop.interval: {measure.name} has no {spec.stop_interval} interval, so its width "
+                "cannot end the evaluation"
+            )
 
 
 def _check_test(spec: EvaluationSpec, sampler: Sampler) -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evalsampling.inference.domains import Domain, ReportedDomains
-from evalsampling.inference.intervals import Interval
+from evalsampling.inference.intervals import SIMULTANEOUS, Interval
 from evalsampling.inference.precision_curve import Bounded, PrecisionCurve
 from evalsampling.inference.results import Estimate, undefined
 from evalsampling.measures.base import Measure
@@ -55,7 +55,7 @@ def curve_estimates(
             )
             estimates.append(undefined(target, confidence, "undefined", reason, warn=True))
             continue
-        interval = Interval(low, high, "simultaneous", METHOD)
+        interval = Interval(low, high, SIMULTANEOUS, METHOD)
         estimates.append(Estimate(target, value, None, confidence, (interval,)))
     return estimates
 

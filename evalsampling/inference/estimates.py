@@ -19,7 +19,7 @@ from evalsampling.inference.evidence import (
     find_missing_weight,
 )
 from evalsampling.inference.inputs import EstimationInput
-from evalsampling.inference.intervals import Interval
+from evalsampling.inference.intervals import SIMULTANEOUS, Interval
 from evalsampling.inference.linearisation import linearise
 from evalsampling.inference.model_assisted import assist
 from evalsampling.inference.ratio_bias import RatioBias, ratio_bias
@@ -292,7 +292,7 @@ def _with_bands(
     bands = simultaneous_bands(value, contributions, confidence, bounds, generator)
     return [
         dataclasses.replace(
-            one, intervals=(*one.intervals, Interval(low, high, "simultaneous", BANDS))
+            one, intervals=(*one.intervals, Interval(low, high, SIMULTANEOUS, BANDS))
         )
         for one, low, high in zip(estimates, bands.low.tolist(), bands.high.tolist(), strict=True)
     ]

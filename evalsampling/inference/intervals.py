@@ -24,6 +24,9 @@ from evalsampling.stats.proportions import clopper_pearson
 
 FloatArray = npt.NDArray[np.float64]
 
+SIMULTANEOUS = "simultaneous"
+"""Kind of design-based intervals that hold together; also what methods of such ones end with."""
+
 _LARGEST_REACH = 700.0
 """The exponential of more is no number."""
 

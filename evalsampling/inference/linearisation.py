@@ -57,6 +57,8 @@ def _differences(
     The model's total over the cells, and the weighted sum of what the labels differ from it
     (Särndal, Swensson and Wretman, *Model Assisted Survey Sampling*, 1992, eq. 6.3.4). Put in
     another way: rows that the weights of their cell do not account for have the model's labels.
+    Where weights account for more rows than a cell has, the difference may leave the range of the
+    measure; then it is the end of the range.
 
     Args:
         measure: what is estimated.
@@ -74,7 +76,8 @@ def _differences(
     mean = np.einsum("cy,cym->cm", response, influence_by_cell(measure, table, risk))
     factor = np.divide(weight, inputs.sample.weight)[:, None]
     influence = measure.influence(inputs.outputs, inputs.label, risk)
-    return measure.value(risk), (influence - mean[cell]) * factor
+    low, high = np.transpose([one.bounds for one in measure.components])
+    return np.clip(measure.value(risk), low, high), (influence - mean[cell]) * factor
 
 
 def influence_by_cell(measure: Measure, table: CellTable, risk: FloatArray) -> FloatArray:

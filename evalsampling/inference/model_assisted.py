@@ -7,8 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 from evalsampling.inference.domains import Domain
-from evalsampling.inference.intervals import Interval, whole_range
-from evalsampling.inference.predictive import LabelModel
+from evalsampling.inference.drawn_range import DrawnRange, simultaneous
+from evalsampling.inference.intervals import SIMULTANEOUS, Interval, whole_range
+from evalsampling.inference.predictive import LabelModel, Predictive
 from evalsampling.inference.results import Estimate, Sensitivity
 from evalsampling.inference.significance import Significance
 from evalsampling.inference.weights import effective_size
@@ -27,6 +28,15 @@ HELD = 0.75
 
 With less, the smoothness of the curve shows where many labels are in few cells; with more,
 intervals grow wider than they gain in coverage (docs/calibrated.md)."""
+
+LEAST_OF_MODEL = 0.5
+"""What the median of the draws counts for at least in an estimate combined with it.
+
+The variance of the design sees only what was met, so it is too small where positives were not."""
+
+COMBINED_SHARE = 0.3
+"""What the share of hidden positives is multiplied by for the median that an estimate is combined
+with: that so many hide is a reason for a wide interval, less so for a low estimate."""
 
 _FEWEST_EFFECTIVE = 100.0
 """Equal draws that weighted ones must be worth for an interval to be made of them."""
@@ -58,25 +68,39 @@ def assist(
         domain: on what part of the pool.
         is_default: shape (m,): of which components the interval is put in front, all by default;
             of the others it stands last.
-        band: whether intervals that hold together are wanted too.
-        combine: whether the estimate is to become the mean of itself and of the median of the
-            draws, each weighted by the variance of the other.
+        band: whether intervals that hold together are wanted too, of the components that have a
+            model-assisted interval in front.
+        combine: whether the estimate is to become a mean of itself and of the median of draws.
     """
-    values = model.within(domain).values(measure)
+    there = model.within(domain)
+    ends = there.bounds(measure)
+    drawn = _ranges(ends)
     if combine:
-        estimates = [_combined(one, drawn) for one, drawn in zip(estimates, values.T, strict=True)]
+        medians = _under_share(COMBINED_SHARE, drawn, there, measure, model)
+        estimates = [
+            _combined(one, of_it, median)
+            for one, of_it, median in zip(estimates, drawn, medians, strict=True)
+        ]
     is_number_of_pool = domain.count is None and len(estimates) == 1
-    others = _other_shares(values[:, 0], measure, model) if is_number_of_pool else ()
+    others = [
+        _OtherShare(
+            model.hidden.share * factor, *_under_share(factor, drawn, there, measure, model)
+        )
+        for factor in (OTHER_SHARES if is_number_of_pool else ())
+    ]
     assisted = [
-        _assisted(one, drawn, others, is_default is None or bool(is_default[i]))
-        for i, (one, drawn) in enumerate(zip(estimates, values.T, strict=True))
+        _assisted(one, of_it, others, is_default is None or bool(is_default[i]))
+        for i, (one, of_it) in enumerate(zip(estimates, drawn, strict=True))
     ]
     if not band or len(assisted) < 2:
         return assisted
-    low, high = simultaneous(values, estimates[0].confidence)
+    low = simultaneous(ends[0], estimates[0].confidence)[0]
+    high = simultaneous(ends[1], estimates[0].confidence)[1]
     return [
-        dataclasses.replace(
-            one, intervals=(*one.intervals, _interval(unassisted, a, b, "simultaneous"))
+        one
+        if one.intervals[0].kind != KIND
+        else dataclasses.replace(
+            one, intervals=(*one.intervals, _interval(unassisted, a, b, together=True))
         )
         for one, unassisted, a, b in zip(
             assisted, estimates, low.tolist(), high.tolist(), strict=True
@@ -84,42 +108,57 @@ def assist(
     ]
 
 
-def _combined(one: Estimate, drawn: FloatArray) -> Estimate:
-    """Return an estimate that is the mean of itself and of the median of draws of its number."""
-    drawn = drawn[np.isfinite(drawn)]
-    if one.value is None or one.standard_error is None or not len(drawn):
+def _combined(one: Estimate, drawn: DrawnRange, lighter: DrawnRange) -> Estimate:
+    """Return an estimate that is a mean of itself and of the median of draws of its number.
+
+    Each is weighted by the variance of the other, but the median no less than `LEAST_OF_MODEL`. It
+    stays as it is where cells leave more open of the number than labels do.
+    However the errors of the two correlate, the standard error is at most the mean of theirs.
+
+    Args:
+        one: the estimate.
+        drawn: of it: their variance.
+        lighter: of it with fewer hidden positives: their median.
+    """
+    if one.value is None or one.standard_error is None:
         return one
-    of_design, of_model = one.standard_error**2, float(np.var(drawn))
+    if not (drawn.defined.any() and lighter.defined.any() and drawn.is_told):
+        return one
+    of_design, of_model = one.standard_error**2, drawn.variance
     if of_design + of_model == 0:
         return one
-    share = of_design / (of_design + of_model)
-    return dataclasses.replace(one, value=(1 - share) * one.value + share * float(np.median(drawn)))
+    share = max(of_design / (of_design + of_model), LEAST_OF_MODEL)
+    value = (1 - share) * one.value + share * lighter.median
+    error = (1 - share) * one.standard_error + share * float(np.sqrt(of_model))
+    return dataclasses.replace(one, value=value, standard_error=error)
 
 
 def _assisted(
-    one: Estimate, drawn: FloatArray, others: Sequence["_OtherShare"], is_default: bool
+    one: Estimate, drawn: DrawnRange, others: Sequence["_OtherShare"], is_default: bool
 ) -> Estimate:
     """Return an estimate with the interval that draws of its number give.
 
     Args:
         one: the estimate.
-        drawn: shape (draws,).
+        drawn: of it.
         others: draws of the same number under other shares of hidden positives.
-        is_default: whether the interval is to be the first.
+        is_default: whether the interval is to be the first, unless cells leave more open of the
+            number than labels do.
     """
-    defined = np.isfinite(drawn)
-    if defined.mean() < 1 - _MOST_UNDEFINED:
+    if drawn.defined.mean() < 1 - _MOST_UNDEFINED:
         return one
-    one = _with_chance(one, drawn[defined])
-    low, high = shortest_interval(drawn[defined], one.confidence)
+    one = _with_chance(one, drawn)
+    low, high = drawn.interval(one.confidence)
     interval = _interval(one, low, high)
-    if not is_default:
+    if (interval.low, interval.high) == one.target.bounds and drawn.gap > 0:
+        return one
+    if not (is_default and drawn.is_told):
         return dataclasses.replace(one, intervals=(*one.intervals, interval))
-    warnings = []
-    if one.value is not None and max(low - one.value, one.value - high) > (high - low) / 2:
+    design, warnings = one.intervals[0], []
+    if one.claims and (design.high < low or high < design.low):
         warnings.append(
-            f"{one.target.title}: the weighted estimate {one.value:.4g} is far from what scores "
-            f"and labels together make expect, {low:.4g} to {high:.4g}; the interval holds both"
+            f"{one.target.title}: the draws say {design.low:.4g} to {design.high:.4g}, scores "
+            f"and labels {low:.4g} to {high:.4g}: one misleads; the interval holds part of both"
         )
     return dataclasses.replace(
         one,
@@ -130,24 +169,29 @@ def _assisted(
     )
 
 
-def _with_chance(one: Estimate, drawn: FloatArray) -> Estimate:
-    """Add to the estimate of a comparison the share of draws in which the first is greater."""
+def _with_chance(one: Estimate, drawn: DrawnRange) -> Estimate:
+    """Add to the estimate of a comparison the share of draws in which the first is greater.
+
+    Half of those count in which neither is, or cells do not tell.
+    """
     null = one.target.null
     if null is None:
         return one
-    chance = float(np.mean(drawn > null) + np.mean(drawn == null) / 2)
+    low, high = drawn.low[drawn.defined], drawn.high[drawn.defined]
+    chance = float((1 + np.mean(low > null) - np.mean(high < null)) / 2)
     tested = one.significance or Significance(None)
     return dataclasses.replace(one, significance=dataclasses.replace(tested, chance_above=chance))
 
 
-def _interval(one: Estimate, low: float, high: float, what: str = "") -> Interval:
-    """Return an interval of draws, widened by what the design says."""
-    method = f"{METHOD}, {what}" if what else METHOD
+def _interval(one: Estimate, low: float, high: float, together: bool = False) -> Interval:
+    """Return an interval of draws, widened by what the design says: alone, or together."""
+    method = f"{METHOD}, {SIMULTANEOUS}" if together else METHOD
     if not (np.isfinite(low) and np.isfinite(high)):
         return dataclasses.replace(whole_range(one.target.bounds, method), kind=KIND)
     if one.value is not None:
         reach = HELD if one.claims else 0.0
-        design = one.intervals[0]
+        designed = [i for i in one.intervals if (i.kind == SIMULTANEOUS) == together]
+        design = designed[0] if designed else one.intervals[0]
         low = min(low, one.value, one.value - reach * (one.value - design.low))
         high = max(high, one.value, one.value + reach * (design.high - one.value))
     return Interval(low, high, KIND, method)
@@ -159,91 +203,49 @@ class _OtherShare:
 
     Attributes:
         share: it.
-        values: shape (draws,).
-        weight: shape (draws,): of each draw.
+        drawn: of the number.
     """
 
     share: float
-    values: FloatArray
-    weight: FloatArray
+    drawn: DrawnRange
 
     def sensitivity(self, one: Estimate) -> Sensitivity:
         """Return the interval that an estimate then has."""
-        defined = np.isfinite(self.values)
-        low, high = np.nan, np.nan
-        if self.weight[defined].sum() > 0:
-            drawn, weight = self.values[defined], self.weight[defined]
-            low, high = shortest_interval(drawn, one.confidence, weight)
-        interval = _interval(one, low, high)
+        interval = _interval(one, *self.drawn.interval(one.confidence))
         return Sensitivity(self.share, interval.low, interval.high)
 
 
-def _other_shares(
-    values: FloatArray, measure: Measure, model: LabelModel
-) -> tuple[_OtherShare, ...]:
-    """Return draws under `OTHER_SHARES`: the same ones weighted, or, if few count, new ones.
+def _under_share(
+    factor: float,
+    drawn: Sequence[DrawnRange],
+    there: Predictive,
+    measure: Measure,
+    model: LabelModel,
+) -> list[DrawnRange]:
+    """Return draws under another share of hidden positives: the same ones weighted, or new ones.
 
-    ``values``, shape (draws,), are those of a measure of one component under the share as it is.
     The share moves the prior of log rho: a draw's weight is the ratio of the new density to the
-    old. Where the spread is small, next to no draw lies where the new prior does.
-    """
-    others = []
-    for factor in OTHER_SHARES:
-        log_weight = np.zeros(len(values))
-        for curve in model.curves:
-            moved = np.log(factor) / curve.curve.hidden.spread
-            log_weight += moved * curve.z[:, -1]
-        weight = np.exp(log_weight - log_weight.max())
-        share = model.curves[0].curve.hidden.share * factor
-        if effective_size(weight) >= _FEWEST_EFFECTIVE:
-            others.append(_OtherShare(share, values, weight))
-            continue
-        anew = model.with_share(share).everywhere.values(measure)[:, 0]
-        others.append(_OtherShare(share, anew, np.ones(len(anew))))
-    return tuple(others)
-
-
-def shortest_interval(
-    values: FloatArray, confidence: float, weight: FloatArray | None = None
-) -> tuple[float, float]:
-    """Return the ends of the shortest interval that holds a share of draws.
+    old. Where the spread is small, next to no draw lies where the new prior does; then the model
+    is fitted anew.
 
     Args:
-        values: shape (n,), finite.
-        confidence: the share, in (0, 1).
-        weight: shape (n,), at least 0; alike if not given.
+        factor: the share by that of the model.
+        drawn: of the components of the measure, from ``there``.
+        there: labels of the pool or of a part.
+        measure: what is estimated.
+        model: of the labels.
     """
-    order = np.argsort(values)
-    ordered = values[order]
-    weight = np.ones(len(values)) if weight is None else weight[order]
-    below = np.concatenate([[0.0], np.cumsum(weight)])
-    below /= below[-1]
-    starts = np.flatnonzero(below[:-1] + confidence <= 1 + 1e-12)
-    ends = np.searchsorted(below[1:], below[starts] + confidence - 1e-12)
-    ends = np.minimum(ends, len(values) - 1)
-    best = int(np.argmin(ordered[ends] - ordered[starts]))
-    return float(ordered[starts[best]]), float(ordered[ends[best]])
+    log_weight = np.zeros(len(there.of_draw))
+    for curve in model.curves:
+        moved = np.log(factor) / model.hidden.spread
+        log_weight += moved * curve.z[there.of_draw, -1]
+    weight = np.exp(log_weight - log_weight.max())
+    if effective_size(weight) >= _FEWEST_EFFECTIVE:
+        return [dataclasses.replace(one, weight=weight) for one in drawn]
+    anew = model.with_share(model.hidden.share * factor).within(there.domain)
+    return _ranges(anew.bounds(measure))
 
 
-def simultaneous(values: FloatArray, confidence: float) -> tuple[FloatArray, FloatArray]:
-    """Return the ends of a band that holds a share of curves whole, shape (m,) each.
-
-    All points get the same share of draws below the band and above it, as large as leaves enough
-    curves inside. Where a point is undefined in some draws, the others make its band.
-
-    Args:
-        values: draws of the curve, shape (draws, m), NaN where undefined.
-        confidence: the share, in (0, 1).
-    """
-    defined = np.isfinite(values)
-    count = np.maximum(defined.sum(axis=0), 1)
-    place = np.argsort(np.argsort(np.where(defined, values, np.inf), axis=0), axis=0)
-    depth = np.minimum(place, count - 1 - place) / count
-    outermost = np.where(defined, depth, np.inf).min(axis=1)
-    cut = float(np.sort(outermost)[int((1 - confidence) * len(values))])
-    low, high = np.full(values.shape[1], np.nan), np.full(values.shape[1], np.nan)
-    for point in np.flatnonzero(defined.any(axis=0)):
-        drawn = np.sort(values[defined[:, point], point])
-        inward = min(int(np.ceil(cut * len(drawn) - 1e-9)), (len(drawn) - 1) // 2)
-        low[point], high[point] = drawn[inward], drawn[len(drawn) - 1 - inward]
-    return low, high
+def _ranges(ends: tuple[FloatArray, FloatArray]) -> list[DrawnRange]:
+    """Return the draws of each component, from their ends, shape (draws, m) each."""
+    return [DrawnRange(low, high) for low, high in zip(ends[0].T, ends[1].T, strict=True)]

@@ -7,6 +7,7 @@ scaled to sum to 1.
 
 import dataclasses
 import functools
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -14,26 +15,20 @@ import numpy.typing as npt
 from evalsampling.inference.calibration_curve import (
     HIDDEN,
     SCHEDULE,
-    CalibrationCurve,
     CurveDraws,
-    CurveFit,
 )
+from evalsampling.inference.class_curves import fit_curves, labels_by_cell, obstacle
 from evalsampling.inference.domains import Domain
 from evalsampling.measures.base import Measure
-from evalsampling.measures.on_cells import bounding_outputs, each_label
-from evalsampling.spec.hidden import MOST_CLASSES, HiddenPrior
+from evalsampling.measures.on_cells import bounding_outputs, each_label, extreme_outputs
+from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
+from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.slice_sampling import Schedule
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
-
-_SAME_PRIOR = 1e-9
-"""Prior probabilities that differ by no more are the same but for rounding."""
-
-_ODDS_AGAINST_FALLING = 20.0
-"""Prior odds that the rate of a class rises with its prior probability."""
 
 _SHIFT_SPREAD = 1.0
 """Standard deviation of the log-odds by which the rates of a slice differ from the pool's."""
@@ -99,6 +94,11 @@ class LabelModel:
             curves.append(fitted.draw(rng, schedule).thinned(most))
         return cls(table, history, tuple(curves), seed)
 
+    @property
+    def hidden(self) -> HiddenPrior:
+        """What was thought of hidden positives before any label."""
+        return self.curves[0].curve.hidden
+
     @functools.cached_property
     def rates(self) -> FloatArray:
         """The rate of each class in each cell, shape (draws, cells, classes), summing to 1."""
@@ -113,7 +113,7 @@ class LabelModel:
     def with_share(self, share: float) -> "LabelModel":
         """Return the model with another share of hidden positives, fitted to the same labels."""
         if share not in self._with_share:
-            hidden = dataclasses.replace(self.curves[0].curve.hidden, share=share)
+            hidden = dataclasses.replace(self.hidden, share=share)
             model = LabelModel.fit(self.table, self.history, self.seed[:-1], hidden)
             self._with_share[share] = model
         return self._with_share[share]
@@ -132,7 +132,7 @@ class LabelModel:
     @functools.cached_property
     def everywhere(self) -> "Predictive":
         """The labels of the pool."""
-        return Predictive.drawn(self, Domain(), self.rates, 0)
+        return Predictive.drawn(self, Domain(), self.rates, np.arange(len(self.rates)), 0)
 
     def within(self, domain: Domain) -> "Predictive":
         """Return the labels of a part of the pool, or of all of it.
@@ -157,7 +157,8 @@ class LabelModel:
         weight = np.exp(height - height.max())
         chosen = rng.choice(len(weight), draws, p=weight / weight.sum())
         draw, of_draw = np.divmod(chosen, _SHIFTS)
-        return Predictive.drawn(self, domain, _shifted(self.rates[draw], shift[draw, of_draw]), 2)
+        moved = _shifted(self.rates[draw], shift[draw, of_draw])
+        return Predictive.drawn(self, domain, moved, draw, 2)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -169,16 +170,23 @@ class Predictive:
         history: the labels.
         domain: what part.
         unlabelled: shape (draws, cells, classes): rows without a label that have each one.
+        of_draw: shape (draws,): the draw of the curves that each is made from.
     """
 
     table: CellTable
     history: History
     domain: Domain
     unlabelled: IntArray | FloatArray
+    of_draw: IntArray
 
     @classmethod
     def drawn(
-        cls, model: LabelModel, domain: Domain, rates: FloatArray, stream: int
+        cls,
+        model: LabelModel,
+        domain: Domain,
+        rates: FloatArray,
+        of_draw: IntArray,
+        stream: int,
     ) -> "Predictive":
         """Draw the labels of unlabelled rows of a domain from rates."""
         table, history = model.table, model.history
@@ -188,30 +196,47 @@ class Predictive:
         if table.classes == 2:
             positive = rng.binomial(left, np.minimum(rates[:, :, 1], 1.0))
             by_class = np.stack([left - positive, positive])
-            return cls(table, history, domain, np.moveaxis(by_class, 0, 2))
+            return cls(table, history, domain, np.moveaxis(by_class, 0, 2), of_draw)
         rates = rates / rates.sum(axis=2, keepdims=True)
-        return cls(table, history, domain, rng.multinomial(left, rates))
+        return cls(table, history, domain, rng.multinomial(left, rates), of_draw)
 
     def values(self, measure: Measure) -> FloatArray:
         """Return the measure of each draw, shape (draws, m), NaN where it is undefined."""
         return np.stack([measure.value(risk) for risk in self.risks(measure)])
+
+    def bounds(self, measure: Measure) -> tuple[FloatArray, FloatArray]:
+        """Return between what the measure of each draw lies, shape (draws, m) each.
+
+        They differ where cells do not tell which rows reach a threshold: then whichever they are,
+        rows of a class lie where the measure is least, or greatest.
+        """
+        ways = [
+            np.stack([measure.value(risk) for risk in self._risks(measure, [[o] for o in way])])
+            for way in extreme_outputs(measure, self.table)
+        ]
+        return np.fmin.reduce(ways), np.fmax.reduce(ways)
 
     def risks(self, measure: Measure) -> FloatArray:
         """Return the mean loss of each draw, shape (draws, d).
 
         Rows without a label count with the mean outputs of their cell.
         """
+        return self._risks(measure, [bounding_outputs(measure, self.table)] * self.table.classes)
+
+    def _risks(self, measure: Measure, views: Sequence[Sequence[Outputs]]) -> FloatArray:
+        """Return the mean loss of each draw, given outputs of unlabelled rows of each class.
+
+        Of several outputs each stands for an equal part of the rows.
+        """
         known = self.history.labelled
         known = known[self.domain.holds(self.history, known)]
         rows = max(int(self.domain.rows(self.table).sum()), 1)
         outputs, label = self.history.outputs.take(known), self.history.label[known]
         risk = measure.mean_loss(outputs, label, np.full(len(known), 1 / rows))
-        views = bounding_outputs(measure, self.table)
-        scale = 1 / (rows * len(views))
         total = np.tile(risk, (len(self.unlabelled), 1))
-        for view in views:
-            for y in each_label(self.table):
-                mass = self.unlabelled[:, :, y[0]] * scale
+        for y in each_label(self.table):
+            mass = self.unlabelled[:, :, y[0]] / (rows * len(views[y[0]]))
+            for view in views[y[0]]:
                 if len(y) * len(risk) <= _LARGEST_MATRIX:
                     total += mass @ self.table.mean_by_cell(measure.loss(view, y))
                 else:
@@ -229,7 +254,8 @@ def expected_labels(model: LabelModel, rates: FloatArray) -> Predictive:
     """
     table = model.table
     left = table.count - labels_by_cell(table, model.history, Domain()).sum(axis=1)
-    return Predictive(table, model.history, Domain(), left[:, None] * rates)
+    unlabelled = left[:, None] * rates
+    return Predictive(table, model.history, Domain(), unlabelled, np.arange(len(rates)))
 
 
 def likely_rates(table: CellTable, history: History, hidden: HiddenPrior = HIDDEN) -> FloatArray:
@@ -237,92 +263,6 @@ def likely_rates(table: CellTable, history: History, hidden: HiddenPrior = HIDDE
     fits = fit_curves(table, history, hidden).values()
     modes = tuple(CurveDraws(fitted.curve, fitted.mode[None]) for fitted in fits)
     return LabelModel(table, history, modes, ()).rates[0]
-
-
-def obstacle(table: CellTable) -> str | None:
-    """Return why there can be no model of the labels of a pool, in words; None if there can."""
-    if table.classes > MOST_CLASSES:
-        return f"no model of {table.classes} classes, at most {MOST_CLASSES}"
-    prior = table.leaf_prior[table.leaf_count > 0]
-    if len(prior) > 1 and np.ptp(prior, axis=0).max() <= _SAME_PRIOR:
-        return "the prior probability is the same in all leaves, so no curve can order them"
-    return None
-
-
-def labels_by_cell(table: CellTable, history: History, domain: Domain) -> IntArray:
-    """Return how many rows of each cell, of a domain, have each label: (cells, classes)."""
-    known = history.labelled
-    known = known[domain.holds(history, known)]
-    seen = np.zeros((len(table), table.classes), dtype=np.int64)
-    np.add.at(seen, (history.cell[known], history.label[known]), 1)
-    return seen
-
-
-def fit_curves(table: CellTable, history: History, hidden: HiddenPrior) -> dict[int, CurveFit]:
-    """Return the curve of each class given all labels; of two classes that of the second."""
-    seen = labels_by_cell(table, history, Domain())
-    labelled = seen.sum(axis=1)
-    return {
-        y: fit_either_way(table, y, labelled, seen[:, y], hidden)
-        for y in ((1,) if table.classes == 2 else range(table.classes))
-    }
-
-
-def fit_either_way(
-    table: CellTable, y: int, labelled: IntArray, positive: IntArray, hidden: HiddenPrior
-) -> CurveFit:
-    """Return the curve of a class, rising with its prior probability unless labels say it falls.
-
-    Scores are taken to mean what they should unless the labels make the opposite far more
-    probable: the prior odds against it are `_ODDS_AGAINST_FALLING`.
-
-    Args:
-        table: the cells.
-        y: the class.
-        labelled: shape (cells,): rows with a label.
-        positive: shape (cells,): those of the class.
-        hidden: prior of the background.
-    """
-    fits = []
-    for probability in (table.prior[:, y], 1 - table.prior[:, y]):
-        effect = unexplained_predictions(table, y, probability)
-        curve = CalibrationCurve.from_cells(probability, table.count, effect, hidden)
-        fits.append(curve.fit(labelled, positive))
-    rising, falling = fits
-    gain = falling.log_evidence - rising.log_evidence
-    return falling if gain > np.log(_ODDS_AGAINST_FALLING) else rising
-
-
-def unexplained_predictions(table: CellTable, y: int, probability: FloatArray) -> FloatArray:
-    """Return, for each system, where its prediction of a class is not a threshold on the prior.
-
-    Whether a cell is predicted y, less whether its probability is above the threshold that agrees
-    best with the predictions; systems that a threshold explains are left out.
-
-    Args:
-        table: the cells.
-        y: the class.
-        probability: shape (cells,): what the threshold is on.
-
-    Returns:
-        Shape (cells, systems that remain), in [-1, 1].
-    """
-    predicted = table.mean_by_cell((table.outputs.prediction == y).astype(np.float64))
-    order = np.argsort(probability, kind="stable")
-    is_first = np.diff(probability[order], prepend=-1.0) > 0
-    columns = []
-    for column in predicted.T:
-        weighted = table.count[order] * column[order]
-        opposed = table.count[order] - weighted
-        # Errors of a threshold at place i: predicted rows below it, others from it on.
-        errors = np.append(0.0, np.cumsum(weighted))
-        errors += np.append(np.cumsum(opposed[::-1])[::-1], 0.0)
-        threshold = int(np.argmin(np.where(np.append(is_first, True), errors, np.inf)))
-        above = np.zeros(len(table))
-        above[order[threshold:]] = 1.0
-        columns.append(column - above)
-    kept = [column for column in columns if np.any(column)]
-    return np.unique(kept, axis=0).T if kept else np.zeros((len(table), 0))
 
 
 def _shifted(rates: FloatArray, shift: FloatArray) -> FloatArray:

@@ -120,6 +120,10 @@ class Estimate:
         """Whether the default interval claims anything: whether it is not the whole range."""
         return (self.intervals[0].low, self.intervals[0].high) != self.target.bounds
 
+    def interval(self, kind: str | None = None) -> Interval | None:
+        """Return the first interval of a kind, if there is one; without a kind the default."""
+        return next((one for one in self.intervals if kind in (None, one.kind)), None)
+
 
 def undefined(
     target: Target, confidence: float, method: str, reason: str, warn: bool = False
@@ -166,30 +170,39 @@ def brief(estimates: Sequence[Estimate], most: int = 3) -> list[str]:
     return lines
 
 
-def widest_half(estimates: Sequence[Estimate]) -> float | None:
-    """Return half the width of the widest default interval on the whole pool.
+def widest_half(estimates: Sequence[Estimate], kind: str | None = None) -> float | None:
+    """Return half the width of the widest interval on the whole pool.
 
     Comparisons of systems, which come by themselves, count only where there is nothing else.
 
+    Args:
+        estimates: at least one.
+        kind: of intervals; None for the default ones.
+
     Returns:
-        At least 0; None if an interval claims nothing or is not to be relied on, or an end of it
-        is unknown: then there is no width to stop at.
+        At least 0; None if an estimate has no such interval, or a default one claims nothing or is
+        not to be relied on, or an end is unknown: then there is no width to stop at.
     """
     whole = [one for one in estimates if one.target.slice is None]
     whole = [one for one in whole if one.target.against is None] or whole
-    halves = [(one.intervals[0].high - one.intervals[0].low) / 2 for one in whole]
-    known = all(one.reliable for one in whole) and all(map(math.isfinite, halves))
+    chosen = [one.interval(kind) for one in whole]
+    halves = [(one.high - one.low) / 2 for one in chosen if one is not None]
+    known = len(halves) == len(whole) and all(map(math.isfinite, halves))
+    known = known and (kind is not None or all(one.reliable for one in whole))
     return max(halves) if known else None
 
 
-def is_narrow(estimates: Sequence[Estimate], half_width: float | None) -> bool:
-    """Tell whether every default interval on the whole pool is known to be as narrow as wanted.
+def is_narrow(
+    estimates: Sequence[Estimate], half_width: float | None, kind: str | None = None
+) -> bool:
+    """Tell whether every interval on the whole pool is known to be as narrow as wanted.
 
     Args:
         estimates: at least one.
         half_width: greatest half-width wanted; None for no such wish, which is never met.
+        kind: of intervals; None for the default ones.
     """
-    widest = widest_half(estimates)
+    widest = widest_half(estimates, kind)
     return half_width is not None and widest is not None and widest <= half_width
 
 

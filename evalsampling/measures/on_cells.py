@@ -58,6 +58,23 @@ def bounding_outputs(measure: Measure, table: CellTable) -> list[Outputs]:
     return [low] if low is high or measure.is_settled(low, high) else [low, high]
 
 
+def extreme_outputs(measure: Measure, table: CellTable) -> list[list[Outputs]]:
+    """Return, for each way in which a measure may be extreme, outputs for the rows of each class.
+
+    Where the cells do not tell which rows reach a threshold, a measure is greatest or least if the
+    rows of one class have scores as great as their kind allows and all others as small, or the
+    reverse. There is one way if the cells tell.
+    """
+    classes = range(table.classes)
+    views = bounding_outputs(measure, table)
+    if len(views) == 1:
+        return [views * table.classes]
+    low, high = views
+    chosen = {tuple(y == k for y in classes) for k in classes}
+    chosen |= {tuple(y != k for y in classes) for k in classes}
+    return [[high if raised else low for raised in way] for way in sorted(chosen)]
+
+
 def rows_of_cells(
     measure: Measure, table: CellTable, chosen: BoolArray
 ) -> tuple[Outputs, IntArray]:

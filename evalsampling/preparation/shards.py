@@ -2,7 +2,7 @@
 
 A share is some work items that one worker reads. What a pass finds in it are mergeable states,
 each a `Piece` with a key; an engine gathers the pieces of all shares by key and merges each
-group. That is all that Spark has to do (`pipelines.spark_prepare`).
+group. That is all that Spark has to do (`evalsampling.pipelines.spark_prepare`).
 """
 
 import collections

@@ -12,6 +12,7 @@ import itertools
 
 import numpy as np
 
+from evalsampling.inference.class_curves import obstacle
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.linearisation import influence_by_cell
 from evalsampling.inference.nonresponse import response_by_leaf
@@ -19,7 +20,6 @@ from evalsampling.inference.predictive import (
     LabelModel,
     expected_labels,
     likely_rates,
-    obstacle,
 )
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures.base import FloatArray, IntArray, Measure

@@ -40,6 +40,9 @@ SCORE_METHODS = ("csf", "geometric", "equal_width", "equal_count", "log_rank")
 KD = "kd"
 """Strata that a k-d tree cuts from features."""
 
+STOP_INTERVALS = ("default", "assumption-light")
+"""Intervals whose width may end an evaluation: the second kind may be looked at often."""
+
 TESTS = ("anytime", "fixed")
 """P-values that may end an evaluation: such as may be looked at often, and such as may not."""
 
@@ -124,8 +127,9 @@ class EvaluationSpec:
             there is an amount of money, too.
         round_size: new rows sent to annotators in a round.
         confidence: level of the intervals, in (0, 1).
-        stop_half_width: no further round is drawn once half the width of every default interval is
-            at most this; None to spend the budget.
+        stop_half_width: no further round is drawn once half the width of every interval is at most
+            this; None to spend the budget.
+        stop_interval: which intervals: one of `STOP_INTERVALS`.
         stop_significance: no further round is drawn once the p-values of the comparisons of the
             first measure are at most this; None for no such stop.
         stop_test: which p-values: one of `TESTS`.
@@ -150,6 +154,7 @@ class EvaluationSpec:
     workspace: str | None
     hidden: HiddenPrior = HiddenPrior()
     stop_half_width: float | None = None
+    stop_interval: str = "default"
     stop_significance: float | None = None
     stop_test: str = "anytime"
     money: float | None = None
@@ -256,7 +261,7 @@ class EvaluationSpec:
             "hidden": dataclasses.asdict(self.hidden),
             "seed": self.seed,
             "sink": self.sink.to_mapping(),
-            "stop": {"half_width": self.stop_half_width, **self._stop_at_significance()},
+            "stop": {"half_width": self.stop_half_width, **self._other_stops()},
             "workspace": self.workspace,
         }
 
@@ -267,11 +272,14 @@ class EvaluationSpec:
         labels = {} if self.budget == NO_BUDGET else {"labels": self.budget}
         return {"cost": self.money, **labels}
 
-    def _stop_at_significance(self) -> dict[str, Any]:
-        """Return what `stop` says of tests; nothing if there is no such stop, as it was before."""
-        if self.stop_significance is None:
-            return {}
-        return {"significance": self.stop_significance, "test": self.stop_test}
+    def _other_stops(self) -> dict[str, Any]:
+        """Return what else `stop` says, without what is not wished for, as it was before."""
+        told: dict[str, Any] = {}
+        if self.stop_interval != STOP_INTERVALS[0]:
+            told["interval"] = self.stop_interval
+        if self.stop_significance is not None:
+            told |= {"significance": self.stop_significance, "test": self.stop_test}
+        return told
 
     @property
     def signature_shape(self) -> tuple[int, ...]:
@@ -325,7 +333,7 @@ def _round_size(top: Section) -> RoundSize:
 
 
 def _stop(section: Section) -> dict[str, Any]:
-    section.check_keys("half_width", "significance", "test")
+    section.check_keys("half_width", "interval", "significance", "test")
     stop: dict[str, Any] = {}
     if section.get("half_width") is not None:
         half_width = stop["stop_half_width"] = section.number("half_width", 0.0)
@@ -335,7 +343,8 @@ def _stop(section: Section) -> dict[str, Any]:
         level = stop["stop_significance"] = section.number("significance", 0.0)
         if not 0 < level < 1:
             raise InputError(f"stop.significance: must be between 0 and 1, got {level:g}")
-    test = stop["stop_test"] = section.get("test", TESTS[0])
-    if test not in TESTS:
-        raise InputError(f"stop.test: must be one of {', '.join(TESTS)}, got {test!r}")
+    for key, names in (("interval", STOP_INTERVALS), ("test", TESTS)):
+        name = stop[f"stop_{key}"] = section.get(key, names[0])
+        if name not in names:
+            raise InputError(f"stop.{key}: must be one of {', '.join(names)}, got {name!r}")
     return stop

@@ -13,8 +13,8 @@ import apache_beam as beam
 import pytest
 
 from evalsampling.__main__ import run
-from pipelines.running import parse_options
-from pipelines.running import run as run_pipeline
+from evalsampling.pipelines.running import parse_options
+from evalsampling.pipelines.running import run as run_pipeline
 from tests.jobs import Job, call
 
 
@@ -52,7 +52,7 @@ def test_while_beam_is_imported(
     during_import_of: Callable[[str], None], job: Callable[..., Job]
 ) -> None:
     one = job()
-    during_import_of("pipelines.prepare")
+    during_import_of("evalsampling.pipelines.prepare")
     result = call("prepare", one.spec)
     assert (result.status, result.out) == (130, "")
     assert result.err == "evalsampling prepare: interrupted\n"

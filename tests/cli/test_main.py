@@ -56,7 +56,12 @@ def test_unknown_runner_exits_with_2_even_when_prepared(job: Any) -> None:
 
 
 def test_pipelines_as_programs_tell_errors_in_one_line(tmp_path: Any) -> None:
-    command = [sys.executable, "-m", "pipelines.prepare", f"--spec={tmp_path}/absent.yaml"]
+    command = [
+        sys.executable,
+        "-m",
+        "evalsampling.pipelines.prepare",
+        f"--spec={tmp_path}/absent.yaml",
+    ]
     done = subprocess.run(command, capture_output=True, check=False, text=True)
     assert done.returncode == 1
     assert len(done.stderr.splitlines()) == 1
@@ -67,7 +72,7 @@ def test_output_of_a_pipeline_is_replaced(job: Any) -> None:
     one: Job = job()
     one.prepare()
     output = one.directory / "out.json"
-    from pipelines import sample
+    from evalsampling.pipelines import sample
 
     for options, number in [([], 1), (["--next"], 2)]:
         sample.main([f"--workspace={one.workspace}", f"--output={output}", *options])

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pipelines import prepare as pipeline
+from evalsampling.pipelines import prepare as pipeline
 from tests.jobs import Job, Pool, files_below, make_pool
 
 FEW = {"budget": 1, "strata": {"leaves": 1}, "round_size": 1}

@@ -70,7 +70,7 @@ def options(pipeline: str, monkeypatch: pytest.MonkeyPatch) -> list[argparse.Act
 
     monkeypatch.setattr(argparse.ArgumentParser, "parse_known_args", find)
     with pytest.raises(StopIteration):
-        importlib.import_module(f"pipelines.{pipeline}").main([])
+        importlib.import_module(f"evalsampling.pipelines.{pipeline}").main([])
     monkeypatch.undo()
     return [action for action in parsers[0]._actions if action.dest not in ("help", "no_wait")]
 
@@ -322,7 +322,7 @@ def test_pickles_are_small_and_hold_no_code_of_the_launcher(prepare: Any) -> Non
         content = zlib.decompress(packed) if packed[:1] == b"\x78" else bz2.decompress(packed)
         assert len(content) < 10_000, name
         # A function that is pickled by value says where its file was.
-        for path in (ROOT / "pipelines", DATAFLOW, "__main__"):
+        for path in (ROOT / "pipelines", ROOT / "evalsampling", DATAFLOW, "__main__"):
             assert str(path).encode() not in content, name
 
 

@@ -1,28 +1,31 @@
 """The pages: what they tell the reader to run prints what they show.
 
-README's walk comes first. The others go on in its folder.
+The walk of docs/start.md comes first. The others go on in its folder.
 """
 
-import doctest
-import itertools
 import json
 import re
-import subprocess
-import sys
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-BLOCK = re.compile(r"(?P<prose>.*?)^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.M | re.S)
-SAVE = re.compile(r"save\s+(?:it\s+)?as\s+`([^`]+)`", re.I)
-GUARD = 'if __name__ == "__main__":'
-SHELL = """
-python() { "$PYTHON" "$@"; }
-evalsampling() { python -m evalsampling "$@"; }
-"""
+from tests.docs.examples import (
+    BLOCK,
+    ROOT,
+    SAVE,
+    page_outputs,
+    python_outputs,
+    shell,
+    shell_outputs,
+)
+
+WALK = ("docs/start.md", "docs/cli.md", "docs/report.md", "docs/python.md")
+"""Pages whose examples are run one after the other in one folder."""
+
+GUIDES = sorted(str(page.relative_to(ROOT)) for page in (ROOT / "docs/guides").glob("*.md"))
+
 JSON = {
     "prepare": "prepare evaluation.yaml",
     "estimate": "estimate run",
@@ -42,14 +45,8 @@ def test_pages_print_what_they_show(tmp_path: Path) -> None:
     folder = tmp_path / "build" / "walk"
     folder.mkdir(parents=True)
     pairs = []
-    for page in ("README.md", "docs/cli.md", "docs/report.md", "docs/python.md"):
-        text = (ROOT / page).read_text("utf-8")
-        blocks = [match.groupdict() for match in BLOCK.finditer(text)]
-        for block in blocks:
-            if name := SAVE.search(block["prose"]):
-                (folder / name[1]).write_text(block["text"], "utf-8")
-        pairs += shell_outputs(blocks, folder)
-        pairs += python_outputs(blocks, folder)
+    for page in WALK:
+        pairs += page_outputs(page, folder)
     assert len(pairs) >= 25
     assert [printed for _, printed in pairs] == [shown for shown, _ in pairs]
     page = (ROOT / "docs/cli.md").read_text("utf-8")
@@ -92,64 +89,11 @@ def test_page_of_adastrat_prints_what_it_shows(tmp_path: Path) -> None:
     assert printed == shown
 
 
-def shell_outputs(blocks: list[dict[str, str]], folder: Path) -> list[tuple[str, str]]:
-    """Runs `sh` blocks and lines after `$`; pairs what is shown with what was printed.
-
-    Lines before the first `$` are the last that were printed before.
-    """
-    pairs, printed = [], ""
-    for block in blocks:
-        before, *commands = re.split(r"^\$ ", block["text"], flags=re.M)
-        if block["language"] == "sh":
-            printed = shell(block["text"], folder)
-        elif block["language"] == "" and commands:
-            if before:
-                last = printed.splitlines(keepends=True)[-before.count("\n") :]
-                pairs.append(pair(before, "".join(last)))
-            for command in commands:
-                line, shown = command.split("\n", 1)
-                printed = shell(line, folder)
-                pairs.append(pair(shown, printed))
-    return pairs
-
-
-def python_outputs(blocks: list[dict[str, str]], folder: Path) -> list[tuple[str, str]]:
-    """Runs `python` blocks as one script, but for those with a guard, and those to be saved."""
-    found = [
-        (block["text"], after["text"] if after["language"] == "" else "")
-        for block, after in itertools.pairwise(blocks)
-        if block["language"] == "python" and not SAVE.search(block["prose"])
-    ]
-    script = "\nprint('\\f', end='')\n".join(code for code, _ in found if GUARD not in code)
-    printed = iter(python(script, folder).split("\f"))
-    return [
-        pair(shown, python(code, folder) if GUARD in code else next(printed))
-        for code, shown in found
-    ]
-
-
-def shell(command: str, folder: Path) -> str:
-    return run(["bash", "-ec", SHELL + command], folder)
-
-
-def python(code: str, folder: Path) -> str:
-    (folder / "script.py").write_text(code, "utf-8")
-    return run([sys.executable, "script.py"], folder)
-
-
-def run(command: list[str], folder: Path) -> str:
-    # The package beside these pages, whichever one is installed.
-    variables = {"PYTHON": sys.executable, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-def pair(shown: str, printed: str) -> tuple[str, str]:
-    """Two texts that are alike if they differ in seconds only, or where `...` is shown."""
-    shown, printed = (re.sub(r"\d+\.\d s\b", "- s", text) for text in (shown, printed))
-    fits = doctest.OutputChecker().check_output(shown, printed, doctest.ELLIPSIS)
-    return shown, shown if fits else printed
+@pytest.mark.slow
+@pytest.mark.parametrize("page", GUIDES)
+def test_guides_print_what_they_show(page: str, tmp_path: Path) -> None:
+    pairs = page_outputs(page, tmp_path)
+    assert [printed for _, printed in pairs] == [shown for shown, _ in pairs]
 
 
 def compare(shown: Any, printed: Any, where: str) -> None:

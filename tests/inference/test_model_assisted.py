@@ -1,20 +1,18 @@
-"""Intervals from draws: closed forms, bands that hold, other shares of hidden positives."""
+"""Model-assisted intervals: what they hold, and other shares of hidden positives."""
 
 import dataclasses
 
 import numpy as np
 import pytest
-from scipy import special
 
 from evalsampling.inference.domains import Domain
+from evalsampling.inference.drawn_range import DrawnRange, shortest_interval
 from evalsampling.inference.intervals import Interval, whole_range
 from evalsampling.inference.model_assisted import (
     HELD,
     _combined,
     _interval,
     assist,
-    shortest_interval,
-    simultaneous,
 )
 from evalsampling.inference.predictive import LabelModel
 from evalsampling.inference.results import Estimate, Target
@@ -26,101 +24,55 @@ from tests.stats.histories import labelled_at_random
 TARGET = Target("f1", (0.0, 1.0))
 
 
+def drawn_of(*values: float) -> DrawnRange:
+    return DrawnRange(np.array(values), np.array(values))
+
+
 def found(value: float | None, low: float, high: float, error: float | None = 0.1) -> Estimate:
     design = Interval(low, high, "design-based", "korn-graubard")
     return Estimate(TARGET, value, error, 0.95, (design,))
 
 
-def test_shortest_interval_of_an_exponential_begins_at_zero() -> None:
-    """Of 10,000 evenly spread quantiles; -log(.05) at the other end."""
-    values = -np.log1p(-(np.arange(10_000) + 0.5) / 10_000)
-    low, high = shortest_interval(np.random.default_rng(1).permutation(values), 0.95)
-    assert low == values[0]
-    assert high == pytest.approx(-np.log(0.05), rel=1e-3)
-
-
-def test_shortest_interval_of_a_normal_is_symmetric() -> None:
-    values = special.ndtri((np.arange(20_000) + 0.5) / 20_000)
-    low, high = shortest_interval(values, 0.9)
-    assert high == pytest.approx(1.6449, abs=0.02)
-    assert low == pytest.approx(-1.6449, abs=0.02)
-
-
-@pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95, 0.99])
-@pytest.mark.parametrize("count", [1, 2, 19, 20, 21, 100])
-def test_shortest_interval_holds_its_share_and_none_is_shorter(
-    confidence: float, count: int
-) -> None:
-    values = np.random.default_rng(count).normal(size=count)
-    low, high = shortest_interval(values, confidence)
-    assert np.mean((low <= values) & (values <= high)) >= confidence - 1e-12
-    ordered, held = np.sort(values), int(np.ceil(confidence * count - 1e-9))
-    widths = ordered[held - 1 :] - ordered[: count - held + 1]
-    assert high - low == pytest.approx(widths.min())
-
-
-def test_draw_of_weight_k_is_k_draws() -> None:
-    rng = np.random.default_rng(2)
-    values, weight = rng.gamma(2, size=60), rng.integers(0, 5, 60)
-    repeated = np.repeat(values, weight)
-    for confidence in (0.5, 0.8, 0.95):
-        weighted = shortest_interval(values, confidence, weight * 0.37)
-        assert weighted == shortest_interval(repeated, confidence)
-
-
-def test_ties_are_one_value() -> None:
-    assert shortest_interval(np.full(50, 0.3), 0.95) == (0.3, 0.3)
-    values = np.array([0.0] * 96 + [1.0] * 4)
-    assert shortest_interval(values, 0.95) == (0.0, 0.0)
-
-
-def curves(draws: int, seed: int) -> np.ndarray:
-    """Random walks of forty points."""
-    return np.cumsum(np.random.default_rng(seed).normal(size=(draws, 40)), axis=1)
-
-
-def test_bands_hold_the_share_of_curves_whole() -> None:
-    """At least the share of the draws themselves, and of as many others to .02."""
-    values = curves(4000, 1)
-    low, high = simultaneous(values, 0.9)
-
-    def held(values: np.ndarray) -> float:
-        return float(np.mean(np.all((low <= values) & (values <= high), axis=1)))
-
-    assert 0.9 <= held(values) < 0.905
-    assert held(curves(4000, 2)) == pytest.approx(0.9, abs=0.02)
-    assert np.all(low < np.quantile(values, 0.05, axis=0))
-    assert np.all(high > np.quantile(values, 0.95, axis=0))
-
-
-@pytest.mark.parametrize("draws", [1, 2, 5, 20, 192])
-def test_bands_of_few_draws_hold_their_share(draws: int) -> None:
-    values = curves(draws, 3)
-    low, high = simultaneous(values, 0.95)
-    assert np.mean(np.all((low <= values) & (values <= high), axis=1)) >= 0.95
-
-
-def test_bands_leave_out_what_is_undefined() -> None:
-    values = curves(1000, 4)
-    values[:, 3] = np.nan
-    values[:900, 7] = np.nan
-    low, high = simultaneous(values, 0.95)
-    assert np.isnan([low[3], high[3]]).all()
-    inside = (low <= values) & (values <= high) | np.isnan(values)
-    assert np.mean(np.all(inside, axis=1)) >= 0.95
-
-
 def test_estimate_and_median_are_weighted_by_the_variance_of_the_other() -> None:
-    drawn = np.array([0.2, 0.3, 0.7, np.nan])
-    variance = np.var(drawn[:3])
-    one = _combined(found(0.5, 0.4, 0.6, 0.2), drawn)
-    share = 0.2**2 / (0.2**2 + variance)
-    assert one.value == pytest.approx((1 - share) * 0.5 + share * 0.3)
-    assert _combined(found(0.5, 0.4, 0.6, 0.0), drawn).value == 0.5
-    assert _combined(found(0.5, 0.4, 0.6), np.full(9, 0.1)).value == pytest.approx(0.1)
-    assert _combined(found(0.5, 0.4, 0.6, 0.0), np.full(9, 0.1)).value == 0.5
-    assert _combined(found(None, 0, 1, None), drawn).value is None
-    assert _combined(found(0.5, 0.4, 0.6), np.full(9, np.nan)).value == 0.5
+    drawn = drawn_of(0.2, 0.3, 0.7, np.nan)
+    variance = np.var([0.2, 0.3, 0.7])
+    one = _combined(found(0.5, 0.4, 0.6, 0.4), drawn, drawn_of(0.1, 0.25, 0.9))
+    share = 0.4**2 / (0.4**2 + variance)
+    assert one.value == pytest.approx((1 - share) * 0.5 + share * 0.25)
+    assert one.standard_error == pytest.approx((1 - share) * 0.4 + share * np.sqrt(variance))
+    certain = drawn_of(*[0.1] * 9)
+    assert _combined(found(0.5, 0.4, 0.6), certain, certain).value == pytest.approx(0.1)
+    assert _combined(found(0.5, 0.4, 0.6, 0.0), certain, certain).value == 0.5
+    assert _combined(found(None, 0, 1, None), drawn, drawn).value is None
+    undefined = drawn_of(*[np.nan] * 9)
+    assert _combined(found(0.5, 0.4, 0.6), undefined, undefined).value == 0.5
+
+
+@pytest.mark.parametrize("error", [0.0, 0.01])
+def test_median_counts_for_half_at_least(error: float) -> None:
+    """However sure the design is: it sees only what was met."""
+    drawn = drawn_of(0.2, 0.3, 0.7)
+    assert _combined(found(0.5, 0.4, 0.6, error), drawn, drawn).value == pytest.approx(0.4)
+
+
+def test_median_counts_for_less_where_cells_leave_the_number_open() -> None:
+    """Its variance is that of a number that is as likely anywhere between the ends."""
+    ends = np.array([0.2, 0.4])
+    drawn = DrawnRange(ends, ends + 0.3)
+    inside = (ends[:, None] + 0.3 * np.linspace(0, 1, 10_001)).ravel()
+    assert drawn.variance == pytest.approx(np.var(inside), rel=1e-3)
+    one = _combined(found(0.9, 0.8, 1.0, 0.2), drawn, drawn)
+    share = 0.2**2 / (0.2**2 + drawn.variance)
+    assert 0.5 < share < 0.2**2 / (0.2**2 + np.var(ends))
+    assert one.value == pytest.approx((1 - share) * 0.9 + share * 0.45)
+
+
+def test_median_counts_for_nothing_where_cells_leave_more_open_than_labels() -> None:
+    ends = np.array([0.2, 0.4])
+    assert DrawnRange(ends, ends + 0.39).is_told
+    drawn = DrawnRange(ends, ends + 0.41)
+    assert not drawn.is_told
+    assert _combined(found(0.9, 0.8, 1.0), drawn, drawn).value == 0.9
 
 
 def test_interval_is_widened_by_a_part_of_the_design_based_one() -> None:
@@ -175,8 +127,11 @@ def test_assisted_interval_stands_before_the_others() -> None:
     assert one.reliable
 
 
-def test_estimate_far_from_what_the_model_expects_is_told() -> None:
-    (one,) = assist([found(0.001, 0.0, 1.0)], FBeta(), model_of(), Domain())
+def test_intervals_of_design_and_model_that_do_not_meet_are_told() -> None:
+    (one,) = assist([found(0.001, 0.0005, 0.002)], FBeta(), model_of(), Domain())
     assert one.intervals[0].low <= 0.001
     (warning,) = one.warnings
-    assert warning.startswith("f1: the weighted estimate 0.001 is far from")
+    assert warning.startswith("f1: the draws say 0.0005 to 0.002, scores and labels")
+    (silent,) = assist([found(0.001, 0.0, 1.0)], FBeta(), model_of(), Domain())
+    assert silent.intervals[0].low <= 0.001
+    assert not silent.warnings

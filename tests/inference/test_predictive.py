@@ -10,17 +10,20 @@ from evalsampling.inference.predictive import (
     Predictive,
     expected_labels,
     likely_rates,
-    obstacle,
 )
 from evalsampling.measures import (
     Accuracy,
+    AveragePrecision,
     Brier,
     FBeta,
     MacroF1,
     Measure,
     PRCurve,
     Recall,
+    ROCArea,
+    ROCCurve,
 )
+from evalsampling.measures.curves import Thresholded
 from evalsampling.stats.history import History
 from tests.samplers.pools import Pool, make_pool, with_second_system
 from tests.stats.histories import labelled_at_random, labelled_rows
@@ -188,18 +191,6 @@ def test_second_system_that_disagrees_has_rows_of_its_own() -> None:
     assert values.std() < 0.1
 
 
-def test_falling_prior_is_found() -> None:
-    """The prior says the opposite of the labels: the rates follow the labels."""
-    pool = make_pool(2000, 8, seed=7, positive=0.1, strength=4)
-    upside_down = dataclasses.replace(pool, probability=pool.probability[:, ::-1])
-    model = model_of(upside_down, labelled_at_random(upside_down, 300, seed=9))
-    rates = model.rates[:, :, 1].mean(axis=0)
-    top = pool.table.leaf == 7
-    assert rates[top].mean() > 5 * rates[pool.table.leaf == 0].mean()
-    few = model_of(upside_down, labelled_at_random(upside_down, 2, seed=9))
-    assert few.curves[0].curve.group[0] != few.curves[0].curve.group[-1]
-
-
 def test_likely_rates_are_in_the_middle_of_the_draws() -> None:
     for pool in (POOL, make_pool(400, 6, seed=5, classes=4, positive=0.6)):
         history = labelled_at_random(pool, 80, seed=4)
@@ -207,28 +198,6 @@ def test_likely_rates_are_in_the_middle_of_the_draws() -> None:
         assert likely.sum(axis=1) == pytest.approx(1)
         low, high = np.quantile(rates, [0.01, 0.99], axis=0)
         assert np.mean((low <= likely) & (likely <= high)) > 0.9
-
-
-def test_prior_that_is_the_same_everywhere_orders_nothing() -> None:
-    """Leaves without rows, and rounding, do not make it another."""
-    flat = dataclasses.replace(POOL, probability=np.full((300, 2), 0.5))
-    apart = dataclasses.replace(flat, leaf=2 * flat.leaf, leaves=16)
-    rng = np.random.default_rng(1)
-    rounded = dataclasses.replace(flat, probability=0.5 + rng.normal(0, 1e-16, (300, 2)))
-    for pool in (flat, apart, rounded):
-        reason = obstacle(pool.table)
-        assert reason is not None
-        assert "same in all leaves" in reason
-    with pytest.raises(ValueError, match="same in all leaves"):
-        LabelModel.fit(flat.table, labelled_at_random(flat, 5, seed=1), (1,))
-    assert obstacle(POOL.table) is None
-    one_leaf = dataclasses.replace(flat, leaf=np.zeros(300, dtype=np.int64))
-    assert obstacle(one_leaf.table) is None
-
-
-def test_many_classes_have_no_model() -> None:
-    pool = make_pool(300, 4, seed=1, classes=11, positive=0.9)
-    assert "11 classes" in str(obstacle(pool.table))
 
 
 def test_model_of_another_share_is_kept() -> None:
@@ -245,3 +214,33 @@ def test_thousands_of_cells_have_fewer_draws() -> None:
     assert draws * cells * classes <= 1 << 21
     assert draws >= 192
     assert all(len(curve.thinned(50).z) <= 50 for curve in model.curves)
+
+
+@pytest.mark.parametrize("kind", [PRCurve, ROCCurve, AveragePrecision, ROCArea])
+def test_bounds_hold_whatever_scores_the_cells_do_not_tell(kind: type[Thresholded]) -> None:
+    """Of a second system, whose scores no cell tells: drawn at random, and at either extreme."""
+    measure = kind(thresholds=(1.0, 2.0), system=1)
+    pool, rng = with_second_system(POOL, seed=2), np.random.default_rng(5)
+    rows = rng.permutation(300)[:60]
+    drawn = model_of(pool, labelled_rows(pool, rows)).everywhere
+    low, high = drawn.bounds(measure)
+    label = completed(pool, rows, drawn, 3)
+    free = np.setdiff1d(np.arange(300), rows)
+    reached = [rng.integers(0, 3, len(free)), 2 * label[free], 2 - 2 * label[free]]
+    values = []
+    for bins in reached:
+        score = pool.outputs.score.copy()
+        score[free, 1] = np.array([0.5, 1.5, 2.5])[bins]
+        outputs = dataclasses.replace(pool.outputs, score=score)
+        values.append(measure.value(measure.loss(outputs, label).mean(axis=0)))
+    assert np.all(low[3] - 1e-12 <= values)
+    assert np.all(values <= high[3] + 1e-12)
+    assert np.fmin(values[1], values[2]) == pytest.approx(low[3])
+    assert np.fmax(values[1], values[2]) == pytest.approx(high[3])
+
+
+def test_bounds_of_what_cells_tell_are_its_values() -> None:
+    drawn = model_of(POOL, HISTORY).everywhere
+    for measure in (FBeta(), PRCurve(thresholds=(0.5, 2.5))):
+        for end in drawn.bounds(measure):
+            np.testing.assert_array_equal(end, drawn.values(measure))

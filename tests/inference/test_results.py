@@ -18,6 +18,7 @@ from evalsampling.inference.results import (
     as_json,
     brief,
     census,
+    is_narrow,
     is_significant,
     undefined,
     widest_half,
@@ -415,6 +416,18 @@ def test_the_widest_interval_on_the_whole_pool(
     estimates: list[Estimate], half: float | None
 ) -> None:
     assert widest_half(estimates) == half
+
+
+def test_the_widest_interval_of_a_kind() -> None:
+    """Whatever the default one claims; none if one estimate has none of the kind."""
+    light = Interval(0.2, 0.8, "assumption-light", "betting")
+    one = of_width(0.5, 0.75, reliable=False)
+    with_light = dataclasses.replace(one, intervals=(*one.intervals, light))
+    assert widest_half([with_light], "assumption-light") == pytest.approx(0.3)
+    assert widest_half([with_light]) is None
+    assert widest_half([with_light, one], "assumption-light") is None
+    assert is_narrow([with_light], 0.31, "assumption-light")
+    assert not is_narrow([with_light], 0.29, "assumption-light")
 
 
 def compared(anytime: float | None, fixed: float | None, **changes: Any) -> Estimate:

@@ -5,10 +5,10 @@ from typing import Any
 import apache_beam as beam
 import pytest
 
+from evalsampling.pipelines import prepare as prepare_pipeline
+from evalsampling.pipelines.running import parse_options
 from evalsampling.spec import EvaluationSpec
 from evalsampling.workspace.manifest import ExecutionContext
-from pipelines import prepare as prepare_pipeline
-from pipelines.running import parse_options
 from tests.cases import CASES
 from tests.jobs import call, make_pool, make_rich_pool
 from tests.reference import (

@@ -12,11 +12,11 @@ from apache_beam.portability import common_urns
 from apache_beam.portability.api import beam_runner_api_pb2
 
 from evalsampling.commands.prepare import Preparation
+from evalsampling.pipelines import prepare, running
 from evalsampling.spec import EvaluationSpec
 from evalsampling.workspace.manifest import HERE
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.workspace import Workspace
-from pipelines import prepare, running
 from tests.jobs import Job, call, files_below
 from tests.reference import assert_same, reference
 

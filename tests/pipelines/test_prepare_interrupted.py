@@ -88,7 +88,7 @@ def test_a_failed_prepare_leaves_an_empty_directory_of_mine(job: Any) -> None:
 @pytest.mark.slow
 def test_two_prepares_at_once(job: Any) -> None:
     """One finishes, the other is told; nothing of the first is lost."""
-    importlib.import_module("pipelines.prepare")  # so that the second starts at once
+    importlib.import_module("evalsampling.pipelines.prepare")  # so that the second starts at once
     one = job(files=4, group_rows=50, pool={"scorer": "slow_scorer:score"})
     process = start_slow_prepare(one)
     while not (one.workspace / "scored").exists():

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from evalsampling.commands import sample as commands
+from evalsampling.pipelines import sample
 from evalsampling.workspace.rounds import RoundFiles
 from evalsampling.workspace.snapshot import Snapshot
-from pipelines import sample
 from tests.jobs import Job, call
 from tests.retries import RETRYING, failing_now_and_then
 

@@ -89,7 +89,7 @@ def merged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list
 
 
 def prepare(session: Any, one: Job, **options: Any) -> dict[str, Any]:
-    from pipelines.spark_prepare import prepare
+    from evalsampling.pipelines.spark_prepare import prepare
 
     return prepare(EvaluationSpec.load(one.spec), session, **options).to_json()
 
@@ -225,7 +225,7 @@ def test_a_worker_is_killed_while_it_gathers_or_writes_the_reserve(
 
 
 def program(one: Job, master: str = MASTER, **variables: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "pipelines.spark_prepare", f"--spec={one.spec}"]
+    command = [sys.executable, "-m", "evalsampling.pipelines.spark_prepare", f"--spec={one.spec}"]
     command.append("--partitions=4")
     return subprocess.Popen(
         command,
@@ -304,12 +304,15 @@ def test_a_killed_worker_without_another_try_is_told_and_the_next_run_is_whole(
 
 
 def test_neither_workers_nor_driver_import_beam() -> None:
-    code = "import sys, pipelines.spark_prepare\nassert 'apache_beam' not in sys.modules\n"
+    code = (
+        "import sys, evalsampling.pipelines.spark_prepare\n"
+        "assert 'apache_beam' not in sys.modules\n"
+    )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
 
 
 def test_the_error_of_a_worker_is_found_in_that_of_spark() -> None:
-    from pipelines.errors import user_error
+    from evalsampling.pipelines.errors import user_error
 
     assert user_error(RuntimeError("a task failed\nValueError: 3")) is None
     text = (

@@ -5,7 +5,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from evalsampling.inference.domains import ReportedDomains
+from evalsampling.inference.domains import Domain, ReportedDomains
+from evalsampling.inference.linearisation import linearise
 from evalsampling.inference.predictive import LabelModel
 from evalsampling.measures import (
     Accuracy,
@@ -17,6 +18,7 @@ from evalsampling.measures import (
     PRCurve,
     Precision,
     Recall,
+    ROCArea,
 )
 from evalsampling.samplers import CalibratedDesign
 from evalsampling.stats.history import NO_LABEL, History, Round
@@ -186,6 +188,31 @@ def test_any_measure(name: str) -> None:
         assert default.kind == "model-assisted"
         assert one.target.bounds[0] <= default.low <= one.value <= default.high
         assert default.high <= one.target.bounds[1]
+
+
+def test_scores_that_cells_do_not_tell_are_estimated_by_the_design() -> None:
+    """The area of a second system: the model alone would say one half."""
+    sampler, area = CalibratedDesign(FBeta()), ROCArea(thresholds=(2.5, 5.5, 8.5), system=1)
+    history, _ = TWO.run(sampler, 4, 100, seed=3)
+    model = LabelModel.fit(TWO.table, history, (1,))
+    scope = ReportedDomains(systems=TWO.known.systems)
+    (found,) = sampler.estimate(TWO.table, history, [area], 0.95, scope, model)
+    assert found.value == pytest.approx(TWO.value(area), abs=0.05)
+    assert found.intervals[0].kind == "design-based"
+    assert found.intervals[0].low <= TWO.value(area) <= found.intervals[0].high
+
+
+def test_difference_estimator_stays_within_the_measures_range() -> None:
+    """Weights of more rows than cells have, and a model of many positives among these."""
+    history, _ = POOL.run(CalibratedDesign(FBeta()), 1, 100, seed=1)
+    inputs = CalibratedDesign(FBeta()).inputs(POOL.table, history, 0.95)
+    sample = dataclasses.replace(inputs.sample, weight=inputs.sample.weight * 3)
+    response = np.tile([0.1, 0.9], (len(POOL.table), 1))
+    inputs = dataclasses.replace(inputs, sample=sample, response=response)
+    inside = np.ones(len(sample.question), dtype=bool)
+    for measure in (Recall(), FBeta(), Accuracy()):
+        value, _ = linearise(measure, inputs, Domain(), inside)
+        assert 0 <= value[0] <= 1
 
 
 def labelled(history: History, cell: int, chance: np.ndarray, pool: Pool) -> History:

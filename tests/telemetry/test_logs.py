@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
+from evalsampling.pipelines import estimate, prepare, running, sample
 from evalsampling.telemetry import logs
-from pipelines import estimate, prepare, running, sample
 from tests.jobs import Job, call
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -71,7 +71,7 @@ def test_logs_of_the_command_line(job: Callable[..., Job]) -> None:
 def test_logs_of_pipelines(
     job: Callable[..., Job], capsys: pytest.CaptureFixture[str], pipeline: ModuleType
 ) -> None:
-    one, name = job(), pipeline.__name__.removeprefix("pipelines.")
+    one, name = job(), pipeline.__name__.removeprefix("evalsampling.pipelines.")
     if pipeline is not prepare:
         one.prepare()
     given = f"--spec={one.spec}" if pipeline is prepare else f"--workspace={one.workspace}"
@@ -93,7 +93,7 @@ def test_logs_of_pipelines(
 def test_logs_of_a_process(job: Callable[..., Job]) -> None:
     """All that is on stderr, whatever libraries have to say."""
     one = job()
-    command = [sys.executable, "-m", "pipelines.prepare", f"--spec={one.spec}"]
+    command = [sys.executable, "-m", "evalsampling.pipelines.prepare", f"--spec={one.spec}"]
     done = subprocess.run(command, capture_output=True, check=True, text=True, cwd=ROOT)
     assert json.loads(done.stdout)["rows"] == 2000
     assert [record["message"] for record in records(done.stderr)][-1] == "prepare done"

@@ -1,0 +1,64 @@
+"""Sphinx builds the site from the pages beside this file: `make docs`."""
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+
+from reference_pages import write_pages  # noqa: E402
+
+from evalsampling.version import __version__  # noqa: E402
+
+project = "evalsampling"
+author = "The authors of evalsampling"
+copyright = f"{author}, Apache License 2.0"
+version = release = __version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+exclude_patterns = ["_build"]
+root_doc = "index"
+
+html_theme = "furo"
+html_title = f"evalsampling {__version__}"
+html_theme_options = {"footer_icons": []}
+html_show_sphinx = False
+html_copy_source = False
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+
+# Headings have the anchors that they have where the repository is browsed.
+myst_heading_anchors = 4
+myst_enable_extensions = ["colon_fence", "deflist"]
+
+# Docstrings are written with single backquotes for code.
+default_role = "literal"
+napoleon_google_docstring = True
+napoleon_numpy_docstring = False
+napoleon_use_ivar = True
+autodoc_typehints = "signature"
+autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
+python_maximum_signature_line_length = 88
+
+suppress_warnings = ["misc.highlighting_failure"]  # JSON that is shortened with "...".
+
+ELSEWHERE = {
+    "../README.md": "start.md",
+    "../CHANGELOG.md": "project/changelog.md",
+    "../CONTRIBUTING.md": "project/contributing.md",
+    "../benchmarks/README.md": "project/benchmarks.md",
+}
+"""Pages of the repository that are beside this folder, and where the site has them."""
+
+
+def _stay_on_the_site(app: object, name: str, source: list[str]) -> None:
+    """Let links to pages beside this folder lead to the site's own."""
+    for path, page in ELSEWHERE.items():
+        source[0] = source[0].replace(f"]({path}", f"]({page}")
+
+
+def setup(app):
+    """Write the pages that are made from the code, then read all pages."""
+    app.connect("builder-inited", lambda app: write_pages(HERE / "reference"))
+    app.connect("source-read", _stay_on_the_site)

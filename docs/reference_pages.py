@@ -1,0 +1,280 @@
+"""Pages of the reference, made from the code itself: what it accepts, and its docstrings."""
+
+import argparse
+import dataclasses
+import inspect
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import yaml
+
+import evalsampling
+from evalsampling import measures, samplers
+from evalsampling.cli.main import COMMANDS
+from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.evaluation import RoundSize, StrataSpec
+from evalsampling.spec.hidden import HiddenPrior
+from evalsampling.spec.pool import GoldSpec, LabelsSpec, PoolSpec, SystemSpec
+from evalsampling.spec.sections import Section
+from evalsampling.spec.sink import SinkSpec
+
+NOT_GIVEN = {
+    "measure", "oracle", "branching", "hidden", "positive", "classes", "system", "sets", "titles",
+}  # fmt: skip
+"""Fields of samplers and measures that a spec says elsewhere than among their parameters."""
+
+FIXED = {"f1": {"beta"}}
+"""Fields that a name stands for, so that a spec cannot give them."""
+
+RESULTS = (
+    "evalsampling.inference.results.Estimate",
+    "evalsampling.inference.results.Target",
+    "evalsampling.inference.intervals.Interval",
+    "evalsampling.inference.regions.Ellipsoid",
+    "evalsampling.report.svg.Picture",
+)
+"""Classes of what an evaluation returns."""
+
+FUNCTIONS = ("estimate", "sample", "status", "report", "plan", "simulate", "diagnose", "verify")
+"""Commands that Python calls too, each in `evalsampling.commands` in a module of its name."""
+
+SMALLEST = {"pool": {"path": "pool.parquet"}}
+"""The shortest spec there is: all else is left to the defaults."""
+
+ALL = {
+    "pool": {
+        "path": "pool.parquet",
+        "systems": {"old": {"score": "old", "prediction": "old_class"}},
+    },
+    "labels": {"gold": {"path": "gold.parquet"}},
+    "round_size": {"first": 100},
+}
+"""A spec with every section that has keys of its own."""
+
+ATTRIBUTES_OF = {
+    "": EvaluationSpec,
+    "pool": PoolSpec,
+    "pool.systems.old": SystemSpec,
+    "labels": LabelsSpec,
+    "labels.gold": GoldSpec,
+    "strata": StrataSpec,
+    "round_size": RoundSize,
+    "hidden": HiddenPrior,
+    "sink": SinkSpec,
+    "stop": EvaluationSpec,
+}
+"""The records whose docstrings say what the keys of a section mean."""
+
+CALLED = {
+    ("", "measure"): "measures",
+    ("", "stop"): "stop_half_width",
+    ("stop", "half_width"): "stop_half_width",
+    ("stop", "significance"): "stop_significance",
+    ("stop", "test"): "stop_test",
+    ("sink", "pairs"): "sides",
+}
+"""Attributes of those records that have another name than their key."""
+
+
+def write_pages(folder: Path) -> None:
+    """Write the pages into a folder; one that says the same already is left as it is."""
+    folder.mkdir(exist_ok=True)
+    for name, text in pages().items():
+        page = folder / name
+        if not page.exists() or page.read_text("utf-8") != text:
+            page.write_text(text, "utf-8")
+
+
+def pages() -> dict[str, str]:
+    """Return the text of each page by its name."""
+    return {
+        "api.md": api(),
+        "commands.md": commands(),
+        "spec-keys.md": spec_keys(),
+        "samplers.md": named("Samplers", "sampler", samplers.BY_NAME),
+        "measures.md": named("Measures", "measure", measures.BY_NAME),
+    }
+
+
+# --- Python
+
+
+def api() -> str:
+    """Return the page of classes and functions, which autodoc fills in."""
+    public = [getattr(evalsampling, name) for name in evalsampling.__all__ if name[0] != "_"]
+    classes = [f"evalsampling.{one.__name__}" for one in public if inspect.isclass(one)]
+    parts = [
+        "# Python reference",
+        "Made from the docstrings. [From Python](../python.md) shows how the parts are used.",
+        "## Public names",
+        *(_directive("autoclass", name, "members") for name in classes),
+        "## What an evaluation returns",
+        *(_directive("autoclass", name, "members") for name in RESULTS),
+        "## Commands as functions",
+        *(_directive("autofunction", f"evalsampling.commands.{one}.{one}") for one in FUNCTIONS),
+        "## To write a measure",
+        _directive("autoclass", "evalsampling.measures.base.Measure", "members"),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _directive(kind: str, name: str, *options: str) -> str:
+    lines = "".join(f"   :{option}:\n" for option in options)
+    return f"```{{eval-rst}}\n.. {kind}:: {name}\n{lines}```"
+
+
+# --- the command line
+
+
+def commands() -> str:
+    """Return the page of all commands: their help as the command line prints it, 80 columns."""
+    parts = [
+        "# All commands and options",
+        "What `evalsampling COMMAND --help` prints. [The command line](../cli.md) says what comes "
+        "out of each, with examples.",
+    ]
+    for command in COMMANDS:
+        parser = argparse.ArgumentParser(
+            prog=f"evalsampling {command.name}", formatter_class=_eighty_columns, add_help=False
+        )
+        parser.add_argument("--json", action="store_true", help="print JSON")
+        command.add_options(parser)
+        parts += [f"## {command.name}", _sentence(command.help)]
+        parts.append(f"```text\n{parser.format_help()}```")
+    return "\n\n".join(parts) + "\n"
+
+
+def _eighty_columns(prog: str) -> argparse.HelpFormatter:
+    return argparse.HelpFormatter(prog, max_help_position=28, width=80)
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:].rstrip(".") + "."
+
+
+# --- the spec
+
+
+def spec_keys() -> str:
+    """Return the page of all keys of a spec: those it accepts, with what their records say."""
+    defaults = EvaluationSpec.from_mapping(SMALLEST, ".").to_mapping()
+    defaults["pool"]["path"] = SMALLEST["pool"]["path"]
+    parts = [
+        "# All keys of a spec",
+        "The keys that `evaluation.yaml` may have, as the program checks them. "
+        "[The spec](../spec.md) explains each with examples.",
+        "## By section",
+    ]
+    for section, keys in accepted_keys().items():
+        told = documented(SystemSpec if section == "pool" else ATTRIBUTES_OF[section])
+        told |= documented(ATTRIBUTES_OF[section])
+        shown = section.replace(".old", ".NAME")
+        parts.append(f"### {shown or 'top level'}")
+        rows = [(f"`{key}`", told.get(CALLED.get((section, key), key), "")) for key in keys]
+        parts.append(_table(("key", "meaning"), rows))
+    parts += [
+        "## A spec with every default filled in",
+        "`prepare` stores it in the workspace, here of a spec that names the pool alone:",
+        f"```yaml\n{yaml.safe_dump(defaults, sort_keys=False)}```",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def accepted_keys() -> dict[str, tuple[str, ...]]:
+    """Return the keys of each section of a spec: those that its reader does not refuse."""
+    found: dict[str, tuple[str, ...]] = {}
+    check = Section.check_keys
+
+    def note(section: Section, *known: str) -> None:
+        found[section.name] = known
+        check(section, *known)
+
+    with mock.patch.object(Section, "check_keys", note):
+        EvaluationSpec.from_mapping(ALL, ".")
+    return found
+
+
+# --- samplers and measures
+
+
+def named(title: str, kind: str, known: Mapping[str, Any]) -> str:
+    """Return the page of all classes that a spec may name, with their parameters."""
+    parts = [
+        f"# {title}",
+        f"What `{kind}` in a [spec](../spec.md#{kind}) may name, from the docstrings of the code. "
+        "Formulas and sources are in [Methods](../methods.md).",
+    ]
+    for name, maker in known.items():
+        parts += [f"## {name}", _first_paragraph(maker)]
+        parameters = _parameters(maker, NOT_GIVEN | FIXED.get(name, set()))
+        if parameters:
+            parts.append(_table(("parameter", "default", "meaning"), parameters))
+        module = sys.modules[maker.__module__].__name__
+        parts.append(f"`{module}.{maker.__name__}`")
+    return "\n\n".join(parts) + "\n"
+
+
+def _parameters(maker: Any, left_out: set[str]) -> list[tuple[str, str, str]]:
+    told: dict[str, str] = {}
+    for one in reversed(maker.__mro__):
+        told |= documented(one)
+    return [
+        (f"`{field.name}`", _default(field), told.get(field.name, ""))
+        for field in dataclasses.fields(maker)
+        if field.name not in left_out and field.init and not field.name.startswith("_")
+    ]
+
+
+def _default(field: "dataclasses.Field[Any]") -> str:
+    if field.default is dataclasses.MISSING:
+        return ""
+    return f"`{field.default!r}`"
+
+
+def _first_paragraph(maker: Any) -> str:
+    return _markdown((inspect.getdoc(maker) or "").split("\n\n")[0].replace("\n", " "))
+
+
+# --- docstrings
+
+
+def documented(record: type[Any]) -> dict[str, str]:
+    """Return what the docstring of a class says of each of its attributes."""
+    doc = inspect.cleandoc(record.__doc__ or "")
+    section = re.search(r"^Attributes:\n((?:[ ]{4}.*\n?|\n)+)", doc, re.M)
+    if section is None:
+        return {}
+    entries = re.findall(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", section[1], re.M)
+    known = vars(sys.modules[record.__module__])
+    return {name: _markdown(_spelled_out(" ".join(text.split()), known)) for name, text in entries}
+
+
+def _spelled_out(text: str, known: Mapping[str, Any]) -> str:
+    """Return text with the values of constants in place of their names."""
+
+    def values(name: re.Match[str]) -> str:
+        value = known.get(name[1])
+        if not isinstance(value, tuple | int):
+            return name[0]
+        listed = value if isinstance(value, tuple) else (value,)
+        return ", ".join(f"`{one}`" for one in listed)
+
+    return re.sub(r"`([A-Z][A-Z_]+)`", values, text)
+
+
+def _markdown(text: str) -> str:
+    """Return text of a docstring with code in single backquotes and nothing taken for markup."""
+    text = text.replace("``", "`")
+    pieces = text.split("`")
+    pieces[::2] = [re.sub(r"([*_\[\]<>|])", r"\\\1", piece) for piece in pieces[::2]]
+    pieces[1::2] = [piece.replace("|", "\\|") for piece in pieces[1::2]]
+    return "`".join(pieces)
+
+
+def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    lines = [head, ("---",) * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

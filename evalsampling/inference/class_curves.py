@@ -1,0 +1,105 @@
+"""The calibration curve of each class, fitted to all labels so far."""
+
+import numpy as np
+import numpy.typing as npt
+
+from evalsampling.inference.calibration_curve import CalibrationCurve, CurveFit
+from evalsampling.inference.domains import Domain
+from evalsampling.spec.hidden import MOST_CLASSES, HiddenPrior
+from evalsampling.stats.cells import CellTable
+from evalsampling.stats.history import History
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+_SAME_PRIOR = 1e-9
+"""Prior probabilities that differ by no more are the same but for rounding."""
+
+_ODDS_AGAINST_FALLING = 20.0
+"""Prior odds that the rate of a class rises with its prior probability."""
+
+
+def obstacle(table: CellTable) -> str | None:
+    """Return why there can be no model of the labels of a pool, in words; None if there can."""
+    if table.classes > MOST_CLASSES:
+        return f"no model of {table.classes} classes, at most {MOST_CLASSES}"
+    prior = table.leaf_prior[table.leaf_count > 0]
+    if len(prior) > 1 and np.ptp(prior, axis=0).max() <= _SAME_PRIOR:
+        return "the prior probability is the same in all leaves, so no curve can order them"
+    return None
+
+
+def fit_curves(table: CellTable, history: History, hidden: HiddenPrior) -> dict[int, CurveFit]:
+    """Return the curve of each class given all labels; of two classes that of the second."""
+    seen = labels_by_cell(table, history, Domain())
+    labelled = seen.sum(axis=1)
+    return {
+        y: fit_either_way(table, y, labelled, seen[:, y], hidden)
+        for y in ((1,) if table.classes == 2 else range(table.classes))
+    }
+
+
+def fit_either_way(
+    table: CellTable, y: int, labelled: IntArray, positive: IntArray, hidden: HiddenPrior
+) -> CurveFit:
+    """Return the curve of a class, rising with its prior probability unless labels say it falls.
+
+    Scores are taken to mean what they should unless the labels make the opposite far more
+    probable: the prior odds against it are `_ODDS_AGAINST_FALLING`.
+
+    Args:
+        table: the cells.
+        y: the class.
+        labelled: shape (cells,): rows with a label.
+        positive: shape (cells,): those of the class.
+        hidden: prior of the background.
+    """
+    fits = []
+    for probability in (table.prior[:, y], 1 - table.prior[:, y]):
+        effect = unexplained_predictions(table, y, probability)
+        curve = CalibrationCurve.from_cells(probability, table.count, effect, hidden)
+        fits.append(curve.fit(labelled, positive))
+    rising, falling = fits
+    gain = falling.log_evidence - rising.log_evidence
+    return falling if gain > np.log(_ODDS_AGAINST_FALLING) else rising
+
+
+def unexplained_predictions(table: CellTable, y: int, probability: FloatArray) -> FloatArray:
+    """Return, for each system, where its prediction of a class is not a threshold on the prior.
+
+    Whether a cell is predicted y, less whether its probability is above the threshold that agrees
+    best with the predictions; systems that a threshold explains are left out.
+
+    Args:
+        table: the cells.
+        y: the class.
+        probability: shape (cells,): what the threshold is on.
+
+    Returns:
+        Shape (cells, systems that remain), in [-1, 1].
+    """
+    predicted = table.mean_by_cell((table.outputs.prediction == y).astype(np.float64))
+    order = np.argsort(probability, kind="stable")
+    is_first = np.diff(probability[order], prepend=-1.0) > 0
+    columns = []
+    for column in predicted.T:
+        weighted = table.count[order] * column[order]
+        opposed = table.count[order] - weighted
+        # Errors of a threshold at place i: predicted rows below it, others from it on.
+        errors = np.append(0.0, np.cumsum(weighted))
+        errors += np.append(np.cumsum(opposed[::-1])[::-1], 0.0)
+        threshold = int(np.argmin(np.where(np.append(is_first, True), errors, np.inf)))
+        above = np.zeros(len(table))
+        above[order[threshold:]] = 1.0
+        columns.append(column - above)
+    kept = [column for column in columns if np.any(column)]
+    return np.unique(kept, axis=0).T if kept else np.zeros((len(table), 0))
+
+
+def labels_by_cell(table: CellTable, history: History, domain: Domain) -> IntArray:
+    """Return how many rows of each cell, of a domain, have each label: (cells, classes)."""
+    known = history.labelled
+    known = known[domain.holds(history, known)]
+    seen = np.zeros((len(table), table.classes), dtype=np.int64)
+    np.add.at(seen, (history.cell[known], history.label[known]), 1)
+    return seen

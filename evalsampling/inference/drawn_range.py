@@ -1,0 +1,116 @@
+"""Draws of a number: intervals and bands that hold a share of them."""
+
+import dataclasses
+import functools
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclasses.dataclass(frozen=True)
+class DrawnRange:
+    """Draws of a number: each lies between two ends, which differ where cells do not tell it.
+
+    Attributes:
+        low: shape (draws,), NaN where the number is undefined.
+        high: shape (draws,), NaN in the same places.
+        weight: shape (draws,): of each draw; alike if not given.
+    """
+
+    low: FloatArray
+    high: FloatArray
+    weight: FloatArray | None = None
+
+    @functools.cached_property
+    def defined(self) -> npt.NDArray[np.bool_]:
+        """Which draws are a number, shape (draws,)."""
+        return np.isfinite(self.low)
+
+    @functools.cached_property
+    def middle(self) -> FloatArray:
+        """The middle of the ends of each draw that is defined."""
+        return np.asarray((self.low + self.high)[self.defined] / 2)
+
+    @property
+    def median(self) -> float:
+        """Median of the middles."""
+        order = np.argsort(self.middle)
+        weight = np.ones(len(order)) if self.weight is None else self.weight[self.defined][order]
+        reached = np.cumsum(weight)
+        half = np.searchsorted(reached, reached[-1] / 2 * np.array([1 - 1e-9, 1 + 1e-9]))
+        return float(self.middle[order][half].mean())
+
+    @functools.cached_property
+    def gap(self) -> float:
+        """Median distance of the ends."""
+        return float(np.median((self.high - self.low)[self.defined]))
+
+    @functools.cached_property
+    def is_told(self) -> bool:
+        """Whether cells leave less open of the number than labels do."""
+        return self.gap <= 4 * float(np.std(self.middle))
+
+    @property
+    def variance(self) -> float:
+        """Variance of the number, it being anywhere between the ends of a draw."""
+        ends = (self.high - self.low)[self.defined]
+        return float(np.var(self.middle) + np.mean(ends**2) / 12)
+
+    def interval(self, confidence: float) -> tuple[float, float]:
+        """Return the ends of an interval that holds a share of draws: NaN if none has weight."""
+        kept = self.defined
+        weight = None if self.weight is None else self.weight[kept]
+        if not kept.any() or (weight is not None and weight.sum() == 0):
+            return np.nan, np.nan
+        low, high = shortest_interval(self.low[kept], confidence, weight)
+        if self.gap > 0:
+            high = shortest_interval(self.high[kept], confidence, weight)[1]
+        return low, high
+
+
+def shortest_interval(
+    values: FloatArray, confidence: float, weight: FloatArray | None = None
+) -> tuple[float, float]:
+    """Return the ends of the shortest interval that holds a share of draws.
+
+    Args:
+        values: shape (n,), finite.
+        confidence: the share, in (0, 1).
+        weight: shape (n,), at least 0; alike if not given.
+    """
+    order = np.argsort(values)
+    ordered = values[order]
+    weight = np.ones(len(values)) if weight is None else weight[order]
+    below = np.concatenate([[0.0], np.cumsum(weight)])
+    below /= below[-1]
+    starts = np.flatnonzero(below[:-1] + confidence <= 1 + 1e-12)
+    ends = np.searchsorted(below[1:], below[starts] + confidence - 1e-12)
+    ends = np.minimum(ends, len(values) - 1)
+    best = int(np.argmin(ordered[ends] - ordered[starts]))
+    return float(ordered[starts[best]]), float(ordered[ends[best]])
+
+
+def simultaneous(values: FloatArray, confidence: float) -> tuple[FloatArray, FloatArray]:
+    """Return the ends of a band that holds a share of curves whole, shape (m,) each.
+
+    All points get the same share of draws below the band and above it, as large as leaves enough
+    curves inside. Where a point is undefined in some draws, the others make its band.
+
+    Args:
+        values: draws of the curve, shape (draws, m), NaN where undefined.
+        confidence: the share, in (0, 1).
+    """
+    defined = np.isfinite(values)
+    count = np.maximum(defined.sum(axis=0), 1)
+    place = np.argsort(np.argsort(np.where(defined, values, np.inf), axis=0), axis=0)
+    depth = np.minimum(place, count - 1 - place) / count
+    outermost = np.where(defined, depth, np.inf).min(axis=1)
+    cut = float(np.sort(outermost)[int((1 - confidence) * len(values))])
+    low, high = np.full(values.shape[1], np.nan), np.full(values.shape[1], np.nan)
+    for point in np.flatnonzero(defined.any(axis=0)):
+        drawn = np.sort(values[defined[:, point], point])
+        inward = min(int(np.ceil(cut * len(drawn) - 1e-9)), (len(drawn) - 1) // 2)
+        low[point], high[point] = drawn[inward], drawn[len(drawn) - 1 - inward]
+    return low, high

@@ -1,0 +1,146 @@
+"""Examples of a page: what it tells the reader to run, beside what it shows.
+
+`python -m tests.docs.examples PAGE ...` runs the examples of pages, one page after the other in the
+same folder, and puts what was printed into them.
+"""
+
+import dataclasses
+import doctest
+import itertools
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+BLOCK = re.compile(r"(?P<prose>.*?)^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.M | re.S)
+SAVE = re.compile(r"save\s+(?:it\s+)?as\s+`([^`]+)`", re.I)
+GUARD = 'if __name__ == "__main__":'
+SHELL = """
+python() { "$PYTHON" "$@"; }
+evalsampling() { python -m evalsampling "$@"; }
+"""
+
+
+@dataclasses.dataclass(frozen=True)
+class Installation:
+    """Where the examples find Python and the package.
+
+    Attributes:
+        python: the interpreter.
+        source: folder of the package, None if it is installed with that interpreter.
+    """
+
+    python: str
+    source: Path | None
+
+    def shell(self, command: str, folder: Path) -> str:
+        """Run a line of the shell; without a source with the programs that were installed."""
+        return self._run(["bash", "-ec", (SHELL if self.source else "") + command], folder)
+
+    def script(self, code: str, folder: Path) -> str:
+        (folder / "script.py").write_text(code, "utf-8")
+        return self._run([self.python, "script.py"], folder)
+
+    def _run(self, command: list[str], folder: Path) -> str:
+        variables = {"PYTHON": self.python}
+        if self.source:
+            variables["PYTHONPATH"] = str(self.source)
+        else:
+            variables["PATH"] = f"{Path(self.python).parent}:{os.environ['PATH']}"
+        done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+
+HERE = Installation(sys.executable, ROOT)
+"""The package beside these pages, whichever one is installed."""
+
+
+def blocks_of(page: str) -> list[dict[str, str]]:
+    """The blocks of code of a page, each with the prose before it."""
+    text = (ROOT / page).read_text("utf-8")
+    return [match.groupdict() for match in BLOCK.finditer(text)]
+
+
+def page_outputs(page: str, folder: Path, by: Installation = HERE) -> list[tuple[str, str]]:
+    """Saves what a page says to save, then runs it: pairs of what it shows and what was printed."""
+    blocks = blocks_of(page)
+    for block in blocks:
+        if name := SAVE.search(block["prose"]):
+            (folder / name[1]).write_text(block["text"], "utf-8")
+    return shell_outputs(blocks, folder, by) + python_outputs(blocks, folder, by)
+
+
+def shell_outputs(
+    blocks: list[dict[str, str]], folder: Path, by: Installation = HERE
+) -> list[tuple[str, str]]:
+    """Runs `sh` blocks and lines after `$`; pairs what is shown with what was printed.
+
+    Lines before the first `$` are the last that were printed before.
+    """
+    pairs, printed = [], ""
+    for block in blocks:
+        before, *commands = re.split(r"^\$ ", block["text"], flags=re.M)
+        if block["language"] == "sh":
+            printed = by.shell(block["text"], folder)
+        elif block["language"] == "" and commands:
+            if before:
+                last = printed.splitlines(keepends=True)[-before.count("\n") :]
+                pairs.append(pair(before, "".join(last)))
+            for command in commands:
+                line, shown = command.split("\n", 1)
+                printed = by.shell(line, folder)
+                pairs.append(pair(shown, printed))
+    return pairs
+
+
+def python_outputs(
+    blocks: list[dict[str, str]], folder: Path, by: Installation = HERE
+) -> list[tuple[str, str]]:
+    """Runs `python` blocks as one script, but for those with a guard, and those to be saved."""
+    found = [
+        (block["text"], after["text"] if after["language"] == "" else "")
+        for block, after in itertools.pairwise(blocks)
+        if block["language"] == "python" and not SAVE.search(block["prose"])
+    ]
+    script = "\nprint('\\f', end='')\n".join(code for code, _ in found if GUARD not in code)
+    printed = iter(by.script(script, folder).split("\f"))
+    return [
+        pair(shown, by.script(code, folder) if GUARD in code else next(printed))
+        for code, shown in found
+    ]
+
+
+def shell(command: str, folder: Path) -> str:
+    return HERE.shell(command, folder)
+
+
+def pair(shown: str, printed: str) -> tuple[str, str]:
+    """Two texts that are alike if they differ in seconds only, or where `...` is shown."""
+    told = [re.sub(r"\d+\.\d s\b", "- s", text) for text in (shown, printed)]
+    fits = doctest.OutputChecker().check_output(*told, doctest.ELLIPSIS)
+    return shown, shown if fits else printed
+
+
+def rewrite(pages: Sequence[str]) -> None:
+    """Put into pages what their examples print now."""
+    with tempfile.TemporaryDirectory() as top:
+        folder = Path(top) / "build" / "walk"
+        folder.mkdir(parents=True)
+        for page in pages:
+            before = text = (ROOT / page).read_text("utf-8")
+            for shown, printed in page_outputs(page, folder):
+                if shown != printed:
+                    assert shown.strip(), f"{page}: nothing is shown of {printed!r}"
+                    text = text.replace(shown, printed, 1)
+            if text != before:
+                (ROOT / page).write_text(text, "utf-8")
+                print(f"{page}: written")
+
+
+if __name__ == "__main__":
+    rewrite(sys.argv[1:])

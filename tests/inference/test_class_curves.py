@@ -1,0 +1,47 @@
+"""Curves of classes: whether there can be any, and which way they go."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from evalsampling.inference.class_curves import obstacle
+from evalsampling.inference.predictive import LabelModel
+from tests.samplers.pools import make_pool
+from tests.stats.histories import labelled_at_random
+
+POOL = make_pool(300, 6, seed=3, positive=0.2)
+
+
+def test_falling_prior_is_found() -> None:
+    """The prior says the opposite of the labels: the rates follow the labels."""
+    pool = make_pool(2000, 8, seed=7, positive=0.1, strength=4)
+    upside_down = dataclasses.replace(pool, probability=pool.probability[:, ::-1])
+    model = LabelModel.fit(upside_down.table, labelled_at_random(upside_down, 300, seed=9), (1,))
+    rates = model.rates[:, :, 1].mean(axis=0)
+    top = pool.table.leaf == 7
+    assert rates[top].mean() > 5 * rates[pool.table.leaf == 0].mean()
+    few = LabelModel.fit(upside_down.table, labelled_at_random(upside_down, 2, seed=9), (1,))
+    assert few.curves[0].curve.group[0] != few.curves[0].curve.group[-1]
+
+
+def test_prior_that_is_the_same_everywhere_orders_nothing() -> None:
+    """Leaves without rows, and rounding, do not make it another."""
+    flat = dataclasses.replace(POOL, probability=np.full((300, 2), 0.5))
+    apart = dataclasses.replace(flat, leaf=2 * flat.leaf, leaves=16)
+    rng = np.random.default_rng(1)
+    rounded = dataclasses.replace(flat, probability=0.5 + rng.normal(0, 1e-16, (300, 2)))
+    for pool in (flat, apart, rounded):
+        reason = obstacle(pool.table)
+        assert reason is not None
+        assert "same in all leaves" in reason
+    with pytest.raises(ValueError, match="same in all leaves"):
+        LabelModel.fit(flat.table, labelled_at_random(flat, 5, seed=1), (1,))
+    assert obstacle(POOL.table) is None
+    one_leaf = dataclasses.replace(flat, leaf=np.zeros(300, dtype=np.int64))
+    assert obstacle(one_leaf.table) is None
+
+
+def test_many_classes_have_no_model() -> None:
+    pool = make_pool(300, 4, seed=1, classes=11, positive=0.9)
+    assert "11 classes" in str(obstacle(pool.table))

@@ -1,0 +1,104 @@
+"""Intervals and bands of draws: closed forms, shares that they hold."""
+
+import numpy as np
+import pytest
+from scipy import special
+
+from evalsampling.inference.drawn_range import DrawnRange, shortest_interval, simultaneous
+
+
+def test_shortest_interval_of_an_exponential_begins_at_zero() -> None:
+    """Of 10,000 evenly spread quantiles; -log(.05) at the other end."""
+    values = -np.log1p(-(np.arange(10_000) + 0.5) / 10_000)
+    low, high = shortest_interval(np.random.default_rng(1).permutation(values), 0.95)
+    assert low == values[0]
+    assert high == pytest.approx(-np.log(0.05), rel=1e-3)
+
+
+def test_shortest_interval_of_a_normal_is_symmetric() -> None:
+    values = special.ndtri((np.arange(20_000) + 0.5) / 20_000)
+    low, high = shortest_interval(values, 0.9)
+    assert high == pytest.approx(1.6449, abs=0.02)
+    assert low == pytest.approx(-1.6449, abs=0.02)
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95, 0.99])
+@pytest.mark.parametrize("count", [1, 2, 19, 20, 21, 100])
+def test_shortest_interval_holds_its_share_and_none_is_shorter(
+    confidence: float, count: int
+) -> None:
+    values = np.random.default_rng(count).normal(size=count)
+    low, high = shortest_interval(values, confidence)
+    assert np.mean((low <= values) & (values <= high)) >= confidence - 1e-12
+    ordered, held = np.sort(values), int(np.ceil(confidence * count - 1e-9))
+    widths = ordered[held - 1 :] - ordered[: count - held + 1]
+    assert high - low == pytest.approx(widths.min())
+
+
+def test_draw_of_weight_k_is_k_draws() -> None:
+    rng = np.random.default_rng(2)
+    values, weight = rng.gamma(2, size=60), rng.integers(0, 5, 60)
+    repeated = np.repeat(values, weight)
+    for confidence in (0.5, 0.8, 0.95):
+        weighted = shortest_interval(values, confidence, weight * 0.37)
+        assert weighted == shortest_interval(repeated, confidence)
+
+
+def test_ties_are_one_value() -> None:
+    assert shortest_interval(np.full(50, 0.3), 0.95) == (0.3, 0.3)
+    values = np.array([0.0] * 96 + [1.0] * 4)
+    assert shortest_interval(values, 0.95) == (0.0, 0.0)
+
+
+def curves(draws: int, seed: int) -> np.ndarray:
+    """Random walks of forty points."""
+    return np.cumsum(np.random.default_rng(seed).normal(size=(draws, 40)), axis=1)
+
+
+def test_bands_hold_the_share_of_curves_whole() -> None:
+    """At least the share of the draws themselves, and of as many others to .02."""
+    values = curves(4000, 1)
+    low, high = simultaneous(values, 0.9)
+
+    def held(values: np.ndarray) -> float:
+        return float(np.mean(np.all((low <= values) & (values <= high), axis=1)))
+
+    assert 0.9 <= held(values) < 0.905
+    assert held(curves(4000, 2)) == pytest.approx(0.9, abs=0.02)
+    assert np.all(low < np.quantile(values, 0.05, axis=0))
+    assert np.all(high > np.quantile(values, 0.95, axis=0))
+
+
+@pytest.mark.parametrize("draws", [1, 2, 5, 20, 192])
+def test_bands_of_few_draws_hold_their_share(draws: int) -> None:
+    values = curves(draws, 3)
+    low, high = simultaneous(values, 0.95)
+    assert np.mean(np.all((low <= values) & (values <= high), axis=1)) >= 0.95
+
+
+def test_bands_leave_out_what_is_undefined() -> None:
+    values = curves(1000, 4)
+    values[:, 3] = np.nan
+    values[:900, 7] = np.nan
+    low, high = simultaneous(values, 0.95)
+    assert np.isnan([low[3], high[3]]).all()
+    inside = (low <= values) & (values <= high) | np.isnan(values)
+    assert np.mean(np.all(inside, axis=1)) >= 0.95
+
+
+def drawn_of(*values: float) -> DrawnRange:
+    return DrawnRange(np.array(values), np.array(values))
+
+
+def test_weighted_median_is_that_of_repeated_draws() -> None:
+    values, weight = np.array([0.4, 0.1, 0.9, 0.2]), np.array([1.0, 3.0, 2.0, 2.0])
+    repeated = np.median(np.repeat(values, weight.astype(int)))
+    assert DrawnRange(values, values, weight).median == pytest.approx(repeated)
+    assert drawn_of(*values).median == pytest.approx(np.median(values))
+
+
+def test_interval_reaches_from_the_lower_ends_to_the_upper_ones() -> None:
+    ends = np.linspace(0.1, 0.2, 101)
+    low, high = DrawnRange(ends, ends + 0.5).interval(0.9)
+    assert (low, high) == pytest.approx((0.1, 0.69), abs=1e-9)
+    assert np.isnan(DrawnRange(ends, ends, np.zeros(101)).interval(0.9)).all()

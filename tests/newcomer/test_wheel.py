@@ -1,0 +1,41 @@
+"""What the wheel claims and holds."""
+
+import email
+import zipfile
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def names(wheel: Path) -> list[str]:
+    with zipfile.ZipFile(wheel) as archive:
+        return archive.namelist()
+
+
+def test_it_has_types_and_the_style_of_the_report(names: list[str]) -> None:
+    assert {"evalsampling/py.typed", "evalsampling/report/page.css"} <= set(names)
+
+
+def test_it_claims_one_top_level_name(names: list[str]) -> None:
+    top = {name.split("/")[0] for name in names if ".dist-info" not in name}
+    assert top == {"evalsampling"}
+
+
+def test_it_has_the_beam_jobs_below_that_name(names: list[str]) -> None:
+    jobs = ("prepare", "sample", "estimate", "spark_prepare")
+    assert {f"evalsampling/pipelines/{job}.py" for job in jobs} <= set(names)
+
+
+def test_its_description_is_the_readme(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        [name] = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+        told = email.message_from_bytes(archive.read(name))
+    assert told["Summary"]
+    assert told["Requires-Python"] == ">=3.11"
+    assert told["License"] == "Apache-2.0" or told["License-Expression"] == "Apache-2.0"
+    assert "record linkage" in told["Keywords"]
+    assert "Typing :: Typed" in told.get_all("Classifier")
+    assert "First result in Python" in told.get_payload()
