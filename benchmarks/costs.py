@@ -90,7 +90,7 @@ class Rows:
 
 
 def like_spam(rows: int = SPAM, seed: int = 1, sharp: float = 1.0, angle: float = 0.0) -> Rows:
-    """Return mails of which 5 % are spam and the model errs on about 2 %.
+    """Return mails of which 7 % are spam and a calibrated model errs on 4 %.
 
     Args:
         rows: how many.

@@ -15,9 +15,10 @@ def _run(arguments: argparse.Namespace) -> PlanResult:
 
 def _text(_: argparse.Namespace, result: PlanResult) -> str:
     width = max(24, *(len(one.measure) + 2 for one in result.errors))
+    name = max(12, *(len(one.sampler) + 2 for one in result.errors))
     compared = any(one.power is not None for one in result.errors)
     lines = ["if the scores' probabilities are right:",
-             f"{'sampler':<12}{'measure':<{width}}"
+             f"{'sampler':<{name}}{'measure':<{width}}"
              f"{'budget' if result.by_cost else 'labels':>10}{'std. error':>12}"
              f"{'half-width':>12}" + f"{'power':>8}" * compared
              + f"{'draws':>9}{'labels':>9}{'cost':>10}" * result.by_cost]  # fmt: skip
@@ -27,7 +28,7 @@ def _text(_: argparse.Namespace, result: PlanResult) -> str:
             "-" if number is None else f"{number:.4f}"
             for number in (one.standard_error, one.half_width)
         )
-        line = f"{one.sampler:<12}{one.measure:<{width}}{budget:>10}{error:>12}{half:>12}"
+        line = f"{one.sampler:<{name}}{one.measure:<{width}}{budget:>10}{error:>12}{half:>12}"
         if compared:
             line += "" if one.power is None else f"{one.power:>8.2f}"
         if result.by_cost:

@@ -22,10 +22,10 @@ def sizes(one: Job) -> dict[Any, float]:
     return dict(zip(table["id"].to_pylist(), table["size"].to_pylist(), strict=True))
 
 
-@pytest.mark.parametrize("sampler", ["calibrated", "optimal_importance", "strat", "active_lambda"])
+@pytest.mark.parametrize("sampler", ["optimal_importance", "strat"])
 def test_rounds_are_drawn_until_the_money_is_spent(job: Any, sampler: str) -> None:
     """What is spent is the costs of the rows asked about; the last round buys what is left."""
-    one = costly(job, sampler=sampler, budget={"cost": 150})
+    one = costly(job, sampler=sampler, budget={"cost": 100})
     assert one.prepare().status == 0
     cost, spent, rounds = sizes(one), 0.0, 0
     while True:
@@ -39,11 +39,10 @@ def test_rounds_are_drawn_until_the_money_is_spent(job: Any, sampler: str) -> No
         assert found["cost"] == pytest.approx(spent)
     assert found["done"]
     # The last rounds are small: a few dear rows at most are too many, or too dear to be had.
-    assert spent == pytest.approx(150, abs=20)
+    assert spent == pytest.approx(100, abs=20)
     status = call("status", one.workspace, "--json").json
-    assert (status["cost"], status["money"]) == (pytest.approx(spent), 150)
-    assert f"labels for {spent:,.2f} of 150.00" in call("status", one.workspace).out
-    assert sampler != "active_lambda" or found["measures"][0]["value"] is not None
+    assert (status["cost"], status["money"]) == (pytest.approx(spent), 100)
+    assert f"labels for {spent:,.2f} of 100.00" in call("status", one.workspace).out
 
 
 def test_pipelines_know_costs(job: Any) -> None:
@@ -56,7 +55,8 @@ def test_pipelines_know_costs(job: Any) -> None:
         cells = pq.read_table(one.workspace / "cells.parquet")
         delivery = one.deliver(one.answers(1), "1.csv")
         estimated = one.estimate("--labels", delivery, *options).json
-        results.append((cells.to_pydict(), one.asked(1), estimated["measures"], estimated["cost"]))
+        ids = sorted(id for _, id in one.asked(1))
+        results.append((cells.to_pydict(), ids, estimated["measures"], estimated["cost"]))
     assert results[0] == results[1]
 
 
@@ -65,12 +65,12 @@ def test_simulate_and_plan_spend_money(job: Any) -> None:
     truth = one.directory / "truth.parquet"
     labels = {"id": list(one.pool.truth), "label": list(one.pool.truth.values())}
     pq.write_table(pa.table(labels), truth)
-    names = ["passive", "strat_model", "active_err", "active_uniC", "active_uniD", "active_lambda"]
-    options = ["--sampler", *names, "--repeats", 3, "--budgets", "100"]
+    names = ["passive", "strat_model", "active_lambda"]
+    options = ["--sampler", *names, "--repeats", 2, "--budgets", "100"]
     simulated = call("simulate", one.spec, "--truth", truth, *options, "--json")
     assert simulated.status == 0, simulated.err
     for told in simulated.json["results"]:
-        assert told["cost"] == pytest.approx(100, abs=40)
+        assert told["cost"] == pytest.approx(100, abs=30)
     by_name = {told["sampler"]: told["labels"] for told in simulated.json["results"]}
     assert by_name["active_lambda"] > 1.2 * by_name["passive"]
     planned = call("plan", one.spec, *options, "--json")
@@ -79,7 +79,7 @@ def test_simulate_and_plan_spend_money(job: Any) -> None:
     assert plans["active_lambda"]["draws"] > plans["passive"]["draws"]
     assert plans["strat_model"]["draws"] is None
     assert 0 < plans["passive"]["saving"] < 1
-    text = call("plan", one.spec, *options).out
+    text = call("plan", one.spec, "--sampler", "passive", *options[4:]).out
     assert "draws   labels      cost" in text
     assert "of the variance of even draws for equal money" in text
 
