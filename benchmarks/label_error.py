@@ -54,13 +54,14 @@ def one_repeat(
     table = np.zeros((2, 2), dtype=np.int64)
     np.add.at(table, (known, decided(known, kind, rng)), 1)
     inputs = evaluation.sampler.inputs(evaluation.table, evaluation.history, 0.95)
+    model = evaluation.label_model()
     hits = float((truth & prediction).sum())
     precision, recall = hits / prediction.sum(), hits / truth.sum()
     exact = {"f1": 2 / (1 / precision + 1 / recall), "precision": precision, "recall": recall}
     found = []
     for estimate, requested in zip(evaluation.estimate(), evaluation.measures, strict=True):
         interval, true = estimate.intervals[0], exact[estimate.target.measure]
-        band = correct(measure_of(requested), inputs, table, seed)
+        band = correct(measure_of(requested), inputs, table, seed, model)
         assert band is not None
         found.append(
             (

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from evalsampling.evaluation import Evaluation
-from evalsampling.inference.intervals import beta
+from evalsampling.inference.results import Estimate
 from evalsampling.measures import (
     Accuracy,
     FBeta,
@@ -69,8 +69,8 @@ class KnownRows:
 
     def estimates(
         self, sampler: Sampler, measures: Sequence[Measure], labels: int, seed: int
-    ) -> list[tuple[float, float]]:
-        """Return value and standard error of measures after one round of so many new rows."""
+    ) -> list[Estimate]:
+        """Return the estimates of measures of one number after one round of so many new rows."""
         rng = np.random.default_rng([seed, labels])
         order = np.lexsort([rng.random(len(self.cell)), self.cell])
         first = np.cumsum(self.table.count) - self.table.count
@@ -79,22 +79,12 @@ class KnownRows:
         rows = order[first[history.cell] + history.rank]
         history = history.with_rows(self.outputs.take(rows), history.slice)
         history = history.with_labels(self.label[rows])
-        sample = sampler.weigh(self.table, history)
-        outputs, label = history.outputs.take(sample.question), history.label[sample.question]
-        weight = sample.weight / sample.weight.sum()
-        found = []
-        for measure in measures:
-            risk = measure.mean_loss(outputs, label, weight)
-            influence = measure.influence(outputs, label, risk)
-            influence = (influence - weight @ influence) / sample.weight.sum()
-            variance = float(sample.variance(influence)[0])
-            found.append((float(measure.value(risk)[0]), float(np.sqrt(max(variance, 0.0)))))
-        return found
+        return sampler.estimate(self.table, history, measures, 0.9)
 
 
 @dataclasses.dataclass(frozen=True)
 class Summary:
-    """Root mean square error of a measure, and the coverage of its 90 % Beta interval."""
+    """Root mean square error of a measure, and the coverage of its 90 % interval."""
 
     rmse: float
     coverage: float
@@ -108,18 +98,19 @@ def repeat(
     summaries = []
     for place, measure in enumerate(measures):
         true = pool.true(measure)
-        values = np.nan_to_num([run[place][0] for run in runs])
-        covered = [_covers(*run[place], true) for run in runs]
-        rmse = float(np.sqrt(np.mean((values - true) ** 2)))
+        found = [run[place] for run in runs]
+        errors = [(one.value or 0.0) - true for one in found]
+        covered = [_covers(one, true) for one in found]
+        rmse = float(np.sqrt(np.mean(np.square(errors))))
         summaries.append(Summary(rmse, float(np.mean(covered))))
     return summaries
 
 
-def _covers(value: float, error: float, true: float) -> bool:
-    if not np.isfinite(value) or error <= 1e-9:
-        return bool(abs(value - true) < 1e-9)
-    found = beta(value, error, 0.9)
-    return found.low <= true <= found.high
+def _covers(one: Estimate, true: float) -> bool:
+    """Tell whether the Beta interval holds the truth, the default one where there is none."""
+    default = one.intervals[0]
+    found = next((each for each in one.intervals if each.method == "beta"), default)
+    return found.low - 1e-9 <= true <= found.high + 1e-9
 
 
 def like_mnist(rows: int = 11_200) -> KnownRows:
@@ -265,7 +256,9 @@ def main() -> None:
         if found is not None:
             pools[f"{name}, {probability}"] = found
     designs(pools, repeats)
-    shares({name: pool for name, pool in pools.items() if "platt" not in name}, repeats)
+    shares(
+        {name: pool for name, pool in pools.items() if not name.endswith(" probability")}, repeats
+    )
     across(mnist, repeats)
     multilabel(like_comments(), repeats)
 

@@ -36,6 +36,7 @@ default_role = "literal"
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
 napoleon_use_ivar = True
+napoleon_attr_annotations = False
 autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
@@ -58,7 +59,13 @@ def _stay_on_the_site(app: object, name: str, source: list[str]) -> None:
         source[0] = source[0].replace(f"]({path}", f"]({page}")
 
 
+def _without_fields(app: object, what: str, *others: object) -> tuple[str, str] | None:
+    """Return no signature for classes, whose attributes are listed below them."""
+    return ("", "") if what in ("class", "exception") else None
+
+
 def setup(app):
     """Write the pages that are made from the code, then read all pages."""
     app.connect("builder-inited", lambda app: write_pages(HERE / "reference"))
     app.connect("source-read", _stay_on_the_site)
+    app.connect("autodoc-process-signature", _without_fields)

@@ -1,6 +1,15 @@
 """Label-efficient evaluation of classifiers and linkers on very large pools.
 
-Nothing here imports Apache Beam; the transforms are in `evalsampling.transforms`.
+Public names:
+    Evaluation: draws rows to label, takes the labels, estimates. Begin with
+        ``Evaluation.from_frame``, or ``Evaluation.open`` of a workspace.
+    Estimates, Estimate: what ``Evaluation.estimate`` returns.
+    measures: precision, recall, F and many more, to be estimated.
+    EvaluationSpec: what a spec file says.
+    InputError: the one error to be read by users; its message is one line.
+
+Nothing here imports Apache Beam; the transforms are in `evalsampling.transforms`. The modules
+below hold the parts; names that are not listed above may move.
 """
 
 import importlib
@@ -10,21 +19,33 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from evalsampling import measures as measures
     from evalsampling.errors import InputError as InputError
-    from evalsampling.evaluation import Evaluation as Evaluation
+    from evalsampling.evaluation.estimates import Estimates as Estimates
+    from evalsampling.inference.results import Estimate as Estimate
+    from evalsampling.notebook import Evaluation as Evaluation
     from evalsampling.spec import EvaluationSpec as EvaluationSpec
     from evalsampling.version import __version__ as __version__
 
 __path__.append(str(Path(__file__).with_name("_moved")))  # Modules under the names they had.
 
 _HOMES = {
-    "Evaluation": "evaluation",
+    "Estimate": "inference.results",
+    "Estimates": "evaluation.estimates",
+    "Evaluation": "notebook",
     "EvaluationSpec": "spec",
     "InputError": "errors",
     "__version__": "version",
 }
 """The module of each public name; it is imported when the name is first asked for."""
 
-__all__ = ["Evaluation", "EvaluationSpec", "InputError", "__version__", "measures"]
+__all__ = [
+    "Estimate",
+    "Estimates",
+    "Evaluation",
+    "EvaluationSpec",
+    "InputError",
+    "__version__",
+    "measures",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -27,7 +27,7 @@ class Pool:
     """A synthetic pool: rare positives, a score that finds most of them."""
 
     table: pa.Table
-    truth: dict[Any, int]
+    truth: dict[Any, Any]
 
     def write(self, directory: Path, files: int = 1, group_rows: int = 1 << 20) -> Path:
         """Write it as Parquet files and return their pattern."""
@@ -132,6 +132,27 @@ def make_rich_pool(rows: int = 1500, seed: int = 0, systems: int = 2, classes: i
     columns["year"] = some(rng.integers(2019, 2022, size=rows))
     columns["new"] = some(rng.random(rows) < 0.3)
     return Pool(pa.table(columns), dict(zip(ids.tolist(), truth.tolist(), strict=True)))
+
+
+def make_label_set_pool(rows: int = 900, seed: int = 4) -> Pool:
+    """Make a pool whose rows have several labels, with columns ``p_`` and ``is_`` for each.
+
+    The truth is the text of a set, as deliveries may have it: ``toxic+threat`` or ``none``.
+    """
+    rng = np.random.default_rng(seed)
+    logit = np.array([-1.5, -2.5, -3.0]) + rng.normal(0, 1.5, (rows, 1))
+    p = 1 / (1 + np.exp(-logit - rng.normal(0, 1, (rows, 3))))
+    held = rng.random((rows, 3)) < p
+    columns: dict[str, Any] = {"id": np.arange(rows), "score": p.max(axis=1)}
+    columns |= {f"p_{name}": p[:, i] for i, name in enumerate(LABEL_SET)}
+    columns |= {f"is_{name}": (p[:, i] > 0.35).astype(int) for i, name in enumerate(LABEL_SET)}
+    columns["name"] = [f"row {row}" for row in range(rows)]
+    texts = ["+".join(itertools.compress(LABEL_SET, row)) or "none" for row in held]
+    return Pool(pa.table(columns), dict(enumerate(texts)))
+
+
+LABEL_SET = ("toxic", "insult", "threat")
+"""Labels of which a row may have several."""
 
 
 def same(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -22,6 +22,7 @@ ORDER = (
     {"evaluation"},
     {"simulation", "workspace"},
     {"commands"},
+    {"notebook"},
     {"cli"},
 )
 """The rooms. Each may import those of the rows above it, and none of its own row."""

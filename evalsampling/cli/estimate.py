@@ -3,22 +3,25 @@
 import argparse
 import dataclasses
 import functools
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from evalsampling.cli.command import Beam, Command, through_pipeline
+from evalsampling.cli.wording import counted, table, wrapped
 from evalsampling.commands.estimate import (
     EstimateOptions,
     EstimateResult,
     ReportedEstimate,
-    ReportedInterval,
     estimate,
 )
 from evalsampling.commands.options import add_to_command, read_options
 from evalsampling.inference.many_systems import Contest
+from evalsampling.inference.results import ReportedInterval
+from evalsampling.report.numbers import CLAIM_NOTHING
 from evalsampling.storage import is_url
 from evalsampling.telemetry import logs
+
+_WHOLE = "whole pool"
 
 _MOST_POINTS = 8
 """Points of a curve that are printed; `--json` has them all."""
@@ -29,8 +32,7 @@ def _run(arguments: argparse.Namespace) -> EstimateResult:
     labels, replace = _resolved(options.labels), _resolved(options.replace)
     result = _estimate(dataclasses.replace(options, labels=labels, replace=replace), arguments)
     for line in [*result.messages, *(f"warning: {warning}" for warning in result.warnings)]:
-        if not logs.as_json():
-            print(line, file=sys.stderr)
+        logs.say(line)
     return result
 
 
@@ -48,23 +50,67 @@ def _estimate(options: EstimateOptions, arguments: argparse.Namespace) -> Estima
 
 
 def _text(_: argparse.Namespace, result: EstimateResult) -> str:
-    lines = [f"{result.labels:,} labels, {result.open} open, {result.rejects} rejected"]
+    lines = [f"{counted(result.labels, 'label')}, {result.open} open, {result.rejects} rejected"]
     shown = _thinned(result.measures)
-    width = max((len(_title(one)) for one in shown), default=0)
-    for one in shown:
-        level = f"{100 * one.confidence:g} %"
-        value = "undefined" if one.value is None else f"{one.value:.4f}"
-        lines.append(
-            f"{_title(one):<{width}} {value:>9}   {level} "
-            f"{_end(one.low)} to {_end(one.high)} ({one.method}){_other_kinds(one)}{_tested(one)}"
-        )
-    lines += [line for contest in result.contests for line in contest_table(contest)]
     kinds = [kind for kind in _ASSUMES if any(kind in _kinds(one) for one in shown)]
-    if kinds[:1] == ["model-assisted"]:
-        lines += [f"{kind}: {_ASSUMES[kind]}" for kind in kinds]
+    lines += estimate_table(shown, kinds)
+    lines += _tests_table(shown)
+    lines += [line for contest in result.contests for line in contest_table(contest)]
+    if len(kinds) > 1:
+        for kind in kinds:
+            short = f" ({_SHORT[kind]})" if kind in _SHORT else ""
+            lines += wrapped(f"{kind}{short}: {_ASSUMES[kind]}", "  ")
+    if result.half_width is not None:
+        lines.append(f"half-width {result.half_width:.4f}: of the widest interval")
+    elif result.half_width_reason is not None:
+        lines += wrapped(f"half-width not to be told: {result.half_width_reason}", "  ")
     if result.guarantee is not None:
-        lines.append(result.guarantee.words)
+        lines += wrapped(result.guarantee.words, "  ")
+    if result.sample_size is not None:
+        lines += wrapped(result.sample_size.words, "  ")
     return "\n".join(lines)
+
+
+def estimate_table(shown: Sequence[ReportedEstimate], kinds: Sequence[str]) -> list[str]:
+    """Return a table of estimates: a row each, a column for each kind of interval.
+
+    The default interval is in the column of its kind. Where a measure comes more than once, its
+    name stands above its rows.
+
+    Args:
+        shown: estimates in order.
+        kinds: of the intervals that have columns.
+    """
+    if not shown:
+        return []
+    groups: dict[str, list[ReportedEstimate]] = {}
+    for one in shown:
+        groups.setdefault(one.measure, []).append(one)
+    names = [_SHORT.get(kind, kind) for kind in kinds]
+    head = [f"{100 * shown[0].confidence:g} % intervals", "value", *names]
+    alone = len(groups) == len(shown)
+    by_method = len(kinds) <= 1
+    rows = []
+    for measure, members in groups.items():
+        rows += [] if alone else [[measure, *[""] * (len(head) - 1 + by_method)]]
+        for one in members:
+            name = _title(one) if alone else _below(one)
+            value = "undefined" if one.value is None else f"{one.value:.4f}"
+            cells = [_interval(one, kind) for kind in kinds]
+            rows.append([name, value, *cells, *([one.method] if by_method else [])])
+    return table([*head, *(["method"] if by_method else [])], rows)
+
+
+def _interval(one: ReportedEstimate, kind: str) -> str:
+    """Return the interval of a kind; the default one tells if it claims nothing."""
+    found = _kinds(one).get(kind)
+    if found is None:
+        return "-"
+    if one.intervals[0] == found and one.method == "census":
+        return "exact"
+    if one.intervals[0] == found and one.method.startswith(CLAIM_NOTHING):
+        return "no claim"
+    return f"{_end(found.low)}\N{EN DASH}{_end(found.high)}"
 
 
 def contest_table(contest: Contest) -> list[str]:
@@ -95,6 +141,9 @@ _ASSUMES = {
 }
 """What the kinds of intervals rest on, as they stand in a line."""
 
+_SHORT = {"assumption-light": "light"}
+"""Kinds whose column has a shorter name."""
+
 
 def _kinds(one: ReportedEstimate) -> dict[str, ReportedInterval]:
     """Return the first interval of each kind."""
@@ -104,31 +153,41 @@ def _kinds(one: ReportedEstimate) -> dict[str, ReportedInterval]:
     return kinds
 
 
-def _other_kinds(one: ReportedEstimate) -> str:
-    """Return the intervals of other kinds than the default one, for the end of its line."""
-    kinds = _kinds(one)
-    if "model-assisted" not in kinds:
-        return ""
-    return "".join(
-        f", {kind} {_end(kinds[kind].low)} to {_end(kinds[kind].high)}"
-        for kind in list(_ASSUMES)[1:]
-        if kind in kinds
-    )
-
-
-def _tested(one: ReportedEstimate) -> str:
-    """Return what tests say of a comparison, for the end of its line."""
-    told = one.significance or {}
-    words = {"p_value": "p", "anytime_p_value": "anytime p", "chance_above": "chance"}
-    found = [(word, told.get(key)) for key, word in words.items()]
-    return "".join(f", {word} {number:.3g}" for word, number in found if number is not None)
+def _tests_table(shown: Sequence[ReportedEstimate]) -> list[str]:
+    """Return a table of what tests say of comparisons; no line if nothing is compared."""
+    tested = [(one, one.significance) for one in shown if one.significance is not None]
+    if not tested:
+        return []
+    numbers = {"p": "p_value", "anytime p": "anytime_p_value", "chance above": "chance_above"}
+    told = {
+        name: ["-" if found.get(key) is None else f"{found[key]:.3g}" for _, found in tested]
+        for name, key in numbers.items()
+    }
+    told = {name: cells for name, cells in told.items() if {*cells} != {"-"}}
+    if not told:
+        return []
+    titles = [_title(one) for one, _ in tested]
+    return table(["tests", *told], list(zip(titles, *told.values(), strict=True)))
 
 
 def _title(one: ReportedEstimate) -> str:
-    parts = [one.measure, None if one.threshold is None else f"at {one.threshold:.4g}"]
+    within = _within(one)
+    return one.measure if within == _WHOLE else f"{one.measure} {within}"
+
+
+def _within(one: ReportedEstimate) -> str:
+    """Return what tells an estimate from others of its measure."""
+    parts = [None if one.threshold is None else f"at {one.threshold:.4g}"]
     parts += [None if one.system is None else f"of {one.system}"]
     parts += [None if one.against is None else f"against {one.against}", one.slice]
-    return " ".join(part for part in parts if part is not None)
+    return " ".join(part for part in parts if part is not None) or _WHOLE
+
+
+def _below(one: ReportedEstimate) -> str:
+    """Return what an estimate is called below its measure; a slice is below its system."""
+    if one.slice is None:
+        return f"  {_within(one)}"
+    return f"    {'' if one.threshold is None else f'at {one.threshold:.4g} '}{one.slice}"
 
 
 def _end(value: float | None) -> str:

@@ -1,18 +1,25 @@
 """The command line: parses, calls, prints."""
 
 import argparse
+import difflib
 import json
 import os
+import re
 import sys
+import traceback
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from evalsampling.cli import (
     annotators,
+    budget,
+    check,
+    completion,
     curve,
     diagnose,
     estimate,
     forget,
+    init,
     label_studio,
     plan,
     prepare,
@@ -29,7 +36,7 @@ from evalsampling.telemetry import logs
 from evalsampling.version import __version__
 
 COMMANDS = (
-    *(module.COMMAND for module in (prepare, sample)),
+    *(module.COMMAND for module in (init, check, prepare, sample)),
     label_studio.PUSH,
     label_studio.PULL,
     *(
@@ -38,6 +45,7 @@ COMMANDS = (
             estimate,
             report,
             curve,
+            budget,
             annotators,
             votes,
             forget,
@@ -46,6 +54,7 @@ COMMANDS = (
             diagnose,
             plan,
             simulate,
+            completion,
         )
     ),
 )
@@ -59,7 +68,10 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
     arguments = _parse(argv)
     command: Command = arguments.chosen
     try:
-        with logs.job(command.name, workspace=getattr(arguments, "workspace", None)):
+        with (
+            logs.verbosity(arguments.quiet, arguments.verbose),
+            logs.job(command.name, workspace=getattr(arguments, "workspace", None)),
+        ):
             result = command.run(arguments)
             content = result.to_json()
             _log(content)
@@ -73,6 +85,8 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except logs.TOLD as error:
+        if arguments.verbose and not logs.as_json():
+            traceback.print_exc()
         if not logs.as_json():
             print(f"evalsampling {command.name}: {logs.one_line(error)}", file=sys.stderr)
         sys.exit(exit_code(error))
@@ -93,15 +107,24 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
             command.name, help=command.help, description=command.help, allow_abbrev=False
         )
         added.add_argument("--json", action="store_true", help="print JSON")
+        loudness = added.add_mutually_exclusive_group()
+        loudness.add_argument(
+            "--quiet", action="store_true", help="no progress, messages and warnings on stderr"
+        )
+        loudness.add_argument(
+            "--verbose", action="store_true", help="tell each step, and where an error comes from"
+        )
         command.add_options(added)
         _add_runner(added, command.beam)
         added.set_defaults(chosen=command)
     arguments, rest = parser.parse_known_args(argv)
     beam, runner = arguments.chosen.beam, getattr(arguments, "runner", None)
+    added = commands.choices[arguments.command]
     if rest and beam is Beam.NEVER:
-        parser.error(f"unrecognized arguments: {_named(rest)}")
+        added.error(f"unrecognized arguments: {_named(rest)}{_meant(rest, added)}")
     if rest and beam is Beam.WITH_RUNNER and runner is None:
-        parser.error(f"unrecognized arguments without --runner: {_named(rest)}")
+        added.error(f"unrecognized arguments without --runner: {_named(rest)}{_meant(rest, added)}")
+    arguments.options = {name: _options_of(one) for name, one in commands.choices.items()}
     arguments.beam = rest if runner is None else [f"--runner={runner}", *rest]
     return arguments
 
@@ -119,6 +142,18 @@ def _named(arguments: Sequence[str]) -> str:
     """Return the options among arguments without their values, which may be credentials."""
     options = [one.partition("=")[0] for one in arguments if one.startswith("-")]
     return " ".join(options or arguments)
+
+
+def _meant(arguments: Sequence[str], parser: argparse.ArgumentParser) -> str:
+    """Return a question that names the option most like the first unknown one, if any is."""
+    unknown = next((one.partition("=")[0] for one in arguments if one.startswith("--")), "")
+    near = difflib.get_close_matches(unknown, _options_of(parser), n=1, cutoff=0.6)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+def _options_of(parser: argparse.ArgumentParser) -> list[str]:
+    """Return the options of a command, each once."""
+    return list(dict.fromkeys(re.findall(r"(?<![\w`-])--[a-z][a-z-]*", parser.format_usage())))
 
 
 def _log(content: Any) -> None:

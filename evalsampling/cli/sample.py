@@ -4,6 +4,7 @@ import argparse
 import functools
 
 from evalsampling.cli.command import Beam, Command, through_pipeline
+from evalsampling.cli.wording import counted, wrapped
 from evalsampling.commands.options import add_to_command, read_options
 from evalsampling.commands.sample import SampleOptions, SampleResult, sample
 
@@ -34,7 +35,15 @@ def _text(arguments: argparse.Namespace, result: SampleResult) -> str:
         return f"nothing to label: {_REASONS[result.reason]}"
     called = "adjudication" if arguments.adjudicate else "round"
     mixed = f" and {result.controls} to check annotators by" if result.controls else ""
-    return f"{called} {result.round}: {result.rows} rows to label{mixed} in\n{result.batch}"
+    lines = [f"{called} {result.round}: {counted(result.rows, 'row')} to label{mixed} in",
+             str(result.batch)]  # fmt: skip
+    if result.again:
+        size = "" if arguments.size is None else f", so --size {arguments.size} is not heeded"
+        lines += wrapped(
+            f"This round is still open{size}. Deliver its labels with `estimate --labels`, or "
+            "close it and draw the next one with `sample --next`."
+        )
+    return "\n".join(lines)
 
 
 COMMAND = Command(

@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Mapping, Sequence
 
 from evalsampling.cli.command import Command
+from evalsampling.cli.wording import counted
 from evalsampling.commands.options import WorkspaceOptions, add_to_command, read_options
 from evalsampling.commands.status import StatusResult, status
 from evalsampling.workspace.manifest import JobRecord
@@ -25,8 +26,9 @@ def _run(arguments: argparse.Namespace) -> StatusResult:
 def _text(arguments: argparse.Namespace, result: StatusResult) -> str:
     prepared = result.prepared
     summary = (
-        f"{prepared.rows:,} rows prepared in {prepared.seconds:.1f} s on {prepared.runner}\n"
-        f"{result.rounds} rounds, {_labels(result)}, "
+        f"{counted(prepared.rows, 'row')} prepared in {prepared.seconds:.1f} s on "
+        f"{prepared.runner}\n"
+        f"{counted(result.rounds, 'round')}, {_labels(result)}, "
         f"{result.open} open, {result.rejects} rejected"
     )
     return "\n\n".join([summary, *_tables(result.jobs)]) if arguments.jobs else summary
@@ -34,12 +36,12 @@ def _text(arguments: argparse.Namespace, result: StatusResult) -> str:
 
 def _labels(result: StatusResult) -> str:
     """Return how much of the budget is spent, in words."""
-    labels = f"{result.labels} of {result.budget} labels"
+    labels = f"{result.labels} of {counted(result.budget, 'label')}"
     if result.cost is None:
         return labels
     if result.money is None:
         return f"{labels} for {result.cost:,.2f}"
-    return f"{result.labels} labels for {result.cost:,.2f} of {result.money:,.2f}"
+    return f"{counted(result.labels, 'label')} for {result.cost:,.2f} of {result.money:,.2f}"
 
 
 def _tables(jobs: Sequence[JobRecord]) -> list[str]:

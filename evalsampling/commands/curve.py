@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Mapping
 
-from evalsampling.commands.options import WorkspaceOptions, budgets, option
+from evalsampling.commands.options import WorkspaceOptions, numbers
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
 from evalsampling.inference.precision_curve import Bounded, Guarantee
@@ -16,9 +16,7 @@ from evalsampling.workspace.workspace import Workspace
 class CurveOptions(WorkspaceOptions):
     """What a call of `curve` asks for."""
 
-    at: tuple[int, ...] | None = option(
-        "ranks (default: all that the cells tell apart)", type=budgets, metavar="N,N"
-    )
+    at: tuple[int, ...] | None = numbers("ranks (default: all that the cells tell apart)")
 
 
 @dataclasses.dataclass(frozen=True)

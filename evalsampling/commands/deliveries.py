@@ -1,5 +1,6 @@
 """Taking deliveries of labels: each file is read, checked against what is known, and stored."""
 
+import collections
 import dataclasses
 import logging
 from collections.abc import Sequence
@@ -27,14 +28,18 @@ class _Checked:
     def to_store(self, register: Register, rounds: int) -> NewDelivery:
         """Return what is stored of it, there being so many rounds."""
         rejects = {
-            "file": [self.file.path] * len(self.rejects),
-            "line": [reject.line for reject in self.rejects],
-            "reason": [reject.reason for reject in self.rejects],
+            "file": pa.array([self.file.path] * len(self.rejects), pa.string()),
+            "line": pa.array([reject.line for reject in self.rejects], pa.int64()),
+            **{
+                name: pa.array([getattr(one, name) for one in self.rejects], pa.string())
+                for name in ("task", "id", "label", "reason")
+            },
         }
-        votes = vote_table(self.taken, register)
-        return NewDelivery(
-            self.name, votes, pa.table(rejects), {**self.file.details, "rounds": rounds}
+        rejected = collections.Counter(
+            register.tasks[one.subject] for one in self.rejects if one.subject is not None
         )
+        details = {**self.file.details, "rounds": rounds, "rejected": rejected}
+        return NewDelivery(self.name, vote_table(self.taken, register), pa.table(rejects), details)
 
     def log(self) -> None:
         """Log that it was taken, with a warning if it has rejects."""

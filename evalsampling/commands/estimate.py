@@ -26,16 +26,20 @@ from evalsampling.inference.label_likelihood import doubts
 from evalsampling.inference.many_systems import Contest
 from evalsampling.inference.precision_curve import Guarantee
 from evalsampling.inference.results import (
+    ReportedInterval,
+    ReportedSensitivity,
     as_json,
     brief,
+    no_width_because,
     widest_half,
 )
 from evalsampling.labels.delivery import LabelFile
 from evalsampling.labels.drop_zone import files_in
 from evalsampling.measures import Joint
-from evalsampling.measures.build import build_joints, build_measures, build_reported
+from evalsampling.measures.build import build_joints, build_measures, choose_measures
 from evalsampling.measures.calibrated import Requested, measure_of
-from evalsampling.spec import EvaluationSpec, MeasureSpec
+from evalsampling.spec import EvaluationSpec
+from evalsampling.stats.poisson import PoissonSize
 from evalsampling.telemetry.logs import LOG
 from evalsampling.version import __version__
 from evalsampling.workspace.manifest import HERE, ExecutionContext
@@ -56,25 +60,6 @@ class EstimateOptions(WorkspaceOptions):
     measure: tuple[str, ...] = many("measures to report (default: the spec's)", "NAME")
     close: bool = flag("close the open round")
     strict: bool = flag("take nothing of a delivery with a rejected row")
-
-
-@dataclasses.dataclass(frozen=True)
-class ReportedInterval:
-    """An interval of an estimate; an end is None where it is infinite."""
-
-    low: float | None
-    high: float | None
-    kind: str
-    method: str
-
-
-@dataclasses.dataclass(frozen=True)
-class ReportedSensitivity:
-    """The default interval had another share of hidden positives been expected."""
-
-    share: float
-    low: float | None
-    high: float | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -171,7 +156,7 @@ class EstimateResult(Result):
         round: number of rounds.
         labels: questions with a label.
         open: unanswered questions of open rounds.
-        rejects: rows of all deliveries that do not count.
+        rejects: rows of all deliveries that do not count, and that no later one made up for.
         warnings: what a reader must know before trusting the intervals.
         done: whether the budget is spent, every row that can add to the measure is labelled, or the
             intervals are as narrow, or differences as significant, as the spec's ``stop`` wants
@@ -179,11 +164,13 @@ class EstimateResult(Result):
         measures: the estimates.
         regions: of measures listed jointly.
         half_width: of the widest default interval on the whole pool, None if it is not to be told.
+        half_width_reason: why it is not to be told, else None.
         hidden: of each class that the model of the labels has a curve for; none without a model.
         missing: rows without a label, None if all have one and none was late.
         label_error: what wrong labels do, None without gold rows.
         contests: who beats whom, of each measure of three systems or more.
         guarantee: of the precision at every rank, if the sampler gives one.
+        sample_size: rows drawn and rows expected, if coins decide how many there are.
         cost: what the labels so far cost, None if all cost the same.
         label_likelihood: how good the scores' probabilities are by the labels, None of too few
             (`inference.label_likelihood`).
@@ -204,6 +191,8 @@ class EstimateResult(Result):
     label_error: LabelError | None = None
     contests: tuple[Contest, ...] = ()
     guarantee: Guarantee | None = None
+    sample_size: PoissonSize | None = None
+    half_width_reason: str | None = None
     cost: float | None = None
     label_likelihood: float | None = None
     messages: tuple[str, ...] = ()
@@ -231,6 +220,8 @@ class EstimateResult(Result):
             parts["label_error"] = LabelError.from_json(wrong)
         if content["guarantee"] is not None:
             parts["guarantee"] = Guarantee.from_json(content["guarantee"])
+        if content["sample_size"] is not None:
+            parts["sample_size"] = PoissonSize(**content["sample_size"])
         return cls(**{**content, **parts}, messages=tuple(messages))
 
 
@@ -250,8 +241,9 @@ def estimate(options: EstimateOptions, context: ExecutionContext = HERE) -> Esti
     pool = PreparedPool.read(workspace)
     measures = _chosen_measures(pool, options.measure)
     # Before others are locked out: a file may be slow to come.
-    files = [LabelFile.read(path) for path in files_in(options.labels)]
-    files += [LabelFile.read(path, replace=True) for path in files_in(options.replace)]
+    id = pool.spec.pool.id
+    files = [LabelFile.read(path, id_column=id) for path in files_in(options.labels)]
+    files += [LabelFile.read(path, True, id) for path in files_in(options.replace)]
     with workspace.in_use():
         snapshot, messages = _take_and_close(files, Snapshot.read(pool), options)
         result = dataclasses.replace(
@@ -283,10 +275,7 @@ def _chosen_measures(pool: PreparedPool, names: Sequence[str]) -> list[Requested
     """
     spec, ranges = pool.spec, pool.stratification.ranges
     listed = build_measures(spec, ranges)
-    chosen: list[Requested] = []
-    for name in names:
-        of_name = [one for one in listed if name in (one.name, one.components[0].name)]
-        chosen += of_name or build_reported(MeasureSpec.parse(name), spec, ranges)
+    chosen = [one for name in names for one in choose_measures(name, listed, spec, ranges)]
     return chosen or None
 
 
@@ -311,7 +300,7 @@ def result_of(
             f"{missing} of {len(history)} rows drawn have no label ({still_open} still open)"
             + ("; others of their round stand for them, as if missing at random" * bool(labels))
         )
-    wrong = label_error(snapshot, evaluation, measures)
+    wrong = label_error(snapshot, evaluation, measures, estimates)
     warnings += label_warnings(wrong)
     likelihood = evaluation.label_likelihood()
     if evaluation.sampler.trusts_prior:
@@ -320,6 +309,10 @@ def result_of(
     guarantee = None if curve is None else curve.guarantee
     warnings += () if guarantee is None else guarantee.warnings
     exhausted = evaluation.exhausted and not still_open
+    # A Poisson sample whose expected size is the budget may come out smaller: it is all there is.
+    is_spent = evaluation.spent(labels) >= spec.budget and (labels >= spec.budget or not still_open)
+    if spec.money is not None and not still_open:
+        is_spent |= not evaluation.affords(spec.money - history.money)
     joints = build_joints(spec, snapshot.pool.stratification.ranges)
     enough = not still_open and reason_to_stop(spec, estimates) is not None
     return EstimateResult(
@@ -328,27 +321,19 @@ def result_of(
         open=still_open,
         rejects=snapshot.rejects,
         warnings=tuple(warnings),
-        done=_is_spent(spec, evaluation, still_open) or exhausted or enough,
+        done=is_spent or exhausted or enough,
         measures=tuple(ReportedEstimate.from_json(as_json(one)) for one in estimates),
         regions=tuple(_region(parts, spec, evaluation) for parts in joints),
         half_width=widest_half(estimates),
+        half_width_reason=no_width_because(estimates),
         hidden=_hidden(spec, evaluation),
         missing=missing_labels(snapshot, evaluation, measures),
         label_error=wrong,
         guarantee=guarantee,
+        sample_size=evaluation.sample_size,
         contests=tuple(evaluation.contests()),
         cost=None if spec.pool.cost is None else history.money,
         label_likelihood=likelihood,
-    )
-
-
-def _is_spent(spec: EvaluationSpec, evaluation: Evaluation, still_open: int) -> bool:
-    """Tell whether the budget is spent, of labels or of money."""
-    history = evaluation.history
-    if len(history.labelled) >= spec.budget:
-        return True
-    return spec.money is not None and not (
-        still_open or evaluation.affords(spec.money - history.money)
     )
 
 

@@ -7,6 +7,8 @@ from typing import Any
 from evalsampling.evaluation.evaluation import Evaluation
 from evalsampling.evaluation.missing_labels import MissingBounds, missing_bounds
 from evalsampling.inference.label_error import correct
+from evalsampling.inference.model_assisted import KIND
+from evalsampling.inference.results import Estimate
 from evalsampling.labels.tally import State
 from evalsampling.measures import Joint
 from evalsampling.measures.calibrated import Requested, measure_of
@@ -115,9 +117,19 @@ def missing_labels(
 
 
 def label_error(
-    snapshot: Snapshot, evaluation: Evaluation, measures: Sequence[Requested] | None
+    snapshot: Snapshot,
+    evaluation: Evaluation,
+    measures: Sequence[Requested] | None,
+    estimates: Sequence[Estimate],
 ) -> LabelError | None:
-    """Return what wrong labels do to the measures, None without gold rows."""
+    """Return what wrong labels do to the measures, None without gold rows.
+
+    Args:
+        snapshot: of the workspace.
+        evaluation: that of the snapshot.
+        measures: those that were estimated, by default the evaluation's own.
+        estimates: of them; where an interval is by the model of the labels, so is the band.
+    """
     spec, gold = snapshot.pool.spec, snapshot.gold
     if not gold.any():
         return None
@@ -127,6 +139,11 @@ def label_error(
         reason = f"no gold row of class {none[0]!r} has a label yet" if none else "no labels"
         return LabelError(table, (), reason)
     inputs = evaluation.sampler.inputs(evaluation.table, evaluation.history, spec.confidence)
+    by_model = {
+        (one.target.measure, one.target.system, one.target.against)
+        for one in estimates
+        if one.target.slice is None and one.intervals[0].kind == KIND
+    }
     corrected = []
     for requested in measures or evaluation.measures:
         measure = measure_of(requested)
@@ -134,21 +151,24 @@ def label_error(
             evaluation.table, measure
         ):
             continue
-        band = correct(measure, inputs, gold, spec.seed)
+        component = requested.components[0]
+        system = spec.pool.systems[component.system].name
+        against = None if component.against is None else spec.pool.systems[component.against].name
+        is_by_model = (component.name, system, against) in by_model
+        model = evaluation.label_model() if is_by_model else None
+        band = correct(measure, inputs, gold, spec.seed, model)
         if band is not None:
-            component = measure.components[0]
-            against = component.against
             corrected.append(
                 CorrectedEstimate(
-                    component.name,
-                    spec.pool.systems[component.system].name,
+                    measure.components[0].name,
+                    system,
                     band.value,
                     band.low,
                     band.high,
                     band.sampling_error,
                     band.label_error,
                     band.dominates,
-                    None if against is None else spec.pool.systems[against].name,
+                    against,
                 )
             )
     return LabelError(table, tuple(corrected), None)

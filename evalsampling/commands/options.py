@@ -8,8 +8,11 @@ give them.
 
 import argparse
 import dataclasses
+import functools
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, TypeVar
+
+from evalsampling.spec.sections import nearest
 
 Options = TypeVar("Options")
 
@@ -30,6 +33,7 @@ class Description:
         many: whether it may have several values.
         is_flag: whether it has none.
         alone: its value if it is given without one; if None it needs one.
+        commas: whether several values may also have commas between them.
     """
 
     help: str
@@ -40,11 +44,12 @@ class Description:
     many: bool = False
     is_flag: bool = False
     alone: Any = None
+    commas: bool = False
 
 
-def argument(help: str) -> Any:
-    """Return the field of what a command is about: text, by its place on the command line."""
-    return _field(Description(help, by_place=True))
+def argument(help: str, type: Callable[[str], Any] = str) -> Any:
+    """Return the field of what a command is about, by its place on the command line."""
+    return _field(Description(help, type=type, by_place=True))
 
 
 def option(
@@ -64,6 +69,19 @@ def option(
 def many(help: str, metavar: str, choices: Sequence[str] | None = None) -> Any:
     """Return the field of an option with any number of values: a tuple of texts."""
     return _field(Description(help, metavar, choices=choices, many=True), ())
+
+
+def listed(help: str, metavar: str, choices: Sequence[str]) -> Any:
+    """Return the field of an option with names, blanks or commas between them: a tuple."""
+    return _field(Description(help, metavar, choices=choices, many=True, commas=True), ())
+
+
+def numbers(help: str) -> Any:
+    """Return the field of an option with whole numbers of at least 1, blanks or commas between.
+
+    Its value is a tuple in increasing order, or None if it is not given.
+    """
+    return _field(Description(help, "N", budgets, many=True, commas=True), None)
 
 
 def flag(help: str) -> Any:
@@ -101,9 +119,16 @@ def add_to_command(
         if field.name in leave_out:
             continue
         if one.by_place:
-            parser.add_argument(field.name, help=one.help)
+            parser.add_argument(field.name, type=one.type, help=one.help)
         elif one.is_flag:
             parser.add_argument(_spelled(field.name), action="store_true", help=one.help)
+        elif one.commas:
+            read = functools.partial(_parts, one)
+            read.__name__ = one.metavar or "value"  # type: ignore[attr-defined]
+            parser.add_argument(
+                _spelled(field.name), nargs="+", type=read, action=_Gather, default=field.default,
+                metavar=one.metavar, help=one.help,
+            )  # fmt: skip
         elif one.many:
             parser.add_argument(
                 _spelled(field.name), nargs="+", action="extend", default=[], metavar=one.metavar,
@@ -111,6 +136,30 @@ def add_to_command(
             )  # fmt: skip
         else:
             _add_single(parser, field, one)
+
+
+class _Gather(argparse.Action):
+    """Puts the values of all mentions of an option together."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option: Any = None) -> None:
+        before = getattr(namespace, self.dest)
+        found = [one for part in values for one in part]
+        setattr(namespace, self.dest, (*(before or ()), *found))
+
+
+def _parts(one: Description, text: str) -> tuple[Any, ...]:
+    """Return the values of a text with commas between them.
+
+    Raises:
+        argparse.ArgumentTypeError: if one is none of the choices, or as the type says.
+    """
+    if one.choices is None:
+        return tuple(one.type(text))
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    for name in names:
+        if name not in one.choices:
+            raise argparse.ArgumentTypeError(f"{name!r}{nearest(name, one.choices)}")
+    return names
 
 
 def _add_single(
@@ -178,7 +227,9 @@ def read_options(options: type[Options], arguments: argparse.Namespace) -> Optio
         one, value = field.metadata[_DESCRIPTION], getattr(arguments, field.name)
         if one.is_flag:
             value = value in (True, "true")
-        values[field.name] = tuple(value) if one.many else value
+        if one.many and value is not None:
+            value = tuple(sorted({*value})) if one.type is budgets else tuple(value)
+        values[field.name] = value
     return options(**values)
 
 

@@ -4,7 +4,7 @@ import dataclasses
 from typing import Any
 
 from evalsampling import samplers
-from evalsampling.commands.options import SpecOptions, budgets, many, option, positive
+from evalsampling.commands.options import SpecOptions, listed, numbers, option, positive
 from evalsampling.commands.result import Result
 from evalsampling.errors import UsageError
 from evalsampling.evaluation.specs import load_spec
@@ -20,15 +20,13 @@ from evalsampling.telemetry.logs import LOG
 class PlanOptions(SpecOptions):
     """What a call of `plan` asks for."""
 
-    sampler: tuple[str, ...] = many(
+    sampler: tuple[str, ...] = listed(
         "samplers to plan for (default: every one that takes the spec)",
         "NAME",
         choices=tuple(samplers.BY_NAME),
     )
-    budgets: tuple[int, ...] | None = option(
-        "labels to plan for, money if the budget is (default: doubling)",
-        type=budgets,
-        metavar="N,N",
+    budgets: tuple[int, ...] | None = numbers(
+        "labels to plan for, money if the budget is (default: doubling)"
     )
     half_width: float | None = option(
         "find the budget for this half-width too", type=float, metavar="W"

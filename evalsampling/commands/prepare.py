@@ -168,7 +168,7 @@ class Preparation:
             InputError: as `io.catalog.Catalog.from_files` says.
         """
         catalog = Catalog.from_files(files, self.spec)
-        progress.expect(catalog.rows * self.passes)
+        progress.expect(catalog.rows, self.passes)
         self.workspace.store.make()
         if self.spec.pool.scorer:
             open_store(self.scored_directory).make()
@@ -203,6 +203,7 @@ class Preparation:
         sums: CellSums,
         counts: SliceCounts,
         located: Sequence[pa.Table],
+        capacity: int | None = None,
     ) -> PrepareResult:
         """Write the cell table, the slices and, last of all, the marker.
 
@@ -213,13 +214,15 @@ class Preparation:
             sums: over all rows.
             counts: of the slice columns, over all rows.
             located: what `write_reserve` returned for each part.
+            capacity: most rows kept of a cell; by default as many as the spec's budget needs.
 
         Raises:
             InputError: if an id is in the reserve twice, a slice column has too many values, or
                 the pool changed meanwhile.
         """
         catalog.check_unchanged(self.spec.pool.path)
-        reserve_rows = self._check_reserve(located, sums, stratification)
+        capacity = capacity or reserve_capacity(self.spec, stratification.grid.cells)
+        reserve_rows = self._check_reserve(located, sums, capacity)
         check_slices(counts, self.spec.pool.slices)
         code, count, mean = sums.means()
         table = stratification.grid.table(code, count, mean, len(self.spec.labels.classes))
@@ -244,9 +247,7 @@ class Preparation:
         )
         return self.result()
 
-    def _check_reserve(
-        self, located: Sequence[pa.Table], sums: CellSums, stratification: Stratification
-    ) -> int:
+    def _check_reserve(self, located: Sequence[pa.Table], sums: CellSums, capacity: int) -> int:
         """Check that the reserve is whole and no id is in it twice; return its rows.
 
         Raises:
@@ -261,7 +262,7 @@ class Preparation:
             others = self.workspace.prepared
             why = "another prepare has finished there" if others else "files of it were removed"
             raise InputError(f"{self.workspace.path}: {why} meanwhile")
-        check_complete(rows, sums.count, reserve_capacity(self.spec, stratification.grid.cells))
+        check_complete(rows, sums.count, capacity)
         return len(rows)
 
     def _slices_to_store(self, counts: SliceCounts, table: CellTable) -> pa.Table | None:
@@ -307,9 +308,16 @@ class Preparation:
         Raises:
             InputError: naming the first part of the spec that differs.
         """
-        here = self.spec.to_mapping()
-        there = PreparedPool.read(self.workspace).spec.to_mapping()
+        prepared = PreparedPool.read(self.workspace)
+        here, there = self.spec.to_mapping(), prepared.own_spec.to_mapping()
         for key, value in here.items():
+            if key == "budget" and value in prepared.budgets:
+                continue  # It was raised there.
+            if key == "budget" and value > prepared.spec.budget and value != there[key]:
+                raise InputError(
+                    f"{self.workspace.path}: prepared with a budget of {prepared.spec.budget:,}; "
+                    f"`evalsampling budget {self.workspace.path} {value}` raises it"
+                )
             if value != there[key]:
                 raise InputError(
                     f"{self.workspace.path}: prepared with another {key}; "

@@ -8,6 +8,7 @@ from evalsampling.commands.options import WorkspaceOptions, flag, option
 from evalsampling.commands.report_facts import report_facts
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
+from evalsampling.labels.vendor import escaped
 from evalsampling.report.facts import Facts
 from evalsampling.report.page import page
 from evalsampling.report.table import as_csv
@@ -68,7 +69,7 @@ def report(options: ReportOptions) -> ReportResult:
     twin = json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
     # The page comes last: once it is there, what it speaks of is.
     replace_file(f"{stem}.json", twin.encode())
-    replace_file(f"{stem}.csv", as_csv(content).encode())
+    replace_file(f"{stem}.csv", as_csv(content, escaped).encode())
     replace_file(options.to, html)
     return ReportResult(
         page=options.to,

@@ -11,12 +11,12 @@ from evalsampling.commands.annotators import annotators_of
 from evalsampling.commands.estimate import EstimateResult, result_of
 from evalsampling.evaluation.convergence import convergence
 from evalsampling.evaluation.evaluation import Evaluation
-from evalsampling.evaluation.pictures import labelled_bands
+from evalsampling.evaluation.pictures import labelled_bands, prevalence
 from evalsampling.inference.results import as_json, finite
 from evalsampling.labels.tally import State
 from evalsampling.report.facts import VERSION
 from evalsampling.report.numbers import Number
-from evalsampling.report.thresholds import PR_CURVE, cheapest, curves_of
+from evalsampling.report.thresholds import ScoreCurve, cheapest, curves_of
 from evalsampling.spec import EvaluationSpec
 from evalsampling.workspace.manifest import digest, pool_digest, read_jobs, versions
 from evalsampling.workspace.snapshot import Snapshot
@@ -42,6 +42,8 @@ def report_facts(
     evaluation = snapshot.evaluation()
     estimated = result_of(snapshot, evaluation)
     jobs = read_jobs(workspace)
+    curves = curves_of(list(map(Number.from_json, estimated.to_json()["measures"])))
+    share = prevalence(evaluation, curves) if estimated.labels else None
     classes = list(spec.labels.codes)
     content = {
         "version": VERSION,
@@ -64,7 +66,8 @@ def report_facts(
         "bands": [
             dataclasses.asdict(one) for one in labelled_bands(evaluation, _shown_classes(spec))
         ],
-        "thresholds": _thresholds(estimated),
+        "prevalence": share,
+        "thresholds": _thresholds(curves, share),
         "slices": _slices(snapshot),
         "annotators": _annotators(snapshot, anonymous),
         "quality": _quality(snapshot, estimated),
@@ -74,11 +77,21 @@ def report_facts(
     return told
 
 
-def _shown_classes(spec: EvaluationSpec) -> dict[int, str]:
-    """Return the classes whose rates are shown: of two the positive one."""
-    names = dict(enumerate(spec.labels.codes))
+def _shown_classes(spec: EvaluationSpec) -> dict[str, list[int]]:
+    """Return the classes whose rates are shown, with their codes: of two the positive one.
+
+    Of rows with several labels it is the labels, each with the codes of the sets that hold it.
+    """
+    if spec.labels.multilabel:
+        codes = range(len(spec.labels.classes))
+        return {
+            name: [code for code in codes if code >> place & 1]
+            for place, name in enumerate(spec.labels.multilabel)
+        }
+    names = {name: [code] for code, name in enumerate(spec.labels.codes)}
     if len(names) == 2:
-        return {spec.labels.positive: names[spec.labels.positive]}
+        positive = list(names)[spec.labels.positive]
+        return {positive: names[positive]}
     return dict(itertools.islice(names.items(), MOST_CLASSES))
 
 
@@ -99,19 +112,18 @@ def _key(told: Mapping[str, Any]) -> tuple[Any, ...]:
     return tuple(told[name] for name in ("measure", "system", "against", "slice", "threshold"))
 
 
-def _thresholds(estimated: EstimateResult) -> list[dict[str, Any]]:
-    """Return the cheapest threshold of each precision-recall curve for each cost of a miss."""
-    numbers = [Number.from_json(told) for told in estimated.to_json()["measures"]]
+def _thresholds(curves: Sequence[ScoreCurve], prevalence: float | None) -> list[dict[str, Any]]:
+    """Return the cheapest threshold of each curve for each cost of a miss."""
     return [
         {
+            "curve": one.curve,
             "system": one.system,
             "miss_in_false_positives": one.miss_in_false_positives,
             "threshold": one.point.threshold,
             "cost": one.cost,
         }
-        for curve in curves_of(numbers)
-        if curve.name == PR_CURVE
-        for one in cheapest(curve)
+        for curve in curves
+        for one in cheapest(curve, prevalence)
     ]
 
 

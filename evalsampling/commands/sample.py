@@ -55,6 +55,7 @@ class SampleResult(Result):
             ``half-width`` where the intervals are as narrow as the spec's
             ``stop`` wants them.
         controls: gold rows and repeats among the tasks, beside the rows.
+        again: whether the round was drawn before, and is given again because it is open still.
     """
 
     round: int
@@ -62,10 +63,11 @@ class SampleResult(Result):
     batch: str | None
     reason: str | None = None
     controls: int = 0
+    again: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
-class _Request:
+class Request:
     """A call of `sample`: what it asks for, its name, what it runs on, when it came."""
 
     options: SampleOptions
@@ -95,7 +97,7 @@ def sample(
         InputError: if the workspace is not prepared, or a reserve too short; nothing is written
             then.
     """
-    call = _Request(options, request, context, time.time())
+    call = Request(options, request, context, time.time())
     workspace = Workspace(options.workspace)
     if sum([options.adjudicate, options.withdraw is not None, options.next]) > 1:
         raise InputError("--next, --adjudicate and --withdraw are three calls, not one")
@@ -112,14 +114,14 @@ def sample(
     return result
 
 
-def _adjudicated(request: _Request, snapshot: Snapshot) -> SampleResult:
+def _adjudicated(request: Request, snapshot: Snapshot) -> SampleResult:
     found = adjudicate(snapshot, request.context, request.started)
     if found is None:
         return SampleResult(len(snapshot.adjudications), 0, None, "no-disputes")
     return SampleResult(found.number, found.rows, found.exported)
 
 
-def _sample(request: _Request, snapshot: Snapshot) -> SampleResult:
+def _sample(request: Request, snapshot: Snapshot) -> SampleResult:
     rounds, still_open = snapshot.rounds, list(snapshot.open_questions)
     again = [files for files in rounds if request.made(files)]
     if not again and _is_unseen(snapshot):
@@ -131,6 +133,8 @@ def _sample(request: _Request, snapshot: Snapshot) -> SampleResult:
     if again:
         one = again[0]
         result = _drawn(one.number, len(one.batch), one.exported, len(one.controls.tasks))
+        is_open = one.number in snapshot.open_questions and not request.made(one)
+        result = dataclasses.replace(result, again=is_open and not _is_unseen(snapshot))
     else:
         result = _next_round(request, snapshot)
     closing = {*still_open} if request.options.next else set()
@@ -155,7 +159,7 @@ def _is_unseen(snapshot: Snapshot) -> bool:
     )
 
 
-def _next_round(request: _Request, snapshot: Snapshot) -> SampleResult:
+def _next_round(request: Request, snapshot: Snapshot) -> SampleResult:
     spec, last = snapshot.pool.spec, len(snapshot.rounds)
     evaluation = snapshot.evaluation()
     left = spec.budget - evaluation.spent(snapshot.answers)
@@ -171,7 +175,7 @@ def _next_round(request: _Request, snapshot: Snapshot) -> SampleResult:
     rows = evaluation.draw(size, budget=left, money=money)
     if len(evaluation.history.rounds) == len(snapshot.standing):  # What is left buys no label.
         return SampleResult(last, 0, None, "budget")
-    batch, controls = _write_round(request, snapshot, evaluation, rows)
+    batch, controls = write_round(request, snapshot, evaluation, rows)
     return _drawn(last + 1, len(rows), batch, controls)
 
 
@@ -186,10 +190,16 @@ def _drawn(number: int, rows: int, batch: str | None, controls: int) -> SampleRe
     return SampleResult(number, rows, batch, None if rows else "no-new-rows", controls)
 
 
-def _write_round(
-    request: _Request, snapshot: Snapshot, evaluation: Evaluation, new: npt.NDArray[np.int64]
+def write_round(
+    request: Request, snapshot: Snapshot, evaluation: Evaluation, new: npt.NDArray[np.int64]
 ) -> tuple[str | None, int]:
-    """Write the last round of an evaluation, whose new questions are ``new``.
+    """Write the last round of an evaluation.
+
+    Args:
+        request: what the round was drawn for.
+        snapshot: of the workspace, without that round.
+        evaluation: with that round.
+        new: indices of its new questions.
 
     Returns:
         Where its tasks are, None if there are none; and how many controls are among them.
@@ -276,7 +286,7 @@ def _draws_to_store(
 
 
 def _design(
-    request: _Request, snapshot: Snapshot, history: History, new_rows: int
+    request: Request, snapshot: Snapshot, history: History, new_rows: int
 ) -> dict[str, Any]:
     """Return the contents of design.json of the last round of a history."""
     spec, drawn = snapshot.pool.spec, history.rounds[-1]

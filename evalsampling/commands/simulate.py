@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from evalsampling import samplers
-from evalsampling.commands.options import SpecOptions, budgets, many, option, positive
+from evalsampling.commands.options import SpecOptions, listed, numbers, option, positive
 from evalsampling.commands.result import Result
 from evalsampling.evaluation.specs import load_spec
 from evalsampling.measures.build import build_measures
@@ -23,12 +23,10 @@ class SimulateOptions(SpecOptions):
     """What a call of `simulate` asks for."""
 
     truth: str = option("true labels: the id column and 'label'", required=True, metavar="FILE")
-    sampler: tuple[str, ...] = many(
+    sampler: tuple[str, ...] = listed(
         "samplers to try (default: the spec's)", "NAME", choices=tuple(samplers.BY_NAME)
     )
-    budgets: tuple[int, ...] | None = option(
-        "labels at which to estimate; money if the budget is", type=budgets, metavar="N,N"
-    )
+    budgets: tuple[int, ...] | None = numbers("labels at which to estimate; money if the budget is")
     repeats: int = option("evaluations a sampler", default=100, type=positive, metavar="N")
 
 

@@ -32,7 +32,7 @@ class StatusResult(Result):
         labels: questions with a label.
         open: unanswered questions of open rounds.
         budget: labels wanted in all.
-        rejects: rows of all deliveries that do not count.
+        rejects: rows of all deliveries that do not count, and that no later one made up for.
         prepared: how it was prepared.
         jobs: in the order they were started.
         disputed: questions that annotators do not agree on; of open rounds they are open too.

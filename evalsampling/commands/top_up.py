@@ -71,16 +71,10 @@ class TopUp:
             InputError: if the pool is not the one the workspace was prepared from.
         """
         prepared = snapshot.pool
-        spec, table = prepared.spec, prepared.table
         preparation, pool = Preparation.done(prepared, context), read_unchanged(prepared)
-        wanted = wanted or spec.round_size.after(len(snapshot.rounds))
-        cells = prepared.stratification.grid.cells
-        held = _ends(prepared.reserve.places(), cells)
-        count, drawn = np.zeros((2, cells), dtype=np.int64)
-        count[table.code] = table.count
-        drawn[table.code] = snapshot.history.drawn_by_cell(len(table))
-        short = (held.rows < count) & (held.rows - drawn < wanted)
-        if not short.any():
+        wanted = wanted or _size_of_next_round(snapshot)
+        held = short_cells(snapshot, wanted)
+        if not held.short.any():
             return None
         return cls(
             preparation,
@@ -89,7 +83,7 @@ class TopUp:
             number=prepared.reserve.top_ups + 1,
             wanted=wanted,
             capacity=2 * wanted,
-            held=dataclasses.replace(held, short=short, count=count),
+            held=held,
         )
 
     @property
@@ -125,6 +119,28 @@ class TopUp:
         files = ReserveFiles(self.preparation.workspace.store, self.preparation.attempt)
         files.write_top_up(self.number, part, reserve, first_rank)
         return len(reserve)
+
+
+def short_cells(snapshot: Snapshot, wanted: int | None) -> HeldRows:
+    """Return where the reserve ends, and of which cells it may not last for another round.
+
+    Args:
+        snapshot: of the workspace.
+        wanted: rows a round may ask of a cell; the size of the next round if None.
+    """
+    prepared = snapshot.pool
+    table, cells = prepared.table, prepared.stratification.grid.cells
+    held = _ends(prepared.reserve.places(), cells)
+    count, drawn = np.zeros((2, cells), dtype=np.int64)
+    count[table.code] = table.count
+    drawn[table.code] = snapshot.history.drawn_by_cell(len(table))
+    wanted = wanted or _size_of_next_round(snapshot)
+    short = (held.rows < count) & (held.rows - drawn < wanted)
+    return dataclasses.replace(held, short=short, count=count)
+
+
+def _size_of_next_round(snapshot: Snapshot) -> int:
+    return snapshot.pool.spec.round_size.after(len(snapshot.rounds))
 
 
 def _ends(places: pa.Table, cells: int) -> HeldRows:

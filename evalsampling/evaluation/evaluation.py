@@ -4,13 +4,15 @@ Every entry point (command line, Beam pipelines, notebooks, simulation) goes thr
 """
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from evalsampling.errors import InputError
+from evalsampling.evaluation.answers import Answers
+from evalsampling.evaluation.estimates import Estimates
 from evalsampling.evaluation.in_memory import MemoryPool
 from evalsampling.evaluation.pictures import picture
 from evalsampling.inference.class_curves import obstacle
@@ -21,12 +23,12 @@ from evalsampling.inference.many_systems import Contest, hold_contest
 from evalsampling.inference.precision_curve import PrecisionCurve
 from evalsampling.inference.predictive import LabelModel
 from evalsampling.inference.regions import Ellipsoid
-from evalsampling.inference.results import Estimate
 from evalsampling.measures.base import Measure
-from evalsampling.measures.build import build_measures
+from evalsampling.measures.build import Range, build_measures, choose_measures
 from evalsampling.measures.calibrated import Calibrated, Requested
 from evalsampling.measures.comparisons import Comparison, pairs_of
 from evalsampling.measures.joint import Joint
+from evalsampling.pool.frames import Column, Frame
 from evalsampling.preparation.slices import NO_SLICES, Slices
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.report.svg import Picture
@@ -35,13 +37,14 @@ from evalsampling.samplers.build import build_sampler
 from evalsampling.samplers.diagnosis import LeafDiagnosis, diagnose
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.hidden import HiddenPrior
-from evalsampling.spec.label_sets import set_text
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.costs import Price
-from evalsampling.stats.history import NO_LABEL, History
+from evalsampling.stats.history import History
+from evalsampling.stats.permanent import PermanentNumbers
+from evalsampling.stats.poisson import PoissonSize
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(repr=False)
 class Evaluation:
     """Cell table, sampler, measures and history of one evaluation.
 
@@ -56,6 +59,10 @@ class Evaluation:
         pool: the rows behind the cells, when they are in memory.
         hidden: prior of the positives that scores do not tell; None for no model-assisted
             intervals.
+        numbers: reads the permanent random numbers of the rows, for samplers that draw by them;
+            None where there are no rows behind the cells.
+        spec: what was asked for, None if the parts were put together by hand.
+        ranges: least and greatest score of each system, None where it is not known.
     """
 
     table: CellTable
@@ -67,7 +74,20 @@ class Evaluation:
     scope: ReportedDomains = WHOLE_POOL
     pool: MemoryPool | None = None
     hidden: HiddenPrior | None = None
+    numbers: Callable[[], PermanentNumbers] | None = None
+    spec: EvaluationSpec | None = None
+    ranges: Sequence[Range | None] = ()
     _fitted: LabelModel | None = dataclasses.field(default=None, repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        """Return a line that tells where it stands."""
+        history, names = self.history, dict.fromkeys(one.name for one in self.measures)
+        return (
+            f"<{type(self).__name__} of {', '.join(names)}: {self.table.rows:,} rows in "
+            f"{len(self.table):,} cells, sampler {self.sampler.name}; "
+            f"rounds {len(history.rounds)}, "
+            f"labels {len(history.labelled):,} of {len(history):,} rows drawn>"
+        )
 
     def draw(
         self, new_rows: int, budget: int | None = None, money: float | None = None
@@ -105,7 +125,10 @@ class Evaluation:
     def _designed(self, new_rows: int, budget: int | None) -> History:
         """Return the history with one round more; the same each time it is asked for."""
         rng = np.random.Generator(np.random.PCG64([self.seed, len(self.history.rounds)]))
-        return self.sampler.design(self.table, self.history, new_rows, rng, budget)
+        table = self.table
+        if self.sampler.draws_by_number and self.numbers is not None:
+            table = dataclasses.replace(table, numbers=self.numbers())
+        return self.sampler.design(table, self.history, new_rows, rng, budget)
 
     def affords(self, money: float | None) -> bool:
         """Tell whether one label more may be expected to cost at most an amount of money."""
@@ -131,23 +154,56 @@ class Evaluation:
         """Whether every question that can be asked has been."""
         return self.sampler.exhausted(self.table, self.history)
 
+    @property
+    def sample_size(self) -> PoissonSize | None:
+        """Rows expected and rows drawn by all rounds so far, if coins decide how many there are."""
+        return self.sampler.sample_size(self.table, self.history)
+
     def spent(self, answers: int) -> int:
         """Return how much of the budget is spent, given the number of answers: see `Sampler`."""
         return self.sampler.spent(self.table, self.history, answers)
 
-    def estimate(self, measures: Sequence[Requested] | None = None) -> list[Estimate]:
+    def estimate(
+        self, measures: str | Measure | Sequence[Requested | str | Mapping[str, Any]] | None = None
+    ) -> Estimates:
         """Return estimates of measures, by default the evaluation's own, from the labels so far.
 
         One estimate for every component of every measure, on the pool and on every slice.
+
+        Args:
+            measures: one or several: a measure, its name, or a mapping as in the spec's
+                ``measure``.
+
+        Raises:
+            InputError: if there is no measure of a name.
         """
-        return self.sampler.estimate(
-            self.table,
-            self.history,
-            measures or self.measures,
-            self.confidence,
-            self.scope,
-            self.label_model(),
+        return Estimates(
+            self.sampler.estimate(
+                self.table,
+                self.history,
+                self.measures if measures is None else self._chosen(measures),
+                self.confidence,
+                self.scope,
+                self.label_model(),
+            )
         )
+
+    def _chosen(self, measures: Any) -> Sequence[Requested]:
+        """Return measures that are asked for; a single one need not be in a list."""
+        listed = list(measures) if isinstance(measures, list | tuple) else [measures]
+        if not listed:
+            return self.measures
+        named = [one for one in listed if isinstance(one, str | Mapping)]
+        if named and self.spec is None:
+            raise InputError("measures have no names here: give measures.Precision() and the like")
+        chosen: list[Requested] = []
+        for one in listed:
+            if isinstance(one, str | Mapping):
+                assert self.spec is not None
+                chosen += choose_measures(one, self.measures, self.spec, self.ranges)
+            else:
+                chosen.append(one)
+        return chosen
 
     def label_model(self) -> LabelModel | None:
         """Return draws of all labels given those so far; None where there is no such model.
@@ -268,30 +324,77 @@ class Evaluation:
                 assumption_light=True,
             ),
             hidden=spec.hidden,
+            spec=spec,
+            ranges=stratification.ranges,
         )
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Frame,
+        *,
+        id: str | None = None,
+        score: str | None = None,
+        prediction: Any = None,
+        probability: Any = None,
+        **spec: Any,
+    ) -> "Evaluation":
+        """Return a new evaluation of a pool held in a table.
+
+        Args:
+            frame: a DataFrame of pandas, polars or another library, an Arrow table, or a mapping
+                from names to columns. Only columns that are named are read.
+            id: column that names the rows; by default the index of a DataFrame that has one, else
+                the rows' numbers.
+            score: column that drives the strata; by default ``score``.
+            prediction: column of the classes predicted, or ``{"threshold": x}``; by default
+                ``prediction``.
+            probability: column of the prior probability of the positive class, or a column for
+                each class.
+            **spec: other keys of the spec file: see `from_arrays`.
+
+        Returns:
+            An evaluation whose rows `sample` and `label` know by their ids.
+
+        Raises:
+            InputError: naming the argument, or the column and row, that is wrong.
+
+        >>> pool = {"score": [0.1, 0.4, 0.8, 0.9], "guess": [0, 0, 1, 1]}
+        >>> evaluation = Evaluation.from_frame(pool, prediction="guess", measure="precision")
+        >>> sorted(evaluation.sample(4).tolist())
+        [2, 3]
+        """
+        named = {"id": id, "score": score, "prediction": prediction, "probability": probability}
+        return cls._in_memory(MemoryPool.from_frame(frame, named, spec))
 
     @classmethod
     def from_arrays(
         cls,
-        score: npt.NDArray[np.floating] | None,
-        prediction: npt.NDArray[Any] | None,
+        score: Column | None,
+        prediction: Column | None,
         *,
-        id: npt.NDArray[Any] | None = None,
-        probability: npt.NDArray[np.floating] | None = None,
-        columns: dict[str, npt.NDArray[Any]] | None = None,
+        id: Column | None = None,
+        probability: Column | None = None,
+        columns: Frame | None = None,
         **spec: Any,
     ) -> "Evaluation":
         """Return a new evaluation of a pool held in memory.
+
+        A column is an array of NumPy or Arrow, a list, or a Series of any library. Several with an
+        index must have the same.
 
         Args:
             score: shape (n,), finite: drives the strata. None if ``columns`` hold what the spec's
                 ``pool`` names.
             prediction: shape (n,): classes predicted, or with ``labels.multilabel`` lists of labels
                 or shape (n, labels), 0 and 1; None likewise.
-            id: shape (n,), integers or strings, no two alike; row numbers if not given.
+            id: shape (n,), integers or strings, no two alike; if not given, the index of a Series
+                that has one, else row numbers.
             probability: shape (n,): prior probability of the positive class, or (n, classes);
-                by default the score if all scores lie in [0, 1], else expit(score).
-            columns: shape (n,) each: other columns of the pool, for systems, slices, features.
+                by default the score if all scores lie in [0, 1], else expit(score). The columns of
+                a table are found by the names of the classes, if it has them.
+            columns: other columns of the pool, for systems, slices, features: a mapping, or a
+                table of any library.
             **spec: keys of the spec file: ``measure``, ``sampler``, ``labels``, ``strata``,
                 ``seed``, ``confidence``; of ``pool`` those that name columns.
 
@@ -310,9 +413,14 @@ class Evaluation:
         >>> estimate.measure, 0.8 < estimate.value < 1
         ('f1', True)
         """
-        pool = MemoryPool.from_arrays(score, prediction, id, probability, columns or {}, spec)
+        return cls._in_memory(
+            MemoryPool.from_arrays(score, prediction, id, probability, columns, spec)
+        )
+
+    @classmethod
+    def _in_memory(cls, pool: MemoryPool) -> "Evaluation":
         evaluation = cls.from_spec(pool.spec, pool.table, pool.stratification, pool.slices)
-        evaluation.pool = pool
+        evaluation.pool, evaluation.numbers = pool, pool.numbers
         return evaluation
 
     def sample(self, new_rows: int) -> npt.NDArray[Any]:
@@ -325,61 +433,48 @@ class Evaluation:
         self.history = self.history.with_rows(*pool.describe(self.history))
         return pool.ids(self.history.cell[rows], self.history.rank[rows])
 
-    def label(self, id: npt.NDArray[Any], label: npt.NDArray[Any]) -> None:
+    def label(
+        self, id: Column | Frame, label: Column | None = None, *, replace: bool = False
+    ) -> None:
         """Take the labels of rows that were drawn from a pool in memory.
 
+        Labels of pandas are taken by their index, in any order: it holds the ids, or is that of
+        the ``id`` that is given beside it. Others are in the order of the ids.
+
         Args:
-            id: shape (n,): ids that `sample` returned.
-            label: shape (n,): classes; with ``labels.multilabel`` lists of labels, or shape
-                (n, labels), 0 and 1.
+            id: shape (n,): ids that `sample` returned. Or all at once: a table with the id column
+                and ``label``, a Series of labels whose index are the ids, or a mapping from ids to
+                labels.
+            label: shape (n,): classes, of any type; with ``labels.multilabel`` lists of labels, or
+                shape (n, labels), 0 and 1.
+            replace: whether these take the place of other labels that rows have already.
 
         Raises:
-            InputError: for an id that was not drawn, a label that is no class, or, of a
-                deterministic oracle, two labels for one id; then no label is taken.
+            InputError: for an id that was not drawn, a label that is no class or missing, an index
+                that does not hold the ids, or, of a deterministic oracle, two labels for one id;
+                then no label is taken.
         """
-        pool = self._memory()
-        if len(id) != len(label):
-            raise InputError(f"{len(label)} labels for {len(id)} ids")
-        drawn = pool.ids(self.history.cell, self.history.rank).tolist()
-        codes = pool.spec.labels.codes
+        asked, spec = self._asked(), self.spec
+        assert spec is not None
+        found = Answers.read(id, label, spec.labels, spec.pool.id).by_question(
+            asked, self.history.label.tolist(), spec.labels.codes, self.sampler.stochastic, replace
+        )
+        self._take(found, replace)
+
+    def _asked(self) -> list[Any]:
+        """Return the id of the row of each question."""
+        return list(self._memory().ids(self.history.cell, self.history.rank).tolist())
+
+    def _take(self, found: Mapping[int, int], replace: bool) -> None:
+        """Take checked labels, the class code of each question that has one."""
         labels = self.history.label.copy()
-        waiting: dict[Any, list[int]] = {}
-        for question, value in enumerate(drawn):
-            open_questions = waiting.setdefault(value, [])
-            if not self.sampler.stochastic or labels[question] == NO_LABEL:
-                open_questions.append(question)
-        answers: dict[Any, Any] = {}
-        texts = _texts(label, pool.spec.labels.multilabel)
-        for value, given in zip(np.asarray(id).tolist(), texts, strict=True):
-            code = codes.get(str(given), NO_LABEL)
-            if code == NO_LABEL:
-                raise InputError(f"label {given!r} of id {value!r} is not one of {[*codes]}")
-            if value not in waiting:
-                raise InputError(f"id {value!r} was not drawn")
-            if not self.sampler.stochastic:
-                if answers.setdefault(value, given) != given:
-                    first = answers[value]
-                    raise InputError(f"id {value!r} has two labels, {first!r} and {given!r}")
-                labels[waiting[value][0]] = code
-            elif not waiting[value]:
-                raise InputError(f"id {value!r} has more labels than it was drawn")
-            else:
-                labels[waiting[value].pop(0)] = code
+        labels[list(found)] = list(found.values())
         self.history = self.history.with_corrections(labels)
 
     def _memory(self) -> MemoryPool:
         if self.pool is None:
             raise InputError("the rows of this evaluation are not in memory: use its workspace")
         return self.pool
-
-
-def _texts(label: Any, multilabel: Sequence[str]) -> list[Any]:
-    """Return classes as given, or sets of labels as the texts of classes."""
-    if not multilabel:
-        return list(np.asarray(label).tolist())
-    if isinstance(label, np.ndarray) and label.ndim == 2:
-        label = [[one for one, held in zip(multilabel, row, strict=True) if held] for row in label]
-    return [one if isinstance(one, str) else set_text(one, multilabel) for one in label]
 
 
 def _domains(slices: Slices) -> tuple[Domain, ...]:

@@ -1,6 +1,7 @@
 """A pool held in memory: both passes are made at once, and every row is kept."""
 
 import dataclasses
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +12,19 @@ import pyarrow as pa
 from evalsampling.errors import InputError
 from evalsampling.evaluation.specs import check_buildable
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.pool.stored_columns import CELL, ID, SLICE_PREFIX, outputs_of_columns
+from evalsampling.pool.columns import required_columns
+from evalsampling.pool.frames import Column, Frame, Table, has_index, to_array
+from evalsampling.pool.stored_columns import CELL, HASH, ID, SLICE_PREFIX, outputs_of_columns
 from evalsampling.preparation.local import SecondPass, stratify
 from evalsampling.preparation.reserve import Reserve, ReserveBuilder, check_unique
 from evalsampling.preparation.slices import Slices
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.spec import EvaluationSpec
-from evalsampling.stats.cells import CellTable
+from evalsampling.stats.cells import CellSums, CellTable
 from evalsampling.stats.history import History
 from evalsampling.stats.outputs import Outputs
+from evalsampling.stats.permanent import PermanentNumbers
+from evalsampling.stats.slices import SliceCounts
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,6 +37,8 @@ class MemoryPool:
         table: its cells.
         slices: its slices.
         reserve: all of its rows.
+        sums: what the cells were made from.
+        counts: of its slice columns.
     """
 
     spec: EvaluationSpec
@@ -39,15 +46,17 @@ class MemoryPool:
     table: CellTable
     slices: Slices
     reserve: Reserve
+    sums: CellSums
+    counts: SliceCounts
 
     @classmethod
     def from_arrays(
         cls,
-        score: npt.NDArray[np.floating] | None,
-        prediction: npt.NDArray[Any] | None,
-        id: npt.NDArray[Any] | None,
-        probability: npt.NDArray[np.floating] | None,
-        columns: dict[str, npt.NDArray[Any]],
+        score: Column | None,
+        prediction: Any,
+        id: Column | None,
+        probability: Any,
+        columns: Frame | None,
         spec: dict[str, Any],
     ) -> "MemoryPool":
         """Prepare columns; see `Evaluation.from_arrays`.
@@ -56,36 +65,73 @@ class MemoryPool:
             InputError: naming the key, or the column and row, that is wrong.
         """
         given = {"score": score, "prediction": prediction}
-        there = {name: values for name, values in given.items() if values is not None} | columns
-        if not there:
-            raise InputError("no columns are given")
-        rows = len(next(iter(there.values())))
-        there["id"] = np.arange(rows) if id is None else id
+        there = {name: values for name, values in given.items() if values is not None}
         pool: dict[str, Any] = {"path": "arrays", **spec.get("pool", {})}
         labels = spec.get("labels", {})
-        known = labels.get("multilabel")
-        if known and prediction is not None and np.ndim(prediction) == 2:
+        if labels.get("multilabel") and _is_matrix(prediction):
+            known = labels["multilabel"]
             pool["prediction"] = {value: f"prediction {value}" for value in known}
             del there["prediction"]
-            columns_of = zip(pool["prediction"].values(), np.transpose(prediction), strict=True)
-            there |= {name: np.asarray(values) for name, values in columns_of}
-        if probability is not None and np.ndim(probability) == 2:
-            classes = known or labels.get("classes", [0, 1])
+            there |= _columns_of(prediction, pool["prediction"])
+        if _is_matrix(probability):
+            classes = labels.get("multilabel") or labels.get("classes", [0, 1])
             pool["probability"] = {value: f"probability {value}" for value in classes}
-            there |= dict(zip(pool["probability"].values(), np.transpose(probability), strict=True))
+            there |= _columns_of(probability, pool["probability"])
         elif probability is not None:
             pool["probability"] = "probability"
             there["probability"] = probability
-        for name, values in there.items():
-            if np.ndim(values) != 1:
-                raise InputError(f"{name}: must have one dimension, got {np.ndim(values)}")
+        others = Table.of({} if columns is None else columns, "columns")
+        wanted = others.names if isinstance(columns, Mapping) else _named(pool, spec)
+        there |= {name: others.column(name) for name in wanted if name in others.names}
+        if not there:
+            raise InputError("no columns are given")
+        if id is not None:
+            there["id"] = id
+        return cls._of_columns(there, {**spec, "pool": pool})
+
+    @classmethod
+    def from_frame(cls, frame: Frame, named: dict[str, Any], spec: dict[str, Any]) -> "MemoryPool":
+        """Prepare a table; see `Evaluation.from_frame`.
+
+        Args:
+            frame: of any library.
+            named: keys of the spec's ``pool`` that are given by themselves, None for those that
+                are not.
+            spec: other keys.
+
+        Raises:
+            InputError: naming the key, or the column and row, that is wrong.
+        """
+        table = Table.of(frame)
+        own = {key: value for key, value in named.items() if value is not None}
+        pool: dict[str, Any] = {"path": "frame", **spec.get("pool", {}), **own}
+        wanted = _named(pool, spec, with_id="id" in pool)
+        there = {name: table.column(name) for name in wanted}
+        if not there:
+            raise InputError("no columns are given")
+        return cls._of_columns(there, {**spec, "pool": pool})
+
+    @classmethod
+    def _of_columns(cls, there: dict[str, Any], spec: dict[str, Any]) -> "MemoryPool":
+        """Prepare columns that are all there is, but for ids that may follow from an index."""
+        rows = len(next(iter(there.values())))
+        indexed = [(name, values.index) for name, values in there.items() if has_index(values)]
+        for name, index in indexed:
+            if len(index) == rows and not index.equals(indexed[0][1]):
+                raise InputError(
+                    f"{name}: its index is not that of {indexed[0][0]}; "
+                    "bring the rows in one order first"
+                )
+        checked = EvaluationSpec.from_mapping({"budget": max(rows, 1), **spec}, Path())
+        if checked.pool.id not in there:
+            ids = indexed[0][1].to_series() if indexed else np.arange(rows)
+            there[checked.pool.id] = ids
+        check_buildable(checked)
+        arrays = {name: to_array(values, name) for name, values in there.items()}
+        for name, values in arrays.items():
             if len(values) != rows:
                 raise InputError(f"{name}: {len(values)} values for {rows} rows")
-        checked = EvaluationSpec.from_mapping(
-            {"budget": max(rows, 1), **spec, "pool": pool}, Path()
-        )
-        check_buildable(checked)
-        return cls.prepare(checked, PoolBatch(pa.record_batch(there)))
+        return cls.prepare(checked, PoolBatch(pa.record_batch(arrays)))
 
     @classmethod
     def prepare(cls, spec: EvaluationSpec, batch: PoolBatch) -> "MemoryPool":
@@ -97,13 +143,22 @@ class MemoryPool:
         reserve.add(cells)
         kept = reserve.build()
         check_unique(kept.rows, spec.pool.id)
-        assert work.counts is not None
-        slices = Slices.from_counts(spec.pool.slices, work.counts, table)
-        return cls(spec, work.stratification, table, slices, kept)
+        sums, counts = work.sums, work.counts
+        assert sums is not None
+        assert counts is not None
+        slices = Slices.from_counts(spec.pool.slices, counts, table)
+        return cls(spec, work.stratification, table, slices, kept, sums, counts)
 
     def ids(self, cell: npt.NDArray[np.int64], rank: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
         """Return the ids of rows given by cell and rank."""
         return self._rows(cell, rank)[ID].to_numpy(zero_copy_only=False)
+
+    def numbers(self) -> PermanentNumbers:
+        """Return the permanent random numbers of all rows."""
+        rows = self.reserve.rows
+        assert rows is not None
+        cell = np.searchsorted(self.table.code, rows[CELL].to_numpy())
+        return PermanentNumbers.of_hashes(cell, rows[HASH].to_numpy(), self.table.count)
 
     def describe(self, history: History) -> tuple[Outputs, npt.NDArray[np.int64]]:
         """Return outputs and slice codes of the rows of all questions of a history."""
@@ -116,3 +171,39 @@ class MemoryPool:
         assert self.reserve.rows is not None
         first = np.searchsorted(self.reserve.rows[CELL].to_numpy(), self.table.code[cell])
         return self.reserve.rows.take(pa.array(first + rank))
+
+
+def _is_matrix(values: Any) -> bool:
+    """Tell whether values have a column for each of several classes."""
+    return hasattr(values, "__array__") and np.ndim(values) == 2
+
+
+def _columns_of(matrix: Any, names: Mapping[Any, str]) -> dict[str, Any]:
+    """Return the columns of a matrix under new names: those of a table by its own names.
+
+    Args:
+        matrix: shape (rows, classes).
+        names: new name of the column of each class. A table whose columns are called otherwise is
+            taken in the order of the classes.
+
+    Raises:
+        InputError: if there are more or fewer columns than classes.
+    """
+    if not isinstance(matrix, np.ndarray):
+        table = Table.of(matrix)
+        by_text = {str(name): name for name in table.names}
+        if {str(key) for key in names} == set(by_text):
+            return {name: table.column(by_text[str(key)]) for key, name in names.items()}
+        columns = [table.column(name) for name in table.names]
+    else:
+        columns = list(matrix.T)
+    if len(columns) != len(names):
+        first = next(iter(names.values())).split()[0]
+        raise InputError(f"{first}: {len(columns)} columns for {len(names)} classes")
+    return dict(zip(names.values(), columns, strict=True))
+
+
+def _named(pool: dict[str, Any], spec: dict[str, Any], with_id: bool = False) -> list[str]:
+    """Return the columns that a spec names, the id only if it is asked for."""
+    checked = EvaluationSpec.from_mapping({**spec, "pool": pool}, Path())
+    return [name for name in required_columns(checked) if with_id or name != checked.pool.id]

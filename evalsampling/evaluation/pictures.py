@@ -1,19 +1,22 @@
 """Pictures of an evaluation, for notebooks: those of the report."""
 
-from collections.abc import Mapping
+import dataclasses
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from evalsampling.errors import InputError
 from evalsampling.evaluation.convergence import convergence
+from evalsampling.inference.domains import WHOLE_POOL
 from evalsampling.inference.results import as_json
 from evalsampling.inference.score_bands import score_bands
+from evalsampling.measures.binary import Prevalence
 from evalsampling.report.bands_chart import LabelledBands, calibration_chart, effort_chart
 from evalsampling.report.convergence_chart import convergence_chart
 from evalsampling.report.curve_chart import curve_chart
 from evalsampling.report.interval_rows import IntervalRow, interval_rows
 from evalsampling.report.numbers import Number, pretty
 from evalsampling.report.svg import Picture
-from evalsampling.report.thresholds import PR_CURVE, cheapest, curves_of
+from evalsampling.report.thresholds import ROC_CURVE, ScoreCurve, cheapest, curves_of
 
 if TYPE_CHECKING:
     from evalsampling.evaluation.evaluation import Evaluation
@@ -42,7 +45,7 @@ def picture(evaluation: "Evaluation", what: str, system: str | None, label: str)
     if not len(evaluation.history.labelled):
         raise InputError("there is nothing to draw before the first label")
     if what in ("effort", "calibration"):
-        [bands] = labelled_bands(evaluation, {_positive(evaluation): label})
+        [bands] = labelled_bands(evaluation, {label: _positives(evaluation)})
         return effort_chart(bands.bands) if what == "effort" else calibration_chart(bands)
     if what == "convergence":
         return _convergence(evaluation)
@@ -51,8 +54,7 @@ def picture(evaluation: "Evaluation", what: str, system: str | None, label: str)
         found = [one for one in curves_of(numbers) if system in (None, one.system)]
         if not found:
             raise InputError("no curve was estimated" + (f" of {system!r}" if system else ""))
-        choices = cheapest(found[0]) if found[0].name == PR_CURVE else []
-        return curve_chart(found[0], choices)
+        return curve_chart(found[0], cheapest(found[0], prevalence(evaluation, found[:1])))
     rows = [
         IntervalRow.of(one, pretty(one) + (f", {one.slice}" if one.slice else ""))
         for one in numbers
@@ -61,6 +63,13 @@ def picture(evaluation: "Evaluation", what: str, system: str | None, label: str)
     if not rows:
         raise InputError("all that was estimated are points of curves: draw the curve")
     return interval_rows(rows, "Estimates and intervals")
+
+
+def _positives(evaluation: "Evaluation") -> list[int]:
+    """Return the codes of positives: where rows have several labels, of all sets but the empty."""
+    if any(getattr(one, "sets", False) for one in evaluation.measures):
+        return list(range(1, evaluation.table.classes))
+    return [_positive(evaluation)]
 
 
 def _positive(evaluation: "Evaluation") -> int:
@@ -76,16 +85,38 @@ def _convergence(evaluation: "Evaluation") -> Picture:
     return convergence_chart([now.labels for now in rounds], numbers)
 
 
-def labelled_bands(evaluation: "Evaluation", labels: Mapping[int, str]) -> list[LabelledBands]:
+def prevalence(evaluation: "Evaluation", curves: Sequence[ScoreCurve]) -> float | None:
+    """Return the estimated share of positives, by which a ROC curve tells what errors cost.
+
+    Args:
+        evaluation: with labels.
+        curves: of it.
+
+    Returns:
+        None if no curve needs it, or the draws say nothing about it.
+    """
+    if not any(one.name == ROC_CURVE for one in curves):
+        return None
+    [found] = dataclasses.replace(evaluation, scope=WHOLE_POOL).estimate(
+        [Prevalence(_positive(evaluation))]
+    )
+    return found.value
+
+
+def labelled_bands(
+    evaluation: "Evaluation", labels: Mapping[str, Sequence[int]]
+) -> list[LabelledBands]:
     """Return bands of scores with the rates of some classes.
 
     Args:
         evaluation: with its history.
-        labels: name of each class wanted, by its code.
+        labels: codes of each class wanted, by its name; see `score_bands`.
     """
     model = evaluation.label_model()
     table, history = evaluation.table, evaluation.history
     return [
-        LabelledBands(label, tuple(score_bands(table, history, code, evaluation.confidence, model)))
-        for code, label in labels.items()
+        LabelledBands(
+            label, tuple(score_bands(table, history, codes, evaluation.confidence, model))
+        )
+        for label, codes in labels.items()
     ]

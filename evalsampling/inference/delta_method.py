@@ -124,6 +124,33 @@ def estimate(
     return estimates
 
 
+def cautious_errors(
+    influence: FloatArray,
+    sample: WeightedSample,
+    evidence: Sequence[Evidence],
+    confidence: float,
+) -> list[float]:
+    """Return standard errors that make up for how little the estimated ones rest on.
+
+    Where few rows carry a variance it is itself uncertain: the error is larger by Student's
+    quantile over the normal one, as Korn and Graubard have it for few degrees of freedom. And where
+    rows that weigh much were not met it is too small: it is no less than what scores and labels
+    make expect.
+
+    Args:
+        influence: Dg(R^) l of the rows of the sample, shape (n, m).
+        sample: n rows with their weights.
+        evidence: of each of m numbers.
+        confidence: in (0, 1).
+    """
+    level = (1 + confidence) / 2
+    squares = sample.contributions(influence).T ** 2
+    error = np.sqrt(np.maximum(sample.variance(influence), 0.0))
+    degrees = np.array([degrees_of_freedom(of_one, max(sample.answered, 1)) for of_one in squares])
+    error = error * special.stdtrit(degrees, level) / special.ndtri(level)
+    return np.fmax(error, [one.expected_error or 0.0 for one in evidence]).tolist()
+
+
 def _moments(value: FloatArray, influence: FloatArray, sample: WeightedSample) -> list[Moments]:
     """Return what the weighted rows say of each number."""
     scale = np.maximum(sample.mean(np.abs(influence)), np.abs(value))

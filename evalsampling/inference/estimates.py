@@ -9,7 +9,7 @@ import numpy.typing as npt
 from evalsampling.inference.anticipation import MOST_COMPONENTS, anticipated_error
 from evalsampling.inference.anytime import add_anytime
 from evalsampling.inference.assumption_light import Searched, assumption_light
-from evalsampling.inference.delta_method import Evidence, estimate
+from evalsampling.inference.delta_method import Evidence, cautious_errors, estimate
 from evalsampling.inference.domains import Domain, ReportedDomains
 from evalsampling.inference.evidence import (
     FEWEST_EVIDENCE,
@@ -22,7 +22,7 @@ from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.intervals import SIMULTANEOUS, Interval
 from evalsampling.inference.linearisation import linearise
 from evalsampling.inference.model_assisted import assist
-from evalsampling.inference.ratio_bias import RatioBias, ratio_bias
+from evalsampling.inference.ratio_bias import Bias, biases
 from evalsampling.inference.regions import (
     Ellipsoid,
     f_ellipsoid,
@@ -32,7 +32,6 @@ from evalsampling.inference.regions import (
 from evalsampling.inference.results import Estimate, Target, census, undefined
 from evalsampling.measures.base import FloatArray, IntArray, Measure, Share
 from evalsampling.measures.calibrated import Calibrated, Requested, measure_of
-from evalsampling.measures.mean_and_ratio import Ratio
 from evalsampling.measures.on_cells import (
     cells_adding_to,
     known_exactly,
@@ -67,11 +66,11 @@ def estimate_measure(
             continue
         value, influence = linearise(measure, inputs, domain, inside, calibrate)
         evidence = _evidence(requested, inputs, domain, inside, aimed_at)
-        bias = None if calibrate else _ratio_bias(measure, inputs, inside)
-        if bias is not None and inputs.options.correct_bias:
-            value = value - bias.total
+        known_biases = _biases(requested, inputs, domain, inside)
+        value = inputs.options.corrected(value, known_biases)
         found = estimate(targets, value, influence, inputs.sample, evidence, confidence)
-        found = inputs.options.completed(found, bias)
+        errors = cautious_errors(influence, inputs.sample, evidence, confidence)
+        found = inputs.options.completed(found, errors, known_biases)
         if domain.count is None and scope.bands_seed is not None and len(found) > 1:
             seed = [scope.bands_seed, len(inputs.history.labelled)]
             contributions = inputs.sample.contributions(influence)
@@ -90,13 +89,15 @@ def estimate_measure(
     return estimates
 
 
-def _ratio_bias(
-    measure: Measure, inputs: EstimationInput, inside: npt.NDArray[np.bool_]
-) -> RatioBias | None:
-    """Return the bias of a ratio of two weighted means; None of any other estimate."""
-    if not isinstance(measure, Ratio) or inputs.response is not None:
-        return None
-    return ratio_bias(measure.loss(inputs.outputs, inputs.label) * inside[:, None], inputs.sample)
+def _biases(
+    requested: Requested, inputs: EstimationInput, domain: Domain, inside: npt.NDArray[np.bool_]
+) -> Sequence[Bias | None]:
+    """Return the bias of each component on a domain; None of estimates not from weights alone."""
+    measure, sample = measure_of(requested), inputs.sample
+    if isinstance(requested, Calibrated) or inputs.response is not None:
+        return [None] * len(measure.components)
+    normalised = (domain.count is not None or inputs.self_normalised) and inputs.covers_pool
+    return biases(measure, inputs.outputs, inputs.label, sample, inside, normalised)
 
 
 def _with_model(

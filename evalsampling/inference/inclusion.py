@@ -2,14 +2,13 @@
 
 import numpy as np
 
-from evalsampling.inference.delta_method import Evidence, estimate
+from evalsampling.inference.delta_method import Evidence, cautious_errors, estimate
 from evalsampling.inference.evidence import find_gaps
 from evalsampling.inference.ratio import RatioOptions
-from evalsampling.inference.ratio_bias import ratio_bias
+from evalsampling.inference.ratio_bias import biases
 from evalsampling.inference.results import Estimate, Target
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures.base import FloatArray, IntArray, Measure
-from evalsampling.measures.mean_and_ratio import Ratio
 from evalsampling.stats.outputs import Outputs
 
 
@@ -32,7 +31,7 @@ def estimate_from_inclusion(
         label: shape (n,): their class codes.
         inclusion: shape (n,): the probability that each row had to be in the sample, in (0, 1].
         confidence: level of the intervals, in (0, 1).
-        correct_bias: whether the bias of a ratio is subtracted.
+        correct_bias: whether the bias is subtracted.
 
     Raises:
         ValueError: if the numbers of rows differ, or a probability is none.
@@ -47,13 +46,14 @@ def estimate_from_inclusion(
     risk = measure.mean_loss(outputs, label, sample.weight)
     influence = measure.influence(outputs, label, risk)
     influence = influence - sample.weight @ influence
-    value, bias = measure.value(risk), None
-    if isinstance(measure, Ratio):
-        bias = ratio_bias(measure.loss(outputs, label), sample)
-        value = value - (bias.total if bias is not None and correct_bias else 0.0)
+    options = RatioOptions(beta=True, correct_bias=correct_bias)
+    inside = np.ones(len(rows), dtype=np.bool_)
+    known_biases = biases(measure, outputs, label, sample, inside, normalised=True)
+    value = options.corrected(measure.value(risk), known_biases)
     shares = measure.shares(outputs, label)
     gaps = find_gaps(shares, rows, len(measure.components), shares)
     evidence = [Evidence(measure.evidence_name, gap) for gap in gaps]
     targets = [Target(one.name, one.bounds, threshold=one.threshold) for one in measure.components]
     found = estimate(targets, value, influence, sample, evidence, confidence)
-    return RatioOptions(beta=True).completed(found, bias)
+    errors = cautious_errors(influence, sample, evidence, confidence)
+    return options.completed(found, errors, known_biases)

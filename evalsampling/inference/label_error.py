@@ -20,6 +20,8 @@ import numpy as np
 from scipy import special
 
 from evalsampling.inference.inputs import EstimationInput
+from evalsampling.inference.model_assisted import HELD
+from evalsampling.inference.predictive import LabelModel
 from evalsampling.measures.base import FloatArray, IntArray, Measure
 from evalsampling.measures.on_cells import each_label, known_exactly, model_risk
 
@@ -59,13 +61,19 @@ class LabelErrorBand:
 
 
 def correct(
-    measure: Measure, inputs: EstimationInput, gold: IntArray, seed: int
+    measure: Measure,
+    inputs: EstimationInput,
+    gold: IntArray,
+    seed: int,
+    model: LabelModel | None = None,
 ) -> LabelErrorBand | None:
     """Return the band of a measure of one component on the whole pool.
 
     The band is the middle part of draws: of P, from the Dirichlet distribution of each row with
-    the gold rows and 1/2 for each class as parameters, and of the error of sampling, from the
-    normal distribution. It holds at least the normal interval at the rates that were met.
+    the gold rows and 1/2 for each class as parameters, and of the error of sampling: from the
+    normal distribution, or by the model draws of the labels that all rows would get, of which a few
+    hidden positives make a lean distribution that no normal one follows. It holds at least the
+    normal interval at the rates that were met, with a model the inner part of it, `HELD`.
 
     Of the correction l~ - l, what rows with the most common label have is known of every row of the
     pool, if the cells tell its losses: the sample gives the rest.
@@ -75,6 +83,7 @@ def correct(
         inputs: the labelled rows and their weights.
         gold: shape (classes, classes): gold rows by their class and by their label.
         seed: of the draws.
+        model: of the labels as they are given, where the measure's interval is by it.
 
     Returns:
         None for measures of several components, or of too many entries to be told apart.
@@ -91,14 +100,18 @@ def correct(
         return nothing
     rng = np.random.default_rng([seed, len(inputs.label)])
     draws = np.stack([rng.dirichlet(row + 0.5, _DRAWS) for row in gold], axis=1)
-    inverses = [_inverse(one) for one in draws]
+    inverses = np.stack([_inverse(one) for one in draws])
     values = np.array([sums.value(one) for one in inverses])
-    errors = np.array([sums.standard_error(one) for one in inverses])
-    low, high = _middle(values + errors * rng.standard_normal(_DRAWS), bounds, inputs.confidence)
+    if model is None:
+        errors = np.array([sums.standard_error(one) for one in inverses])
+        drawn, held = values + errors * rng.standard_normal(_DRAWS), 1.0
+    else:
+        drawn, held = _predicted(measure, model, inverses), HELD
+    low, high = _middle(drawn, bounds, inputs.confidence)
     finite = np.clip(values[np.isfinite(values)], *bounds)
     cut, error = float(np.clip(value, *bounds)), sums.standard_error(_inverse(rates))
     # The draws take rare errors for likely: at the rates that were met there may be none.
-    reach = float(special.ndtri((1 + inputs.confidence) / 2)) * error
+    reach = held * float(special.ndtri((1 + inputs.confidence) / 2)) * error
     return LabelErrorBand(
         cut,
         max(min(low, cut - reach), bounds[0]),
@@ -106,6 +119,28 @@ def correct(
         error,
         float(np.hypot(cut - plain, np.std(finite))),
     )
+
+
+def _predicted(measure: Measure, model: LabelModel, inverses: FloatArray) -> FloatArray:
+    """Return the corrected measure of draws of all labels, each with a P^-1 of its own.
+
+    Rows with the label j count (P^-1)_ji times as rows of each class i.
+    """
+    labels = model.everywhere
+    turn = np.arange(len(inverses)) % len(labels.unlabelled)
+    classes = range(model.table.classes)
+    risk = np.sum(
+        [
+            inverses[:, j, i, None] * labels.losses_if(measure, j, i)[turn]
+            for j in classes
+            for i in classes
+        ],
+        axis=0,
+    )
+    defined = np.isfinite(risk).all(axis=1)
+    values = np.full(len(inverses), np.nan)
+    values[defined] = [measure.value(one)[0] for one in risk[defined]]
+    return values
 
 
 def _inverse(rates: FloatArray) -> FloatArray:

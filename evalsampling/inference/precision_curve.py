@@ -107,15 +107,20 @@ class PrecisionCurve:
         c, p = self.gain, self._positives
         return _one_at_last(_ratio(c.value, p.value), _ratio(c.low, p.high), _ratio(c.high, p.low))
 
+    def f_alpha(self, alpha: float) -> Bounded:
+        """C / (alpha r + (1 - alpha) P): precision for alpha of 1, recall for 0."""
+        c, p, r = self.gain, self._positives, self.rank
+        least = np.maximum(p.low, c.high)  # There are no fewer positives than among the first r.
+        return Bounded(
+            np.minimum(_ratio(c.value, alpha * r + (1 - alpha) * p.value), 1.0),
+            _ratio(c.low, alpha * r + (1 - alpha) * p.high),
+            np.minimum(_ratio(c.high, alpha * r + (1 - alpha) * least), 1.0),
+        )
+
     @property
     def f1(self) -> Bounded:
         """2 c / (r + P)."""
-        c, p, r = self.gain, self._positives, self.rank
-        return Bounded(
-            np.minimum(2 * c.value / (r + p.value), 1.0),
-            2 * c.low / (r + p.high),
-            np.minimum(2 * c.high / (r + np.maximum(p.low, c.high)), 1.0),
-        )
+        return self.f_alpha(0.5)
 
     @property
     def false_positive_rate(self) -> Bounded:
@@ -171,6 +176,67 @@ class PrecisionCurve:
             np.minimum(_weighted(recall.high[kept], above), 1.0),
         )
 
+    def roc_area(self, place: IntArray | None = None) -> Bounded:
+        """Return the area below the ROC curve, by trapezoids over groups, each of shape (1,).
+
+        With A the area below c over ranks, but for the part (N - r_k) P / 2 of the last trapezoid,
+        it is (A + (N - r_k) P / 2 - P^2 / 2) / (P (N - P)). It rises with A. So the bounds are
+        its least and its greatest value over P, with the least and the greatest A.
+
+        Args:
+            place: groups whose ranks are the corners, ascending; all if not given.
+        """
+        rows, c, p = float(self.rank[-1]), self.gain, self._positives
+        kept = np.arange(len(self.ranked)) if place is None else place
+        kept = kept[kept < len(self.ranked) - 1]
+        rank = self.rank[kept]
+        corners = np.concatenate([[0.0], rank, [rows]])
+        reach, last = (corners[2:] - corners[:-2]) / 2, (rows - corners[-2]) / 2
+        area = float(c.value[kept] @ reach)
+        least = float(np.minimum(c.low[kept], p.high) @ reach)
+        most = float(np.minimum(np.minimum(c.high[kept], rank), p.high) @ reach)
+        ends = float(p.low[0]), float(p.high[0])
+        return Bounded(
+            np.array([_area(area, last, rows, float(p.value[0]))]),
+            np.array([max(min(_areas(least, last, rows, ends)), 0.0)]),
+            np.array([min(max(_areas(most, last, rows, ends)), 1.0)]),
+        )
+
+    def cut(self, place: int, rows: int) -> "PrecisionCurve":
+        """Return the curve with a group cut in two, its first part of so many rows.
+
+        Of that no more is known than of the groups: it has no fewer positives than the groups
+        above it, and no more than with all of its own rows.
+
+        Args:
+            place: number of the group.
+            rows: at least 1, below those of the group.
+        """
+        ranked, c = self.ranked, self.gain
+        above = [float(end[place - 1]) if place else 0.0 for end in (c.value, c.low, c.high)]
+        rest = int(ranked.rows[place]) - rows
+        share = rows / int(ranked.rows[place])
+        gains = (
+            above[0] + share * (float(c.value[place]) - above[0]),
+            max(above[1], float(c.low[place]) - rest),
+            min(above[2] + rows, float(c.high[place])),
+        )
+        rank = int(ranked.rank[place]) - rest
+        ends = (self.precision.value, self.precision.low, self.precision.high)
+        inserted = [
+            np.insert(end, place, gain / rank) for end, gain in zip(ends, gains, strict=True)
+        ]
+        counts = np.insert(ranked.rows, place, rows)
+        counts[place + 1] = rest
+        finer = RankedList(
+            group=ranked.group + (ranked.group > place),
+            rows=counts,
+            rank=np.insert(ranked.rank, place, rank),
+            threshold=np.insert(ranked.threshold, place, ranked.threshold[place]),
+            highest=np.insert(ranked.highest, place, ranked.highest[place]),
+        )
+        return dataclasses.replace(self, ranked=finer, precision=Bounded(*inserted))
+
     @property
     def measures(self) -> Mapping[str, Bounded]:
         """Every measure of a rank, by its name."""
@@ -210,6 +276,26 @@ def _ratio(above: FloatArray, below: FloatArray) -> FloatArray:
     """Return a ratio of numbers of at least 0: infinite where only the second is 0, NaN if both."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return above / below
+
+
+def _area(area: float, last: float, rows: float, positives: float) -> float:
+    """Return (A + P w - P^2 / 2) / (P (N - P)): NaN without positives or without negatives."""
+    if not 0 < positives < rows:
+        return np.nan
+    return (area + positives * last - positives**2 / 2) / (positives * (rows - positives))
+
+
+def _areas(area: float, last: float, rows: float, ends: tuple[float, float]) -> list[float]:
+    """Return the area where P is at either end, or between them where its slope is nil.
+
+    There P^2 (N / 2 - w) - 2 A P + A N = 0. Where there might be no positives or no negatives it
+    may be anything.
+    """
+    if ends[0] <= 0 or ends[1] >= rows:
+        return [0.0, 1.0]
+    roots = np.roots([rows / 2 - last, -2 * area, area * rows])
+    inner = [float(one.real) for one in roots if one.imag == 0 and ends[0] < one.real < ends[1]]
+    return [_area(area, last, rows, one) for one in (*ends, *inner)]
 
 
 def _one_at_last(value: FloatArray, low: FloatArray, high: FloatArray) -> Bounded:

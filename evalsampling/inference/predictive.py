@@ -20,7 +20,7 @@ from evalsampling.inference.calibration_curve import (
 from evalsampling.inference.class_curves import fit_curves, labels_by_cell, obstacle
 from evalsampling.inference.domains import Domain
 from evalsampling.measures.base import Measure
-from evalsampling.measures.on_cells import bounding_outputs, each_label, extreme_outputs
+from evalsampling.measures.on_cells import bounding_outputs, extreme_outputs
 from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
@@ -223,26 +223,48 @@ class Predictive:
         """
         return self._risks(measure, [bounding_outputs(measure, self.table)] * self.table.classes)
 
+    def losses_if(self, measure: Measure, label: int, true: int) -> FloatArray:
+        """Return what rows of one label add to the mean loss if their class is another.
+
+        Args:
+            measure: of the losses.
+            label: whose rows are meant, known and drawn.
+            true: the class that their losses are taken under.
+
+        Returns:
+            Shape (draws, d).
+        """
+        return self._losses(measure, label, true, bounding_outputs(measure, self.table))
+
     def _risks(self, measure: Measure, views: Sequence[Sequence[Outputs]]) -> FloatArray:
         """Return the mean loss of each draw, given outputs of unlabelled rows of each class.
 
         Of several outputs each stands for an equal part of the rows.
         """
+        parts = [self._losses(measure, y, y, of_class) for y, of_class in enumerate(views)]
+        return np.asarray(np.sum(parts, axis=0))
+
+    def _losses(
+        self, measure: Measure, label: int, true: int, views: Sequence[Outputs]
+    ) -> FloatArray:
+        """Return what `losses_if` does, given outputs of unlabelled rows."""
         known = self.history.labelled
         known = known[self.domain.holds(self.history, known)]
+        known = known[self.history.label[known] == label]
         rows = max(int(self.domain.rows(self.table).sum()), 1)
-        outputs, label = self.history.outputs.take(known), self.history.label[known]
-        risk = measure.mean_loss(outputs, label, np.full(len(known), 1 / rows))
+        y = np.full(len(known), true, dtype=np.int64)
+        weight = np.full(len(known), 1 / rows)
+        risk = measure.mean_loss(self.history.outputs.take(known), y, weight)
         total = np.tile(risk, (len(self.unlabelled), 1))
-        for y in each_label(self.table):
-            mass = self.unlabelled[:, :, y[0]] / (rows * len(views[y[0]]))
-            for view in views[y[0]]:
-                if len(y) * len(risk) <= _LARGEST_MATRIX:
-                    total += mass @ self.table.mean_by_cell(measure.loss(view, y))
-                else:
-                    by_kind = mass[:, self.table.kind_cell] * self.table.kind_share
-                    total += np.stack([measure.mean_loss(view, y, weight) for weight in by_kind])
-        return np.asarray(total)
+        mass = self.unlabelled[:, :, label] / (rows * len(views))
+        y = np.full(len(self.table.outputs), true, dtype=np.int64)
+        for view in views:
+            if len(y) * len(risk) <= _LARGEST_MATRIX:
+                total += mass @ self.table.mean_by_cell(measure.loss(view, y))
+            else:
+                by_kind = mass[:, self.table.kind_cell] * self.table.kind_share
+                total += np.stack([measure.mean_loss(view, y, weight) for weight in by_kind])
+        return total
 
 
 def expected_labels(model: LabelModel, rates: FloatArray) -> Predictive:

@@ -1,4 +1,4 @@
-"""The bias of a ratio of two weighted means, to second order.
+"""The bias of a smooth function of weighted means, to second order: of ratios, term by term.
 
 References:
     [Y] Yilmaz, Hayes, Habib, Burgess and Barber, *Sample Efficient Model Evaluation*, 2021,
@@ -6,40 +6,49 @@ References:
 """
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from evalsampling.inference.sample import WeightedSample
+from evalsampling.measures.base import FloatArray, Measure
+from evalsampling.measures.mean_and_ratio import Ratio
+from evalsampling.stats.outputs import Outputs
 
-FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+MOST_MEANS = 100
+"""Most weighted means of a measure whose bias is told: it takes a covariance of so many."""
+
+_STEP = 0.1
+"""Standard errors by which means are moved for second differences."""
 
 
 @dataclasses.dataclass(frozen=True)
-class RatioBias:
-    """The estimated bias of x^ / y^ to second order: -S_xy / y^2 + x S_yy / y^3.
+class Bias:
+    """The estimated bias of a number, to second order.
 
-    [Y] stops at the first term. The second one is as large: of precision the two cancel.
+    Of a ratio x^ / y^ it is -S_xy / y^2 + x S_yy / y^3. [Y] stops at the first term. The second one
+    is as large: of precision the two cancel.
 
     Attributes:
-        covariance_term: -S_xy / y^2, that of [Y] eq. 9 and, of a Poisson sample, eq. 24.
-        variance_term: x S_yy / y^3.
+        total: the bias: what a correction subtracts.
+        covariance_term: -S_xy / y^2, that of [Y] eq. 9 and, of a Poisson sample, eq. 24; None of
+            what is no ratio of two means.
+        variance_term: x S_yy / y^3; None likewise.
     """
 
-    covariance_term: float
-    variance_term: float
+    total: float
+    covariance_term: float | None = None
+    variance_term: float | None = None
 
-    @property
-    def total(self) -> float:
-        """The bias: what a correction subtracts."""
-        return self.covariance_term + self.variance_term
-
-    def as_json(self) -> dict[str, float]:
+    def as_json(self) -> dict[str, float | None]:
         """Return the object that stands for it in `estimate --json`."""
-        return {**dataclasses.asdict(self), "total": self.total}
+        return dataclasses.asdict(self)
 
 
-def ratio_bias(loss: FloatArray, sample: WeightedSample) -> RatioBias | None:
+def ratio_bias(loss: FloatArray, sample: WeightedSample) -> Bias | None:
     """Return the bias of the ratio of the weighted means of two columns; None if it is undefined.
 
     Args:
@@ -50,7 +59,62 @@ def ratio_bias(loss: FloatArray, sample: WeightedSample) -> RatioBias | None:
     if y == 0 or not sample.draws:
         return None
     covariance = sample.covariance(loss)
-    return RatioBias(
-        covariance_term=float(-covariance[0, 1] / y**2),
-        variance_term=float(x * covariance[1, 1] / y**3),
-    )
+    first, second = float(-covariance[0, 1] / y**2), float(x * covariance[1, 1] / y**3)
+    return Bias(first + second, first, second)
+
+
+def biases(
+    measure: Measure,
+    outputs: Outputs,
+    label: IntArray,
+    sample: WeightedSample,
+    inside: npt.NDArray[np.bool_],
+    normalised: bool,
+) -> Sequence[Bias | None]:
+    """Return the bias of each component of a measure; None where it is undefined or nil by design.
+
+    With e the residual l - R^ of a row, or l itself where weights are not normalised, it is
+    tr(D2g Cov(e)) / 2 - Dg Cov(e, 1): the first term of any curved g, the second of the division
+    by the sum of the weights.
+
+    Args:
+        measure: g and l.
+        outputs: of the n rows of the sample.
+        label: shape (n,): their class codes.
+        sample: n rows with their weights.
+        inside: shape (n,): which rows are of the domain.
+        normalised: whether weights are divided by their sum over the domain.
+    """
+    none = [None] * len(measure.components)
+    total = float(sample.weight @ inside)
+    if not sample.draws or total == 0 or measure.size > MOST_MEANS:
+        return none
+    if isinstance(measure, Ratio):
+        return [ratio_bias(measure.loss(outputs, label) * inside[:, None], sample)]
+    if measure.affine and not normalised:
+        return none
+    scale = inside / (total if normalised else 1.0)
+    loss = measure.loss(outputs, label)
+    risk = sample.mean(loss * scale[:, None])
+    residual = (loss - risk if normalised else loss) * scale[:, None]
+    covariance = sample.covariance(np.column_stack([residual, scale]))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = _curvature(measure, risk, covariance[:-1, :-1])
+        if normalised:
+            found = found - measure.jacobian(risk) @ covariance[:-1, -1]
+    return [Bias(one) if np.isfinite(one) else None for one in found.tolist()]
+
+
+def _curvature(measure: Measure, risk: FloatArray, covariance: FloatArray) -> FloatArray:
+    """Return tr(D2g Cov) / 2 of each component, shape (m,), by second differences.
+
+    Along the principal axes of the covariance, each a standard error long.
+    """
+    spread, axes = np.linalg.eigh(covariance)
+    centre, total = measure.value(risk), np.zeros(len(measure.components))
+    for variance, axis in zip(spread.tolist(), axes.T, strict=True):
+        if variance > 1e-12 * spread[-1]:
+            move = _STEP * np.sqrt(variance) * axis
+            second = measure.value(risk + move) + measure.value(risk - move) - 2 * centre
+            total = total + second / (2 * _STEP**2)
+    return total

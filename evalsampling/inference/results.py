@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from evalsampling.inference.assumption_light import AssumptionLight
 from evalsampling.inference.intervals import Interval, whole_range
-from evalsampling.inference.ratio_bias import RatioBias
+from evalsampling.inference.ratio_bias import Bias
 from evalsampling.inference.significance import Significance
 
 FloatArray = npt.NDArray[np.float64]
@@ -68,7 +68,7 @@ class Sensitivity:
     high: float
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Estimate:
     """An estimate of one number.
 
@@ -89,7 +89,7 @@ class Estimate:
             default.
         light: how the assumption-light interval came about, or why there is none; None where it was
             not asked for, or would say nothing more.
-        bias: of a ratio of weighted means, None of any other estimate.
+        bias: to second order; None where it is not known, or nil by design.
         significance: of a comparison of two systems, else None.
     """
 
@@ -107,13 +107,36 @@ class Estimate:
     reliable: bool = True
     sensitivity: tuple[Sensitivity, ...] = ()
     light: AssumptionLight | None = None
-    bias: RatioBias | None = None
+    bias: Bias | None = None
     significance: Significance | None = None
 
     @property
     def measure(self) -> str:
         """Name of the measure."""
         return self.target.measure
+
+    @property
+    def low(self) -> float:
+        """Lower end of the default interval."""
+        return self.intervals[0].low
+
+    @property
+    def high(self) -> float:
+        """Upper end of the default interval."""
+        return self.intervals[0].high
+
+    @property
+    def half_width(self) -> float:
+        """Half the width of the default interval, infinite where it has no end."""
+        return (self.high - self.low) / 2
+
+    def __repr__(self) -> str:
+        """Return value and default interval in a line."""
+        value = "undefined" if self.value is None else f"{self.value:.4f}"
+        return (
+            f"<Estimate {self.target.title}: {value}, {100 * self.confidence:g} % "
+            f"{self.low:.4f} to {self.high:.4f}>"
+        )
 
     @property
     def claims(self) -> bool:
@@ -192,6 +215,23 @@ def widest_half(estimates: Sequence[Estimate], kind: str | None = None) -> float
     return max(halves) if known else None
 
 
+def no_width_because(estimates: Sequence[Estimate]) -> str | None:
+    """Return why `widest_half` tells no width, None if it tells one."""
+    if widest_half(estimates) is not None:
+        return None
+    whole = [one for one in estimates if one.target.slice is None]
+    for one in [one for one in whole if one.target.against is None] or whole:
+        default, title = one.intervals[0], one.target.title
+        if not one.claims:
+            return f"the interval of {title} claims nothing ({one.reason or default.method})"
+        if not one.reliable:
+            why = f": {one.warnings[0].removeprefix(f'{title}: ')}" if one.warnings else ""
+            return f"the interval of {title} is not to be relied on{why}"
+        if not math.isfinite(one.half_width):
+            return f"the interval of {title} has no end"
+    return "nothing is estimated on the whole pool"
+
+
 def is_narrow(
     estimates: Sequence[Estimate], half_width: float | None, kind: str | None = None
 ) -> bool:
@@ -256,6 +296,25 @@ def as_json(estimate: Estimate) -> dict[str, Any]:
         "significance": None if tested is None else dataclasses.asdict(tested),
     }
     return finite(told)
+
+
+@dataclasses.dataclass(frozen=True)
+class ReportedInterval:
+    """An interval as JSON has it; an end is None where it is infinite."""
+
+    low: float | None
+    high: float | None
+    kind: str
+    method: str
+
+
+@dataclasses.dataclass(frozen=True)
+class ReportedSensitivity:
+    """The default interval for another share of hidden positives, as JSON has it."""
+
+    share: float
+    low: float | None
+    high: float | None
 
 
 def finite(result: Any) -> Any:

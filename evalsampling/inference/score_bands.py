@@ -7,6 +7,7 @@ References:
 """
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -64,12 +65,12 @@ class ScoreBand:
 def score_bands(
     table: CellTable,
     history: History,
-    code: int,
+    codes: Sequence[int],
     confidence: float,
     model: LabelModel | None = None,
     most: int = MOST_BANDS,
 ) -> list[ScoreBand]:
-    """Return bands of leaves, from the lowest score to the highest, with the rates of one class.
+    """Return bands of leaves, from the lowest score to the highest, with the rate of some classes.
 
     Bands are narrow where many labels are: half of what makes a band wide enough is its share of
     the leaves, half its share of the labels.
@@ -77,14 +78,16 @@ def score_bands(
     Args:
         table: the cells.
         history: the labels.
-        code: of the class.
+        codes: of the class; if rows have several labels, of all sets that hold the one.
         confidence: level of the intervals, in (0, 1).
         model: draws of all labels, if there are any.
         most: bands wanted at most, at least 1.
     """
     known = history.labelled
     by_cell = np.bincount(history.cell[known], minlength=len(table))
-    hits = np.bincount(history.cell[known[history.label[known] == code]], minlength=len(table))
+    hits = np.bincount(
+        history.cell[known[np.isin(history.label[known], codes)]], minlength=len(table)
+    )
     band_of_leaf = _bands(table.sum_by_leaf(by_cell[:, None])[:, 0], most)
     low, high = _scores(table)
     found = []
@@ -102,9 +105,9 @@ def score_bands(
                 rows=total,
                 labelled=int(by_cell[cells].sum()),
                 met=int(hits[cells].sum()),
-                prior=float(rows @ table.prior[cells, code] / max(total, 1)),
+                prior=float(rows @ table.prior[cells][:, codes].sum(axis=1) / max(total, 1)),
                 observed=_observed(rows, by_cell[cells], hits[cells], confidence),
-                model=None if model is None else _modelled(model, cells, code, confidence),
+                model=None if model is None else _modelled(model, cells, codes, confidence),
             )
         )
     return found
@@ -143,9 +146,9 @@ def _observed(rows: IntArray, labelled: IntArray, hits: IntArray, confidence: fl
     return Rate(share, *clopper_pearson(share * size, size, confidence))
 
 
-def _modelled(model: LabelModel, cells: IntArray, code: int, confidence: float) -> Rate:
+def _modelled(model: LabelModel, cells: IntArray, codes: Sequence[int], confidence: float) -> Rate:
     """Return the median and the central interval of the rate in some cells, over all draws."""
     rows = model.table.count[cells]
-    drawn = model.rates[:, cells, code] @ rows / max(int(rows.sum()), 1)
+    drawn = model.rates[:, cells][:, :, codes].sum(axis=2) @ rows / max(int(rows.sum()), 1)
     levels = [0.5, (1 - confidence) / 2, (1 + confidence) / 2]
     return Rate(*np.quantile(drawn, levels).tolist())

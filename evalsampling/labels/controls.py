@@ -98,6 +98,16 @@ def gold_rows(spec: EvaluationSpec, key: bytes, number: int, like: pa.Schema) ->
     return pa.table(columns)
 
 
+def check_gold(spec: EvaluationSpec) -> None:
+    """Check the rows whose class is known, if the spec names any.
+
+    Raises:
+        InputError: if their file cannot be read, or a row is not as rows of the pool are.
+    """
+    if spec.labels.gold is not None:
+        _check(spec.labels.gold.path, _read(spec.labels.gold.path), spec)
+
+
 def make_controls(batch: pa.Table, kind: str, like: pa.Table) -> pa.Table:
     """Return control tasks as they are stored.
 

@@ -33,12 +33,13 @@ class LabelFile:
     votes: Sequence[Vote]
 
     @classmethod
-    def read(cls, path: str, replace: bool = False) -> "LabelFile":
+    def read(cls, path: str, replace: bool = False, id_column: str = "id") -> "LabelFile":
         """Read a file of labels; it may be slow to come, so do it before the workspace is locked.
 
         Args:
             path: of the file, or its URL.
             replace: whether its labels replace earlier ones.
+            id_column: what the pool calls its ids.
 
         Raises:
             InputError: naming the file, if it cannot be read, is no regular file or is too large.
@@ -47,7 +48,7 @@ class LabelFile:
             raise InputError(f"{path!a}: cannot be read: its name is not UTF-8")
         content = read_regular_file(path, MOST_BYTES)
         digest = hashlib.sha256(content).hexdigest()
-        return cls(path, replace, len(content), digest, read_votes(path, content))
+        return cls(path, replace, len(content), digest, read_votes(path, content, id_column))
 
     @property
     def details(self) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import csv
 import decimal
+import functools
 import io
 import itertools
 import json
@@ -19,17 +20,21 @@ from evalsampling.labels.parquet_votes import EXACT, MOST_ROWS, inexact, read_co
 from evalsampling.labels.vote import Vote as Vote
 from evalsampling.labels.vote import in_unicode
 
+_ID = "id"
 
-def read_votes(path: str, content: bytes) -> list[Vote]:
+
+def read_votes(path: str, content: bytes, id_column: str = _ID) -> list[Vote]:
     """Read a delivery; its extension tells the format.
 
-    Columns are ``task`` or ``id``, ``label``, and if there are any ``annotator``, ``time``,
-    ``skipped`` and ``comment``; others are passed over. Tables of Splink have columns of their
-    own, ``.json`` is an export of Label Studio, ``.manifest`` one of Ground Truth.
+    Columns are ``task`` or ``id`` (or what the pool calls it), ``label``, and if there are any
+    ``annotator``, ``time``, ``skipped`` and ``comment``; others are passed over. Tables of Splink
+    have columns of their own, ``.json`` is an export of Label Studio, ``.manifest`` one of Ground
+    Truth.
 
     Args:
         path: of the file.
         content: of the file.
+        id_column: what the pool calls its ids.
 
     Raises:
         InputError: if the file cannot be read, lacks a column, is too large decoded, or has whole
@@ -39,7 +44,8 @@ def read_votes(path: str, content: bytes) -> list[Vote]:
     if reader is None:
         raise InputError(f"{path}: labels come as {', '.join(_READERS)}")
     try:
-        votes = list(map(in_unicode, itertools.islice(reader(path, content), MOST_ROWS + 1)))
+        own = _ID if id_column in _COLUMNS else id_column
+        votes = list(map(in_unicode, itertools.islice(reader(path, content, own), MOST_ROWS + 1)))
     except InputError:
         raise
     except UnicodeDecodeError as error:
@@ -73,13 +79,15 @@ class _Lines:
             yield line
 
 
-def _read_csv(path: str, content: bytes) -> Iterator[Vote]:
+def _read_csv(path: str, content: bytes, own: str) -> Iterator[Vote]:
     lines = _Lines(path, content, newline="")
     rows = csv.reader(iter(lines), strict=True)
     header = next(rows, None)
     if header is None:
         raise InputError(f"{path}: the file is empty")
     is_splink = splink.is_table(header)
+    if _ID not in header:
+        header = [_ID if name == own else name for name in header]
     _check_columns(path, header, is_splink)
     for row in rows:
         lines.taken = 0
@@ -93,7 +101,9 @@ def _read_csv(path: str, content: bytes) -> Iterator[Vote]:
         yield (splink.read_row if is_splink else _vote)(rows.line_num, values)
 
 
-def _read_jsonl(path: str, content: bytes) -> Iterator[Vote]:
+def _read_jsonl(
+    path: str, content: bytes, own: str = _ID, is_manifest: bool = False
+) -> Iterator[Vote]:
     lines = _Lines(path, content, newline=None)
     names: dict[str, None] = {}
     unlabelled, labelled = 0, False
@@ -107,10 +117,12 @@ def _read_jsonl(path: str, content: bytes) -> Iterator[Vote]:
             raise InputError(f"{path}: line {line}: not JSON: {error}") from error
         if not isinstance(row, _Object):
             raise InputError(f"{path}: line {line}: not a JSON object")
+        if own in row and _ID not in row:
+            row[_ID] = row.pop(own)
         if row.twice is not None:
             yield Vote(line, problem=f"{row.twice!r} is there twice")
             continue
-        if ground_truth.is_line(row):
+        if is_manifest or ground_truth.is_line(row):
             labelled = True
             yield ground_truth.read_line(line, row)
             continue
@@ -166,24 +178,29 @@ def _fraction(value: decimal.Decimal) -> float | str:
     return str(value) if number.is_integer() else number
 
 
-def _read_parquet(path: str, content: bytes) -> Iterator[Vote]:
+def _read_parquet(path: str, content: bytes, own: str) -> Iterator[Vote]:
     schema = pq.read_schema(pa.BufferReader(content))
     is_splink = splink.is_table(schema.names)
-    _check_columns(path, schema.names, is_splink)
+    own = _ID if _ID in schema.names else own
+    _check_columns(path, [_ID if one == own else one for one in schema.names], is_splink)
     names: tuple[str, ...] = splink.COLUMNS if is_splink else _COLUMNS
     if "comment" in schema.names and pa.types.is_nested(schema.field("comment").type):
         names = _COLUMNS[:-1]
-    names = (*names, *filter(is_flag, schema.names))
-    for line, row in enumerate(read_columns(path, content, names), start=1):
+    names = (*names, own, *filter(is_flag, schema.names))
+    for line, row in enumerate(read_columns(path, content, names, own), start=1):
         yield (splink.read_row if is_splink else _vote)(line, row)
 
 
-_READERS: Mapping[str, Callable[[str, bytes], Iterator[Vote]]] = {
+def _read_export(path: str, content: bytes, own: str) -> Iterator[Vote]:
+    return label_studio.read_export(path, content)
+
+
+_READERS: Mapping[str, Callable[[str, bytes, str], Iterator[Vote]]] = {
     ".csv": _read_csv,
     ".jsonl": _read_jsonl,
     ".parquet": _read_parquet,
-    ".json": label_studio.read_export,
-    ".manifest": _read_jsonl,
+    ".json": _read_export,
+    ".manifest": functools.partial(_read_jsonl, is_manifest=True),
 }
 SUFFIXES = tuple(_READERS)
 """Extensions of files of labels."""

@@ -33,22 +33,28 @@ def write_manifest(table: pa.Table, path: Path) -> None:
 
 
 def is_line(row: Mapping[str, Any]) -> bool:
-    """Tell whether an object is a line of an output manifest: it tells how a label came about."""
-    return "label" not in row and any(
-        name.endswith(METADATA) and isinstance(value, dict) for name, value in row.items()
-    )
+    """Tell whether an object is a line of an output manifest: it tells how a label came about.
+
+    An object with a ``label`` of its own is one only if it tells how that one came about: the label
+    attribute of a job may have that name, and then holds the number of the class, not its name.
+    """
+    names = [f"label{METADATA}"] if "label" in row else row
+    return any(name.endswith(METADATA) and isinstance(row.get(name), dict) for name in names)
 
 
 def read_line(line: int, row: Mapping[str, Any]) -> Vote:
     """Return the vote of a line of an output manifest.
 
     A line that no job has labelled yet is not answered. One that a machine has labelled is none
-    of ours, and neither is one whose parts disagree.
+    of ours, and neither is one whose parts disagree, or that does not tell who labelled it.
     """
     task = row.get("task")
     if not isinstance(task, str) or not task:
         return Vote(line, problem="'task' is missing")
     attributes = [name for name in row if name.endswith(METADATA)]
+    if not attributes:
+        problem = f"'label{METADATA}' is missing: nobody knows who labelled it"
+        return Vote(line, problem=problem) if "label" in row else Vote(line, task=task)
     if len(attributes) > 1:
         return Vote(line, problem=f"labels of several jobs: {', '.join(map(repr, attributes))}")
     name, metadata = attributes[0], row[attributes[0]]

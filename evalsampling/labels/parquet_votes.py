@@ -35,7 +35,9 @@ _WHOLE_BELOW = {pa.float16(): 1 << 11, pa.float32(): 1 << 24, pa.float64(): 1 <<
 """Up to where each whole number has a float of its own."""
 
 
-def read_columns(path: str, content: bytes, names: Sequence[str]) -> Iterator[dict[str, Any]]:
+def read_columns(
+    path: str, content: bytes, names: Sequence[str], id_column: str = "id"
+) -> Iterator[dict[str, Any]]:
     """Yield the rows of a file, of the columns that are among some names.
 
     Text, numbers and truth values are as Python has them; dates and times are text.
@@ -44,6 +46,7 @@ def read_columns(path: str, content: bytes, names: Sequence[str]) -> Iterator[di
         path: of the file, for messages.
         content: of the file.
         names: of columns; others are not read.
+        id_column: the one of them that has ids, in whose place the rows have ``id``.
 
     Raises:
         InputError: if the file is too large decoded, a column has a type that is no single value
@@ -80,7 +83,7 @@ def read_columns(path: str, content: bytes, names: Sequence[str]) -> Iterator[di
             text += _text_bytes(column)
             if text > MOST_BYTES:
                 raise too_large(path, "more text when it is decoded", f"{MOST_BYTES:,} bytes")
-            columns[name] = _values(path, name, column)
+            columns["id" if name == id_column else name] = _values(path, name, column, id_column)
         for place in range(len(batch)):
             yield {name: values[place] for name, values in columns.items()}
         rows_read += len(batch)
@@ -126,16 +129,17 @@ def _text_bytes(column: pa.Array) -> int:
     return int(length[codes].sum())
 
 
-def _values(path: str, name: str, column: pa.Array) -> list[Any]:
+def _values(path: str, name: str, column: pa.Array, id_column: str) -> list[Any]:
     """Return the values of a column."""
     kind = column.type
     if pa.types.is_dictionary(kind):
         # Of the dictionary only what the rows name, which has been counted.
         encoded = pc.dictionary_encode(column.indices)
-        known = _values(path, name, column.dictionary.take(encoded.dictionary))
+        known = _values(path, name, column.dictionary.take(encoded.dictionary), id_column)
         return [None if code is None else known[code] for code in encoded.indices.to_pylist()]
     if pa.types.is_floating(kind):
-        _check_floats(path, name, column)
+        if name in (*EXACT, id_column):
+            _check_floats(path, name, column)
     elif name == "label" and pa.types.is_list(kind):
         return list(column.to_pylist())
     elif not pa.types.is_boolean(kind) and not pa.types.is_integer(kind):
@@ -172,7 +176,7 @@ def _check_floats(path: str, name: str, column: pa.Array) -> None:
     most = _WHOLE_BELOW[column.type]
     values = column.cast(pa.float64()).drop_null().to_numpy()
     large = np.isfinite(values) & (np.abs(values) >= most)
-    if name in EXACT and large.any():
+    if large.any():
         raise inexact(path, name, f"{values[np.argmax(large)]:.0f}", most)
 
 

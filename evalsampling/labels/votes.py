@@ -7,9 +7,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from evalsampling.labels.class_texts import whole_texts
 from evalsampling.labels.label_sets import labels_in
 from evalsampling.labels.tally import SKIPPED, UNSURE, Answer, Subjects, Tally
 from evalsampling.labels.task_names import check_problem
+from evalsampling.labels.vendor import unescaped
 from evalsampling.labels.vote import Pair, Vote
 from evalsampling.spec.label_sets import set_text
 
@@ -86,10 +88,32 @@ class Reject:
     Attributes:
         line: of the file.
         reason: in words.
+        task: that it names, or is about.
+        id: that it names.
+        label: that it gives.
+        subject: what it is about, None if that is not known.
     """
 
     line: int
     reason: str
+    task: str | None = None
+    id: str | None = None
+    label: str | None = None
+    subject: int | None = None
+
+    @classmethod
+    def of(cls, vote: Vote, reason: str, subject: int | None, register: Register) -> "Reject":
+        """Return the reject of a vote.
+
+        Args:
+            vote: as it was given.
+            reason: in words.
+            subject: what it is about, None if that is not known.
+            register: of the subjects.
+        """
+        task = vote.task if subject is None else register.tasks[subject]
+        labels = None if vote.labels is None else "+".join(vote.labels)
+        return cls(vote.line, reason, task, vote.id, vote.label or labels, subject)
 
 
 def check_votes(
@@ -108,18 +132,21 @@ def check_votes(
     stripped = {known.lstrip("0"): known for known in register.questions_of_id if known[:1] == "0"}
     rejects: list[Reject] = []
     found: list[tuple[int, Vote]] = []
-    for vote in votes:
-        subject, reason = _subject_of(vote, register, stripped)
+    given_labels = {vote.label for vote in votes if vote.label not in (None, UNSURE_LABEL)}
+    whole = whole_texts([label for label in given_labels if label is not None], register.codes)
+    for given_vote in votes:
+        subject, reason = _subject_of(given_vote, register, stripped)
         if subject is None:
-            rejects.append(Reject(vote.line, reason))
+            rejects.append(Reject.of(given_vote, reason, None, register))
             continue
-        vote, reason = _with_label(vote, register)
+        label = whole.get(given_vote.label or "", given_vote.label)
+        vote, reason = _with_label(dataclasses.replace(given_vote, label=label), register)
         if not reason and not replace and vote.annotator is None and _is_answer(vote):
             wanted = register.known.subjects.wanted(subject)
             if wanted > 1:
                 reason = f"no annotator is named, and a row is to have {wanted} votes"
         if reason:
-            rejects.append(Reject(vote.line, reason))
+            rejects.append(Reject.of(given_vote, reason, subject, register))
         elif _is_answer(vote):
             found.append((subject, vote))
 
@@ -128,7 +155,7 @@ def check_votes(
     for subject, vote in found:
         reason = _contradiction(subject, vote, given, register, replace)
         if reason:
-            rejects.append(Reject(vote.line, reason))
+            rejects.append(Reject.of(vote, reason, subject, register))
         else:
             taken.append((subject, vote))
     return taken, sorted(rejects, key=lambda reject: reject.line)
@@ -164,6 +191,8 @@ def _with_label(vote: Vote, register: Register) -> tuple[Vote, str]:
         return dataclasses.replace(vote, label=None, unsure=False), ""
     if label == UNSURE_LABEL and label not in register.codes:
         return dataclasses.replace(vote, label=None, unsure=True), ""
+    if label is not None and label not in register.codes:
+        label = unescaped(label)
     if label is not None and label not in register.codes:
         if register.multilabel:
             return vote, f"label {label!r} is no set of: {', '.join(register.multilabel)}"
@@ -251,7 +280,8 @@ def _find(vote: Vote, register: Register, stripped: Mapping[str, str]) -> tuple[
         return _find_pair(vote.pair, register)
     if vote.id is None:
         return None, "neither task nor id is given"
-    questions = register.questions_of_id.get(vote.id, ())
+    known = register.questions_of_id
+    questions = known.get(vote.id, ()) or known.get(unescaped(vote.id), ())
     if len(questions) == 1:
         return questions[0], ""
     if questions:

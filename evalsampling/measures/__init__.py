@@ -28,6 +28,7 @@ from evalsampling.measures.comparisons import Difference as Difference
 from evalsampling.measures.comparisons import MeanDifference as MeanDifference
 from evalsampling.measures.comparisons import Quotient as Quotient
 from evalsampling.measures.comparisons import difference as difference
+from evalsampling.measures.confusion import ConfusionMatrix as ConfusionMatrix
 from evalsampling.measures.curves import AveragePrecision as AveragePrecision
 from evalsampling.measures.curves import PRCurve as PRCurve
 from evalsampling.measures.curves import ROCArea as ROCArea
@@ -47,6 +48,7 @@ from evalsampling.measures.joint import Joint as Joint
 from evalsampling.measures.multiclass import F1OfMacroAverages as F1OfMacroAverages
 from evalsampling.measures.multiclass import MacroF1 as MacroF1
 from evalsampling.measures.multiclass import MicroF1 as MicroF1
+from evalsampling.measures.multiclass import WeightedF1 as WeightedF1
 from evalsampling.measures.risks import Brier as Brier
 from evalsampling.measures.risks import LogLoss as LogLoss
 
@@ -76,7 +78,9 @@ BY_NAME: Mapping[str, Callable[..., Measure]] = {
     "class_recall": PerClassRecall,
     "macro_f1": MacroF1,
     "micro_f1": MicroF1,
+    "weighted_f1": WeightedF1,
     "f1_of_macro_averages": F1OfMacroAverages,
+    "confusion_matrix": ConfusionMatrix,
     "brier": Brier,
     "log_loss": LogLoss,
     "pr_curve": PRCurve,

@@ -58,6 +58,24 @@ def build_reported(
                       if is_comparable(measure_of(other)))]  # fmt: skip
 
 
+def choose_measures(
+    entry: Any, listed: Sequence[Requested], spec: EvaluationSpec, ranges: Sequence[Range | None]
+) -> list[Requested]:
+    """Return the measures of a name: those listed, or any other with its defaults.
+
+    Args:
+        entry: a name, or a mapping as an entry of the spec's ``measure``.
+        listed: measures that are looked at first.
+        spec: tells systems and classes.
+        ranges: see `build_measures`.
+
+    Raises:
+        InputError: if there is no such measure.
+    """
+    of_name = [one for one in listed if entry in (one.name, one.components[0].name)]
+    return of_name or build_reported(MeasureSpec.parse(entry), spec, ranges)
+
+
 def compare(kind: str, first: Requested, other: Requested) -> Requested:
     """Return a comparison of two systems, with calibrated weights if both have them.
 
@@ -213,8 +231,9 @@ class _Builder:
                 "there are micro_f1, macro_f1, class_f1 and their like, and accuracy of whole sets"
             )
         parameters = dict(self.entry.parameters)
+        of_class = parameters.pop("positive", None) if "positive" in names else None
         given: dict[str, Any] = {
-            "positive": self.spec.labels.positive,
+            "positive": labels.positive if of_class is None else self._code(of_class),
             "classes": len(labels.multilabel or labels.classes),
             "system": self.system,
             "sets": bool(labels.multilabel),
@@ -227,7 +246,18 @@ class _Builder:
         if self.entry.name == "f1":
             given["beta"] = 1.0
         measure: Measure = construct("measure", maker, self.entry.name, parameters, given)
+        if of_class is not None:
+            inner = measure.name.removesuffix(")").partition("(")
+            told = ", ".join(filter(None, [inner[2], f"positive={of_class}"]))
+            object.__setattr__(measure, "name", f"{inner[0]}({told})")
         return measure
+
+    def _code(self, value: Any) -> int:
+        """Return the code of the class that a measure is to be about."""
+        codes = self.spec.labels.codes
+        if isinstance(value, bool) or str(value) not in codes:
+            raise InputError(f"measure.positive: {value!r} is none of {list(codes)}")
+        return codes[str(value)]
 
     def _check_outputs(self, measure: Measure) -> None:
         """Check that the system has an output that the measure looks at."""

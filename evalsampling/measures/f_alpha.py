@@ -19,17 +19,8 @@ from evalsampling.measures.binary import Binary
 from evalsampling.measures.mean_and_ratio import Ratio, divide
 from evalsampling.measures.multiclass import Averaged, MicroF1
 from evalsampling.measures.tallies import Tally, right_predictions, wrongly_predicted
+from evalsampling.spec.parameters import check_share
 from evalsampling.stats.outputs import Outputs
-
-
-def check_alpha(alpha: float) -> None:
-    """Check that alpha is a number in [0, 1].
-
-    Raises:
-        ValueError: if it is not.
-    """
-    if isinstance(alpha, bool) or not isinstance(alpha, int | float) or not 0 <= alpha <= 1:
-        raise ValueError(f"alpha must be a number between 0 and 1, got {alpha!r}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,7 +38,7 @@ class FAlpha(Binary, Ratio):
 
     def __post_init__(self) -> None:
         """Check alpha, which the name shows."""
-        check_alpha(self.alpha)
+        check_share("alpha", self.alpha)
         object.__setattr__(self, "name", f"f_alpha(alpha={self.alpha:g})")
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
@@ -208,7 +199,7 @@ class MacroFAlpha(PerClassFAlpha):
 
 def _show_alpha(measure: Averaged, alpha: float) -> None:
     """Check alpha, and put it into the name of a measure that is not named after its own."""
-    check_alpha(alpha)
+    check_share("alpha", alpha)
     name = measure.name.replace("f_alpha", f"f_alpha(alpha={alpha:g})")
     object.__setattr__(measure, "name", name)
 

@@ -172,6 +172,45 @@ class MacroF1(Averaged):
 
 
 @dataclasses.dataclass(frozen=True)
+class WeightedF1(Averaged):
+    """Mean of the F1s of C classes, each weighted by its labels.
+
+    l = [tp_c (C), (y_c + f_c) / 2 (C), y_c (C)],
+    g(R) = sum_c R_{2C+c} (R_c / R_{C+c}) / sum_c R_{2C+c}.
+
+    As scikit-learn has it: a class without labels has no weight. Undefined if no class has a label.
+    """
+
+    _word = "weighted_f1"
+
+    def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
+        """Return [tp_c (C), (y_c + f_c) / 2 (C), y_c (C)], shape (n, 3 C)."""
+        f, y = self._flags(outputs, label)
+        return np.concatenate([y * f, (y + f) / 2, y], axis=1)
+
+    def value(self, risk: FloatArray) -> FloatArray:
+        """Return the weighted mean F1, shape (1,)."""
+        each, weight = self._parts(risk)
+        return divide((weight * each).sum(keepdims=True), weight.sum(keepdims=True))
+
+    def jacobian(self, risk: FloatArray) -> FloatArray:
+        """Return Dg, shape (1, 3 C): NaN where `value` is."""
+        half = risk[len(risk) // 3 : 2 * len(risk) // 3]
+        each, weight = self._parts(risk)
+        total = weight.sum()
+        if not total:
+            return np.full((1, len(risk)), np.nan)
+        per_half = np.divide(weight, half, out=np.zeros_like(half), where=half > 0) / total
+        by_weight = (each - (weight * each).sum() / total) / total
+        return np.concatenate([per_half, -each * per_half, by_weight])[None]
+
+    def _parts(self, risk: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return F1 of each class, 0 of one that has neither label nor prediction, and weights."""
+        hit, half, weight = np.split(risk, 3)
+        return np.divide(hit, half, out=np.zeros_like(hit), where=half != 0), weight
+
+
+@dataclasses.dataclass(frozen=True)
 class MicroF1(Averaged, Ratio):
     """F1 of the pooled counts: l = [sum_c tp_c, sum_c (y_c + f_c) / 2], g(R) = R1 / R2.
 

@@ -42,7 +42,7 @@ class Catalog:
     """The files of a pool, all of one format, and the types of their columns.
 
     Attributes:
-        files: ordered by path.
+        files: ordered by path; none of a pool that was in memory.
         schema: columns that are read, and the types they have in every file.
     """
 
@@ -114,7 +114,7 @@ class Catalog:
         Raises:
             InputError: naming the first that is not.
         """
-        now = set(find_files(pattern))
+        now = set(find_files(pattern)) if self.files else set()
         for file in self.files:
             if file.stored not in now:
                 raise InputError(f"{file.stored.path}: has changed while it was read")

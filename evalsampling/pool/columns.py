@@ -113,6 +113,8 @@ def _predictions(
     column = batch.column(name)
     if pa.types.is_boolean(column.type):
         column = column.cast(pa.int8())
+    elif pa.types.is_floating(column.type):
+        column = _whole(column)
     numeric = all(isinstance(value, int) for value in classes) and not batch.holds_text(column)
     if numeric and pa.types.is_integer(column.type):
         values = column.to_numpy()
@@ -128,6 +130,14 @@ def _predictions(
         shown = reprlib.repr(column[row].as_py())
         raise batch.error(name, row, f"{shown} is none of {[*classes]}")
     return codes.to_numpy().astype(np.int64)
+
+
+def _whole(column: pa.Array) -> pa.Array:
+    """Return floats as whole numbers if all are, as those of a column that had nulls once."""
+    try:
+        return column.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return column
 
 
 def _all_below(values: npt.NDArray[np.integer], end: int) -> bool:
@@ -197,12 +207,15 @@ def read_features(batch: PoolBatch, spec: EvaluationSpec) -> FloatArray:
 def read_slices(batch: PoolBatch, spec: EvaluationSpec) -> dict[str, pa.Array]:
     """Return the slice columns as text, by their names, a null as `NO_VALUE`.
 
+    Floats that are all whole are whole numbers.
+
     Raises:
         InputError: for a column that is neither whole numbers, truth values nor text.
     """
     slices = {}
     for name in spec.pool.slices:
         column = batch.any_column(name)
+        column = _whole(column) if pa.types.is_floating(column.type) else column
         kind = column.type
         if not (
             pa.types.is_integer(kind)

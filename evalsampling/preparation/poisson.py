@@ -1,8 +1,9 @@
 """A Poisson sample of a pool as a filter over its rows, each with its own probability.
 
 A row is kept if u < b: u is its permanent random number, b = min(1, kappa h) its inclusion
-probability, with kappa from the cell table and h from what is known of the row itself. Nothing is
-remembered between rows, so the sample is the same however the pool is divided, on any engine.
+probability, with kappa from the cell table and h from what is known of the row itself, or, as in a
+workspace, of its cell. Nothing is remembered between rows, so the sample is the same however the
+pool is divided, on any engine.
 
 References:
     [Y] Yilmaz, Hayes, Habib, Burgess and Barber, *Sample Efficient Model Evaluation*, 2021,
@@ -29,9 +30,10 @@ from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.parameters import check_share
 from evalsampling.stats.cells import CellSums, CellTable
 from evalsampling.stats.costs import per_root_cost
-from evalsampling.stats.hashing import UInt64Array
 from evalsampling.stats.inclusion import mix_evenly, rows_within, water_fill
+from evalsampling.stats.permanent import permanent_numbers
 
+IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
 INCLUSION = "inclusion_probability"
@@ -47,12 +49,18 @@ class PoissonFilter:
         factor: kappa (1 - delta) / sum h: what h, over the root of the cost, is multiplied with.
         least: kappa delta / M: what is added to it.
         seed: of the permanent random numbers.
+        code: shape (cells,), ascending: codes of the cells.
+        chance: shape (cells,): inclusion probability of the rows of each cell.
+        by_cell: whether that is what decides: then the rows are those of a workspace.
     """
 
     deviation: Deviation
     factor: float
     least: float
     seed: int
+    code: IntArray
+    chance: FloatArray
+    by_cell: bool = False
 
     @classmethod
     def from_cells(
@@ -62,6 +70,7 @@ class PoissonFilter:
         expected: float,
         delta: float = 0.1,
         seed: int = 0,
+        by_cell: bool = False,
     ) -> "PoissonFilter":
         """Return the filter that keeps so many rows on average, by the cells' own deviations.
 
@@ -72,6 +81,7 @@ class PoissonFilter:
                 h varies within cells, and is the sum of the probabilities over the pool.
             delta: share of the pool's own distribution, in [0, 1].
             seed: of the permanent random numbers.
+            by_cell: see the attribute; the expected number is then the one wanted.
         """
         h = per_root_cost(deviation.of_cells(table, table.prior), table.cost)
         size = mix_evenly(h, table.count, delta)
@@ -88,11 +98,18 @@ class PoissonFilter:
             factor=kappa * (1 - delta) / total if delta < 1 else 0.0,
             least=kappa * delta / table.rows if delta else 0.0,
             seed=seed,
+            code=table.code,
+            chance=chance,
+            by_cell=by_cell,
         )
 
     @classmethod
     def from_spec(
-        cls, spec: EvaluationSpec, stratification: Stratification, sums: CellSums
+        cls,
+        spec: EvaluationSpec,
+        stratification: Stratification,
+        sums: CellSums,
+        by_cell: bool = False,
     ) -> "PoissonFilter":
         """Return the filter that a spec asks for: with its measure, its budget and its seed.
 
@@ -102,6 +119,7 @@ class PoissonFilter:
             spec: of the evaluation.
             stratification: of its pool.
             sums: over the cells of the pool.
+            by_cell: see the attribute.
 
         Raises:
             InputError: if a parameter is wrong, or the measure undefined on the pool.
@@ -122,10 +140,12 @@ class PoissonFilter:
             h = per_root_cost(deviation.of_cells(table, table.prior), table.cost)
             size = mix_evenly(h, table.count, delta)
             expected = min(expected, rows_within(spec.money, size, table.count, table.cost))
-        return cls.from_cells(deviation, table, expected, delta, spec.seed)
+        return cls.from_cells(deviation, table, expected, delta, spec.seed, by_cell)
 
     def inclusion(self, cells: CellBatch) -> FloatArray:
         """Return the inclusion probability of each row, shape (n,), in [0, 1]."""
+        if self.by_cell:
+            return self.chance[np.searchsorted(self.code, cells.cell)]
         h = per_root_cost(self.deviation.of_rows(cells.outputs, cells.prior), cells.outputs.cost)
         # A kappa beyond all numbers makes every row certain that has a chance at all.
         size = np.multiply(self.factor, h, out=np.zeros(len(h)), where=h > 0)
@@ -143,19 +163,12 @@ class PoissonFilter:
         return rows.append_column(INCLUSION, pa.array(chance[kept]))
 
 
-def permanent_numbers(hashes: UInt64Array) -> FloatArray:
-    """Return the permanent random number of each row, shape (n,), in [0, 1).
-
-    The first 53 bits of its hash over 2^53: exact in float64, so any program finds the same.
+def poisson_sample(spec: EvaluationSpec, by_cell: bool = False) -> pa.Table:
+    """Return the Poisson sample of the pool of a spec, read in this process.
 
     Args:
-        hashes: shape (n,): of the ids, keyed by the seed.
-    """
-    return (hashes >> np.uint64(11)).astype(np.float64) / float(1 << 53)
-
-
-def poisson_sample(spec: EvaluationSpec) -> pa.Table:
-    """Return the Poisson sample of the pool of a spec, read in this process.
+        spec: of the evaluation.
+        by_cell: see `PoissonFilter`.
 
     Returns:
         The pool's columns that the evaluation reads, and `INCLUSION`; rows in the pool's order.
@@ -168,7 +181,7 @@ def poisson_sample(spec: EvaluationSpec) -> pa.Table:
     for _ in work.over_pool():
         pass
     assert work.sums is not None
-    chosen = PoissonFilter.from_spec(spec, stratification, work.sums)
+    chosen = PoissonFilter.from_spec(spec, stratification, work.sums, by_cell)
     kept = [chosen.keep(cells) for cells in SecondPass(spec, stratification).over_pool()]
     return pa.concat_tables(kept)
 

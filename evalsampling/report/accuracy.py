@@ -1,6 +1,7 @@
 """How good the systems are: against each other, by threshold, by slice and as labels came in."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from evalsampling.report.convergence_chart import MOST_PANELS, convergence_chart
 from evalsampling.report.curve_chart import curve_chart, lettered
@@ -16,9 +17,10 @@ from evalsampling.report.markup import (
     paragraph,
     table,
 )
-from evalsampling.report.numbers import Number, decimals, pretty, shown
+from evalsampling.report.numbers import Number, called, decimals, pretty, shown
 from evalsampling.report.svg import scale_for
 from evalsampling.report.thresholds import (
+    CURVES,
     PR_CURVE,
     ScoreCurve,
     ThresholdChoice,
@@ -37,6 +39,13 @@ MOST_CURVES = 6
 
 MOST_POINTS = 21
 """Points of a curve in its table."""
+
+_PICKED = paragraph(
+    "Each row of a table of thresholds is the cheapest one if a miss (a positive that is not "
+    "found) costs as much as so many false positives. A threshold that was picked looks a little "
+    "better than it is: let the interval decide, not the estimate."
+)
+"""What tables of thresholds mean."""
 
 MOST_MEASURES = 12
 """Measures whose systems are drawn side by side."""
@@ -71,12 +80,12 @@ def systems(facts: Facts) -> Section | None:
 def differences(facts: Facts) -> Section | None:
     """Return the comparisons of two systems each, None if none was asked for."""
     numbers = facts.differences
-    if not numbers:
+    if not numbers or not facts.labels:
         return None
     body = []
     for neutral in sorted({one.neutral for one in numbers}):
         alike = [one for one in numbers if one.neutral == neutral]
-        rows = [IntervalRow.of(one, pretty(one)) for one in alike]
+        rows = [IntervalRow.of(one, _compared(one)) for one in alike]
         caption = f"Systems whose interval does not hold {neutral:g} can be told apart."
         name = "Ratios of systems" if neutral else "Differences of systems"
         body.append(figure(interval_rows(rows, name, neutral), caption))
@@ -89,7 +98,39 @@ def differences(facts: Facts) -> Section | None:
         )  # fmt: skip
     head = ["comparison", "estimate", "interval", "verdict"]
     body.append(table("Comparisons of systems", head, lines, (1, 2)))
+    body += [_contest(one) for one in facts.estimate["contests"]]
     return Section("differences", "Which system is better?", "".join(body))
+
+
+def _compared(one: Number) -> str:
+    """Return a comparison in few letters: ``F1: new less old``."""
+    name = called(one.measure.removesuffix(")").rpartition("(")[2])
+    return f"{name}: {one.system} {'by' if one.neutral else 'less'} {one.against}"
+
+
+def _contest(told: Mapping[str, Any]) -> str:
+    """Return by how much each of many systems is above each later one."""
+    systems, name = told["systems"], called(told["measure"])
+    pairs = {(pair["system"], pair["against"]): pair for pair in told["pairs"]}
+    rows = [
+        [escape(row), *(_pair(pairs.get((row, column))) for column in systems[1:])]
+        for row in systems[:-1]
+    ]
+    words = (
+        "Every pair of systems is compared. A word stands where the two are surely not alike, all "
+        f"pairs together with {100 * told['confidence']:g} % confidence."
+    )
+    listed = table(f"{name}: by how much the system of the row is above that of the column",
+                   ["system", *map(str, systems[1:])], rows, range(1, len(systems)))  # fmt: skip
+    return paragraph(words) + listed
+
+
+def _pair(told: Mapping[str, Any] | None) -> str:
+    if told is None:
+        return ""
+    low, high = told["low"], told["high"]
+    above, below = low is not None and low > 0, high is not None and high < 0
+    return data(told["value"]) + (" higher" if above else " lower" if below else "")
 
 
 def verdict(one: Number) -> str:
@@ -112,16 +153,20 @@ def curves(facts: Facts) -> Section | None:
         if not any(one.along.value is not None and one.up.value is not None
                    for one in curve.points):  # fmt: skip
             continue
-        choices = cheapest(curve) if curve.name == PR_CURVE else []
+        choices = cheapest(curve, facts.prevalence)
         caption = f"Area: {100 * facts.confidence:g} % interval of each point. "
         caption += "Dashed: a band meant to hold the whole curve. " * _has_band(curve)
         caption += "Rings: the thresholds of the table below." * bool(choices)
         body.append(figure(curve_chart(curve, choices), caption))
         if choices:
+            body += [] if _PICKED in body else [_PICKED]
             body.append(_choices(choices))
         body.append(folded("Points of the curve", _points(curve)))
     if not body:
         return None
+    guarantee = facts.estimate["guarantee"]
+    if guarantee is not None:
+        body.insert(0, paragraph(_guaranteed(guarantee)))
     return Section("curves", "Thresholds to pick from", "".join(body))
 
 
@@ -133,23 +178,30 @@ def _choices(choices: Sequence[ThresholdChoice]) -> str:
     rows = []
     letters = lettered(choices)
     for one in choices:
-        recall, precision = one.point.along, one.point.up
+        shown_first = (one.point.up, one.point.along)
         rows.append(
             [_cost(one.miss_in_false_positives), letters[one.point.threshold],
              f"{one.point.threshold:.4g}".replace("-", "\N{MINUS SIGN}"),
              *(data(number.value, decimals(number.low, number.high)) + " ("
                + interval(number.low, number.high, decimals(number.low, number.high)) + ")"
-               for number in (precision, recall)),
+               for number in shown_first),
              data(one.cost, 2)]
         )  # fmt: skip
     of = "" if choices[0].system is None else f" of {choices[0].system}"
-    words = (
-        "Each row is the cheapest threshold if a miss (a positive that is not found) costs as "
-        "much as so many false positives. A threshold that was picked looks a little better than "
-        "it is: let the interval decide, not the estimate."
+    along, up = (name.replace("_", " ") for name in CURVES[choices[0].curve])
+    head = ["a miss costs", "ring", "threshold", up, along, "cost for each positive"]
+    on = "" if choices[0].curve == PR_CURVE else ", by the ROC curve"
+    return table(f"Cheapest thresholds{of}{on}", head, rows, (2, 3, 4, 5))
+
+
+def _guaranteed(told: Mapping[str, Any]) -> str:
+    if told["factor"] is None:
+        return "No precision is guaranteed yet: more labels are needed."
+    return (
+        f"At every rank of the list the precision is within a factor of "
+        f"<b>{data(told['factor'], 2)}</b> of the truth, with "
+        f"{100 * told['confidence']:g} % confidence for all ranks together."
     )
-    head = ["a miss costs", "ring", "threshold", "precision", "recall", "cost for each positive"]
-    return paragraph(words) + table(f"Cheapest thresholds{of}", head, rows, (2, 3, 4, 5))
 
 
 def _cost(cost: float) -> str:

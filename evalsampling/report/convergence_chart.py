@@ -8,8 +8,8 @@ from evalsampling.report.svg import Picture, Scale, dot, line, path, scale_for, 
 MOST_PANELS = 8
 """Numbers that are drawn: the first of them."""
 
-_PANEL, _HEIGHT, _GAP = 352, 210, 16
-_LEFT, _RIGHT, _TOP, _FOOT = 40, 14, 40, 34
+_PANEL, _HEIGHT, _GAP = 352, 234, 16
+_LEFT, _RIGHT, _TOP, _FOOT = 40, 14, 50, 42
 
 
 def convergence_chart(
@@ -47,8 +47,8 @@ def _panel(labels: Sequence[int], series: Sequence[Number], left: float, top: fl
     x = Scale(0, max(labels[-1], 1), left + _LEFT, left + _PANEL - _RIGHT)
     digits = decimals(last.low, last.high)
     body = [
-        words(left, top + 14, pretty(last), "t-ink t-bold", most=28),
-        words(left + _PANEL - _RIGHT, top + 14, _figures(last, digits), "t-accent t-bold", "end"),
+        words(left, top + 14, pretty(last), "t-ink t-bold", most=46),
+        words(left, top + 31, _figures(last, digits), "t-accent t-bold"),
         *_grid(x, y, left, labels[-1]),
     ]
     known = [(n, one) for n, one in zip(labels, series, strict=True) if one.value is not None]

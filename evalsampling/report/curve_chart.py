@@ -127,8 +127,10 @@ def _marked(choices: Sequence[ThresholdChoice], x: Scale, y: Scale) -> list[str]
         point = points[threshold]
         spot = (_at(x, point.along), _at(y, point.up))
         place = spot
+        # Away from the nearer side, so that it stays in the picture.
+        aside = _NEAR * 0.8 if spot[0] < (x.first + x.last) / 2 else -_NEAR * 0.8
         while any(math.dist(place, other) < _NEAR for other in taken):
-            place = (place[0] - _NEAR * 0.8, place[1] + _NEAR * 0.8)
+            place = (place[0] + aside, place[1] + _NEAR * 0.8)
         taken.append(place)
         if place != spot:
             marks += [line(*spot, *place, "s-ink"), dot(*spot, "f-paper s-rim", 3)]

@@ -72,6 +72,7 @@ class Facts:
         numbers: those of it.
         rounds: what was known after each.
         bands: of scores, for each class that is shown.
+        prevalence: share of positives in the pool, estimated; None if that is not known.
         slices: parts of the pool.
         annotators: the object of `annotators --json`.
         quality: counts of what may be wrong with labels, by what they count.
@@ -94,6 +95,7 @@ class Facts:
     numbers: tuple[Number, ...]
     rounds: tuple[RoundNumbers, ...]
     bands: tuple[LabelledBands, ...]
+    prevalence: float | None
     slices: tuple[SlicePart, ...]
     annotators: Mapping[str, Any]
     quality: Mapping[str, int]
@@ -132,6 +134,7 @@ class Facts:
                 LabelledBands(one["label"], tuple(map(_band, one["bands"])))
                 for one in content["bands"]
             ),
+            prevalence=content["prevalence"],
             slices=tuple(SlicePart(**one) for one in content["slices"]),
             annotators=content["annotators"],
             quality=content["quality"],

@@ -4,7 +4,18 @@ import dataclasses
 from collections.abc import Sequence
 
 from evalsampling.report.numbers import Number, decimals, shown, shown_range
-from evalsampling.report.svg import Picture, Scale, bar, dot, line, scale_for, tag, tick_text, words
+from evalsampling.report.svg import (
+    Picture,
+    Scale,
+    bar,
+    close_scale,
+    dot,
+    even_scale,
+    line,
+    tag,
+    tick_text,
+    words,
+)
 
 _ROW = 40
 _LABELS, _FIGURES, _WIDTH = 176, 184, 720
@@ -74,7 +85,11 @@ def interval_rows(rows: Sequence[IntervalRow], title: str, neutral: float | None
     """
     ends = [] if neutral is None else [neutral]
     ends += [end for row in rows if row.value is not None for end in row.ends]
-    scale = scale_for(ends, _LABELS + 12, _WIDTH - _FIGURES - 16)
+    first, last = _LABELS + 12, _WIDTH - _FIGURES - 16
+    if neutral is None:
+        scale = close_scale(ends, first, last)
+    else:
+        scale = even_scale(ends, neutral, first, last)
     digits = max(decimals(row.low, row.high) for row in rows)
     wide = any(row.widest_low is not None for row in rows)
     top = _TOP if wide else 8

@@ -2,13 +2,18 @@
 
 import dataclasses
 import math
+import re
 from collections.abc import Mapping
 from typing import Any
+
+from evalsampling.inference.results import ReportedInterval, ReportedSensitivity
 
 CLAIM_NOTHING = (
     "no ", "few ", "undefined", "unknown totals", "zero variance", "missing weight", "logit at",
 )  # fmt: skip
 """How methods of default intervals begin that are the whole range of their measure."""
+
+_SMALL = 0.01
 
 MOST_DIGITS = 4
 """Decimals that are shown of a number at most."""
@@ -26,18 +31,11 @@ _NAMES = {
 """Measures that are not called as they are spelled."""
 
 
+_OF_CLASS = re.compile(r"class_(\w+)\[(.*)\]", re.DOTALL)
+"""Names of measures of one class of several."""
+
 _COMPARISONS = {"difference": "Difference in", "ratio": "Ratio of"}
 """How comparisons of two systems begin, by what their names begin with."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Range:
-    """An interval with what it rests on; an end is None where it is infinite or unknown."""
-
-    low: float | None
-    high: float | None
-    kind: str = ""
-    method: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,7 +55,7 @@ class Number:
         method: of the default interval.
         reason: why the value is undefined, else None.
         intervals: all of them, the default first.
-        sensitivity: shares of hidden positives, each with the default interval for it.
+        sensitivity: the default interval for other shares of hidden positives.
         undetected: what no label has met could be, in words; None if that is not known.
     """
 
@@ -72,8 +70,8 @@ class Number:
     confidence: float
     method: str
     reason: str | None
-    intervals: tuple[Range, ...]
-    sensitivity: tuple[tuple[float, Range], ...]
+    intervals: tuple[ReportedInterval, ...]
+    sensitivity: tuple[ReportedSensitivity, ...]
     undetected: str | None
 
     @classmethod
@@ -85,13 +83,8 @@ class Number:
         )  # fmt: skip
         return cls(
             **{name: told[name] for name in plain},
-            intervals=tuple(
-                Range(one["low"], one["high"], one["kind"], one["method"])
-                for one in told["intervals"]
-            ),
-            sensitivity=tuple(
-                (one["share"], Range(one["low"], one["high"])) for one in told["sensitivity"]
-            ),
+            intervals=tuple(ReportedInterval(**one) for one in told["intervals"]),
+            sensitivity=tuple(ReportedSensitivity(**one) for one in told["sensitivity"]),
             undetected=(told["undetected"] or {}).get("words"),
         )
 
@@ -111,7 +104,7 @@ class Number:
         return not self.method.startswith(CLAIM_NOTHING)
 
     @property
-    def band(self) -> Range | None:
+    def band(self) -> ReportedInterval | None:
         """The interval that holds together with those of the curve's other points, if any."""
         assisted = (one for one in self.intervals if one.method.endswith(", simultaneous"))
         return next(assisted, self.of_kind("simultaneous"))
@@ -126,7 +119,7 @@ class Number:
         """Measure and system."""
         return title(self.measure, self.system, self.against)
 
-    def of_kind(self, kind: str) -> Range | None:
+    def of_kind(self, kind: str) -> ReportedInterval | None:
         """Return the first interval of a kind, None if there is none."""
         return next((one for one in self.intervals if one.kind == kind), None)
 
@@ -141,14 +134,19 @@ def pretty(number: Number) -> str:
     """Return the name of a number for a sentence: ``F1 of new``."""
     kind, mark, inner = number.measure.removesuffix(")").partition("(")
     if mark and kind in _COMPARISONS:
-        name = f"{_COMPARISONS[kind]} {_called(inner)}"
+        name = called(inner)
+        name = name if name in _NAMES.values() else name[:1].lower() + name[1:]
+        name = f"{_COMPARISONS[kind]} {name}"
     else:
-        name = _called(number.measure)
+        name = called(number.measure)
     return title(name, number.system, number.against)
 
 
-def _called(measure: str) -> str:
-    """Return what a measure is called."""
+def called(measure: str) -> str:
+    """Return what a measure is called: ``F1``, ``F1 for toxic``."""
+    of_class = _OF_CLASS.fullmatch(measure)
+    if of_class:
+        return f"{called(of_class[1])} for {of_class[2]}"
     name = _NAMES.get(measure)
     if name is None:
         name = measure if "(" in measure else measure.replace("_", " ")
@@ -159,8 +157,11 @@ def _called(measure: str) -> str:
 def decimals(low: float | None, high: float | None) -> int:
     """Return how many decimals of a number are worth showing: two figures of its interval."""
     width = None if low is None or high is None else high - low
-    if width is None or width <= 0:
+    if width is None or low is None or width < 0:
         return 3
+    if width == 0:
+        # An exact number, which may be a small difference.
+        return 3 if abs(low) >= _SMALL or not low else MOST_DIGITS
     return min(max(2, 1 - math.floor(math.log10(width))), MOST_DIGITS)
 
 
@@ -174,9 +175,11 @@ def shown(value: float | None, digits: int = 3) -> str:
     return text.replace("-", "\N{MINUS SIGN}")
 
 
-def shown_range(low: float | None, high: float | None, digits: int = 3) -> str:
+def shown_range(
+    low: float | None, high: float | None, digits: int = 3, between: str = " to "
+) -> str:
     """Return an interval as text: ``0.53 to 0.87``."""
-    return f"{shown(low, digits)} to {shown(high, digits)}"
+    return f"{shown(low, digits)}{between}{shown(high, digits)}"
 
 
 def percent(share: float) -> str:

@@ -37,7 +37,7 @@ def provenance(facts: Facts) -> Section:
     ]  # fmt: skip
     if rounds:
         head = ["round", "sampler", "draws", "new rows", "closed early"]
-        body.append(folded("Rounds", table("Rounds", head, rows, (2, 3))))
+        body.append(folded("Rounds", table("Rounds", head, rounds, (2, 3))))
     deliveries = [_delivery(one) for one in told["deliveries"][-MOST_LINES:]]
     if deliveries:
         head = ["SHA-256 of the content", "rejected rows"]

@@ -13,7 +13,7 @@ from evalsampling.report.markup import (
     paragraph,
     table,
 )
-from evalsampling.report.numbers import Number, decimals, pretty
+from evalsampling.report.numbers import Number, decimals, pretty, shown_range
 
 MOST_SENTENCES = 4
 """Numbers that are told in a sentence each; the picture has them all."""
@@ -137,7 +137,7 @@ def what_if(facts: Facts) -> Section | None:
     ]  # fmt: skip
     if not told:
         return None
-    shares = sorted({share for one in told for share, _ in one.sensitivity})
+    shares = sorted({each.share for one in told for each in one.sensitivity})
     head = ["number", "estimate", f"interval, {_percent(facts.hidden_share)} hid"]
     head += [f"if {_percent(share)} hid" for share in shares]
     assumes_nothing = any(one.of_kind("assumption-light") for one in told)
@@ -145,7 +145,7 @@ def what_if(facts: Facts) -> Section | None:
     rows = []
     for one in told:
         digits = decimals(one.low, one.high)
-        by_share = dict(one.sensitivity)
+        by_share = {each.share: each for each in one.sensitivity}
         cells = [data(one.value, digits), interval(one.low, one.high, digits)]
         cells += [
             interval(by_share[share].low, by_share[share].high, digits)
@@ -159,21 +159,41 @@ def what_if(facts: Facts) -> Section | None:
     hidden = (
         "Positives with low scores are rarely drawn, so some may hide where hardly any row was "
         f"looked at. The intervals allow for about {_percent(facts.hidden_share)} as many hidden "
-        "positives as the scores tell of. The table shows the intervals for other shares, and one "
-        "that assumes nothing about where positives are."
+        "positives as the scores tell of."
     )
+    sentences = [words for one in told[:MOST_SENTENCES] for words in _if_more_hid(one, facts)]
     met = dict.fromkeys(
         one.undetected.partition("; ")[0]
         for one in told
         if one.undetected and one.of_kind("assumption-light")
     )
     undetected = [f"{escape(words[:1].upper() + words[1:])}." for words in met]
-    body = paragraph(hidden) + table(
-        "Intervals by the share of positives that hide", head, rows, range(1, len(head))
-    )
+    body = paragraph(hidden) + bullets(sentences)
+    body += table("Intervals by the share of positives that hide", head, rows, range(1, len(head)))
     return Section(
         "what-if", "What if positives hid?", body + bullets(undetected[:MOST_UNDETECTED])
     )
+
+
+def _if_more_hid(one: Number, facts: Facts) -> list[str]:
+    """Return what a number would be if more positives hid, in a sentence; none if nobody knows."""
+    name, digits = f"<strong>{escape(pretty(one))}</strong>", decimals(one.low, one.high)
+    now, words = shown_range(one.low, one.high, digits, " and "), []
+    most = max(one.sensitivity, key=lambda each: each.share, default=None)
+    if most is not None and most.share > facts.hidden_share:
+        then = f"between {data(most.low, digits)} and {data(most.high, digits)}"
+        alike = shown_range(most.low, most.high, digits, " and ") == now
+        words.append(
+            f"if {_percent(most.share)} hid instead of {_percent(facts.hidden_share)}, it would "
+            + (f"still be {then}" if alike else f"be {then} instead of between {now}")
+        )
+    widest = one.of_kind("assumption-light")
+    if widest is not None:
+        words.append(
+            "wherever positives hide, it is between "
+            f"{data(widest.low, digits)} and {data(widest.high, digits)}"
+        )
+    return [f"{name}: {'; '.join(words)}."] if words else []
 
 
 def warnings(facts: Facts) -> Section | None:

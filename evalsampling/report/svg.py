@@ -140,6 +140,42 @@ def scale_for(values: Sequence[float | None], first: float, last: float) -> Scal
     return Scale(min(low, 0.0), high + 0.05 * (high - min(low, 0.0)), first, last)
 
 
+def even_scale(values: Sequence[float | None], neutral: float, first: float, last: float) -> Scale:
+    """Return the scale of comparisons, with what two alike systems have in its middle.
+
+    Args:
+        values: to show.
+        neutral: 0 of differences, 1 of ratios; ratios beyond 2 have the scale of `scale_for`.
+        first: place of the least.
+        last: place of the greatest.
+    """
+    reach = max((abs(value - neutral) for value in values if value is not None), default=0.0)
+    if not reach or (neutral and reach > neutral):
+        return scale_for([*values, neutral], first, last)
+    step = 10.0 ** math.floor(math.log10(reach))
+    reach = math.ceil(reach / step - 1e-9) * step
+    return Scale(neutral - reach, neutral + reach, first, last)
+
+
+_NARROW = 0.15
+"""Reach of numbers between 0 and 1 below which the scale from 0 to 1 would show them as one."""
+
+
+def close_scale(values: Sequence[float | None], first: float, last: float) -> Scale:
+    """Return the scale of some numbers: that of `scale_for`, or a part of it if they lie close.
+
+    Its ends are round numbers, so that ticks at the ends tell that it is a part. For dots with
+    intervals, not for bars, whose length says something.
+    """
+    known = [value for value in values if value is not None]
+    low, high = min(known, default=0.0), max(known, default=1.0)
+    if low < 0 or high > 1 or high - low >= _NARROW:
+        return scale_for(values, first, last)
+    step = 0.05 if high - low > _NARROW / 3 else 0.01
+    begin, end = math.floor(low / step - 1e-9) * step, math.ceil(high / step + 1e-9) * step
+    return Scale(round(max(begin, 0.0), 12), round(min(end, 1.0), 12), first, last)
+
+
 def tick_text(value: float) -> str:
     """Return the label of a tick."""
     return f"{value:g}".replace("-", "\N{MINUS SIGN}")

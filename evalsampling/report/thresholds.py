@@ -8,12 +8,12 @@ from evalsampling.report.numbers import Number
 MISS_IN_FALSE_POSITIVES = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 50.0)
 """Costs of a miss that are tried, in false positives."""
 
-PR_CURVE = "pr_curve"
-"""Name of the curve that thresholds are picked from."""
+PR_CURVE, ROC_CURVE = "pr_curve", "roc_curve"
+"""Names of the curves that thresholds are picked from."""
 
 CURVES = {
     PR_CURVE: ("recall", "precision"),
-    "roc_curve": ("false_positive_rate", "true_positive_rate"),
+    ROC_CURVE: ("false_positive_rate", "true_positive_rate"),
 }
 """Components of a curve that lie along and up its picture, by its name."""
 
@@ -53,6 +53,7 @@ class ThresholdChoice:
     """The cheapest threshold of a curve for one cost of a miss.
 
     Attributes:
+        curve: ``pr_curve`` or ``roc_curve``.
         system: whose score it is a threshold of.
         miss_in_false_positives: how many false positives cost as much as one miss.
         cost: of false positives and misses together, for each positive of the pool, in false
@@ -60,6 +61,7 @@ class ThresholdChoice:
         point: of the curve.
     """
 
+    curve: str
     system: str | None
     miss_in_false_positives: float
     cost: float
@@ -87,15 +89,20 @@ def curves_of(numbers: Sequence[Number]) -> list[ScoreCurve]:
 
 
 def cheapest(
-    curve: ScoreCurve, costs: Sequence[float] = MISS_IN_FALSE_POSITIVES
+    curve: ScoreCurve,
+    prevalence: float | None = None,
+    costs: Sequence[float] = MISS_IN_FALSE_POSITIVES,
 ) -> list[ThresholdChoice]:
-    """Return the cheapest threshold of a precision-recall curve for each cost of a miss.
+    """Return the cheapest threshold of a curve for each cost of a miss.
 
-    With precision p and recall r there are r (1 / p - 1) false positives and 1 - r misses for each
-    positive, so r (1 / p - 1) + k (1 - r) is least. Of several the highest threshold is taken.
+    For each positive of the pool there are so many false positives: r (1 / p - 1) with precision p
+    and recall r, and f (1 - s) / s with false positive rate f, where the share s of the pool is
+    positive; and 1 - r misses, r being the true positive rate. False positives and k times the
+    misses are to be least. Of several the highest threshold is taken.
 
     Args:
-        curve: of precision and recall.
+        curve: of precision and recall, or of false and true positive rate.
+        prevalence: share of positives in the pool, in (0, 1]; a ROC curve says nothing without it.
         costs: k, how many false positives cost as much as one miss.
 
     Returns:
@@ -103,14 +110,27 @@ def cheapest(
         all if there is no other.
     """
     choices = []
-    for cost in costs:
-        tried = [
-            (recall * (1 / precision - 1) + cost * (1 - recall), -point.threshold, point)
-            for point in curve.points
-            for recall, precision in [(point.along.value, point.up.value)]
-            if recall is not None and precision
-        ]
-        if tried:
-            total, _, point = min(tried, key=lambda one: one[:2])
-            choices.append(ThresholdChoice(curve.system, cost, total, point))
+    counted = [
+        (false, misses, point)
+        for point in curve.points
+        for false, misses in _for_each_positive(curve.name, point, prevalence)
+    ]
+    for cost in costs if counted else ():
+        tried = [(false + cost * misses, -one.threshold, one) for false, misses, one in counted]
+        total, _, point = min(tried, key=lambda one: one[:2])
+        choices.append(ThresholdChoice(curve.name, curve.system, cost, total, point))
     return choices
+
+
+def _for_each_positive(
+    name: str, point: CurvePoint, prevalence: float | None
+) -> list[tuple[float, float]]:
+    """Return false positives and misses for each positive of the pool; nothing if not known."""
+    along, up = point.along.value, point.up.value
+    if along is None or up is None:
+        return []
+    if name == PR_CURVE:
+        return [(along * (1 / up - 1), 1 - along)] if up else []
+    if not prevalence or not up:
+        return []
+    return [(along * (1 - prevalence) / prevalence, 1 - up)]

@@ -30,6 +30,7 @@ from evalsampling.spec.parameters import check_share
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import DRAWS_PER_NEW_ROW, Proposal, StopRule, draw_rows
 from evalsampling.stats.history import History
+from evalsampling.stats.poisson import PoissonSize
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,6 +55,8 @@ class Sampler(abc.ABC):
     heeds_costs = False
     needs_costs = False
     trusts_prior = False
+    draws_by_number = False
+    """Whether the permanent random numbers of rows decide which are drawn, where they are known."""
     measure: Measure
     oracle: str = "deterministic"
 
@@ -137,6 +140,10 @@ class Sampler(abc.ABC):
             answers: questions that have one, or that are taken to have one.
         """
         return answers
+
+    def sample_size(self, table: CellTable, history: History) -> PoissonSize | None:
+        """Return how large the sample was to be and has become, if coins decide about that."""
+        return None
 
     def exhausted(self, table: CellTable, history: History) -> bool:
         """Whether every question that can be asked has been."""

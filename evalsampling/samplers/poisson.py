@@ -26,6 +26,7 @@ from evalsampling.stats.history import NO_LABEL, History, Round
 from evalsampling.stats.inclusion import draw_next, mix_evenly, saturates, water_fill
 from evalsampling.stats.poisson import (
     PoissonRound,
+    PoissonSize,
     Threshold,
     inclusion_so_far,
     poisson_rounds,
@@ -36,25 +37,6 @@ FloatArray = npt.NDArray[np.float64]
 
 ONLINE = ("exclude", "include")
 ESTIMATORS = ("ratio", "difference")
-
-
-@dataclasses.dataclass(frozen=True)
-class PoissonSize:
-    """How large a Poisson sample was to be and has become.
-
-    Attributes:
-        expected: number of rows expected, sum b.
-        deviation: standard deviation of that number ([Y] section 3.1).
-        realised: rows drawn.
-        certain: rows that were certain to be drawn.
-        saturated: whether the next row wanted makes one certain, or one is ([Y] eq. 88).
-    """
-
-    expected: float
-    deviation: float
-    realised: int
-    certain: int
-    saturated: bool
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,7 +63,7 @@ class Poisson(Sampler):
             and draw from rows not drawn yet, ``include`` for such that draw from all rows again.
         estimator: ``ratio``, or ``difference``: with the totals of the prior for rows without
             label.
-        correct_bias: whether the bias of a ratio is subtracted.
+        correct_bias: whether the bias is subtracted.
         cap: whether a round has at most as many rows as the budget still allows; the expected
             number otherwise.
     """
@@ -95,6 +77,7 @@ class Poisson(Sampler):
     name = "poisson"
     heeds_costs = True
     trusts_prior = True
+    draws_by_number = True
 
     def __post_init__(self) -> None:
         """Check the parameters."""
@@ -130,7 +113,11 @@ class Poisson(Sampler):
         size = self.size(table, history)
         threshold = self._threshold(table, history, size, left, wanted)
         cap = budget if self.cap else None
-        made, sizes = threshold.draw(left, rng, cap)
+        fresh = None
+        if table.numbers is not None:
+            before = inclusion_so_far(table, history)
+            fresh = table.numbers.fresh(table.count - left, before)
+        made, sizes = threshold.draw(left, rng, cap, fresh)
         draw = self._draw_again if self.online == "include" else draw_next
         after = draw(table, history, made.chance, sizes, rng)
         last = dataclasses.replace(after.rounds[-1], wanted=wanted)
@@ -316,8 +303,13 @@ class Poisson(Sampler):
         )
 
     def _with_next_draw(self, inputs: EstimationInput) -> EstimationInput:
-        """Add the chances of the next row, were it drawn now."""
-        size = self.size(inputs.table, inputs.history)
+        """Add chances: of the rows of the sample, over its size, or of the next row."""
+        table, history = inputs.table, inputs.history
+        if self.online is None and inputs.sample.draws:
+            return dataclasses.replace(
+                inputs, chance=inclusion_so_far(table, history) / inputs.sample.draws
+            )
+        size = self.size(table, history)
         return dataclasses.replace(inputs, chance=size / float(size @ inputs.table.count))
 
 

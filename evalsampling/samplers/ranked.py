@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from evalsampling.errors import InputError
-from evalsampling.inference.curve_estimates import curve_estimates, places_on
+from evalsampling.inference.curve_estimates import curve_estimates, places_on, with_envelope
 from evalsampling.inference.domains import WHOLE_POOL, ReportedDomains
 from evalsampling.inference.precision_curve import PrecisionCurve
 from evalsampling.inference.predictive import LabelModel
@@ -25,6 +25,7 @@ from evalsampling.measures.curves import Thresholded
 from evalsampling.samplers.base import Sampler
 from evalsampling.samplers.terms import LEAST_PRECISION_UNDER_NOISE, Terms
 from evalsampling.samplers.wave import Wave
+from evalsampling.spec.parameters import number
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.envelope import Envelope
 from evalsampling.stats.history import NO_LABEL, History
@@ -82,13 +83,13 @@ class RankedSampler(Sampler):
                 f"not {self.measure.name}"
             )
         for name, is_right in (
-            ("epsilon", 0 < _number("epsilon", self.epsilon) <= 1),
-            ("delta", 0 < _number("delta", self.delta) < 1),
-            ("eta", 0 <= _number("eta", self.eta) < 0.5),
+            ("epsilon", 0 < number("epsilon", self.epsilon) <= 1),
+            ("delta", 0 < number("delta", self.delta) < 1),
+            ("eta", 0 <= number("eta", self.eta) < 0.5),
         ):
             if not is_right:
                 raise ValueError(f"{name} must be {_RANGES[name]}, got {getattr(self, name):g}")
-        if _number("beta", self.beta) <= 1 / (1 - self.eta):
+        if number("beta", self.beta) <= 1 / (1 - self.eta):
             raise ValueError(
                 f"beta must be above 1 / (1 - eta) = {1 / (1 - self.eta):.4g}, got {self.beta:g}"
             )
@@ -97,7 +98,7 @@ class RankedSampler(Sampler):
             if isinstance(count, bool) or not isinstance(count, int) or count < 1:
                 raise ValueError(f"{name} must be a whole number of at least 1, got {count!r}")
         least = LEAST_PRECISION_UNDER_NOISE if self.eta else 0.0
-        if self.p_min is not None and not least < _number("p_min", self.p_min) <= 1:
+        if self.p_min is not None and not least < number("p_min", self.p_min) <= 1:
             raise ValueError(
                 f"p_min must be above {least:.3g} and at most 1"
                 f"{', as eta is above 0' * bool(self.eta)}, got {self.p_min:g}"
@@ -341,16 +342,8 @@ class RankedSampler(Sampler):
                 estimates += curve_estimates(measure, curve, scope)
                 remaining = dataclasses.replace(scope, domains=parts)
             if remaining.domains:
-                estimates += super().estimate(table, history, [one], confidence, remaining, model)
+                found = super().estimate(table, history, [one], confidence, remaining, model)
+                if served and curve is not None:
+                    found = with_envelope(found, measure, curve, table)
+                estimates += found
         return estimates
-
-
-def _number(name: str, value: object) -> float:
-    """Return a parameter that is a finite number.
-
-    Raises:
-        ValueError: if it is none.
-    """
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ValueError(f"{name} must be a number, got {value!r}")
-    return float(value)

@@ -32,6 +32,9 @@ from evalsampling.stats.cells import CellTable
 MOST_ATTEMPTS = 100
 """Pools imagined before a measure counts as undefined."""
 
+MOST_LABELS = 25_600
+"""Largest budget that is searched for a half-width: beyond it plans take hours."""
+
 FEWEST_LABELS = 50
 """First budget that is planned for unless others are asked for."""
 
@@ -79,15 +82,17 @@ def plan(
         power: of a comparison, to find the draws for, too.
         effect: the true difference, or logarithm of a ratio, that the power is for; by default that
             which the scores make expect.
-        report: called with the number of repeats that were just finished.
+        report: called with the number of repeats that were just finished, less than 0 when all are
+            made again for a larger budget.
         workers: processes; one a core by default.
 
     Returns:
         The object `plan --json` prints. With ``half_width`` one entry more for each sampler and
         measure, whose budget is the one from which on the half-width is met (interpolated), None
-        if it is beyond the largest. With ``power`` one for each comparison and sampler that draws
-        with replacement, whose budget is the draws that its test needs by the formula
-        (`inference.significance.required_draws`), None if there is no such number.
+        if it is beyond the largest. Unless budgets are given, the largest is doubled until it is
+        met, up to the rows of the pool and `MOST_LABELS`. With ``power`` one for each comparison
+        and sampler that draws with replacement, whose budget is the draws that its test needs by
+        the formula (`inference.significance.required_draws`), None if there is no such number.
 
     Raises:
         InputError: if a measure is not to be told from the cells, or undefined if the scores are
@@ -121,9 +126,16 @@ def plan(
         by_cost=spec.money is not None,
     )
     systems = tuple(system.name for system in spec.pool.systems)
-    each = functools.partial(_repeat, table, systems, measures=measures, plan=plan)
-    all_runs = repeat_all(each, built, repeats, workers, report)
     savings = [saving_of(measure_of(requested), table) for requested in measures]
+    all_runs = _all_runs(table, systems, measures, plan, built, workers, report)
+    while (
+        half_width is not None
+        and budgets is None
+        and (more := _doubled(plan.budgets, _most(table, plan), all_runs, measures, half_width))
+    ):
+        plan = dataclasses.replace(plan, budgets=more)
+        report(-repeats * len(built))
+        all_runs = _all_runs(table, systems, measures, plan, built, workers, report)
     told: list[dict[str, Any]] = []
     for sampler, runs in zip(built, all_runs, strict=True):
         for m, requested in enumerate(measures):
@@ -149,6 +161,60 @@ def plan(
                 if draws is not None:
                     told.append({**rows[0], "draws": None, "labels": None, "cost": None, **draws})
     return told
+
+
+def _all_runs(
+    table: CellTable,
+    systems: tuple[str | None, ...],
+    measures: Sequence[Requested],
+    plan: Plan,
+    built: Sequence[samplers.Sampler],
+    workers: int | None,
+    report: Callable[[int], None],
+) -> list[list[list[list["_Seen"]]]]:
+    """Return what counts of each sampler, repeat, budget and measure."""
+    each = functools.partial(_repeat, table, systems, measures=measures, plan=plan)
+    return repeat_all(each, built, plan.repeats, workers, report)
+
+
+def _doubled(
+    budgets: tuple[float, ...],
+    most: float,
+    all_runs: Sequence[Sequence[Sequence[Sequence["_Seen"]]]],
+    measures: Sequence[Requested],
+    half_width: float,
+) -> tuple[float, ...] | None:
+    """Return budgets with one of twice the last, if that may make intervals narrow enough.
+
+    Args:
+        budgets: planned for so far.
+        most: what all rows of the pool, or as many as may be planned for, come to.
+        all_runs: of these budgets.
+        measures: planned for.
+        half_width: that is wanted.
+
+    Returns:
+        None if every sampler and measure has it, or the last budget is as large as may be.
+    """
+    last = min(2 * budgets[-1], most)
+    if last <= budgets[-1]:
+        return None
+    for runs in all_runs:
+        for m in range(len(measures)):
+            halves = [run[-1][m].half for run in runs]
+            known = [half for half in halves if half is not None]
+            if known and float(np.median(known)) > half_width:
+                return (*budgets, last)
+    return None
+
+
+def _most(table: CellTable, plan: Plan) -> float:
+    """Return the largest budget that may be planned for: of labels, or the money they cost."""
+    labels = min(table.rows, MOST_LABELS)
+    if not plan.by_cost:
+        return labels
+    assert table.cost is not None
+    return labels * float(table.count @ table.cost) / table.rows
 
 
 def _budgets(spec: EvaluationSpec, table: CellTable) -> tuple[float, ...]:

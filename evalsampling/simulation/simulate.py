@@ -9,7 +9,9 @@ import dataclasses
 import functools
 import itertools
 import math
+import multiprocessing
 import os
+import signal
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
@@ -145,14 +147,27 @@ def repeat_all(
     Returns:
         The results of each sampler, by repeat.
     """
-    with concurrent.futures.ProcessPoolExecutor(workers or os.cpu_count()) as pool:
+    others = set(multiprocessing.active_children())
+    with concurrent.futures.ProcessPoolExecutor(workers or os.cpu_count(), None, _leave) as pool:
         jobs = [
             [pool.submit(run, sampler=sampler, repeat=repeat) for repeat in range(repeats)]
             for sampler in samplers
         ]
-        for _ in concurrent.futures.as_completed(itertools.chain.from_iterable(jobs)):
-            report(1)
+        try:
+            for _ in concurrent.futures.as_completed(itertools.chain.from_iterable(jobs)):
+                report(1)
+        except BaseException:
+            # Nobody wants what they are at: a repeat may take a minute.
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in set(multiprocessing.active_children()) - others:
+                process.terminate()
+            raise
     return [[job.result() for job in of_sampler] for of_sampler in jobs]
+
+
+def _leave() -> None:
+    """Leave Ctrl-C, which reaches all processes of a terminal, to the one that started this."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def title(requested: Requested, systems: Sequence[str | None]) -> str:

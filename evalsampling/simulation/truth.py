@@ -12,6 +12,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from evalsampling.errors import InputError
+from evalsampling.labels.class_texts import class_texts
 from evalsampling.labels.label_sets import FLAG
 from evalsampling.measures.base import FloatArray, IntArray, Measure
 from evalsampling.measures.build import build_measures, thresholded_parts
@@ -211,10 +212,7 @@ class _Truth:
         batch = PoolBatch(table.combine_chunks().to_batches()[0], str(path))
         if spec.labels.multilabel:
             return cls._of_sets(path, batch, spec)
-        column = batch.column("label")
-        if not (pa.types.is_integer(column.type) or pa.types.is_string(column.type)):
-            raise batch.error("label", 0, f"must be whole numbers or text, got {column.type}")
-        given = column.cast(pa.string())
+        given = pa.array(class_texts(batch.column("label"), spec.labels.codes), pa.string())
         codes = pc.index_in(given, value_set=pa.array(list(spec.labels.codes)))
         if codes.null_count:
             row = pc.index(codes.is_null(), True).as_py()

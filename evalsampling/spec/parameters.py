@@ -1,6 +1,7 @@
 """Measures and samplers as a spec names them: a name and parameters of a class."""
 
 import dataclasses
+import math
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -64,13 +65,22 @@ def construct(
         raise InputError(f"{kind}: {name}: {error}") from error
 
 
+def number(key: str, value: Any) -> float:
+    """Return a parameter that is a finite number.
+
+    Raises:
+        ValueError: if it is none, naming the key.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ValueError(f"{key} must be a number, got {value!r}")
+    return float(value)
+
+
 def check_share(key: str, value: Any) -> None:
     """Check that a parameter is a number in [0, 1].
 
     Raises:
         ValueError: if it is not, naming the key.
     """
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError(f"{key} must be a number, got {value!r}")
-    if not 0 <= value <= 1:
+    if not 0 <= number(key, value) <= 1:
         raise ValueError(f"{key} must be between 0 and 1, got {value}")

@@ -201,7 +201,13 @@ def _multilabel(section: Section) -> tuple[str, ...]:
             raise InputError(
                 f"labels.{key}: with labels.multilabel, sets of labels are the classes"
             )
-    if not isinstance(labels, list) or not 2 <= len(labels) <= MOST_LABELS:
+    if isinstance(labels, list) and len(labels) > MOST_LABELS:
+        raise InputError(
+            f"labels.multilabel: must list 2 to {MOST_LABELS} labels, got {len(labels)}: their "
+            f"sets are the classes, 2^{MOST_LABELS} of them at most; evaluate parts of the labels, "
+            "each by a spec of its own"
+        )
+    if not isinstance(labels, list) or len(labels) < 2:
         raise InputError(f"labels.multilabel: must list 2 to {MOST_LABELS} labels, got {labels!r}")
     for label in labels:
         if not isinstance(label, str) or not label or label != label.strip():

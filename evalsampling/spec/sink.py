@@ -70,6 +70,7 @@ class SinkSpec:
         escape = section.get("escape", chosen == "vendor")
         if not isinstance(escape, bool):
             raise InputError(f"sink.escape: must be true or false, got {escape!r}")
+        _check_columns(str(chosen), payload)
         sink = cls(
             format=str(chosen),
             question=section.text("question"),
@@ -97,6 +98,23 @@ class SinkSpec:
         if self.escape != (self.format == "vendor"):
             mapping["escape"] = self.escape
         return mapping
+
+
+_COME_BACK = ("csv", "jsonl", "parquet", "vendor", "splink")
+"""Formats whose files of tasks come back with the answers in them, the payload beside these."""
+
+_READ = ("annotator", "skipped", "clerical_match_score")
+"""Columns of a delivery that decide something, beside those that every batch has."""
+
+
+def _check_columns(chosen: str, payload: Sequence[str]) -> None:
+    """Refuse columns of the payload that would be taken for an answer when the file comes back."""
+    for name in payload if chosen in _COME_BACK else ():
+        if name in _READ or name.startswith("label."):
+            raise InputError(
+                f"pool.payload: {name} is a column of answers, rename it: as sink.format is "
+                f"{chosen}, what stands in it would be taken for one"
+            )
 
 
 def _sides(section: Section, payload: Sequence[str]) -> tuple[str, str] | None:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from evalsampling.stats.costs import CostClasses
 from evalsampling.stats.outputs import Outputs
+from evalsampling.stats.permanent import PermanentNumbers
 from evalsampling.stats.signatures import Signatures
 
 IntArray = npt.NDArray[np.int64]
@@ -49,6 +50,8 @@ class CellTable:
             each kind.
         cost_class: shape (cells,): of the rows of each cell, in [0, classes of costs); None if
             all labels cost the same.
+        numbers: permanent random numbers of the first rows of each cell, for samplers that draw by
+            them; None where nobody knows: then the rows of a cell are exchangeable.
     """
 
     code: IntArray
@@ -61,6 +64,7 @@ class CellTable:
     outputs: Outputs
     upper: FloatArray | None = None
     cost_class: IntArray | None = None
+    numbers: PermanentNumbers | None = None
 
     def __len__(self) -> int:
         """Return the number of cells."""

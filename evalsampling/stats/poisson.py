@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
+from evalsampling.stats.permanent import FreshNumbers
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -43,6 +44,33 @@ class PoissonRound:
     def expected(self) -> float:
         """Rows that it was expected to draw of those that no round before had drawn."""
         return float(self.fresh @ self.chance)
+
+
+@dataclasses.dataclass(frozen=True)
+class PoissonSize:
+    """How large a Poisson sample was to be and has become.
+
+    Attributes:
+        expected: number of rows expected, sum b.
+        deviation: standard deviation of that number ([Y] section 3.1).
+        realised: rows drawn.
+        certain: rows that were certain to be drawn.
+        saturated: whether the next row wanted makes one certain, or one is ([Y] eq. 88).
+    """
+
+    expected: float
+    deviation: float
+    realised: int
+    certain: int
+    saturated: bool
+
+    @property
+    def words(self) -> str:
+        """Both numbers, in one line."""
+        return (
+            f"Poisson sample: {self.realised:,} rows drawn, {self.expected:,.0f} expected "
+            f"(standard deviation {self.deviation:,.0f}), {self.certain:,} of them certain"
+        )
 
 
 def poisson_rounds(table: CellTable, history: History) -> Iterator[PoissonRound]:
@@ -91,11 +119,13 @@ class Threshold:
         size: shape (cells,), at least 0: measure of size of each row of a cell.
         before: shape (cells,): inclusion probability before the round.
         until: shape (cells,): after it, at least that.
+        kappa: what it was lowered to by a cap; infinite if it was not.
     """
 
     size: FloatArray
     before: FloatArray
     until: FloatArray
+    kappa: float = np.inf
 
     @property
     def chance(self) -> FloatArray:
@@ -103,27 +133,53 @@ class Threshold:
         return conditional(self.until, self.before)
 
     def draw(
-        self, left: IntArray, rng: np.random.Generator, cap: int | None = None
+        self,
+        left: IntArray,
+        rng: np.random.Generator,
+        cap: int | None = None,
+        fresh: FreshNumbers | None = None,
     ) -> tuple["Threshold", IntArray]:
         """Return the round as it was made, and how many rows of each cell it drew.
 
-        The n rows of a cell that it draws are as many as a coin for each would bring. With a cap
-        that they exceed, kappa is lowered to where the first row beyond the cap would enter: rows
-        stay in by their permanent random number over their size, and totals weighted with the
-        lowered probabilities are unbiased (Duffield, Lund and Thorup, section 4).
+        It draws the rows whose numbers are below its chance; where nobody knows the numbers, as
+        many of each cell as coins would bring. With a cap that they exceed, kappa is lowered to
+        where the first row beyond the cap would enter: rows stay in by their permanent random
+        number over their size, and totals weighted with the lowered probabilities are unbiased
+        (Duffield, Lund and Thorup, section 4).
 
         Args:
             left: shape (cells,): rows that no round before has drawn.
-            rng: source of randomness; ``binomial`` is called, and ``random`` for a cap.
+            rng: source of randomness where numbers are not known; ``binomial`` is called, and
+                ``random`` for a cap.
             cap: most rows, at least 1; None for no such limit.
+            fresh: permanent random numbers of the rows that no round before has drawn.
         """
-        sizes = rng.binomial(left, self.chance)
-        if cap is None or sizes.sum() <= cap:
-            return self, sizes
-        cell = np.repeat(np.arange(len(sizes)), sizes)
-        low, high = self.before[cell], self.until[cell]
-        entry = (low + (high - low) * rng.random(len(cell))) / self.size[cell]
-        kappa = np.partition(entry, cap)[cap]
+        if fresh is None:
+            sizes = rng.binomial(left, self.chance)
+            if cap is None or sizes.sum() <= cap:
+                return self, sizes
+            cell = np.repeat(np.arange(len(sizes)), sizes)
+            entry = self._entry(cell, self.chance[cell] * rng.random(len(cell)))
+            made = self._lowered(float(np.partition(entry, cap)[cap]))
+            return made, np.bincount(cell[entry < made.kappa], minlength=len(sizes))
+        kept = fresh.share < self.chance[fresh.cell]
+        if cap is None or kept.sum() <= cap:
+            return self, fresh.sizes(kept, self.chance)
+        entry = self._entry(fresh.cell, fresh.share)
+        made = self._lowered(float(np.partition(entry[kept], cap)[cap]))
+        return made, fresh.sizes(kept & (entry < made.kappa), made.chance)
+
+    def _entry(self, cell: IntArray, share: FloatArray) -> FloatArray:
+        """Return the kappa at which each row enters, shape (n,).
+
+        Args:
+            cell: shape (n,): of rows of positive size.
+            share: shape (n,): see `stats.permanent.FreshNumbers`.
+        """
+        low, size = self.before[cell], self.size[cell]
+        reached = low + (1 - low) * share
+        return np.divide(reached, size, out=np.full(len(cell), np.inf), where=size > 0)
+
+    def _lowered(self, kappa: float) -> "Threshold":
         until = np.clip(kappa * self.size, self.before, self.until)
-        kept = np.bincount(cell[entry < kappa], minlength=len(sizes))
-        return dataclasses.replace(self, until=until), kept
+        return dataclasses.replace(self, until=until, kappa=kappa)

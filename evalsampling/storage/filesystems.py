@@ -117,7 +117,12 @@ def unreadable(path: str, error: Exception) -> InputError:
 
 
 def one_line(error: Exception) -> str:
-    """Return the message of an error without its line ends."""
+    """Return the message of an error without its line ends.
+
+    Of an error of the system, what it is: Arrow says that twice, and where once more.
+    """
+    if isinstance(error, OSError) and error.errno and "[errno" in str(error).lower():
+        return os.strerror(error.errno)
     return " ".join(str(error).split())
 
 

@@ -27,6 +27,35 @@ _fields: dict[str, Any] | None = None
 """What every record of the job tells that is being logged, None if none is."""
 
 
+_quiet, _verbose = False, False
+"""What people asked for on the command line."""
+
+
+@contextlib.contextmanager
+def verbosity(quiet: bool, verbose: bool) -> Iterator[None]:
+    """For one block, tell people nothing but errors, or all that is logged; neither is the usual.
+
+    Logs for machines stay as they are.
+    """
+    global _quiet, _verbose
+    before, handler = (_quiet, _verbose), logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S"))
+    _quiet, _verbose = quiet, verbose
+    if verbose and not as_json():
+        LOG.addHandler(handler)
+    try:
+        yield
+    finally:
+        _quiet, _verbose = before
+        LOG.removeHandler(handler)
+
+
+def say(line: str) -> None:
+    """Print a line for people to stderr, unless they want none or logs are for machines."""
+    if not _quiet and not as_json():
+        print(line, file=sys.stderr)
+
+
 def as_json() -> bool:
     """Tell whether logs are asked for in place of text."""
     return os.environ.get(VARIABLE) == "json"
@@ -54,7 +83,8 @@ def job(name: str, **fields: Any) -> Iterator[None]:
         raise UsageError(f"{VARIABLE} must be json or text")
     if _fields is not None or not as_json():
         tell(**fields)
-        with _level(LOG.level if _fields is not None else logging.CRITICAL):
+        usual = logging.INFO if _verbose else logging.CRITICAL
+        with _level(LOG.level if _fields is not None else usual):
             yield
         return
     _fields, started = {"job": name}, time.monotonic()
@@ -85,7 +115,22 @@ def tell(**fields: Any) -> None:
 
 def stream() -> TextIO:
     """Return where lines of progress go: to stderr, or into the log."""
+    if _quiet:
+        return cast(TextIO, _Nowhere())
     return sys.stderr if _fields is None else cast(TextIO, _Lines())
+
+
+class _Nowhere:
+    """A stream that nobody reads."""
+
+    def isatty(self) -> bool:
+        return False
+
+    def write(self, text: str) -> None:
+        """Nothing is kept."""
+
+    def flush(self) -> None:
+        """Nothing is kept."""
 
 
 class _Lines:

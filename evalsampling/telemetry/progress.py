@@ -16,7 +16,7 @@ class Progress:
     def __init__(self, label: str, unit: str, total: int = 0) -> None:
         """Start at zero of ``total`` units, 0 if that is not known yet."""
         self._label, self._unit, self._total = label, unit, total
-        self._done = 0
+        self._done, self._times = 0, 1
         self._started = time.monotonic()
         self._lock = threading.Lock()
 
@@ -25,10 +25,11 @@ class Progress:
         with self._lock:
             self._done += units
 
-    def expect(self, units: int) -> None:
-        """Add units that are to be done."""
+    def expect(self, units: int, times: int = 1) -> None:
+        """Add units that are to be done, each so many times, one pass after the other."""
         with self._lock:
-            self._total += units
+            self._total += units * times
+            self._times = times
 
     def line(self) -> str:
         """Return one line: share and units done, units a second, time left."""
@@ -38,7 +39,11 @@ class Progress:
         rate = self._done / seconds
         share = self._done / self._total
         left = f", {(self._total - self._done) / rate:.0f} s left" if rate else ""
-        return f"{self._label}: {share:4.0%}  {self._done:,} {self._unit}, {rate:,.0f}/s{left}"
+        one = max(self._total // self._times, 1)
+        number = min(self._done // one, self._times - 1)
+        which = f"pass {number + 1} of {self._times}, " if self._times > 1 else ""
+        done = f"{self._done - number * one:,} of {one:,} {self._unit}"
+        return f"{self._label}: {share:4.0%}  {which}{done}, {rate:,.0f}/s{left}"
 
 
 _current: Progress | None = None
@@ -50,10 +55,10 @@ def advance(units: int) -> None:
         _current.advance(units)
 
 
-def expect(units: int) -> None:
-    """Add units to do to the progress that is being printed, if any is."""
+def expect(units: int, times: int = 1) -> None:
+    """Add units to do, each so many times, to the progress that is being printed, if any is."""
     if _current is not None:
-        _current.expect(units)
+        _current.expect(units, times)
 
 
 @contextlib.contextmanager

@@ -21,23 +21,31 @@ class PoissonSample(beam.PTransform):
     through three times: for the strata, for the cells, and to filter it.
     """
 
-    def __init__(self, spec: EvaluationSpec) -> None:
-        """Choose measure, budget (the number of rows expected), seed and the pool's columns."""
+    def __init__(self, spec: EvaluationSpec, by_cell: bool = False) -> None:
+        """Choose what is kept.
+
+        Args:
+            spec: names measure, budget (the number of rows expected), seed and the pool's columns.
+            by_cell: whether rows of a cell share one probability, as in a workspace: then these
+                are the rows of its first round, if that is one of the whole budget.
+        """
         super().__init__()
-        self._spec = spec
+        self._spec, self._by_cell = spec, by_cell
 
     def expand(self, batches: beam.PCollection[PoolBatch]) -> beam.PCollection[pa.Table]:
         """Wire the transform."""
         stratification = pvalue.AsSingleton(stratification_of(batches, self._spec))
         cells = batches | "AssignCells" >> AssignCells(self._spec, stratification)
         sums = cells | "SumCells" >> SumCells()
-        chosen = sums | "FillWater" >> beam.Map(_filter, self._spec, stratification)
+        chosen = sums | "FillWater" >> beam.Map(_filter, self._spec, stratification, self._by_cell)
         keep = beam.ParDo(MeteredMap(_keep), pvalue.AsSingleton(chosen))
         return cells | "KeepRows" >> keep.with_output_types(pa.Table)
 
 
-def _filter(sums: CellSums, spec: EvaluationSpec, stratification: Stratification) -> PoissonFilter:
-    return PoissonFilter.from_spec(spec, stratification, sums)
+def _filter(
+    sums: CellSums, spec: EvaluationSpec, stratification: Stratification, by_cell: bool
+) -> PoissonFilter:
+    return PoissonFilter.from_spec(spec, stratification, sums, by_cell)
 
 
 def _keep(cells: CellBatch, chosen: PoissonFilter) -> pa.Table:

@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import json
+from collections.abc import Mapping
 
 import pyarrow as pa
 
@@ -24,6 +25,8 @@ class Delivery:
         rounds: how many there were then; None of a delivery that was taken before this was kept.
         replace: whether its labels replace earlier ones.
         withdraws: the round that was withdrawn, if it is no delivery but tells that.
+        rejected: of votes that do not count, by the task they are about, how many; of a delivery
+            that was taken before this was kept none.
     """
 
     name: str
@@ -33,6 +36,7 @@ class Delivery:
     rounds: int | None
     replace: bool
     withdraws: int | None
+    rejected: Mapping[str, int] = dataclasses.field(default_factory=dict)
 
     @classmethod
     def read(cls, workspace: Workspace, name: str, checksums: Checksums) -> "Delivery":
@@ -60,6 +64,7 @@ class Delivery:
             rounds=details.get("rounds"),
             replace=details.get("replace", False),
             withdraws=details.get("withdraws"),
+            rejected=details.get("rejected", {}),
         )
 
     @property

@@ -22,10 +22,11 @@ from evalsampling.preparation.slices import Slices
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellTable
+from evalsampling.stats.permanent import PermanentNumbers
 from evalsampling.storage import checksums_of
 from evalsampling.storage.checksums import Checksums
 from evalsampling.workspace.reserve import ReserveFiles
-from evalsampling.workspace.workspace import MARKER, VERSION, Workspace
+from evalsampling.workspace.workspace import BUDGETS, MARKER, VERSION, Workspace
 
 _MARKER_KEYS = (
     "spec", "directory", "rows", "partition", "pool", "seconds", "runner", "versions",
@@ -43,10 +44,12 @@ class PreparedPool:
     Attributes:
         workspace: where it is.
         marker: contents of evaluation.json.
+        budgets: what the budget was raised to, in order.
     """
 
     workspace: Workspace
     marker: dict[str, Any]
+    budgets: tuple[int, ...] = ()
 
     @classmethod
     def read(cls, workspace: Workspace) -> "PreparedPool":
@@ -64,10 +67,18 @@ class PreparedPool:
                 f"{store.url(MARKER)}: version {version!r}, expected {VERSION}; "
                 "prepare a workspace anew"
             )
-        return cls(workspace, store.read_json(MARKER, _MARKER_KEYS))
+        names = sorted(name for name in store.names(BUDGETS) if name.endswith(".json"))
+        budgets = [store.read_json(f"{BUDGETS}/{name}", ["budget"])["budget"] for name in names]
+        return cls(workspace, store.read_json(MARKER, _MARKER_KEYS), tuple(budgets))
 
     @functools.cached_property
     def spec(self) -> EvaluationSpec:
+        """The spec the workspace was prepared with, with the budget that it has now."""
+        budget = self.budgets[-1] if self.budgets else self.own_spec.budget
+        return dataclasses.replace(self.own_spec, budget=budget)
+
+    @functools.cached_property
+    def own_spec(self) -> EvaluationSpec:
         """The spec the workspace was prepared with."""
         return EvaluationSpec.from_mapping(self.marker["spec"], self.marker["directory"])
 
@@ -121,6 +132,12 @@ class PreparedPool:
     def reserve(self) -> ReserveFiles:
         """The reserve."""
         return ReserveFiles(self.workspace.store, self.marker.get("attempt", ""))
+
+    def numbers(self) -> PermanentNumbers:
+        """Return the permanent random numbers of the rows of the reserve."""
+        code, hashes = self.reserve.hashes()
+        cell = np.searchsorted(self.table.code, code)
+        return PermanentNumbers.of_hashes(cell, hashes, self.table.count)
 
     def read_rows(self, cell: npt.NDArray[np.int64], rank: npt.NDArray[np.int64]) -> pa.Table:
         """Look up rows of the reserve.

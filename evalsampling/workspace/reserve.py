@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from evalsampling.errors import InputError
 from evalsampling.pool.stored_columns import CELL, FILE, HASH, ID, RANK, ROW
 from evalsampling.preparation.reserve import Reserve
+from evalsampling.stats.hashing import UInt64Array
 from evalsampling.storage import Store
 from evalsampling.storage.checksums import Checksum
 
@@ -93,6 +94,13 @@ class ReserveFiles:
         order = np.argsort(there)
         rows = order[np.searchsorted(there, keys, sorter=order)]
         return held.select(columns).take(pa.array(rows, type=pa.int64())).combine_chunks()
+
+    def hashes(self) -> tuple[npt.NDArray[np.int64], UInt64Array]:
+        """Return cell codes and hashes of all rows, ordered by cell and rank, shape (rows,)."""
+        held = self._read([CELL, RANK, HASH])
+        cell = held[CELL].to_numpy()
+        order = np.lexsort((held[RANK].to_numpy(), cell))
+        return cell[order], held[HASH].to_numpy()[order]
 
     def places(self) -> pa.Table:
         """Return cell, rank, hash and id of all rows."""

@@ -243,9 +243,15 @@ class Snapshot:
 
     @property
     def rejects(self) -> int:
-        """Rows of all deliveries that were rejected."""
+        """Rows of all deliveries that were rejected, and not made up for by a later one."""
         # The same content delivered again is judged anew: the last judgement counts.
-        return sum({delivery.digest: delivery.rejects for delivery in self.deliveries}.values())
+        unresolved: dict[str, int] = {}
+        answered: set[str] = set()
+        for one in reversed(self.deliveries):
+            mended = sum(count for task, count in one.rejected.items() if task in answered)
+            unresolved.setdefault(one.digest, one.rejects - mended)
+            answered.update(one.votes["task"].to_pylist())
+        return sum(unresolved.values())
 
     @property
     def register(self) -> Register:
@@ -322,7 +328,7 @@ class Snapshot:
         """Return a new evaluation with all rounds and labels so far."""
         pool = self.pool
         evaluation = Evaluation.from_spec(pool.spec, pool.table, pool.stratification, pool.slices)
-        return dataclasses.replace(evaluation, history=self.history)
+        return dataclasses.replace(evaluation, history=self.history, numbers=pool.numbers)
 
 
 def load(path: str | Path) -> Evaluation:

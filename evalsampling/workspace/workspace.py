@@ -6,6 +6,7 @@ they hold.
 """
 
 import contextlib
+import csv
 import dataclasses
 import json
 import secrets
@@ -16,14 +17,17 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.csv
 
 from evalsampling.errors import InputError
+from evalsampling.labels.vendor import escaped
 from evalsampling.storage import Draft, open_store, write_parquet
 from evalsampling.storage.checksums import sealed
 
 VERSION = 2
 MARKER = "evaluation.json"
+BUDGETS = "budgets"
+"""Folder of what the budget was raised to."""
+
 _PRODUCTS = ("cells.parquet", "reserve", "scored", "slices.parquet")
 """What `prepare` writes before the marker."""
 
@@ -40,7 +44,7 @@ class NewDelivery:
     Attributes:
         name: see `deliveries.Delivery`.
         votes: those that count, columns as of `deliveries.Delivery`.
-        rejects: those that do not: columns file, line, reason.
+        rejects: those that do not: columns file, line, task, id, label, reason.
         details: kept beside the votes.
     """
 
@@ -164,6 +168,26 @@ class Workspace:
         with self.store.one_at_a_time():
             yield
 
+    def add_budget(self, number: int, content: dict[str, Any], manifest: dict[str, Any]) -> None:
+        """Keep a larger budget.
+
+        Args:
+            number: of the budget, from 1.
+            content: of its file.
+            manifest: of the job.
+
+        Raises:
+            InputError: if somebody else raised it meanwhile; nothing of theirs is changed.
+        """
+        with self.store.draft() as draft:
+            _write_manifest(draft, manifest)
+            try:
+                draft.commit(f"{BUDGETS}/{number:04d}.json", content)
+            except FileExistsError as error:
+                raise InputError(
+                    f"{self.path}: another command raised the budget meanwhile; run this one again"
+                ) from error
+
     # --- rounds
 
     @contextlib.contextmanager
@@ -240,7 +264,7 @@ class Workspace:
                 path = draft.path(f"labels/{new.name}.parquet")
                 write_parquet(stored, path)
                 if len(new.rejects):
-                    pa.csv.write_csv(new.rejects, draft.path(_rejects(new.name)))
+                    _write_rejects(new.rejects, draft.path(_rejects(new.name)))
             try:
                 names = [new.name for new in deliveries]
                 draft.commit(f"taken/{first:04d}.json", {"deliveries": names})
@@ -251,7 +275,7 @@ class Workspace:
                 ) from error
 
     def rejects_of(self, name: str) -> str:
-        """Return where the rejected rows of a delivery are listed: columns file, line, reason."""
+        """Return where the rejected rows of a delivery are listed: see docs/workspace.md."""
         return self.store.url(_rejects(name))
 
     def has_estimate(self, name: str) -> bool:
@@ -282,6 +306,15 @@ def adjudication_folder(number: int) -> str:
 
 def _rejects(name: str) -> str:
     return f"labels/{name}.rejects.csv"
+
+
+def _write_rejects(rejects: pa.Table, path: Path) -> None:
+    """Write rejected rows as CSV that a spreadsheet opens; what was given may be a formula."""
+    columns = [[escaped(value) for value in column.to_pylist()] for column in rejects.columns]
+    with path.open("w", encoding="utf-8-sig", newline="") as file:
+        lines = csv.writer(file)
+        lines.writerow(rejects.column_names)
+        lines.writerows(zip(*columns, strict=True))
 
 
 def _manifest(job: str) -> str:

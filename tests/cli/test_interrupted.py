@@ -2,11 +2,13 @@
 
 import importlib.abc
 import logging
+import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import apache_beam as beam
@@ -77,6 +79,40 @@ def test_workers_that_go_on_say_nothing(monkeypatch: pytest.MonkeyPatch) -> None
 
 def heed_signal() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+SLEEPY = """
+import sys, time
+from evalsampling.simulation.simulate import repeat_all
+
+def sleep(sampler, repeat):
+    print("at it", flush=True)
+    time.sleep(600)
+
+if __name__ == "__main__":
+    repeat_all(sleep, ["s"], 50, 2, lambda done: None)
+"""
+
+
+@pytest.mark.parametrize("to_all", [False, True])
+def test_while_evaluations_are_repeated(tmp_path: Path, to_all: bool) -> None:
+    """At once, though repeats are long: from a terminal all processes get it, from kill one."""
+    (tmp_path / "sleepy.py").write_text(SLEEPY)
+    process = subprocess.Popen(
+        [sys.executable, "sleepy.py"], cwd=tmp_path, text=True, preexec_fn=heed_signal,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, process_group=0,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+    )  # fmt: skip
+    assert process.stdout is not None
+    assert process.stdout.readline() == "at it\n"
+    if to_all:
+        os.killpg(process.pid, signal.SIGINT)
+    else:
+        process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)  # not 600
+    assert process.returncode in (1, 130, -signal.SIGINT)
+    assert said.count("Traceback") == 1, said
+    assert said.rstrip().endswith("KeyboardInterrupt")
 
 
 @pytest.mark.slow

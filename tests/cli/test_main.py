@@ -1,6 +1,8 @@
 """The command line: usage, exit codes, and what it prints for people."""
 
+import itertools
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -92,6 +94,50 @@ def test_missing_files_exit_with_1(tmp_path: Any) -> None:
         result = call(command, tmp_path / "absent")
         assert result.status == 1
         assert len(result.err.splitlines()) == 1
+    result = call("prepare", tmp_path / "absent.yaml")
+    assert result.err.endswith("absent.yaml: cannot be read: No such file or directory\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (["estimate", "run", "--label", "x"], "--label; did you mean --labels?"),
+        (["status", "run", "--job"], "--job; did you mean --jobs?"),
+        (["estimate", "run", "--zzz=secret"], "without --runner: --zzz\n"),
+        (["plan", "s", "--sampler", "ais,passiv"], "'passiv'; did you mean passive?"),
+    ],
+)
+def test_the_option_that_was_meant(arguments: list[str], meant: str) -> None:
+    result = call(*arguments)
+    assert result.status == 2
+    assert meant in result.err
+    assert "secret" not in result.err
+
+
+def test_an_open_round_is_told_of(job: Any) -> None:
+    one: Job = job()
+    one.prepare()
+    assert "still open" not in call("sample", one.workspace, "--size", "5").out
+    again = " ".join(call("sample", one.workspace, "--size", "9").out.split())
+    assert "still open, so --size 9 is not heeded. Deliver its labels" in again
+    plain = " ".join(call("sample", one.workspace).out.split())
+    assert "This round is still open. Deliver its labels with `estimate --labels`" in plain
+    assert one.sample().json["again"]
+    assert not one.sample("--next").json["again"]
+
+
+def test_the_half_width_or_why_there_is_none(job: Any) -> None:
+    one: Job = job(measure=["f1", "recall"])
+    one.prepare()
+    empty = call("estimate", one.workspace).out
+    assert "half-width not to be told: the interval of f1 claims nothing (no labels yet" in empty
+    assert one.estimate().json["half_width_reason"].startswith("the interval of f1 claims")
+    for number in (1, 2, 3):
+        one.sample("--size", 60)
+        one.estimate("--labels", one.deliver(one.answers(number)))
+    told = one.estimate().json
+    assert f"half-width {told['half_width']:.4f}: " in call("estimate", one.workspace).out
+    assert told["half_width_reason"] is None
 
 
 def test_a_whole_evaluation_for_people(job: Any) -> None:
@@ -102,10 +148,11 @@ def test_a_whole_evaluation_for_people(job: Any) -> None:
     sampled = call("sample", one.workspace)
     assert sampled.out.startswith("round 1: 20 rows to label in\n")
     estimated = call("estimate", one.workspace, "--labels", one.deliver(one.answers(1)))
-    assert estimated.out.startswith("20 labels, 0 open, 0 rejected\nf1 ")
+    assert estimated.out.startswith("20 labels, 0 open, 0 rejected\n95 % intervals ")
+    assert "\nf1 " in estimated.out
     assert "labels.csv: 20 taken, 0 rejected" in estimated.err
     status = call("status", one.workspace)
-    assert "1 rounds, 20 of 200 labels, 0 open, 0 rejected" in status.out
+    assert "1 round, 20 of 200 labels, 0 open, 0 rejected" in status.out
 
 
 def test_prepare_json(job: Any) -> None:
@@ -148,24 +195,32 @@ def test_points_of_a_curve_are_thinned_for_people(job: Any) -> None:
     text = call("estimate", one.workspace).out.splitlines()
     told = one.estimate().json["measures"]
     assert text[0] == "80 labels, 0 open, 0 rejected"
-    lines = [line.split("   95 %")[0].rsplit(None, 1) for line in text[1:]]
+    assert max(map(len, text)) <= 80
+    found = [line for line in text if line.startswith(("f1", "pr_curve"))]
+    assert found[:3] == ["f1", "pr_curve.precision", "pr_curve.recall"], "a heading each"
     for axis in ("precision", "recall"):
+        lines = section(text, f"pr_curve.{axis}")
         for slice in (None, "new=false", "new=null", "new=true"):
-            name, end = f"pr_curve.{axis}", "of new" + (f" {slice}" if slice else "")
+            name, end = f"pr_curve.{axis}", f"    {slice}" if slice else "  of new"
             every = [m for m in told if (m["measure"], m["slice"]) == (name, slice)]
             assert len(every) == 20
-            titles = {f"{name} at {m['threshold']:.4g} {end}": m["value"] for m in every}
+            titles = {f"at {m['threshold']:.4g} {end.strip()}": m["value"] for m in every}
             points = {title: value for title, value in lines if title in titles}
             assert 5 <= len(points) <= 8
             assert next(iter(points)) == next(iter(titles))
             for title, value in points.items():
                 expected = titles[title]
                 assert value == ("undefined" if expected is None else f"{expected:.4f}")
-    plain = [line for line in text if line.startswith("f1 ")]
-    assert len(plain) == 3 * 4
-    assert plain[8].startswith("f1 of old against new ")
-    assert plain[0].startswith("f1 of old ")
-    assert plain[1].startswith("f1 of old new=false ")
+    titles = [title for title, _ in section(text, "f1")]
+    slices = ["new=false", "new=null", "new=true"]
+    assert titles == ["of old", *slices, "of new", *slices, "of old against new", *slices]
+
+
+def section(text: list[str], measure: str) -> list[tuple[str, str]]:
+    """Title and value of the rows below a heading."""
+    begin = text.index(measure) + 1
+    rows = list(itertools.takewhile(lambda line: line.startswith(" "), text[begin:]))
+    return [tuple(re.split(r"\s{2,}", row.strip())[:2]) for row in rows]
 
 
 def test_who_beats_whom_is_a_table() -> None:
@@ -325,7 +380,7 @@ def test_simulate_with_a_wrong_truth(job: Any) -> None:
         ({"id": [1] * 2000, "label": [0] * 2000}, "an id is there twice"),
         ({"id": list(one.pool.truth), "truth": [0] * 2000}, "column 'label' is missing"),
         ({"id": [], "label": []}, "no labels"),
-        ({"id": list(one.pool.truth), "label": [0.5] * 2000}, "whole numbers or text"),
+        ({"id": list(one.pool.truth), "label": [0.5] * 2000}, "'0.5' is no class"),
     ]:
         pq.write_table(pa.table(labels), truth)
         result = call("simulate", one.spec, "--truth", truth, "--repeats", 1)
@@ -350,3 +405,18 @@ def test_a_call_as_a_process_prints_one_object_and_loads_no_beam(job: Any) -> No
     )
     assert json.loads(done.stdout)["rows"] == 20
     assert done.stderr == ""
+
+
+def test_quiet_and_verbose(job: Any) -> None:
+    one: Job = job()
+    one.prepare()
+    assert "INFO" not in call("sample", one.workspace).err
+    labels = one.deliver([("t_nobody", "1"), *one.answers(1)])
+    assert call("estimate", one.workspace, "--labels", labels, "--quiet").err == ""
+    loud = call("estimate", one.workspace, "--verbose")
+    assert re.search(r"^\d\d:\d\d:\d\d estimated$", loud.err, re.M)
+    failed = call("status", one.directory / "none", "--verbose")
+    assert "Traceback" in failed.err
+    assert failed.err.splitlines()[-1].startswith("evalsampling status: ")
+    assert call("status", one.directory / "none", "--quiet").err.count("\n") == 1
+    assert call("status", one.workspace, "--quiet", "--verbose").status == 2

@@ -57,7 +57,10 @@ def test_rounds_until_the_guarantee_by_commands_and_by_pipelines(job: Any) -> No
     assert guarantee["factor"] <= 1.5 * 1.3
     curve = [m for m in told[-1]["measures"] if m["measure"].startswith("pr_curve")]
     assert {m["method"] for m in curve} <= {"envelope", "undefined"}
-    assert told[-1]["measures"][-1]["measure"] == "f1"
+    f1 = told[-1]["measures"][-1]
+    assert f1["measure"] == "f1"
+    [bounds] = [one for one in f1["intervals"] if one["method"] == "envelope"]
+    assert bounds["low"] <= f1["value"] <= bounds["high"]
 
     shown = call("curve", one.workspace)
     assert shown.status == 0, shown.err
@@ -100,6 +103,21 @@ def test_simulate_compares_them_and_plan_says_what_the_first_round_takes(job: An
     assert refused.status == 1
     assert "sampler adastrat: there is no plan of it" in refused.err
     assert "its first round takes" in refused.err
+
+
+def test_simulate_runs_logstrat_beside_plain_random_sampling(job: Any) -> None:
+    """Its one wave takes what it takes; uniform draws of as many rows know less of the curve."""
+    sampler = {"name": "logstrat", "epsilon": 0.2, "beta": 1.4, "p_min": 0.25, "m": 5, "first": 40}
+    keys = {**KEYS, "measure": KEYS["measure"][:1], "sampler": sampler}
+    one: Job = job(ranked_pool(2500), **keys)
+    options = ["--budgets", "900,1500", "--repeats", 2, "--json"]
+    names = ["logstrat", "passive"]
+    found = call("simulate", one.spec, "--truth", truth_of(one), *options, "--sampler", *names)
+    assert found.status == 0, found.err
+    told = {(r["sampler"], r["budget"]): r for r in found.json["results"]}
+    assert told["logstrat", 1500]["coverage"] == 1
+    for budget in (900, 1500):
+        assert told["logstrat", budget]["rmse"] < told["passive", budget]["rmse"]
 
 
 def test_another_sampler_has_no_curve(drawn: Job) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from evalsampling.workspace.snapshot import Snapshot
 from tests.commands.rounds import measures
-from tests.jobs import Job, call, files_below, make_pool
+from tests.jobs import Job, Pool, call, files_below, make_pool
 
 
 def test_same_delivery_twice_is_one(drawn: Job) -> None:
@@ -97,12 +97,60 @@ def reject(drawn: Job, rows: list[list[str]], header: str = "task,label") -> str
     assert result.json["rejects"] == len(rows)
     assert result.json["measures"] == before
     (listed,) = (drawn.workspace / "labels").glob("*.rejects.csv")
-    with listed.open() as file:
+    with listed.open(encoding="utf-8-sig") as file:
         found = list(csv.DictReader(file))
+    assert list(found[0]) == ["file", "line", "task", "id", "label", "reason"]
     assert [int(row["line"]) for row in found] == list(range(2, len(rows) + 2))
     assert all(row["file"].endswith("bad.csv") for row in found)
     assert call("status", drawn.workspace, "--json").json["rejects"] == len(rows)
     return " | ".join(row["reason"] for row in found)
+
+
+def test_rejects_are_counted_until_they_are_made_up_for(drawn: Job) -> None:
+    (first, label), (second, _), *_ = drawn.answers(1)
+    bad = [(first, "=maybe"), (second, "2"), ("t_nobody", "1")]
+    assert drawn.estimate("--labels", drawn.deliver(bad, "bad.csv")).json["rejects"] == 3
+    (listed,) = (drawn.workspace / "labels").glob("*.rejects.csv")
+    with listed.open(encoding="utf-8-sig") as file:
+        told = [(row["task"], row["label"]) for row in csv.DictReader(file)]
+    assert told == [(first, "'=maybe"), (second, "2"), ("t_nobody", "1")], "no formula"
+    mended = drawn.estimate("--labels", drawn.deliver([(first, label)], "good.csv")).json
+    assert mended["rejects"] == 2
+    assert call("status", drawn.workspace, "--json").json["rejects"] == 2
+    again = drawn.estimate("--labels", drawn.deliver(bad, "bad.csv")).json
+    assert again["rejects"] == 2, "the same said again"
+
+
+def test_a_whole_column_of_floats_is_classes(drawn: Job) -> None:
+    rows = [(task, f"{label}.0") for task, label in drawn.answers(1)]
+    mixed = drawn.deliver([(rows[0][0], "1"), *rows[1:3]], "mixed.csv")
+    assert drawn.estimate("--labels", mixed).json["rejects"] == 2
+    told = drawn.estimate("--labels", drawn.deliver(rows[1:], "floats.csv")).json
+    assert (told["labels"], told["rejects"]) == (20, 0)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+def test_the_id_column_may_be_called_as_in_the_pool(job: Any, suffix: str) -> None:
+    pool = make_pool()
+    names = ["uid" if name == "id" else name for name in pool.table.column_names]
+    one: Job = job(Pool(pool.table.rename_columns(names), pool.truth), pool={"id": "uid"})
+    one.prepare()
+    one.sample()
+    ids = one.batch(1)["id"]
+    path = one.directory / f"labels.{suffix}"
+    rows = {"uid": ids, "label": [pool.truth[id] for id in ids]}
+    if suffix == "parquet":
+        pq.write_table(pa.table({**rows, "uid": pa.array(ids, pa.float64())}), path)
+    elif suffix == "csv":
+        one.deliver(list(zip(*rows.values(), strict=True)), path.name, "uid,label")
+    else:
+        lines = [
+            json.dumps(dict(zip(rows, row, strict=True)))
+            for row in zip(*rows.values(), strict=True)
+        ]
+        path.write_text("\n".join(lines))
+    told = one.estimate("--labels", path).json
+    assert (told["labels"], told["rejects"]) == (20, 0)
 
 
 def test_unknown_task(drawn: Job) -> None:

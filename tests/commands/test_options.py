@@ -67,6 +67,12 @@ def test_values_and_defaults() -> None:
     assert parsed(add_to_command, PlanOptions, line) == PlanOptions(
         "s", ("ais", "passive"), (10, 40), 0.1
     )
+    for both in (["--budgets", "40", "10"], ["--budgets=40", "--budgets", "10,40"]):
+        for names in (["ais,passive"], ["ais", "passive"], ["ais,", "passive"]):
+            line = ["s", *both, "--sampler", *names, "--half-width", "0.1"]
+            assert parsed(add_to_command, PlanOptions, line) == PlanOptions(
+                "s", ("ais", "passive"), (10, 40), 0.1
+            )
     assert parsed(add_to_command, SimulateOptions, ["s", "--truth", "t"]).truth == "t"
     for wrong in (["s", "--budgets", "0"], ["s", "--repeats", "x"], ["s", "--sampler", "magic"]):
         with pytest.raises(argparse.ArgumentError):

@@ -1,6 +1,7 @@
 """`report`: a page and its twins, of evaluations of each kind."""
 
 import csv
+import html
 import json
 import re
 from collections.abc import Callable
@@ -9,8 +10,19 @@ from typing import Any
 
 import pytest
 
+from evalsampling import workspace
 from evalsampling.commands.report import is_inside
-from tests.jobs import Job, Result, call, files_below, make_pool, make_rich_pool
+from evalsampling.report.numbers import shown
+from tests.jobs import (
+    LABEL_SET,
+    Job,
+    Result,
+    call,
+    files_below,
+    make_label_set_pool,
+    make_pool,
+    make_rich_pool,
+)
 
 DATA = re.compile(r'<data value="([^"]+)">')
 
@@ -91,7 +103,84 @@ def test_systems_slices_and_curves(job: Callable[..., Job]) -> None:
     assert 'id="systems"' in page
     assert {part["slice"] for part in twin["slices"]} >= {"city=Genève", "city=null"}
     assert sum(part["rows"] for part in twin["slices"]) == 800
-    assert {"miss_in_false_positives", "threshold", "cost", "system"} == set(twin["thresholds"][0])
+    keys = {"curve", "miss_in_false_positives", "threshold", "cost", "system"}
+    assert keys == set(twin["thresholds"][0])
+
+
+def test_labels_of_which_a_row_may_have_several(job: Callable[..., Job]) -> None:
+    """Rates are those of labels, not of sets: a row counts for each label that it has."""
+    pool = make_label_set_pool(300)
+    one = job(pool, labels={"multilabel": [*LABEL_SET]}, sampler="poisson", round_size=60,
+              pool={"prediction": {name: f"is_{name}" for name in LABEL_SET},
+                    "probability": {name: f"p_{name}" for name in LABEL_SET}},
+              measure=["macro_f1", "class_f1"])  # fmt: skip
+    page, twin = check(answered(one, 1))
+    assert [told["label"] for told in twin["bands"]] == [*LABEL_SET]
+    asked = [pool.truth[id] for _, id in one.asked(1)]
+    for told in twin["bands"]:
+        met = sum(band["met"] for band in told["bands"])
+        assert met == sum(told["label"] in text.split("+") for text in asked)
+    assert "F1 for toxic" in page
+
+
+def test_comparisons_of_many_systems(job: Callable[..., Job]) -> None:
+    systems = {f"s{n}": {"score": f"s{n}.score", "prediction": f"s{n}.prediction"}
+               for n in range(3)}  # fmt: skip
+    one = job(make_rich_pool(600, systems=3), pool={"systems": systems}, measure="accuracy",
+              sampler={"name": "compare", "delta": 0.1}, round_size=80)  # fmt: skip
+    page, twin = check(answered(one, 1))
+    [contest] = twin["estimate"]["contests"]
+    assert len(contest["pairs"]) == 3
+    text = html.unescape(re.sub("<[^>]+>", " ", page))
+    for pair in contest["pairs"]:
+        sign = "higher" if (pair["low"] or 0) > 0 else "lower" if (pair["high"] or 0) < 0 else ""
+        assert (f"{shown(pair['value'])}" + f"  {sign}" * bool(sign)) in " ".join(text.split("\n"))
+    compared = [told for told in twin["estimate"]["measures"] if told["against"]]
+    assert [(told["system"], told["against"]) for told in compared] == [("s0", "s1"), ("s0", "s2")]
+    for told in compared:
+        assert f"Accuracy of {told['system']} against {told['against']}" in text
+
+
+def test_roc_curves_have_thresholds_by_cost(job: Callable[..., Job]) -> None:
+    """What errors cost is reckoned with the share of positives that `estimate` tells."""
+    one = job(measure=[{"name": "roc_curve", "thresholds": [-1, 0, 1, 2]}, "prevalence"],
+              sampler={"name": "ais", "delta": 0.3}, round_size=60)  # fmt: skip
+    page, twin = check(answered(one, 1))
+    [share] = [told["value"] for told in twin["estimate"]["measures"]
+               if told["measure"] == "prevalence"]  # fmt: skip
+    assert twin["prevalence"] == pytest.approx(share)
+    rates = {
+        (told["measure"].partition(".")[2], told["threshold"]): told["value"]
+        for told in twin["estimate"]["measures"]
+    }
+    assert len(twin["thresholds"]) == 7
+    for told in twin["thresholds"]:
+        at = told["threshold"]
+        false, found = rates["false_positive_rate", at], rates["true_positive_rate", at]
+        errors = false * (1 - share) / share + told["miss_in_false_positives"] * (1 - found)
+        assert told["cost"] == pytest.approx(errors)
+    assert "Cheapest thresholds, by the ROC curve" in page
+
+
+def test_pictures_of_notebooks_are_those_of_the_page(job: Callable[..., Job]) -> None:
+    one = answered(job(measure=["f1", "precision"]), 2)
+    page, _ = check(one)
+    evaluation = workspace.load(one.workspace)
+    for what in ("intervals", "convergence", "effort"):
+        assert evaluation.plot(what).body in page
+    assert evaluation.plot("calibration", label="1").body in page
+
+
+def test_numbers_of_the_spreadsheet_are_no_formulas(job: Callable[..., Job]) -> None:
+    systems = {name: {"score": f"s{n}.score", "prediction": f"s{n}.prediction"}
+               for n, name in enumerate(("=1+1", "-b"))}  # fmt: skip
+    one = answered(job(make_rich_pool(400), pool={"systems": systems}, measure="f1"), 1)
+    done, page = report(one)
+    assert done.status == 0, done.err
+    with page.with_suffix(".csv").open(newline="") as file:
+        lines = list(csv.DictReader(file))
+    assert {line["system"] for line in lines} == {"'=1+1", "'-b"}
+    assert all(float(line["value"]) <= 1 for line in lines)
 
 
 def test_several_classes(job: Callable[..., Job]) -> None:

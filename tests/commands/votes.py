@@ -2,6 +2,7 @@
 
 import csv
 import random
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ def exported_tasks(job: Job, number: int) -> list[str]:
 def votes(
     job: Job,
     number: int,
-    annotators: str = "abc",
+    annotators: Sequence[str] = "abc",
     seed: int = 0,
     wrong: float = 0.2,
     skipped: float = 0.05,

@@ -10,6 +10,9 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
+
+import evalsampling
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -82,6 +85,18 @@ def test_docstrings_lose_nothing_in_a_table() -> None:
         "one": r"a \| b, in \[0, 1), of `a\|b` and `c`.",
         "two": "of `reference_pages`.",
     }
+
+
+def test_citation_and_templates_can_be_read() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert citation["version"] == evalsampling.__version__
+    assert {"cff-version", "title", "authors", "message"} <= set(citation)
+    templates = sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("*.md"))
+    assert len(templates) == 3
+    for template in templates:
+        _, head, body = template.read_text().split("---\n", 2)
+        assert {"name", "about"} <= set(yaml.safe_load(head))
+        assert body.strip()
 
 
 class _Links(html.parser.HTMLParser):

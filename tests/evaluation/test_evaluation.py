@@ -286,7 +286,11 @@ def test_labels_of_a_deterministic_oracle_may_be_corrected() -> None:
     evaluation = Evaluation.from_arrays(**arrays())
     ids = evaluation.sample(10)
     evaluation.label(ids, np.zeros(10, dtype=int))
-    evaluation.label(ids[:1], np.array([1]))
+    evaluation.label(ids[:1], np.array([0]))  # the same again says nothing new
+    with pytest.raises(InputError, match=r"has label '0' already, not '1'; replace=True"):
+        evaluation.label(ids[:3], np.array([0, 0, 1]))
+    assert evaluation.history.label.tolist() == [0] * 10
+    evaluation.label(ids[:1], np.array([1]), replace=True)
     assert evaluation.history.label.tolist() == [1] + [0] * 9
 
 

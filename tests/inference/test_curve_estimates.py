@@ -1,12 +1,30 @@
 """Estimates of curves from the precision at every rank."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
-from evalsampling.inference.curve_estimates import curve_estimates, places_on
+from evalsampling.inference.curve_estimates import curve_estimates, places_on, with_envelope
 from evalsampling.inference.domains import ReportedDomains
+from evalsampling.inference.intervals import Interval
 from evalsampling.inference.precision_curve import Bounded, Guarantee, PrecisionCurve
-from evalsampling.measures import AveragePrecision, FBeta, PRCurve, ROCArea, ROCCurve
+from evalsampling.inference.results import Estimate, Target
+from evalsampling.measures import (
+    Accuracy,
+    AveragePrecision,
+    FAlpha,
+    FalsePositiveRate,
+    FBeta,
+    Measure,
+    PRCurve,
+    Precision,
+    Prevalence,
+    Recall,
+    ROCArea,
+    ROCCurve,
+    Specificity,
+)
 from evalsampling.stats.ranked_list import RankedList
 from tests.ranked_lists import Ranked, labels
 
@@ -50,3 +68,73 @@ def test_what_the_curve_says_nothing_of() -> None:
     assert place is not None
     score = 29 - np.arange(30)
     assert place.tolist() == [int(np.sum(score >= one)) - 1 for one in THRESHOLDS]
+
+
+CALLED = LIST.known.table.outputs.score[:, 0] >= 12
+TABLE = dataclasses.replace(
+    LIST.known.table,
+    outputs=dataclasses.replace(
+        LIST.known.table.outputs, prediction=CALLED.astype(np.int64)[:, None]
+    ),
+)
+KNOWN = dataclasses.replace(
+    LIST.known, table=TABLE, outputs=TABLE.outputs.take(LIST.known.cell)
+)  # fmt: skip
+
+
+def estimate_of(measure: Measure) -> Estimate:
+    confidence = 0.95
+    first = Interval(0.2, 0.8, "design-based", "wald")
+    return Estimate(Target(measure.name), 0.5, 0.1, confidence, (first,))
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [
+        Precision(), Recall(), Specificity(), FalsePositiveRate(), Accuracy(), FBeta(),
+        FBeta(beta=2.0), FAlpha(alpha=0.3), ROCArea(thresholds=(3.0, 12.0, 25.0)),
+    ],
+    ids=lambda one: one.name,
+)  # fmt: skip
+def test_numbers_at_a_threshold_have_the_bounds_of_the_envelope(measure: Measure) -> None:
+    [one] = with_envelope([estimate_of(measure)], measure, CURVE, TABLE)
+    [_, beside] = one.intervals
+    assert (beside.kind, beside.method) == ("simultaneous", "envelope")
+    assert beside.low <= KNOWN.value(measure)[0] <= beside.high
+    assert beside.high - beside.low < 0.35
+
+
+def test_a_threshold_within_a_bin_has_bounds_too() -> None:
+    """Two signatures of one bin: the rows above the threshold and those below it."""
+    table = TABLE
+    split = int(np.flatnonzero(table.outputs.score[:, 0] == 11)[0])
+    twice = np.insert(np.arange(30), split, split)
+    outputs = table.outputs.take(twice)
+    outputs.prediction[split + 1] = 1
+    count = table.count[twice]
+    count[split : split + 2] = [count[split] - count[split] // 3, count[split] // 3]
+    both = dataclasses.replace(
+        table, code=np.arange(31), leaf=twice, count=count, prior=table.prior[twice],
+        kind_cell=np.arange(31), kind_share=np.ones(31), outputs=outputs,
+    )  # fmt: skip
+    curve = dataclasses.replace(CURVE, ranked=RankedList.of_cells(both))
+    [one] = with_envelope([estimate_of(FBeta())], FBeta(), curve, both)
+    [whole] = with_envelope([estimate_of(FBeta())], FBeta(), CURVE, TABLE)
+    found, wanted = one.intervals[1], whole.intervals[1]
+    assert found.method == "envelope"
+    assert found.low == pytest.approx(wanted.low, abs=0.1)
+    assert found.high == pytest.approx(wanted.high, abs=0.1)
+
+
+def test_what_has_no_bounds_is_left_as_it_is() -> None:
+    """Predictions of no threshold, other measures, parts of the pool, a higher confidence."""
+    one = estimate_of(FBeta())
+    scattered = (np.arange(30) % 2)[:, None]
+    mixed = dataclasses.replace(TABLE.outputs, prediction=scattered)
+    table = dataclasses.replace(TABLE, outputs=mixed)
+    assert with_envelope([one], FBeta(), CURVE, table) == [one]
+    assert with_envelope([one], Prevalence(), CURVE, TABLE) == [one]
+    assert with_envelope([one], FBeta(system=1), CURVE, TABLE) == [one]
+    part = dataclasses.replace(one, target=dataclasses.replace(one.target, slice="city=A"))
+    surer = dataclasses.replace(one, confidence=0.99)
+    assert with_envelope([part, surer], FBeta(), CURVE, TABLE) == [part, surer]

@@ -109,6 +109,81 @@ def test_measures_of_several_numbers_have_none() -> None:
     assert correct(curve(tuple(thresholds.tolist())), inputs, np.diag([9, 9]), 1) is None
 
 
+def test_by_the_model_too_the_share_of_positives_is_that_of_rogan_and_gladen() -> None:
+    """Each draw of the model is corrected; with many gold rows the band is that of the model.
+
+    Ends within 0.006: draws of the same model, with equal tails in place of the shortest interval,
+    and half of the labels that the model draws for each row without one.
+    """
+    one, _ = evaluation("prevalence")
+    wrong = with_errors(one, np.array([[0.95, 0.05], [0.1, 0.9]]), np.random.default_rng(2))
+    model = wrong.label_model()
+    assert model is not None
+    shares = model.everywhere.values(wrong.sampler.measure)[:, 0]
+    low, high = (np.quantile(shares, [0.025, 0.975]) + 0.95 - 1) / (0.9 + 0.95 - 1)
+    inputs = wrong.sampler.inputs(wrong.table, wrong.history, 0.95)
+    gold = np.array([[95, 5], [10, 90]]) * 10_000
+    found = correct(wrong.sampler.measure, inputs, gold, 1, model)
+    assert found is not None
+    reach = 0.75 * 1.96 * (found.sampling_error or 0)
+    assert found.low == pytest.approx(min(low, (found.value or 0) - reach), abs=0.006)
+    assert found.high == pytest.approx(max(high, (found.value or 0) + reach), abs=0.006)
+
+
+def test_losses_under_another_class_are_those_of_the_rows() -> None:
+    """All rows labelled: the mean over the rows with each label, at the class that is asked for."""
+    one, truth = evaluation("f1", labels=ROWS)
+    model = one.label_model()
+    assert model is not None
+    measure, label = one.sampler.measure, truth.astype(int)
+    outputs = one.history.outputs
+    for given in (0, 1):
+        rows = np.flatnonzero(one.history.label == given)
+        for true in (0, 1):
+            losses = measure.loss(outputs.take(rows), np.full(len(rows), true)).sum(axis=0) / ROWS
+            found = model.everywhere.losses_if(measure, given, true)
+            assert found == pytest.approx(np.tile(losses, (len(found), 1)))
+    assert label.sum() == (one.history.label == 1).sum()
+
+
+@pytest.mark.slow
+def test_bands_hold_where_positives_are_rare() -> None:
+    """Three votes of annotators with sensitivity .9 and specificity .98; 5 % are positive.
+
+    Normal errors do not know of positives that no label has met: with them 26 of 30 bands held the
+    truth, and the others lay above it. 40 repeats of a level of .95: below 35 with a chance of
+    one in a hundred.
+    """
+    held = 0
+    for seed in range(40):
+        rng = np.random.default_rng([seed, 11])
+        truth = (rng.random(20_000) < 0.05).astype(np.int64)
+        score = rng.normal(size=20_000) + 3 * truth
+        one = Evaluation.from_arrays(
+            score, score > 2, probability=1 / (1 + np.exp(-(3 * score - 7.4))), measure=["f1"],
+            sampler={"name": "ais", "delta": 0.1}, seed=seed,
+        )  # fmt: skip
+        while len(one.history) < 400:
+            ids = one.sample(100)
+            one.label(ids, majority(truth[ids], rng))
+        known = np.repeat([0, 1], 50)
+        gold = np.zeros((2, 2), dtype=np.int64)
+        np.add.at(gold, (known, majority(known, rng)), 1)
+        inputs = one.sampler.inputs(one.table, one.history, 0.95)
+        found = correct(one.sampler.measure, inputs, gold, seed, one.label_model())
+        assert found is not None
+        hits = (truth & (score > 2)).sum()
+        held += found.low <= 2 * hits / (truth.sum() + (score > 2).sum()) <= found.high
+    assert held >= 38
+
+
+def majority(truth: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """What most of three annotators say of rows of known class."""
+    right = np.where(truth == 1, 0.9, 0.98)
+    votes = np.where(rng.random((3, len(truth))) < right, truth, 1 - truth)
+    return np.asarray(2 * votes.sum(axis=0) > 3).astype(np.int64)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("measure", ["f1", "recall"])
 def test_bands_hold_the_truth(measure: str) -> None:

@@ -4,8 +4,10 @@ import math
 
 import numpy as np
 import pytest
+from sklearn.metrics import roc_auc_score
 
 from evalsampling.inference.precision_curve import Bounded, Guarantee, PrecisionCurve
+from evalsampling.measures import ROCArea
 from evalsampling.stats.ranked_list import RankedList
 from tests.ranked_lists import Ranked, labels
 
@@ -64,6 +66,32 @@ def test_average_precision_is_that_of_the_sum() -> None:
     assert groups.value[0] == pytest.approx(steps.sum())
 
 
+def test_area_below_the_roc_curve_is_that_of_the_rows() -> None:
+    """Over single rows, scikit-learn's; of groups, of the ROC measure with their thresholds."""
+    one = Ranked(np.ones(600, dtype=np.int64), LABEL)
+    exact = Bounded(one.precision, one.precision, one.precision)
+    rows = PrecisionCurve(RankedList.of_cells(one.known.table), exact, GUARANTEE)
+    for found in (rows.roc_area().value, rows.roc_area().low, rows.roc_area().high):
+        assert found[0] == pytest.approx(roc_auc_score(LABEL, -np.arange(600)))
+    measure = ROCArea(thresholds=(2.0, 9.0, 17.0))
+    place = RankedList.of_cells(LIST.known.table).reaching(np.array(measure.thresholds))
+    assert place is not None
+    groups = curve(LIST.precision, LIST.precision).roc_area(np.unique(place))
+    assert groups.value == pytest.approx(LIST.known.value(measure))
+    none = np.zeros(25)
+    assert np.isnan(curve(none, none, none).roc_area().value[0])
+
+
+def test_f_alpha_is_a_family() -> None:
+    one = curve(LIST.precision * 0.9, np.minimum(LIST.precision * 1.1, 1))
+    for alpha, wanted in ((1.0, one.precision), (0.0, one.recall), (0.5, one.f1)):
+        found = one.f_alpha(alpha)
+        for end in ("value", "low", "high"):
+            assert getattr(found, end)[:-1] == pytest.approx(getattr(wanted, end)[:-1])
+    harmonic = 1 / (0.2 / one.precision.value + 0.8 / one.recall.value)
+    assert one.f_alpha(0.2).value == pytest.approx(harmonic)
+
+
 def test_bounds_hold_for_all_lists_between_the_bounds_of_the_precision() -> None:
     """2,000 random lists: whatever precision lies between its bounds, so do all measures."""
     rng = np.random.default_rng(5)
@@ -71,7 +99,7 @@ def test_bounds_hold_for_all_lists_between_the_bounds_of_the_precision() -> None
     factor = 1.15
     low, high = LIST.precision / factor, np.minimum(LIST.precision * factor, 1)
     bounds = curve(low, high).measures
-    area = curve(low, high).average_precision()
+    area, roc = curve(low, high).average_precision(), curve(low, high).roc_area()
     tried = 0
     while tried < 2000:
         tilt = rng.normal(0, 0.1)
@@ -90,6 +118,31 @@ def test_bounds_hold_for_all_lists_between_the_bounds_of_the_precision() -> None
         recall = np.cumsum(hits) / hits.sum()
         true = np.sum(np.diff(recall, prepend=0) * precision)
         assert area.low[0] <= true <= area.high[0]
+        rate = (ends - np.cumsum(hits)) / (600 - hits.sum())
+        under = np.trapezoid(np.append(0, recall), np.append(0, rate))
+        assert roc.low[0] - 1e-9 <= under <= roc.high[0] + 1e-9
+
+
+def test_a_group_that_is_cut_is_bounded_by_its_neighbours() -> None:
+    """Whichever of its rows come first: all measures of 200 orders lie between the bounds."""
+    low, high = LIST.precision / 1.05, np.minimum(LIST.precision * 1.05, 1)
+    place, rng = 14, np.random.default_rng(3)
+    begin, end = int(LIST.rank[place - 1]), int(LIST.rank[place])
+    rows = (end - begin) // 3
+    one = curve(low, high).cut(place, rows)
+    assert one.rank[place - 1 : place + 2].tolist() == [begin, begin + rows, end]
+    assert one.ranked.rows.sum() == 600
+    assert np.all(np.diff(one.rank) == one.ranked.rows[1:])
+    bounds = one.measures
+    for _ in range(200):
+        order = np.arange(600)
+        order[begin:end] = rng.permutation(order[begin:end])
+        for name, true in by_rows(begin + rows, LABEL[order]).items():
+            found = bounds[name]
+            assert found.low[place] - 1e-9 <= true <= found.high[place] + 1e-9, name
+    first = curve(low, high).cut(0, 1)
+    assert first.gain.low[0] >= 0
+    assert first.gain.high[0] <= 1
 
 
 def test_all_rows_have_all_of_recall() -> None:

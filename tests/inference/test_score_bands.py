@@ -20,7 +20,7 @@ def evaluate(rows: int = 4000, leaves: int = 32, labels: int = 120, **spec: obje
 
 
 def bands_of(evaluation: Evaluation, **options: object) -> list[ScoreBand]:
-    return score_bands(evaluation.table, evaluation.history, 1, 0.95, **options)  # type: ignore[arg-type]
+    return score_bands(evaluation.table, evaluation.history, [1], 0.95, **options)  # type: ignore[arg-type]
 
 
 def test_every_row_and_label_is_in_one_band() -> None:
@@ -33,6 +33,17 @@ def test_every_row_and_label_is_in_one_band() -> None:
     ends = [(band.first_leaf, band.last_leaf) for band in bands]
     assert [first for first, _ in ends] == [0, *(last + 1 for _, last in ends[:-1])]
     assert ends[-1][1] == evaluation.table.leaves - 1
+
+
+def test_classes_add_up_to_what_they_are_together() -> None:
+    """Bands of both classes together: every label is met, at a rate of 1."""
+    evaluation = evaluate()
+    both = score_bands(evaluation.table, evaluation.history, [0, 1], 0.95, evaluation.label_model())
+    for band in both:
+        assert band.met == band.labelled
+        assert band.prior == pytest.approx(1.0)
+        assert band.model is not None
+        assert (band.model.low, band.model.high) == pytest.approx((1.0, 1.0))
 
 
 def test_scores_grow_from_band_to_band() -> None:

@@ -16,6 +16,7 @@ from evalsampling import InputError
 from evalsampling.labels.formats import read_votes
 from evalsampling.labels.label_studio import data_keys, label_config
 from evalsampling.labels.sinks import TASK_FILES, write_tasks
+from evalsampling.labels.splink import as_table, make_pair
 from evalsampling.labels.vendor import escaped, unescaped
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.pool import LabelsSpec
@@ -303,12 +304,65 @@ def test_what_is_no_export(content: bytes, words: str) -> None:
         ({"a": 1, "a-metadata": {"human-annotated": "yes"}}, "'task' is missing"),
         ({"task": "t", "a": [1], "a-metadata": {"human-annotated": "yes", "class-map": {}}},
          "several classes"),
+        ({"task": "t", "label": 0, "label-metadata": {"human-annotated": "no", "class-name": "1"}},
+         "labelled by a machine"),
+        ({"task": "t", "label": 1}, "'label-metadata' is missing: nobody knows who labelled it"),
         ({"task": "t", "a": 1.5, "a-metadata": {"human-annotated": "yes"}}, "no class-name"),
     ],
 )  # fmt: skip
 def test_lines_of_a_manifest_that_are_no_vote(line: Any, words: str) -> None:
     (vote,) = read_votes("x.manifest", json.dumps(line).encode())
     assert words in str(vote.problem)
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "manifest"])
+def test_an_attribute_may_be_called_label(suffix: str) -> None:
+    """Then it holds the place of the class in the list of classes, and metadata the class."""
+    told = {"human-annotated": "yes", "class-name": "1", "job-name": "j"}
+    line = {"task": "t", "label": 0, "label-metadata": told}
+    (vote,) = read_votes(f"x.{suffix}", json.dumps(line).encode())
+    assert (vote.task, vote.label, vote.annotator) == ("t", "1", "j")
+
+
+def test_lines_without_a_label_are_not_answered() -> None:
+    (vote,) = read_votes("x.manifest", b'{"source": "yes", "task": "t"}')
+    assert (vote.task, vote.label, vote.skipped, vote.problem) == ("t", None, False, None)
+
+
+@settings(max_examples=60, deadline=None)
+@given(ids=st.lists(TEXT.filter(bool), min_size=1, max_size=6, unique=True), format=st.sampled_from(
+    ["csv", "jsonl", "parquet"]))  # fmt: skip
+def test_every_id_comes_back(ids: list[str], format: str) -> None:
+    rows = [{"id": id, "label": "1"} for id in ids]
+    found = read_votes(f"votes.{format}", encoded(rows, format))
+    assert [(vote.id, vote.label, vote.problem) for vote in found] == [
+        (id, "1", None) for id in ids
+    ]
+
+
+RECORD = st.tuples(TEXT.filter(bool), TEXT.filter(bool))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(RECORD, RECORD), min_size=1, max_size=6))
+def test_every_pair_of_records_comes_back(pairs: list[Any]) -> None:
+    """A table as Splink has it: the pair of each line, whichever record stands on the left."""
+    turned = [(right, left) for left, right in pairs]
+    for listed in (pairs, turned):
+        content = as_table((pair, 1.0) for pair in listed)
+        found = read_votes("votes.csv", content)
+        assert [vote.pair for vote in found] == [make_pair(*a, *b) for a, b in pairs]
+        assert all(vote.score == 1 and vote.problem is None for vote in found)
+
+
+@pytest.mark.parametrize("name", ["annotator", "skipped", "clerical_match_score", "label.a"])
+def test_no_column_of_the_payload_is_taken_for_an_answer(name: str) -> None:
+    content: dict[str, Any] = {"pool": {"path": "x", "payload": [name]}}
+    for format in ("csv", "jsonl", "parquet", "vendor"):
+        with pytest.raises(InputError, match=f"{name} is a column of answers"):
+            EvaluationSpec.from_mapping({**content, "sink": {"format": format}}, "/")
+    shown = {**content, "sink": {"format": "label-studio"}}
+    assert EvaluationSpec.from_mapping(shown, "/").pool.payload == (name,)
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ _QUIET = {
     "LATEST_VERSION_CHECK": "false",
     "FEATURE_FLAGS_OFFLINE": "true",
 }
-_START_SECONDS = 300
+_START_SECONDS = 900
 
 
 def program() -> str | None:

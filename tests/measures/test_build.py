@@ -216,3 +216,29 @@ def test_which_of_many_systems_must_be_said() -> None:
         )
     names = [(one.name, *systems_of(one)) for one in build_measures(parse(pool=pool), [None] * 3)]
     assert names[3:] == [("difference(f1)", 0, 1), ("difference(f1)", 0, 2)]
+
+
+def test_a_measure_of_one_class() -> None:
+    """``positive`` names the class; the spec's own is for the others."""
+    labels = {"classes": ["low", "high", "promo"], "positive": "high"}
+    pool = {"path": "x", "probability": {name: name for name in labels["classes"]}}
+    entries = [
+        "precision",
+        {"name": "precision", "positive": "promo"},
+        {"name": "f_beta", "beta": 2, "positive": "low"},
+    ]
+    content = {"pool": pool, "labels": labels, "measure": entries}
+    spec = EvaluationSpec.from_mapping(content, "/")
+    built = build_measures(spec, [(0.0, 1.0)])
+    assert [(one.name, one.positive) for one in built] == [
+        ("precision", 1),
+        ("precision(positive=promo)", 2),
+        ("f_beta(beta=2, positive=low)", 0),
+    ]
+    bad = {**content, "measure": {"name": "precision", "positive": "none"}}
+    with pytest.raises(InputError, match=r"measure.positive: 'none' is none of \['low', 'high'"):
+        build_measures(EvaluationSpec.from_mapping(bad, "/"), [(0.0, 1.0)])
+    for name in ("accuracy", "macro_f1"):
+        bad = {**content, "measure": {"name": name, "positive": "low"}}
+        with pytest.raises(InputError, match="positive"):
+            build_measures(EvaluationSpec.from_mapping(bad, "/"), [(0.0, 1.0)])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evalsampling.measures import Accuracy, F1OfMacroAverages, MacroF1, MicroF1
+from evalsampling.measures import Accuracy, F1OfMacroAverages, MacroF1, MicroF1, WeightedF1
 from evalsampling.stats.outputs import Outputs
 from tests.measures.pools import make_pool, value_of
 
@@ -92,3 +92,15 @@ def test_classes_averaged_over_must_exist(over: object) -> None:
 def test_one_class_is_none() -> None:
     with pytest.raises(ValueError, match="micro_f1 needs at least 2 classes, got 1"):
         MicroF1(1)
+
+
+def test_weighted_f1_is_that_of_scikit_learn() -> None:
+    """Also where a class has no label, or neither label nor prediction."""
+    sklearn = pytest.importorskip("sklearn.metrics")
+    outputs, label = make_pool(seed=5, rows=90)
+    f = outputs.prediction[:, 0]
+    for there in (np.ones(90, dtype=bool), label != 1, (label != 1) & (f != 1)):
+        some = outputs.take(np.flatnonzero(there))
+        found = value_of(WeightedF1(3), some, label[there])
+        expected = sklearn.f1_score(label[there], f[there], average="weighted", zero_division=0)
+        assert found == pytest.approx([expected])

@@ -6,19 +6,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import yaml
 
-from evalsampling import InputError
+from evalsampling import Evaluation, InputError
 from evalsampling.preparation.local import SecondPass, stratify_pool
 from evalsampling.preparation.poisson import (
     INCLUSION,
     PoissonFilter,
     keep_batches,
-    permanent_numbers,
     poisson_sample,
 )
 from evalsampling.preparation.reserve import reserve_capacity
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.hashing import hash_integers
+from tests.jobs import call
 
 ROWS = 3000
 
@@ -117,9 +118,37 @@ def test_wrong_parameter_is_told(pool: Path) -> None:
         poisson_sample(spec_of(pool, sampler={"name": "poisson", "delta": 3}))
 
 
-def test_permanent_numbers_are_the_first_bits() -> None:
-    hashes = np.array([0, 1 << 11, (1 << 64) - 1, 1 << 63], dtype=np.uint64)
-    assert permanent_numbers(hashes).tolist() == [0, 2.0**-53, 1 - 2.0**-53, 0.5]
+def test_rows_by_cell_are_those_of_a_workspace(pool: Path, tmp_path: Path) -> None:
+    """One round of the whole budget, or three; with each row's own probability nearly the same."""
+    wanted = set(poisson_sample(spec_of(pool), by_cell=True)["id"].to_pylist())
+    assert len(wanted) > 150
+    for name, sizes in (("one", [200]), ("three", [90, 60, 50])):
+        content = spec_of(pool, workspace=str(tmp_path / name)).to_mapping()
+        (tmp_path / f"{name}.yaml").write_text(yaml.safe_dump(content))
+        assert call("prepare", tmp_path / f"{name}.yaml").status == 0
+        drawn: list[int] = []
+        for number, size in enumerate(sizes, start=1):
+            assert call("sample", tmp_path / name, "--size", size, "--next", "--json").status == 0
+            batch = tmp_path / name / "rounds" / f"{number:04d}" / "batch.parquet"
+            drawn += pq.read_table(batch)["id"].to_pylist()
+        assert len(set(drawn)) == len(drawn)
+        assert set(drawn) == wanted
+    own = set(poisson_sample(spec_of(pool))["id"].to_pylist())
+    assert len(own ^ wanted) < 0.1 * len(wanted)
+
+
+def test_rows_by_cell_are_those_of_an_evaluation_in_memory(pool: Path) -> None:
+    table = pool_table()
+    evaluation = Evaluation.from_arrays(
+        *(table[name].to_numpy() for name in ("score", "prediction")),
+        probability=table["probability"].to_numpy(),
+        **{"measure": "f1", "sampler": "poisson", "strata": {"leaves": 24}, "seed": 11},
+    )
+    found = poisson_sample(spec_of(pool), by_cell=True)
+    assert sorted(evaluation.sample(200).tolist()) == found["id"].to_pylist()
+    assert sorted(found[INCLUSION].to_pylist()) == pytest.approx(
+        sorted(evaluation.history.rounds[0].probability)
+    )
 
 
 def test_reserve_has_room_for_a_sample_that_turns_out_large(pool: Path) -> None:

@@ -40,7 +40,8 @@ def twin(*measures: dict[str, Any], **told: Any) -> dict[str, Any]:
     estimate = {
         "round": 2, "labels": 40, "open": 0, "rejects": 0, "warnings": [], "done": False,
         "measures": list(measures) or [number("f1")], "regions": [], "half_width": None,
-        "hidden": [], "missing": None, "label_error": None, **told.pop("estimate", {}),
+        "hidden": [], "missing": None, "label_error": None, "contests": [],
+        "guarantee": None, **told.pop("estimate", {}),
     }  # fmt: skip
     evaluation = {
         "rows": 1000, "budget": 100, "classes": ["0", "1"], "positive": "1", "systems": [None],
@@ -52,7 +53,7 @@ def twin(*measures: dict[str, Any], **told: Any) -> dict[str, Any]:
         "version": 1, "title": "Pairs", "workspace": "/data/run", "as_of": "2026-01-02T03:04:05",
         "evaluation": evaluation, "estimate": estimate, "rounds": [],
         "bands": [{"label": "1", "bands": [band(place) for place in range(4)]}],
-        "slices": [], "annotators": {"annotators": [], "agreement": nobody},
+        "prevalence": None, "slices": [], "annotators": {"annotators": [], "agreement": nobody},
         "quality": {"rows asked about": 40, "rows open": 2},
         "provenance": {
             "seed": 7, "spec": {"measure": ["f1"]}, "spec_sha256": "s" * 64, "prior": "column",

@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from tests.jobs import Job, call, make_pool, make_rich_pool
+from tests.jobs import Job
+from tests.report.kinds import kinds, reported
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = ROOT / ".venv" / "report"
@@ -42,64 +43,13 @@ pytestmark = [
     pytest.mark.skipif(packages() is None, reason="no Chromium, node or axe-core"),
 ]
 
-CURVE = {"name": "pr_curve", "system": "s0", "thresholds": [-5, -4, -3, -2, -1, 0, 1, 2, 3]}
-ROC = {**CURVE, "name": "roc_curve"}
-SYSTEMS = {f"s{n}": {"score": f"s{n}.score", "prediction": f"s{n}.prediction"} for n in (0, 1)}
-THREE = {
-    "score": "s0.score",
-    "prediction": "s0.prediction",
-    "probability": {str(n): f"s0.p{n}" for n in range(3)},
-}
-
-
-def kinds(job: Callable[..., Job]) -> dict[str, tuple[Job, int, tuple[str, ...]]]:
-    """An evaluation of each kind: how many rounds it gets, and who answers."""
-    mixed = {"name": "ais", "delta": 0.3}
-    return {
-        "two-classes": (job(measure=["f1", "precision", "recall", "mcc"]), 3, ()),
-        "no-labels": (job(), 0, ()),
-        "systems-and-slices": (
-            job(make_rich_pool(), pool={"systems": SYSTEMS, "slices": ["city", "year", "new"]},
-                measure=["f1", "precision"], round_size=60), 2, (),
-        ),
-        "curves": (
-            job(make_rich_pool(), pool={"systems": SYSTEMS}, sampler=mixed, round_size=60,
-                measure=[CURVE, ROC, "average_precision"]), 2, (),
-        ),
-        "classes": (
-            job(make_rich_pool(systems=1, classes=3), pool=THREE, labels={"classes": [0, 1, 2]},
-                measure=["macro_f1", "accuracy"], round_size=60), 2, (),
-        ),
-        "annotators": (job(labels={"votes": 2}), 2, ("Ann", "Ben & <co>")),
-        "stochastic": (
-            job(make_pool(text_ids=True), labels={"oracle": "stochastic"}, sampler="importance",
-                round_size=60), 1, (),
-        ),
-        "all-labelled": (job(make_pool(40), round_size=40, measure="accuracy"), 1, ()),
-    }  # fmt: skip
-
-
-def reported(job: Job, rounds: int, who: tuple[str, ...], page: Path) -> Path:
-    """The page of a report on a job whose rounds have answers."""
-    assert job.prepare().status == 0
-    for number in range(1, rounds + 1):
-        assert job.sample().status == 0
-        asked = [(task, str(job.pool.truth[id])) for task, id in job.asked(number)]
-        answers = [(*one, name) for one in asked for name in who or ("",)]
-        header = "task,label,annotator"
-        given = job.estimate("--labels", job.deliver(answers, f"{number}.csv", header))
-        assert given.status == 0, given.err
-    told = call("report", job.workspace, "--to", page, "--title", f"Product matching, {page.stem}")
-    assert told.status == 0, told.err
-    return page
-
 
 def test_every_kind_of_report_in_every_look(job: Callable[..., Job], tmp_path: Path) -> None:
     folder = packages()
     assert folder is not None
     pages = [
         reported(one, rounds, who, tmp_path / f"{name}.html")
-        for name, (one, rounds, who) in kinds(job).items()
+        for name, (one, rounds, who) in kinds(job, tmp_path).items()
     ]
     pictures = Path(os.environ.get("REPORT_PICTURES", tmp_path / "pictures"))
     pictures.mkdir(exist_ok=True)

@@ -9,7 +9,7 @@ from tests.report.contents import number, with_light
 @pytest.mark.parametrize(
     ("low", "high", "digits"),
     [(0.1, 0.9, 2), (0.5, 0.6, 2), (0.5, 0.55, 3), (0.5, 0.502, 4), (0.5, 0.50001, 4),
-     (0.5, 0.5, 3), (None, 1.0, 3), (0.0, 25.0, 2)],
+     (0.5, 0.5, 3), (-0.0013, -0.0013, 4), (0.0, 0.0, 3), (None, 1.0, 3), (0.0, 25.0, 2)],
 )  # fmt: skip
 def test_two_figures_of_an_interval_are_shown(
     low: float | None, high: float | None, digits: int
@@ -54,6 +54,11 @@ def test_names_for_sentences() -> None:
     assert name("average_precision", system="new") == "Average precision of new"
     assert name("f_beta(beta=2)") == "F_beta(beta=2)"
     assert name("recall", system="new", against="old") == "Recall of new against old"
+    assert name("class_f1[a [b]]", system="new") == "F1 for a [b] of new"
+    assert name("class_recall[toxic]") == "Recall for toxic"
+    two = {"system": "new", "against": "old"}
+    assert name("ratio(f1)", **two) == "Ratio of F1 of new against old"
+    assert name("difference(accuracy)", **two) == "Difference in accuracy of new against old"
 
 
 def test_the_first_interval_of_a_kind_is_found() -> None:

@@ -105,6 +105,13 @@ def test_what_if_positives_hid() -> None:
     assert "interval, 5 % hid if 2.5 % hid if 10 % hid assuming nothing" in text
     assert "0.80 0.70 to 0.90 0.72 to 0.90 0.61 to 0.90 0.01 to 0.97" in text
     assert "Up to 9 hide." in text
+    assert (
+        "Recall: if 10 % hid instead of 5 %, it would be between 0.61 and 0.90 instead of between "
+        "0.70 and 0.90; wherever positives hide, it is between 0.01 and 0.97."
+    ) in text
+    alike = {**one, "sensitivity": [{"share": 0.1, "low": 0.7001, "high": 0.9}]}
+    told = section("what-if", alike)
+    assert "if 10 % hid instead of 5 %, it would still be between 0.70 and 0.90." in told
     assert section("what-if", number("recall")) == ""
 
 
@@ -152,6 +159,39 @@ def test_ratios_are_compared_with_one() -> None:
     assert "Difference in F1 of new against old 0.10" in text
     assert "does not hold 0 can" in text
     assert "does not hold 1 can" in text
+
+
+def test_many_systems_are_compared_pair_by_pair() -> None:
+    names = ["a", "b", "c"]
+    ends = {("a", "b"): (0.1, 0.3), ("a", "c"): (-0.3, 0.1), ("b", "c"): (-0.4, None)}
+    pairs = [
+        {"system": one, "against": other, "value": value, "low": low, "high": high}
+        for value, ((one, other), (low, high)) in zip((0.2, -0.1, -0.3), ends.items(), strict=True)
+    ]
+    contest = {"measure": "f1", "systems": names, "confidence": 0.95, "pairs": pairs}
+    compared = number("f1", 0.2, low=0.15, high=0.25, system="a", against="b")
+    text = section("differences", number("f1"), compared, estimate={"contests": [contest]},
+                   evaluation={"systems": names})  # fmt: skip
+    assert "F1: by how much the system of the row is above that of the column" in text
+    assert "system b c a 0.200 higher \N{MINUS SIGN}0.100 b \N{MINUS SIGN}0.300" in text
+
+
+def test_guarantees_are_told() -> None:
+    points = [number(f"pr_curve.{word}", 0.5, threshold=0.1) for word in ("precision", "recall")]
+    told = {"factor": 1.5, "confidence": 0.9}
+    text = section("curves", *points, estimate={"guarantee": told})
+    assert "precision is within a factor of 1.50 of the truth, with 90 % confidence" in text
+    text = section("curves", *points, estimate={"guarantee": {**told, "factor": None}})
+    assert "No precision is guaranteed yet" in text
+
+
+def test_rounds_and_deliveries_are_listed() -> None:
+    told = dict(twin()["provenance"])
+    told["rounds"] = [{"round": 3, "sampler": "ais", "draws": 1234, "new_rows": 99, "closed": True}]
+    told["deliveries"] = [{"sha256": "d" * 64, "rejects": 7}]
+    text = section("provenance", provenance=told)
+    assert "round sampler draws new rows closed early 3 ais 1,234 99 yes" in text
+    assert f"{'d' * 64} 7" in text
 
 
 def test_thresholds_are_offered_with_their_letters() -> None:

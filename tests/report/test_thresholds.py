@@ -28,10 +28,26 @@ def pr_curve(points: dict[float, tuple[int, int]] = POINTS, **told: object) -> l
 @pytest.mark.parametrize("cost", [0.1, 0.5, 1, 3, 5, 10, 50])
 def test_the_cheapest_is_that_of_counting_errors(cost: float) -> None:
     [curve] = curves_of(pr_curve())
-    [choice] = cheapest(curve, [cost])
+    [choice] = cheapest(curve, costs=[cost])
     counted = {t: (false + cost * (10 - hits)) / 10 for t, (hits, false) in POINTS.items()}
     assert choice.point.threshold == min(counted, key=counted.__getitem__)
     assert choice.cost == pytest.approx(min(counted.values()))
+
+
+@pytest.mark.parametrize("cost", [0.1, 1, 5, 50])
+def test_roc_curves_count_errors_by_the_share_of_positives(cost: float) -> None:
+    """The same 10 positives among 200 rows: the same thresholds, at the same cost."""
+    rates = {"true_positive_rate": 10, "false_positive_rate": 190}
+    numbers = [
+        Number.from_json(number(f"roc_curve.{word}", count / of, threshold=threshold))
+        for threshold, pair in POINTS.items()
+        for count, (word, of) in zip(pair, rates.items(), strict=True)
+    ]
+    [roc], [pr] = curves_of(numbers), curves_of(pr_curve())
+    [by_roc], [by_pr] = cheapest(roc, 10 / 200, [cost]), cheapest(pr, costs=[cost])
+    assert by_roc.point.threshold == by_pr.point.threshold
+    assert by_roc.cost == pytest.approx(by_pr.cost)
+    assert cheapest(roc) == cheapest(roc, 0.0) == [], "nothing is known without the share"
 
 
 def test_the_dearer_a_miss_the_lower_the_threshold() -> None:
@@ -49,7 +65,7 @@ def test_of_equal_ones_the_highest_is_taken() -> None:
 
 def test_points_without_a_value_or_a_hit_are_passed_over() -> None:
     [curve] = curves_of(pr_curve({0.5: (9, 6), 0.8: (0, 0), 0.9: (0, 5)}))
-    assert {one.point.threshold for one in cheapest(curve, [0.01])} == {0.5}
+    assert {one.point.threshold for one in cheapest(curve, costs=[0.01])} == {0.5}
     [curve] = curves_of(pr_curve({0.9: (0, 5)}))
     assert cheapest(curve) == []
 

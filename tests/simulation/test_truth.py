@@ -76,6 +76,31 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> tuple[KnownPool, Evaluati
     return read(tmp_path_factory.mktemp("known") / "pool", 3, seed=0)
 
 
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pa.bool_(),
+        pa.float64(),
+        pa.int8(),
+        pa.string(),
+        pa.large_string(),
+        "codes",
+        "text of floats",
+    ],
+)
+def test_labels_of_every_type(tmp_path: Path, kind: Any) -> None:
+    known, spec = read(tmp_path / "pool", 1, seed=0)
+    path = tmp_path / "pool" / "truth.parquet"
+    label = pq.read_table(path)["label"].combine_chunks()
+    if kind == "text of floats":
+        label = pa.array([f"{one}.0" for one in label.to_pylist()])
+    else:
+        label = label.cast(pa.string()).dictionary_encode() if kind == "codes" else label.cast(kind)
+    pq.write_table(pa.table({"id": np.arange(ROWS), "label": label}), path)
+    again = KnownPool.read(spec, stratify_pool(spec), path)
+    np.testing.assert_array_equal(again.labels, known.labels)
+
+
 def test_true_values_are_those_of_the_rows(known: tuple[KnownPool, EvaluationSpec]) -> None:
     """Exactly, but for probabilities, which are told apart to one part in 1,024: Brier scores are
     then right to the square of that."""

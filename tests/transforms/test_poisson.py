@@ -14,8 +14,8 @@ from evalsampling.spec import EvaluationSpec
 from evalsampling.transforms import PoissonSample
 
 
-@pytest.mark.parametrize("rows", [37, 400])
-def test_rows_are_those_of_one_process(tmp_path: Path, rows: int) -> None:
+@pytest.mark.parametrize(("rows", "by_cell"), [(37, False), (400, False), (37, True)])
+def test_rows_are_those_of_one_process(tmp_path: Path, rows: int, by_cell: bool) -> None:
     rng = np.random.default_rng(5)
     score = rng.normal(-2, 1.5, 400)
     table = pa.table(
@@ -30,12 +30,12 @@ def test_rows_are_those_of_one_process(tmp_path: Path, rows: int) -> None:
         "seed": 3,
     }
     spec = EvaluationSpec.from_mapping(content, tmp_path)
-    wanted = pairs(poisson_sample(spec))
+    wanted = pairs(poisson_sample(spec, by_cell))
     folder = tmp_path / "kept"
     folder.mkdir()
     batches = [PoolBatch(part) for part in table.combine_chunks().to_batches(max_chunksize=rows)]
     with beam.Pipeline("FnApiRunner") as root:
-        kept = root | beam.Create(batches) | PoissonSample(spec)
+        kept = root | beam.Create(batches) | PoissonSample(spec, by_cell)
         _ = kept | beam.Map(_write, str(folder))
     assert pairs(pq.read_table(folder)) == wanted
     assert len(wanted) > 20

@@ -1,0 +1,34 @@
+"""`evalsampling check`."""
+
+import argparse
+import functools
+
+from evalsampling.cli.command import Command
+from evalsampling.cli.wording import counted
+from evalsampling.commands.check import CheckResult, check
+from evalsampling.commands.options import SpecOptions, add_to_command, read_options
+
+
+def _run(arguments: argparse.Namespace) -> CheckResult:
+    return check(read_options(SpecOptions, arguments))
+
+
+def _text(arguments: argparse.Namespace, result: CheckResult) -> str:
+    if result.problems:
+        found = counted(len(result.problems), "problem")
+        return "\n".join([*result.problems, f"{arguments.spec}: {found}"])
+    told = f"{counted(result.rows or 0, 'row')} in {counted(result.files or 0, 'file')}"
+    return (
+        f"{arguments.spec}: nothing wrong found; {told}, "
+        f"of which the first {result.looked_at:,} were looked at"
+    )
+
+
+COMMAND = Command(
+    "check",
+    "Find what is wrong with a spec, without a pass over the pool.",
+    functools.partial(add_to_command, options=SpecOptions),
+    _run,
+    _text,
+    failed=lambda result: not result.ok,
+)

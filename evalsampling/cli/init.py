@@ -1,0 +1,30 @@
+"""`evalsampling init`."""
+
+import argparse
+import functools
+
+from evalsampling.cli.command import Command
+from evalsampling.cli.wording import counted, wrapped
+from evalsampling.commands.init import InitOptions, InitResult, init
+from evalsampling.commands.options import add_to_command, read_options
+
+
+def _run(arguments: argparse.Namespace) -> InitResult:
+    return init(read_options(InitOptions, arguments))
+
+
+def _text(_: argparse.Namespace, result: InitResult) -> str:
+    lines = [f"{result.spec}: a spec for {counted(result.files, 'file')}"]
+    if result.open:
+        lines += wrapped(f"fill in {' and '.join(result.open)}: no column looks like it")
+    lines += wrapped(f"look through it, then `evalsampling check {result.spec}`")
+    return "\n".join(lines)
+
+
+COMMAND = Command(
+    "init",
+    "Write a commented spec for a pool, by a look at its columns.",
+    functools.partial(add_to_command, options=InitOptions),
+    _run,
+    _text,
+)

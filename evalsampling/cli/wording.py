@@ -1,0 +1,64 @@
+"""Words for people: counts with their nouns, lines that fit a terminal."""
+
+import os
+import shutil
+import sys
+import textwrap
+from collections.abc import Sequence
+
+NARROWEST, WIDEST = 60, 120
+"""Columns that text is made for, whatever the terminal has."""
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun: ``1 round``, ``1,200 rows``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def columns() -> int:
+    """Return how many columns lines may have: those of the terminal, 80 if there is none."""
+    return min(max(shutil.get_terminal_size((80, 24)).columns, NARROWEST), WIDEST)
+
+
+def wrapped(text: str, indent: str = "") -> list[str]:
+    """Return a sentence in lines that fit, all but the first indented."""
+    return textwrap.wrap(
+        text, columns(), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+
+
+def cut(text: str, width: int) -> str:
+    """Return a text, shortened in the middle if it is wider than its column."""
+    if len(text) <= width:
+        return text
+    head = (width - 1) // 2
+    return f"{text[:head]}…{text[len(text) - (width - 1 - head) :]}"
+
+
+def bold(text: str) -> str:
+    """Return a text that stands out, on a terminal and unless NO_COLOR is set."""
+    plain = not sys.stdout.isatty() or bool(os.environ.get("NO_COLOR"))
+    return text if plain else f"\033[1m{text}\033[0m"
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
+    """Return the lines of a table as wide as its cells, two blanks between columns.
+
+    If it does not fit, cells of the first column are cut.
+
+    Args:
+        head: names of the columns.
+        rows: cells, as many as names.
+        left: columns from the first one on whose cells are at the left; others are at the right.
+    """
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    room = columns() - sum(widths[1:]) - 2 * (len(widths) - 1)
+    widths[0] = min(widths[0], max(room, 12))
+    lines = []
+    for row in (head, *rows):
+        cells = [
+            f"{cut(cell, width):<{width}}" if place < left else f"{cell:>{width}}"
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("  ".join(cells).rstrip())
+    return [bold(lines[0]), *lines[1:]]

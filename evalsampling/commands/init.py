@@ -1,0 +1,149 @@
+"""A first spec for a pool, written from its columns and a sample of their values."""
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from evalsampling.commands.options import argument, option
+from evalsampling.commands.result import Result
+from evalsampling.errors import InputError
+from evalsampling.pool.guesses import Guess, SampledColumn, look_at
+from evalsampling.storage import is_url
+
+
+@dataclasses.dataclass(frozen=True)
+class InitOptions:
+    """What a call of `init` asks for."""
+
+    pool: str = argument("file of the pool, or a pattern in quotes: 'pool/*.parquet'")
+    output: str = option("where the spec goes", default="evaluation.yaml", metavar="FILE")
+
+
+@dataclasses.dataclass(frozen=True)
+class InitResult(Result):
+    """A spec that was written.
+
+    Attributes:
+        spec: its path.
+        files: of the pool.
+        open: what could not be guessed and must be filled in.
+    """
+
+    spec: str
+    files: int
+    open: tuple[str, ...]
+
+
+def init(options: InitOptions) -> InitResult:
+    """Write a commented spec for a pool.
+
+    Raises:
+        InputError: if the pool cannot be read or has no rows, or the file is there already.
+    """
+    path = Path(options.output)
+    if path.exists():
+        raise InputError(f"{path}: is there already; --output names another file")
+    files, columns = look_at(options.pool)
+    if not columns:
+        raise InputError(f"{options.pool}: the pool is empty")
+    pattern = options.pool
+    if not is_url(pattern) and path.resolve().parent != Path.cwd():
+        pattern = str(Path(pattern).resolve())
+    guess = Guess.of(columns)
+    text = spec_text(pattern, columns, guess)
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror}") from error
+    missing = {"pool.id": guess.id, "pool.score": guess.score, "pool.prediction": guess.prediction}
+    open_keys = tuple(key for key, column in missing.items() if column is None)
+    if guess.prediction is None and guess.score is not None:
+        open_keys = tuple(key for key in open_keys if key != "pool.prediction")
+    return InitResult(str(path), files, open_keys)
+
+
+def spec_text(pattern: str, columns: Sequence[SampledColumn], guess: Guess) -> str:
+    """Return a commented spec.
+
+    Args:
+        pattern: of the pool's files.
+        columns: of the pool.
+        guess: what they are.
+    """
+    lines = [
+        "# Written by `evalsampling init` from the first rows of the pool. Check every line, then:",
+        "#   evalsampling check, prepare, sample, estimate. All keys: docs/spec.md.",
+        "#",
+        "# Columns of the pool:",
+        *(f"#   {_described(one)}" for one in columns),
+        "",
+        "pool:",
+        f"  path: {_quoted(pattern)}",
+        _line("id", guess.id, "names each row: no two alike"),
+        _line("score", guess.score, "numeric; higher means more likely positive"),
+        *_prediction(guess),
+    ]
+    lines += _list("slices", guess.slices, "measures are told for each value of these too")
+    lines += _list("payload", guess.payload, "what annotators see of a row, and nothing else")
+    classes = ", ".join(map(_quoted, guess.classes))
+    lines += [
+        "",
+        "labels:",
+        f"  classes: [{classes}]",
+        f"  positive: {_quoted(guess.classes[-1])}  # the class that measures are about",
+        "",
+        "measure: [f1, precision, recall]  # the first one drives the sampling",
+        "budget: 1000  # labels in all; `evalsampling plan` tells what to expect of it",
+        "round_size: 100  # labels asked for at a time",
+        "seed: 0",
+        "workspace: run  # made by `evalsampling prepare`",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _described(one: SampledColumn) -> str:
+    kinds = {"whole": "whole numbers", "number": "numbers", "truth": "truth values", "text": "text"}
+    told = [kinds.get(one.kind, "values of another type")]
+    if one.low is not None and one.high is not None:
+        told.append(f"{one.low:g} to {one.high:g}")
+    elif one.values and one.kind != "other":
+        told.append(", ".join(one.values[:5]) + ", ..." * (len(one.values) > 5))
+    elif one.examples:
+        told.append(f"such as {one.examples[0]}")
+    if one.nulls:
+        told.append(f"{one.nulls:,} of {one.rows:,} missing")
+    return " ".join(f"{one.name}: {'; '.join(told)}".split())
+
+
+def _line(key: str, column: SampledColumn | None, meaning: str) -> str:
+    if column is None:
+        return f"  {key}: FILL-IN  # {meaning}; no column looks like it"
+    return f"  {key}: {_quoted(column.name)}  # {meaning}"
+
+
+def _prediction(guess: Guess) -> list[str]:
+    if guess.prediction is not None:
+        return [_line("prediction", guess.prediction, "the class predicted")]
+    if guess.score is None or guess.score.low is None or guess.score.high is None:
+        return [_line("prediction", None, "the class predicted")]
+    inside = guess.score.low >= 0 and guess.score.high <= 1
+    threshold = 0.5 if inside else 0
+    return [f"  prediction: {{threshold: {threshold}}}  # a score from here on predicts positive"]
+
+
+def _list(key: str, columns: Sequence[SampledColumn], meaning: str) -> list[str]:
+    names = ", ".join(_quoted(one.name) for one in columns)
+    return [f"  {'' if columns else '# '}{key}: [{names}]  # {meaning}"]
+
+
+def _quoted(value: int | str) -> str:
+    """Return a value as YAML reads it back."""
+    if isinstance(value, int):
+        return str(value)
+    plain = value.replace("_", "").replace(".", "").isalnum() and value[0].isalpha()
+    special = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
+    if plain and value.isascii() and value.lower() not in special:
+        return value
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,161 @@
+"""Answers of annotators as a notebook has them: columns of ids and labels, in one order or not."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from evalsampling.errors import InputError
+from evalsampling.labels.class_texts import class_texts
+from evalsampling.pool.frames import Table, has_index, index_of, to_array
+from evalsampling.spec import LabelsSpec
+from evalsampling.spec.label_sets import set_text
+from evalsampling.stats.history import NO_LABEL
+
+LABEL = "label"
+"""Column of a table of answers."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Answers:
+    """Labels with the ids of their rows, side by side.
+
+    Attributes:
+        ids: of the rows.
+        texts: label of each as the text of a class, also if there is no such class.
+    """
+
+    ids: Sequence[Any]
+    texts: Sequence[str]
+
+    @classmethod
+    def read(cls, id: Any, label: Any, labels: LabelsSpec, id_column: str) -> "Answers":
+        """Return answers in any of the forms that `Evaluation.label` takes.
+
+        Raises:
+            InputError: if labels and ids do not go together, or a label is missing.
+        """
+        if label is None:
+            id, label = _apart(id, id_column)
+        ids = to_array(id, "id").to_pylist()
+        if has_index(label):
+            label = _aligned(id, ids, label)
+        if len(ids) != len(label):
+            raise InputError(f"{len(label)} labels for {len(ids)} ids")
+        texts = _sets(label, labels.multilabel) if labels.multilabel else _classes(label, labels)
+        for value, text in zip(ids, texts, strict=True):
+            if text is None:
+                raise InputError(f"id {value!r} has no label; leave its row out")
+        return cls(ids, [str(text) for text in texts])
+
+    def by_question(
+        self,
+        asked: Sequence[Any],
+        known: Sequence[int],
+        codes: Mapping[str, int],
+        stochastic: bool,
+        replace: bool,
+    ) -> dict[int, int]:
+        """Return the class code that each answered question gets.
+
+        Args:
+            asked: id of the row of each question.
+            known: class code of each question, `NO_LABEL` where there is none.
+            codes: code of each class by its text.
+            stochastic: whether a row may be asked about more than once.
+            replace: whether a label may differ from one that is known.
+
+        Raises:
+            InputError: for an id that was not drawn, a label that is no class, or two labels where
+                one is possible.
+        """
+        waiting: dict[Any, list[int]] = {}
+        for question, value in enumerate(asked):
+            open_questions = waiting.setdefault(value, [])
+            if not stochastic or known[question] == NO_LABEL:
+                open_questions.append(question)
+        found: dict[int, int] = {}
+        classes = list(codes)
+        for value, text in zip(self.ids, self.texts, strict=True):
+            if text not in codes:
+                raise InputError(f"label {text!r} of id {value!r} is not one of {classes}")
+            if value not in waiting:
+                raise InputError(f"id {value!r} was not drawn")
+            if not waiting[value]:
+                raise InputError(f"id {value!r} has more labels than it was drawn")
+            code = codes[text]
+            question = waiting[value].pop(0) if stochastic else waiting[value][0]
+            before = found.setdefault(question, code)
+            if before != code:
+                told = f"{classes[before]!r} and {text!r}"
+                raise InputError(f"id {value!r} has two labels, {told}")
+            if not replace and known[question] not in (NO_LABEL, code):
+                told = f"{classes[known[question]]!r} already, not {text!r}"
+                raise InputError(f"id {value!r} has label {told}; replace=True takes the new one")
+        return found
+
+
+def _apart(answers: Any, id_column: str) -> tuple[Any, Any]:
+    """Return ids and labels of one table, or of a Series that is named by ids."""
+    if has_index(answers) and answers.ndim == 1:
+        return answers.index.to_series(), answers
+    if isinstance(answers, Mapping) and not {id_column, LABEL} <= set(answers):
+        return list(answers.keys()), list(answers.values())
+    table = Table.of(answers, "the answers")
+    return table.column(id_column), table.column(LABEL)
+
+
+def _aligned(id: Any, ids: Sequence[Any], label: Any) -> Any:
+    """Return labels of pandas in the order of the ids: by their index, never by their places.
+
+    Raises:
+        InputError: if the index names other rows, or one of them twice.
+    """
+    index = index_of(label)
+    assert index is not None
+    wanted: Sequence[Any] = ids
+    if has_index(id):
+        if id.index.equals(label.index):
+            return label
+        if set(id.index.tolist()) == set(index):
+            wanted = id.index.tolist()
+    if index == list(wanted):
+        return label
+    place = {name: row for row, name in enumerate(index)}
+    for name in wanted:
+        if name not in place:
+            raise InputError(
+                f"labels: their index does not hold {name!r}: give them an index of ids, or "
+                "labels.to_numpy() if they stand in the order of the ids"
+            )
+    twice = [name for name in wanted if index.count(name) > 1] if len(place) < len(index) else []
+    if twice:
+        raise InputError(f"labels: their index holds {twice[0]!r} more than once")
+    return label.iloc[[place[name] for name in wanted]]
+
+
+def _classes(label: Any, labels: LabelsSpec) -> list[str | None]:
+    return class_texts(to_array(label, LABEL), labels.codes)
+
+
+def _sets(label: Any, known: Sequence[str]) -> list[str | None]:
+    """Return sets of labels as the texts of classes."""
+    if hasattr(label, "__array__") and np.ndim(label) == 2:
+        rows = np.asarray(_by_name(label, known))
+        label = [[one for one, held in zip(known, row, strict=True) if held] for row in rows]
+    elif isinstance(label, pa.Array | pa.ChunkedArray) or hasattr(label, "__arrow_c_stream__"):
+        label = to_array(label, LABEL).to_pylist()
+    return [one if one is None or isinstance(one, str) else set_text(one, known) for one in label]
+
+
+def _by_name(label: Any, known: Sequence[str]) -> Any:
+    """Return a matrix with a column for each label; those of a table are found by their names."""
+    if isinstance(label, np.ndarray):
+        return label
+    table = Table.of(label, "labels")
+    if set(map(str, table.names)) != set(known):
+        raise InputError(f"labels: must have a column for each of {list(known)}")
+    columns = [to_array(table.column(name), name) for name in known]
+    return np.stack([column.to_numpy(zero_copy_only=False) for column in columns], axis=1)

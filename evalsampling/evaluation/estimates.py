@@ -1,0 +1,128 @@
+"""What an evaluation estimates, for notebooks: found by name, shown as a table, handed on."""
+
+import html
+import math
+from collections.abc import Iterable
+from typing import Any, SupportsIndex, overload
+
+import pyarrow as pa
+
+from evalsampling.errors import InputError
+from evalsampling.inference.results import Estimate, as_json
+from evalsampling.report.numbers import decimals, shown, shown_range
+from evalsampling.report.table import COLUMNS, flat
+
+_TEXTS = ("measure", "system", "against", "slice", "method", "reason")
+
+_MOST_LINES = 40
+"""Estimates that are shown of many."""
+
+
+class Estimates(list[Estimate]):
+    """Estimates in order; ``estimates["f1"]`` is the one of that measure, or of that title."""
+
+    @overload
+    def __getitem__(self, key: SupportsIndex, /) -> Estimate: ...
+    @overload
+    def __getitem__(self, key: slice, /) -> "Estimates": ...
+    @overload
+    def __getitem__(self, key: str, /) -> Estimate: ...
+    def __getitem__(self, key: Any, /) -> Any:
+        """Return an estimate by its place or name, or several by a slice.
+
+        A name is a measure's, if one estimate of it is there on the whole pool, or a title:
+        ``f1 of new where region=north``.
+
+        Raises:
+            KeyError: if there is no estimate of a name, or several.
+        """
+        if isinstance(key, str):
+            return self._named(key)
+        found = super().__getitem__(key)
+        return Estimates(found) if isinstance(key, slice) else found
+
+    def _named(self, name: str) -> Estimate:
+        titled = [one for one in self if one.target.title == name]
+        found = titled or [one for one in self if one.measure == name]
+        whole = [one for one in found if one.target.slice is None] or found
+        single = [one for one in whole if one.target.against is None] or whole
+        if len(single) == 1:
+            return single[0]
+        titles = [one.target.title for one in single or self]
+        listed = ", ".join(map(repr, titles[:8])) + ", ..." * (len(titles) > 8)
+        why = f"{len(single)} estimates are called {name!r}" if single else f"no estimate {name!r}"
+        raise KeyError(f"{why}; there are: {listed}")
+
+    def to_dict(self) -> dict[str, dict[str, Any]]:
+        """Return all numbers of each estimate by its title, as `estimate --json` tells them."""
+        return {one.target.title: as_json(one) for one in self}
+
+    def to_arrow(self) -> pa.Table:
+        """Return a table with a row for each estimate, which any library of data frames takes.
+
+        The columns are those of the report's CSV from ``measure`` on, and ``reliable``.
+        """
+        rows = [{**flat(as_json(one)), "reliable": one.reliable} for one in self]
+        names = [*COLUMNS[COLUMNS.index("measure") :], "reliable"]
+        types = {name: pa.string() if name in _TEXTS else pa.float64() for name in names}
+        types["reliable"] = pa.bool_()
+        return pa.table(
+            {name: pa.array([row[name] for row in rows], types[name]) for name in names}
+        )
+
+    def to_frame(self) -> Any:
+        """Return the table of `to_arrow` as a pandas DataFrame.
+
+        Raises:
+            InputError: if pandas is not installed.
+        """
+        try:
+            return self.to_arrow().to_pandas()
+        except ImportError as error:
+            raise InputError(
+                "to_frame needs pandas, which is not installed; "
+                "to_arrow() gives a table that other libraries take"
+            ) from error
+
+    def __repr__(self) -> str:
+        """Return a line for each estimate."""
+        lines = [
+            [one.target.title, _value(one), _interval(one)] for one in list(self)[:_MOST_LINES]
+        ]
+        width = max((len(title) for title, _, _ in lines), default=0)
+        text = [f"{title:<{width}}  {value:>9}  {told}" for title, value, told in lines]
+        return "\n".join(
+            [f"<{len(self)} estimate{'s' * (len(self) != 1)}>", *text, *_rest(len(self))]
+        )
+
+    def _repr_html_(self) -> str:
+        """Return a table, which a notebook shows."""
+        heads = "".join(f"<th>{name}</th>" for name in ("", "value", "interval", "method"))
+        rows = [
+            f"<tr><th>{html.escape(one.target.title)}</th><td>{_value(one)}</td>"
+            f"<td>{_interval(one)}</td><td>{html.escape(one.intervals[0].method)}</td></tr>"
+            for one in list(self)[:_MOST_LINES]
+        ]
+        more = "".join(f"<p>{html.escape(line)}</p>" for line in _rest(len(self)))
+        body = "".join(rows)
+        return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>{more}"
+
+
+def _rest(count: int) -> Iterable[str]:
+    return [f"and {count - _MOST_LINES} more: to_frame() has them all"] * (count > _MOST_LINES)
+
+
+def _digits(one: Estimate) -> int:
+    return decimals(*(end if math.isfinite(end) else None for end in (one.low, one.high)))
+
+
+def _value(one: Estimate) -> str:
+    return "undefined" if one.value is None else shown(one.value, _digits(one))
+
+
+def _interval(one: Estimate) -> str:
+    if not one.claims:
+        return "no claim"
+    return f"{100 * one.confidence:g} %: {shown_range(one.low, one.high, _digits(one))}" + (
+        "" if one.reliable else ", not reliable"
+    )

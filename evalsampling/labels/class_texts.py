@@ -1,0 +1,52 @@
+"""Labels of any type as the texts of classes, the form in which they are compared."""
+
+from collections.abc import Collection
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+
+def class_texts(labels: pa.Array, codes: Collection[str]) -> list[str | None]:
+    """Return labels as texts, None for a null or a NaN.
+
+    A column is what it is as a whole: truth values are 0 and 1 unless ``True`` is a class, floats
+    (or texts of them: ``1.0``) that are all whole are whole numbers. What is no class then is
+    told as it was given.
+
+    Args:
+        labels: of rows; dictionaries decoded.
+        codes: texts of the classes.
+    """
+    if pa.types.is_boolean(labels.type) and not {"True", "False"} & set(codes):
+        labels = labels.cast(pa.int8())
+    if pa.types.is_floating(labels.type):
+        labels = _whole(pc.if_else(pc.is_nan(labels), None, labels))
+    texts = [None if label is None else str(label) for label in labels.to_pylist()]
+    whole = whole_texts({text for text in texts if text is not None}, codes)
+    return [None if text is None else whole.get(text, text) for text in texts]
+
+
+def whole_texts(texts: Collection[str], codes: Collection[str]) -> dict[str, str]:
+    """Return what floats like ``1.0`` are as whole numbers, if all texts are such and no class.
+
+    Args:
+        texts: all labels of a column.
+        codes: texts of the classes.
+    """
+    if {*texts} & {*codes} or not all(map(_is_whole_float, texts)):
+        return {}
+    return {text: text.partition(".")[0] for text in texts}
+
+
+def _whole(labels: pa.Array) -> pa.Array:
+    try:
+        return labels.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return labels
+
+
+def _is_whole_float(text: str) -> bool:
+    """Tell whether a text is one of a whole number with a fraction of zeros."""
+    whole, dot, fraction = text.partition(".")
+    is_number = whole.removeprefix("-").isdecimal() and whole.isascii()
+    return bool(dot) and is_number and set(fraction) == {"0"}

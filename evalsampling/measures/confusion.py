@@ -1,0 +1,75 @@
+"""The confusion matrix: what share of the pool is of each class and predicted each class."""
+
+import dataclasses
+
+import numpy as np
+
+from evalsampling.measures.base import (
+    PREDICTION,
+    Component,
+    FloatArray,
+    IntArray,
+    Measure,
+    Share,
+)
+from evalsampling.stats.outputs import Outputs
+
+
+@dataclasses.dataclass(frozen=True)
+class ConfusionMatrix(Measure):
+    """Shares of all rows: l = [y_c f_d (C x C)], g(R) = R. Always defined.
+
+    The components go through the labels, and for each label through the predictions; they sum to 1.
+
+    Attributes:
+        classes: number of classes C, at least 2.
+        system: number of the system it is about.
+        titles: of the classes; their codes if there are none.
+    """
+
+    classes: int
+    system: int = 0
+    titles: tuple[str, ...] = ()
+    name = "confusion_matrix"
+    looks_at = PREDICTION
+    affine = True
+
+    @property
+    def components(self) -> tuple[Component, ...]:
+        """One for each label and prediction: ``confusion_matrix[label as prediction]``."""
+        titles = self.titles or tuple(map(str, range(self.classes)))
+        return tuple(
+            Component(f"{self.name}[{label} as {prediction}]", self.bounds, self.system)
+            for label in titles
+            for prediction in titles
+        )
+
+    def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
+        """Return 1 in the place of label and prediction, shape (n, C^2)."""
+        place = label * self.classes + outputs.prediction[:, self.system]
+        return np.asarray(place[:, None] == np.arange(self.classes**2)).astype(np.float64)
+
+    def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
+        """Return, for each component, the share of its class among the rows predicted so."""
+        predicted = outputs.prediction[:, self.system]
+        return tuple(
+            Share(
+                name=f"share of class {true} among rows predicted {guess}",
+                rows_name=f"rows predicted {guess}",
+                rows=predicted == guess,
+                hits=label == true,
+                hit_name=f"row of class {true}",
+                miss_name="row of another class",
+                components=(true * self.classes + guess, true * self.classes + guess + 1),
+            )
+            for true in range(self.classes)
+            for guess in range(self.classes)
+        )
+
+    def value(self, risk: FloatArray) -> FloatArray:
+        """Return the shares, shape (C^2,)."""
+        return risk
+
+    def jacobian(self, risk: FloatArray) -> FloatArray:
+        """Return the identity, shape (C^2, C^2)."""
+        return np.eye(len(risk))

@@ -1,0 +1,3 @@
+"""The evaluation that people hold who work in Python."""
+
+from evalsampling.notebook.evaluation import Evaluation as Evaluation

@@ -1,0 +1,176 @@
+"""Columns of tables in memory, as Arrow: of NumPy, pandas, polars, Arrow and what speaks like them.
+
+No library of data frames is imported. A table is known by what it can do: the Arrow PyCapsule
+interface (polars, Arrow, DuckDB and others), the dataframe interchange protocol, or named columns
+with an index, as those of pandas.
+"""
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.interchange
+
+from evalsampling.errors import InputError
+
+
+class Column(Protocol):
+    """Values of one column: a NumPy array, a list, an Arrow array, a Series of any library."""
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+
+    def __getitem__(self, key: Any, /) -> Any:
+        """Return some of the values."""
+
+
+class Frame(Protocol):
+    """A table: a DataFrame of any library, an Arrow table, or a mapping from names to columns."""
+
+    def __getitem__(self, key: Any, /) -> Any:
+        """Return one of the columns."""
+
+
+_VIEWS = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+"""Few functions of Arrow's know views."""
+
+
+def has_index(values: Any) -> bool:
+    """Tell whether rows have names, by which they may stand in another order: as in pandas."""
+    return hasattr(values, "reindex") and hasattr(values, "index")
+
+
+def index_of(values: Any) -> list[Any] | None:
+    """Return the names of rows, in order; None where rows are told apart by their place alone."""
+    return list(values.index.tolist()) if has_index(values) else None
+
+
+def to_array(values: Any, name: str) -> pa.Array:
+    """Return a column as one Arrow array, with plain values in place of codes of a dictionary.
+
+    What a Series of pandas calls missing (NaN, NaT, None, NA) is null.
+
+    Args:
+        values: one value a row.
+        name: of the column, for messages.
+
+    Raises:
+        InputError: if it has not one dimension, or values of kinds that no column has together.
+    """
+    dimensions = _dimensions(values)
+    if dimensions != 1:
+        raise InputError(f"{name}: must have one dimension, got {dimensions}")
+    try:
+        column = _as_arrow(values)
+        column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+        if pa.types.is_dictionary(column.type):
+            return _plain(column.dictionary).take(column.indices)
+        return _plain(column)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        told = " ".join(str(error).split())
+        raise InputError(f"{name}: cannot be read as a column: {told}") from error
+
+
+def _plain(column: pa.Array) -> pa.Array:
+    kind = column.type
+    if (pa.types.is_list(kind) or pa.types.is_large_list(kind)) and kind.value_type in _VIEWS:
+        kind = pa.large_list(_VIEWS[kind.value_type])
+    return column.cast(_VIEWS.get(kind, kind))
+
+
+def _dimensions(values: Any) -> int:
+    if has_index(values):
+        return int(values.ndim)
+    if isinstance(values, pa.Array | pa.ChunkedArray) or hasattr(values, "__arrow_c_stream__"):
+        return 2 if hasattr(values, "columns") else 1
+    # Of a list the values may be lists, of labels of a row.
+    return int(np.ndim(values)) if hasattr(values, "__array__") else 1
+
+
+def _as_arrow(values: Any) -> Any:
+    if isinstance(values, pa.Array | pa.ChunkedArray):
+        return values
+    if has_index(values):
+        return pa.array(values, from_pandas=True)
+    if hasattr(values, "__arrow_c_stream__"):
+        return pa.chunked_array(values)
+    if hasattr(values, "__arrow_c_array__"):
+        return pa.array(values)
+    if isinstance(values, np.ndarray):
+        return pa.array(values, from_pandas=values.dtype == object)  # its NaN beside text is none
+    return pa.array(values if isinstance(values, Sequence) else list(values))
+
+
+@dataclasses.dataclass(frozen=True)
+class Table:
+    """A table in memory; a column is converted when it is asked for.
+
+    Attributes:
+        source: what holds the columns: anything with ``[name]``.
+        names: of the columns, in order.
+        rows: how many there are, None if no column is there to tell.
+    """
+
+    source: Any
+    names: tuple[str, ...]
+    rows: int | None
+
+    @classmethod
+    def of(cls, frame: Any, name: str = "the table") -> "Table":
+        """Return a table of any kind.
+
+        Args:
+            frame: see `Frame`.
+            name: what it is called in messages.
+
+        Raises:
+            InputError: if it is no table, or a column is there twice.
+        """
+        if isinstance(frame, Mapping):
+            names: Iterable[Any] = frame.keys()
+            rows = next((len(values) for values in frame.values()), None)
+        elif has_index(frame) and hasattr(frame, "columns"):
+            names, rows = frame.columns, len(frame)
+        else:
+            frame = _as_table(frame, name)
+            names, rows = frame.schema.names, len(frame)
+        named = tuple(names)
+        for one in named:
+            if named.count(one) > 1:
+                raise InputError(f"{name}: column {one!r} is there twice")
+        return cls(frame, named, rows)
+
+    def column(self, name: str) -> Any:
+        """Return a column as the table holds it.
+
+        Raises:
+            InputError: if there is none of this name.
+        """
+        if name not in self.names:
+            known = ", ".join(map(str, self.names))
+            raise InputError(f"column {name!r} is missing; there are: {known}")
+        return self.source[name]
+
+    @property
+    def index(self) -> list[Any] | None:
+        """Names of the rows, None if they have none."""
+        return index_of(self.source)
+
+
+def _as_table(frame: Any, name: str) -> pa.Table:
+    if isinstance(frame, pa.Table):
+        return frame
+    try:
+        if isinstance(frame, pa.RecordBatch) or hasattr(frame, "__arrow_c_stream__"):
+            return pa.table(frame)
+        if hasattr(frame, "__dataframe__"):
+            return pa.interchange.from_dataframe(frame)
+    except (pa.ArrowException, TypeError, ValueError, NotImplementedError) as error:
+        told = " ".join(str(error).split())
+        raise InputError(f"{name}: cannot be read as a table: {told}") from error
+    raise InputError(
+        f"{name}: must be a DataFrame, an Arrow table or a mapping of columns, "
+        f"got {type(frame).__name__}"
+    )

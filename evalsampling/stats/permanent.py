@@ -1,0 +1,99 @@
+"""Permanent random numbers: what decides, once and for all, which rows a Poisson sample has.
+
+References:
+    K. R. W. Brewer, L. J. Early and S. F. Joyce, *Selecting several samples from a single
+    population*, Australian Journal of Statistics 14, 1972.
+"""
+
+import dataclasses
+
+import numpy as np
+import numpy.typing as npt
+
+from evalsampling.stats.hashing import UInt64Array
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+
+def permanent_numbers(hashes: UInt64Array) -> FloatArray:
+    """Return the permanent random number of each row, shape (n,), in [0, 1).
+
+    The first 53 bits of its hash over 2^53: exact in float64, so any program finds the same.
+
+    Args:
+        hashes: shape (n,): of the ids, keyed by the seed.
+    """
+    return (hashes >> np.uint64(11)).astype(np.float64) / float(1 << 53)
+
+
+@dataclasses.dataclass(frozen=True)
+class PermanentNumbers:
+    """Permanent random numbers of the first rows of each cell in its permanent order.
+
+    Attributes:
+        cell: shape (n,), ascending: index into the cell table.
+        number: shape (n,), in [0, 1), ascending within a cell.
+        count: shape (cells,): rows of each cell of the pool, of which these are the first.
+    """
+
+    cell: IntArray
+    number: FloatArray
+    count: IntArray
+
+    @classmethod
+    def of_hashes(cls, cell: IntArray, hashes: UInt64Array, count: IntArray) -> "PermanentNumbers":
+        """Return the numbers of rows ordered by cell and hash.
+
+        Args:
+            cell: shape (n,), ascending: index into the cell table.
+            hashes: shape (n,): of the ids, keyed by the seed.
+            count: shape (cells,): rows of each cell of the pool.
+        """
+        return cls(cell, permanent_numbers(hashes), count)
+
+    def fresh(self, drawn: IntArray, before: FloatArray) -> "FreshNumbers":
+        """Return the numbers of the rows that nobody has drawn, as fractions of what is left.
+
+        Args:
+            drawn: shape (cells,): the rows of each cell that have been drawn are its first ones.
+            before: shape (cells,): inclusion probability so far; theirs are below it.
+        """
+        first = np.searchsorted(self.cell, np.arange(len(self.count)))
+        rank = np.arange(len(self.cell)) - first[self.cell]
+        kept = rank >= drawn[self.cell]
+        cell, low = self.cell[kept], before[self.cell[kept]]
+        beyond = np.maximum(self.number[kept] - low, 0.0)
+        share = np.divide(beyond, 1 - low, out=np.zeros(len(cell)), where=low < 1)
+        held = np.bincount(self.cell, minlength=len(self.count))
+        return FreshNumbers(cell, share, held < self.count)
+
+
+@dataclasses.dataclass(frozen=True)
+class FreshNumbers:
+    """Numbers of rows that nobody has drawn: given what was drawn, independent and uniform.
+
+    Attributes:
+        cell: shape (n,), ascending.
+        share: shape (n,), in [0, 1): a row is in the next round iff this is below its chance.
+        goes_on: shape (cells,), bool: whether the cell has later rows, whose numbers are unknown.
+    """
+
+    cell: IntArray
+    share: FloatArray
+    goes_on: npt.NDArray[np.bool_]
+
+    def sizes(self, kept: npt.NDArray[np.bool_], chance: FloatArray) -> IntArray:
+        """Return how many rows a round draws of each cell, shape (cells,).
+
+        Where the numbers of a cell end before its chance does, it is one row more than there are
+        numbers: whoever reads that row learns that the reserve is too short.
+
+        Args:
+            kept: shape (n,): the rows with known numbers that it draws.
+            chance: shape (cells,), in [0, 1].
+        """
+        cells = len(self.goes_on)
+        sizes = np.bincount(self.cell[kept], minlength=cells)
+        known = np.bincount(self.cell, minlength=cells)
+        return sizes + (self.goes_on & (sizes == known) & (chance > 0))

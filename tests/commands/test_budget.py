@@ -1,0 +1,58 @@
+"""A budget that grows: labels are not bought twice."""
+
+from pathlib import Path
+from typing import Any
+
+from tests.jobs import Job, call, files_below, make_pool
+
+
+def spend(one: Job, number: int, *options: Any) -> dict[str, Any]:
+    one.sample(*options)
+    return one.estimate("--labels", one.deliver(one.answers(number), f"l{number}.csv")).json
+
+
+def test_more_labels_after_the_budget_is_spent(job: Any) -> None:
+    """The rounds go on as if the budget had been so large from the start."""
+    small, large = job(budget=40), job(budget=60)
+    for one in (small, large):
+        one.prepare()
+        for number in (1, 2):
+            told = spend(one, number)
+    assert small.sample().json["reason"] == "budget"
+    before = files_below(small.workspace)
+    raised = call("budget", small.workspace, "60", "--json")
+    assert raised.json == {"budget": 60, "before": 40, "short": 0}
+    assert before.items() <= files_below(small.workspace).items(), "nothing else is changed"
+    assert spend(small, 3)["measures"] == spend(large, 3)["measures"] != told["measures"]
+    assert call("status", small.workspace, "--json").json["budget"] == 60
+    assert small.sample().json["reason"] == "budget"
+    assert call("verify", small.workspace).status == 0
+    assert "budget: 60 labels, 60 before" in call("budget", small.workspace, "60").out
+    assert small.prepare().status == 0, "the spec need not be changed"
+    small.spec.write_text(small.spec.read_text().replace("budget: 40", "budget: 60"))
+    assert small.prepare().status == 0, "and may be"
+
+
+def test_a_budget_that_is_not_raised(job: Any, tmp_path: Path) -> None:
+    one: Job = job(budget=40)
+    assert "not a prepared workspace" in call("budget", tmp_path / "nowhere", "9").err
+    one.prepare()
+    refused = call("budget", one.workspace, "39")
+    assert refused.status == 1
+    assert "the budget is 40, and can only be raised, not set to 39" in refused.err
+    assert call("budget", one.workspace, "many").status == 2
+    assert not (one.workspace / "budgets").exists()
+    one.spec.write_text(one.spec.read_text().replace("budget: 40", "budget: 60"))
+    assert "workspace 60` raises it" in one.prepare().err
+
+
+def test_a_reserve_that_runs_short_is_topped_up(job: Any) -> None:
+    one: Job = job(
+        make_pool(rows=400), budget=30, round_size=30, strata={"leaves": 1}, sampler="passive"
+    )
+    one.prepare()
+    spend(one, 1)
+    raised = call("budget", one.workspace, "90")
+    assert raised.status == 0, raised.err
+    assert "was topped up" in raised.out
+    assert spend(one, 2)["labels"] == 60

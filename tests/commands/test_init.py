@@ -1,0 +1,67 @@
+"""A first spec from a look at the pool."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+from evalsampling.evaluation import load_spec
+from tests.jobs import call, make_pool, make_rich_pool
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "csv", "jsonl"])
+def test_a_spec_that_runs(tmp_path: Path, monkeypatch: Any, suffix: str) -> None:
+    """Without a change: from the files to a round."""
+    monkeypatch.chdir(tmp_path)
+    make_pool(rows=300).write_as(suffix, tmp_path / "pool") if suffix != "parquet" else make_pool(
+        rows=300
+    ).write(tmp_path / "pool")
+    done = call("init", f"pool/*.{suffix}")
+    assert done.status == 0, done.err
+    assert done.out.startswith("evaluation.yaml: a spec for 1 file\n")
+    spec = load_spec("evaluation.yaml")
+    assert (spec.pool.id, spec.pool.score) == ("id", "score")
+    assert (spec.pool.systems[0].prediction, spec.pool.payload) == ("prediction", ("name",))
+    checked = call("check", "evaluation.yaml")
+    assert checked.status == 0, checked.out
+    assert "nothing wrong found; 300 rows in 1 file" in checked.out
+    assert call("prepare", "evaluation.yaml", "--in-process").status == 0
+    assert call("sample", "run", "--json").json["rows"] == 100
+
+
+def test_what_columns_look_like(tmp_path: Path) -> None:
+    make_rich_pool(rows=200, classes=3).write(tmp_path / "pool")
+    spec = tmp_path / "mine.yaml"
+    assert call("init", tmp_path / "pool" / "*.parquet", "--output", spec).status == 0
+    text = spec.read_text()
+    assert "#   city: text; Bern, Genève, Zürich; " in text
+    assert "of 200 missing" in text
+    content = yaml.safe_load(text)
+    assert content["labels"] == {"classes": [0, 1, 2], "positive": 2}
+    assert content["pool"]["slices"] == ["city", "year", "new"]
+    assert Path(content["pool"]["path"]).is_absolute()
+
+
+def test_what_cannot_be_guessed_is_to_be_filled_in(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"a": np.arange(50) % 7 / 9}), tmp_path / "pool.parquet")
+    done = call("init", tmp_path / "pool.parquet", "--output", tmp_path / "e.yaml", "--json").json
+    assert done["open"] == ["pool.id"]
+    text = (tmp_path / "e.yaml").read_text()
+    assert "id: FILL-IN  # names each row" in text
+    assert "prediction: {threshold: 0.5}" in text
+    assert "column 'FILL-IN' is missing" in call("check", tmp_path / "e.yaml").out
+
+
+def test_nothing_is_overwritten(tmp_path: Path) -> None:
+    make_pool(rows=20).write(tmp_path / "pool")
+    spec = tmp_path / "evaluation.yaml"
+    spec.write_text("mine")
+    refused = call("init", tmp_path / "pool" / "*.parquet", "--output", spec)
+    assert refused.status == 1
+    assert "is there already; --output names another file" in refused.err
+    assert spec.read_text() == "mine"
+    assert "no such file" in call("init", tmp_path / "none.parquet", "--output", "x.yaml").err

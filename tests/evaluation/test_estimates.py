@@ -1,0 +1,103 @@
+"""What `estimate` returns to a notebook."""
+
+import xml.etree.ElementTree as ET
+from typing import Any
+
+import numpy as np
+import pytest
+
+from evalsampling import Evaluation, InputError, measures
+
+
+@pytest.fixture(scope="module")
+def evaluation() -> Evaluation:
+    rng = np.random.default_rng(2)
+    truth = rng.random(3000) < 0.2
+    pool = {name: rng.normal(size=3000) + 2 * truth for name in ("old", "new")}
+    pool["region"] = np.where(rng.random(3000) < 0.5, "<a>", "b")
+    systems = {name: {"score": name, "prediction": {"threshold": 1}} for name in ("old", "new")}
+    one = Evaluation.from_frame(
+        pool, pool={"systems": systems, "slices": ["region"]}, measure=["f1", "recall"], seed=1
+    )
+    ids = one.sample(200)
+    one.label(ids, truth[ids])
+    return one
+
+
+def test_measures_by_name(evaluation: Evaluation) -> None:
+    told = evaluation.estimate(["precision", "recall"])
+    assert [*dict.fromkeys(one.measure for one in told)] == ["precision", "recall"]
+    assert {one.measure for one in evaluation.estimate("precision")} == {"precision"}
+    [single] = [
+        e for e in evaluation.estimate({"name": "npv", "system": "new"}) if not e.target.slice
+    ]
+    assert single.target.system == "new"
+    by_object = evaluation.estimate([measures.Precision(system=0), "recall"])
+    assert by_object["precision"].value == told["precision of old"].value
+    with pytest.raises(InputError, match="unknown measure 'presicion'; did you mean precision"):
+        evaluation.estimate(["presicion"])
+
+
+def test_estimates_by_name(evaluation: Evaluation) -> None:
+    told = evaluation.estimate()
+    one = told["f1 of new where region=<a>"]
+    assert (one.target.system, one.target.slice) == ("new", "region=<a>")
+    assert (one.low, one.high) == (one.intervals[0].low, one.intervals[0].high)
+    assert one.half_width == pytest.approx((one.high - one.low) / 2)
+    assert told["f1 of old"] is told[0]
+    with pytest.raises(KeyError, match="2 estimates are called 'f1'; there are: 'f1 of old', 'f1"):
+        told["f1"]
+    with pytest.raises(KeyError, match="no estimate 'f2'; there are: 'f1 of old'"):
+        told["f2"]
+    assert type(told[:3]) is type(told)
+    assert [e.measure for e in told[:3]] == ["f1"] * 3
+
+
+def test_tables(evaluation: Evaluation) -> None:
+    told = evaluation.estimate()
+    table = told.to_arrow()
+    assert table["value"].to_pylist() == [one.value for one in told]
+    assert table["low"].to_pylist() == [one.low for one in told]
+    assert table["reliable"].to_pylist() == [one.reliable for one in told]
+    by_title = told.to_dict()
+    assert len(by_title) == len(told), "titles tell estimates apart"
+    assert by_title["recall of new"]["high"] == told["recall of new"].high
+    pd = pytest.importorskip("pandas")
+    frame = told.to_frame()
+    assert isinstance(frame, pd.DataFrame)
+    assert frame.columns.tolist() == table.column_names
+    assert Evaluation.estimate(evaluation, ["f1"]).to_arrow().schema == table.schema
+
+
+def test_without_pandas(evaluation: Evaluation, monkeypatch: Any) -> None:
+    from evalsampling.evaluation import estimates
+
+    class NoPandas:
+        def to_pandas(self) -> None:
+            raise ModuleNotFoundError("No module named 'pandas'")
+
+    monkeypatch.setattr(estimates.Estimates, "to_arrow", lambda self: NoPandas())
+    with pytest.raises(InputError, match="to_frame needs pandas, which is not installed"):
+        evaluation.estimate().to_frame()
+
+
+def test_shown(evaluation: Evaluation) -> None:
+    told = evaluation.estimate()
+    text = repr(told).splitlines()
+    assert len(text) == len(told) + 1
+    assert text[1].startswith("f1 of old ")
+    assert "95 %: " in text[1]
+    assert repr(told[0]).startswith("<Estimate f1 of old: 0.")
+    rows = ET.fromstring(f"<div>{told._repr_html_()}</div>").findall(".//tbody/tr")
+    titles = ["".join(row[0].itertext()) for row in rows]
+    assert titles == [one.target.title for one in told], "names are escaped"
+    many = type(told)([*told] * 5)
+    assert repr(many).endswith(f"and {len(many) - 40} more: to_frame() has them all")
+    assert len(ET.fromstring(f"<div>{many._repr_html_()}</div>").findall(".//tbody/tr")) == 40
+
+
+def test_an_evaluation_is_shown_in_a_line(evaluation: Evaluation) -> None:
+    text = repr(evaluation)
+    assert text.startswith("<Evaluation of f1, difference(f1), recall, difference(recall): 3,000 ")
+    assert text.endswith("rounds 1, labels 200 of 200 rows drawn>")
+    assert "\n" not in text

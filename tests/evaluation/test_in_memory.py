@@ -1,0 +1,150 @@
+"""Pools in memory, whatever library holds them."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from evalsampling import Evaluation, InputError
+
+pd = pytest.importorskip("pandas")
+
+ROWS = 200
+
+
+def columns() -> dict[str, Any]:
+    """Columns as lists, some with missing values."""
+    rng = np.random.default_rng(4)
+    score = rng.random(ROWS)
+    return {
+        "key": [f"k{row}" for row in range(ROWS)],
+        "score": score.tolist(),
+        "guess": (score > 0.6).astype(int).tolist(),
+        "city": [("Bern", "Basel", None)[row % 3] for row in range(ROWS)],
+        "year": [(2019, 2020, None)[row % 3] for row in range(ROWS)],
+        "other": [object()] * ROWS,
+    }
+
+
+def evaluate(frame: Any) -> Evaluation:
+    pool = {"slices": ["city", "year"]}
+    return Evaluation.from_frame(frame, id="key", prediction="guess", pool=pool, seed=2)
+
+
+def arrow() -> pa.Table:
+    return pa.table({name: values for name, values in columns().items() if name != "other"})
+
+
+def polars_frame() -> Any:
+    return pytest.importorskip("polars").from_arrow(arrow())
+
+
+FRAMES = {
+    "mapping": columns,
+    "pandas": lambda: pd.DataFrame(columns()),
+    "pandas with its new types": lambda: pd.DataFrame(columns()).convert_dtypes(),
+    "pandas in Arrow": lambda: arrow().to_pandas(types_mapper=pd.ArrowDtype),
+    "arrow": arrow,
+    "polars": polars_frame,
+}
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_frames_of_any_library_are_one_pool(name: str) -> None:
+    """Nulls are a slice of their own; columns that are not named may hold anything."""
+    one, other = evaluate(FRAMES[name]()), evaluate(FRAMES["mapping"]())
+    assert one.sample(20).tolist() == other.sample(20).tolist()
+    titles = [domain.title for domain in one.scope.domains]
+    assert titles == [
+        None, "city=Basel", "city=Bern", "city=null", "year=2019", "year=2020", "year=null",
+    ]  # fmt: skip
+    np.testing.assert_array_equal(one.table.prior, other.table.prior)
+
+
+@pytest.mark.parametrize("kind", ["object", "string", "str", "category"])
+def test_text_of_pandas(kind: str) -> None:
+    frame = pd.DataFrame(columns())
+    frame["key"] = frame["key"].astype(kind)
+    frame["city"] = frame["city"].astype(kind if kind != "str" else "object")
+    assert all(id.startswith("k") for id in evaluate(frame).sample(5).tolist())
+
+
+def test_the_index_names_the_rows() -> None:
+    """A frame that was filtered, say: its rows are not what their numbers say."""
+    frame = pd.DataFrame(columns()).set_index("key")[["score", "guess"]][::-1]
+    one = Evaluation.from_frame(frame, prediction="guess", seed=2)
+    two = Evaluation.from_arrays(frame["score"], frame["guess"], seed=2)
+    ids = one.sample(10)
+    assert ids.tolist() == two.sample(10).tolist()
+    truth = (frame["score"] > 0.7).astype(int)
+    one.label(ids, truth.loc[ids])
+    two.label(ids, truth)
+    assert one.history.label.tolist() == truth[ids].tolist() == two.history.label.tolist()
+
+
+def test_columns_of_from_arrays_may_be_a_frame() -> None:
+    frame = pd.DataFrame(columns())
+    by_frame = Evaluation.from_arrays(
+        frame["score"], frame["guess"], columns=frame, pool={"slices": ["city"]}, seed=2
+    )
+    by_arrays = Evaluation.from_arrays(
+        frame["score"].to_numpy(), frame["guess"].to_numpy(), seed=2,
+        columns={"city": frame["city"].to_numpy()}, pool={"slices": ["city"]},
+    )  # fmt: skip
+    assert by_frame.sample(20).tolist() == by_arrays.sample(20).tolist()
+    assert len(by_frame.scope.domains) == 4
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"id": "uid"}, "column 'uid' is missing; there are: key, score, guess, city, year, other"),
+        ({"score": "city"}, "column 'city', row 2: null"),
+        ({"score": "key"}, "column 'key', row 0: must be a number, got type"),
+        ({"prediction": "score"}, "column 'score', row 0: type double holds none of the classes"),
+        ({"id": "other"}, "other: cannot be read as a column"),
+        ({"prediction": None}, "column 'prediction' is missing"),
+        ({"pool": {"slice": ["city"]}}, "unknown key pool.slice; did you mean pool.slices"),
+    ],
+)
+def test_bad_frames(change: dict[str, Any], message: str) -> None:
+    keys = {"id": "key", "prediction": "guess", **change}
+    with pytest.raises(InputError, match=message):
+        Evaluation.from_frame(pd.DataFrame(columns()), **keys)
+
+
+def test_indexes_that_differ_are_refused() -> None:
+    frame = pd.DataFrame(columns())
+    with pytest.raises(InputError, match="prediction: its index is not that of score; bring"):
+        Evaluation.from_arrays(frame["score"], frame["guess"][::-1])
+    with pytest.raises(InputError, match="duplicate id 'a'"):
+        Evaluation.from_arrays(
+            pd.Series([0.1, 0.2], index=["a", "a"]), pd.Series([0, 1], index=["a", "a"])
+        )
+    with pytest.raises(InputError, match="must be a DataFrame, an Arrow table or a mapping"):
+        Evaluation.from_frame([1, 2])
+
+
+def test_whole_floats_are_classes() -> None:
+    """As of a column of pandas that had missing values once."""
+    frame = pd.DataFrame(columns()).astype({"guess": float})
+    ids = evaluate(frame).sample(10)
+    assert ids.tolist() == evaluate(columns()).sample(10).tolist()
+
+
+def test_probabilities_by_the_names_of_classes() -> None:
+    frame = pd.DataFrame(columns())
+    chance = frame["score"]
+    labels = {"classes": ["no", "yes"]}
+    guess = frame["guess"].map({0: "no", 1: "yes"})
+    keys = {"labels": labels, "measure": "accuracy"}
+    by_name = Evaluation.from_arrays(
+        chance, guess, probability=pd.DataFrame({"yes": chance, "no": 1 - chance}), **keys
+    )
+    by_place = Evaluation.from_arrays(
+        chance, guess, probability=np.stack([1 - chance, chance], axis=1), **keys
+    )
+    np.testing.assert_array_equal(by_name.table.prior, by_place.table.prior)
+    with pytest.raises(InputError, match="probability: 1 columns for 2 classes"):
+        Evaluation.from_arrays(chance, guess, probability=np.ones((ROWS, 1)), **keys)

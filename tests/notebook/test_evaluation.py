@@ -1,0 +1,186 @@
+"""Notebooks and workspaces: the same evaluation in both."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from evalsampling import Evaluation, InputError
+from evalsampling.workspace.snapshot import Snapshot
+from tests.jobs import call, make_pool
+
+POOL = make_pool(rows=600)
+
+
+def make(**changes: Any) -> Evaluation:
+    keys = {"id": "id", "measure": ["f1", "recall"], "strata": {"leaves": 8}, "seed": 3, **changes}
+    return Evaluation.from_frame(POOL.table, **keys)
+
+
+def truth(ids: Any) -> list[int]:
+    return [POOL.truth[id] for id in ids.tolist()]
+
+
+def same(one: Evaluation, other: Evaluation) -> None:
+    """Equal histories and estimates."""
+    for name in ("cell", "rank", "label", "slice"):
+        np.testing.assert_array_equal(getattr(one.history, name), getattr(other.history, name))
+    assert one.history.corrected == other.history.corrected
+    assert one.estimate().to_dict() == other.estimate().to_dict()
+
+
+def several_rounds() -> Evaluation:
+    """Late labels, a correction, a round that was not finished."""
+    evaluation = make()
+    first = evaluation.sample(30)
+    evaluation.label(first[:20], truth(first[:20]))
+    second = evaluation.sample(30)
+    evaluation.label(second, truth(second))
+    evaluation.label(first[20:25], truth(first[20:25]))
+    evaluation.label(first[:1], [1 - truth(first[:1])[0]], replace=True)
+    return evaluation
+
+
+def test_a_saved_evaluation_is_opened_as_it_was(tmp_path: Path) -> None:
+    evaluation = several_rounds()
+    evaluation.save(tmp_path / "run")
+    opened = Evaluation.open(tmp_path / "run")
+    same(opened, evaluation)
+    assert evaluation.history.corrected == {0: 2}
+    assert Snapshot.at(tmp_path / "run").late == 5
+    assert repr(opened) == repr(evaluation)
+    third = evaluation.sample(20)
+    assert opened.sample(20).tolist() == third.tolist(), "both go on alike"
+    assert call("verify", tmp_path / "run").status == 0
+
+
+def test_commands_and_notebooks_take_turns(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    several_rounds().save(run)
+    notebook = Evaluation.open(run)
+    batch = call("sample", run, "--size", 10, "--json").json
+    assert (batch["round"], batch["rows"]) == (3, 10)
+    ids = notebook.sample(99)  # the open round again
+    assert len(ids) == 10
+    notebook.label(dict(zip(ids[:4].tolist(), truth(ids[:4]), strict=True)))
+    labels = tmp_path / "labels.csv"
+    rows = [f"{id},{label}" for id, label in zip(ids[4:9], truth(ids[4:9]), strict=True)]
+    labels.write_text("\n".join(["id,label", *rows]))
+    assert call("estimate", run, "--labels", labels).status == 0
+    assert notebook.sample(5).tolist() == [ids[9]], "labels of others came along"
+    other = [1 - one for one in truth(ids[:1])]
+    with pytest.raises(InputError, match=r"already, not '.'; replace=True takes the new one"):
+        notebook.label(ids[:1], other)
+    notebook.label(ids[:1], other, replace=True)
+    told = call("estimate", run, "--json").json
+    assert told["labels"] == 64
+    assert notebook.estimate()["f1"].value == told["measures"][0]["value"]
+    same(Evaluation.open(run), notebook)
+
+
+def test_saved_again_after_a_further_round(tmp_path: Path) -> None:
+    evaluation, run = make(), tmp_path / "run"
+    evaluation.save(run)
+    assert len(Evaluation.open(run).history) == 0
+    ids = evaluation.sample(10)
+    evaluation.save(run)
+    evaluation.label(ids, truth(ids))
+    evaluation.sample(10)
+    evaluation.save(run)
+    before = sorted(path.name for path in run.rglob("*"))
+    evaluation.save(run)
+    assert sorted(path.name for path in run.rglob("*")) == before
+    same(Evaluation.open(run), evaluation)
+
+
+def test_a_save_that_was_killed_is_run_again(tmp_path: Path, monkeypatch: Any) -> None:
+    from evalsampling.notebook import saving
+
+    evaluation, run = several_rounds(), tmp_path / "run"
+    take, calls = saving.take, []
+
+    def dies(*arguments: Any, **options: Any) -> Any:
+        calls.append(arguments)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return take(*arguments, **options)
+
+    monkeypatch.setattr(saving, "take", dies)
+    with pytest.raises(KeyboardInterrupt):
+        evaluation.save(run)
+    evaluation.save(run)
+    same(Evaluation.open(run), evaluation)
+
+
+def test_a_stochastic_oracle_in_both(tmp_path: Path) -> None:
+    evaluation = make(labels={"oracle": "stochastic"}, measure="f1", strata={"leaves": 2})
+    ids = evaluation.sample(40)
+    evaluation.label(ids, np.arange(40) % 2)
+    evaluation.save(tmp_path / "run")
+    opened = Evaluation.open(tmp_path / "run")
+    same(opened, evaluation)
+    ids = opened.sample(15)
+    assert len(ids) == 15
+    opened.label(ids, [1] * 15)
+    assert opened.history.label.tolist()[-15:] == [1] * 15
+
+
+def test_payload_is_there_for_annotators(tmp_path: Path) -> None:
+    evaluation = make(pool={"payload": ["name"]})
+    evaluation.save(tmp_path / "run")
+    call("sample", tmp_path / "run", "--size", 5)
+    [batch] = (tmp_path / "run").glob("rounds/0001/batch.csv")
+    assert batch.read_text().splitlines()[0] == "task,name,label"
+    assert "row " in batch.read_text()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"seed": 4}, "prepared with another seed; choose another workspace"),
+        ({"frame": POOL.table.slice(0, 590)}, "prepared with another budget"),
+        ({"frame": POOL.table.slice(0, 590), "budget": 600}, "an evaluation of another pool"),
+    ],
+)
+def test_another_evaluation_is_there(tmp_path: Path, change: Any, message: str) -> None:
+    make(budget=600).save(tmp_path / "run") if "budget" in change else make().save(tmp_path / "run")
+    keys = {"frame": POOL.table, "id": "id", "measure": ["f1", "recall"], "seed": 3} | change
+    other = Evaluation.from_frame(keys.pop("frame"), strata={"leaves": 8}, **keys)
+    with pytest.raises(InputError, match=message):
+        other.save(tmp_path / "run")
+
+
+def test_other_rounds_are_there(tmp_path: Path) -> None:
+    make().save(tmp_path / "run")
+    call("sample", tmp_path / "run", "--size", 7)
+    with pytest.raises(InputError, match="rounds or labels of another evaluation"):
+        several_rounds().save(tmp_path / "run")
+
+
+def test_what_cannot_be_saved(tmp_path: Path) -> None:
+    weights = {"name": "given", "weights": lambda table, history: np.ones(len(table))}
+    with pytest.raises(InputError, match=r"the spec cannot be written: .*; name functions and"):
+        make(sampler=weights).save(tmp_path / "run")
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes/plan.txt").write_text("mine")
+    with pytest.raises(InputError, match="notes: "):
+        make().save(tmp_path / "notes")
+    assert (tmp_path / "notes/plan.txt").read_text() == "mine"
+    make().save(tmp_path / "run")
+    with pytest.raises(InputError, match=r"it is in a workspace already: .*run"):
+        Evaluation.open(tmp_path / "run").save(tmp_path / "other")
+    with pytest.raises(InputError, match="not a prepared workspace"):
+        Evaluation.open(tmp_path / "nowhere")
+    with pytest.raises(InputError, match="whole number of at least 1"):
+        Evaluation.open(tmp_path / "run").sample(0)
+
+
+def test_ids_are_typed_as_in_the_pool(tmp_path: Path) -> None:
+    text = make_pool(rows=300, text_ids=True)
+    evaluation = Evaluation.from_frame(text.table, id="id", strata={"leaves": 4})
+    evaluation.save(tmp_path / "run")
+    ids = Evaluation.open(tmp_path / "run").sample(5)
+    assert all(isinstance(id, str) for id in ids.tolist())
+    assert pa.array(ids).type in (pa.string(), pa.large_string())
