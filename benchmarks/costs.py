@@ -22,9 +22,6 @@ from scipy import special
 from evalsampling import Evaluation, samplers
 from evalsampling.measures import Accuracy, FBeta, Measure
 from evalsampling.measures.deviation import Deviation
-from evalsampling.simulation.simulate import Plan, simulate
-from evalsampling.simulation.truth import KnownPool
-from evalsampling.spec import RoundSize
 from evalsampling.stats.costs import MOST_CLASSES, CostClasses, predicted_saving
 from evalsampling.stats.history import History
 
@@ -303,28 +300,6 @@ def by_text_length(directory: Path, repeats: int) -> None:
     table(["money", *NAMES, *heads], lines)
 
 
-def by_strata(repeats: int) -> None:
-    """Print errors of the stratified rivals beside even and active draws, by labels."""
-    pool = dataclasses.replace(like_spam(), cost=np.ones(SPAM))
-    evaluation = pool.evaluation("accuracy")
-    cells = np.column_stack([pool.cells(evaluation), pool.label])
-    kinds, count = np.unique(cells, axis=0, return_counts=True)
-    outputs = evaluation.table.outputs.take(kinds[:, 0])
-    known = KnownPool(evaluation.table, kinds[:, 0], kinds[:, 1], count, outputs)
-    plan = Plan((100, 200, 400), RoundSize(20), repeats, 1, 0.95, divergence=False,
-                assumption_light=False)  # fmt: skip
-    names = ("passive", "strat", "strat_model", "active_err")
-    tried = [samplers.BY_NAME[name](Accuracy()) for name in names]
-    found = simulate(known, tried, [Accuracy()], plan, workers=1)["results"]
-    lines = [
-        [name, *(f"{one['rmse']:.4f}, {one['wald']['coverage']:.2f}" for one in found
-                 if one["sampler"] == name)]
-        for name in names
-    ]  # fmt: skip
-    print(f"**Stratified rivals**: rmse and coverage of 95 % Wald intervals, {repeats} repeats\n")
-    table(["sampler", *(f"{budget} labels" for budget in plan.budgets)], lines)
-
-
 def main() -> None:
     """Print all tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -337,7 +312,6 @@ def main() -> None:
     by_text_length(given.pools, given.repeats)
     by_likelihood(given.repeats)
     by_drift(given.repeats)
-    by_strata(max(given.repeats // 5, 1))
 
 
 if __name__ == "__main__":
