@@ -30,9 +30,12 @@ With less, the smoothness of the curve shows where many labels are in few cells;
 intervals grow wider than they gain in coverage (docs/calibrated.md)."""
 
 LEAST_OF_MODEL = 0.5
-"""What the median of the draws counts for at least in an estimate combined with it.
+"""What the median of the draws counts for at least in an estimate combined with it, at first.
 
 The variance of the design sees only what was met, so it is too small where positives were not."""
+
+FEW_LABELS = 500
+"""Up to so many labels it counts for that; with more, for less in inverse proportion."""
 
 COMBINED_SHARE = 0.3
 """What the share of hidden positives is multiplied by for the median that an estimate is combined
@@ -76,9 +79,10 @@ def assist(
     ends = there.bounds(measure)
     drawn = _ranges(ends)
     if combine:
+        least = LEAST_OF_MODEL * min(1.0, FEW_LABELS / len(model.history.labelled))
         medians = _under_share(COMBINED_SHARE, drawn, there, measure, model)
         estimates = [
-            _combined(one, of_it, median)
+            _combined(one, of_it, median, least)
             for one, of_it, median in zip(estimates, drawn, medians, strict=True)
         ]
     is_number_of_pool = domain.count is None and len(estimates) == 1
@@ -108,17 +112,20 @@ def assist(
     ]
 
 
-def _combined(one: Estimate, drawn: DrawnRange, lighter: DrawnRange) -> Estimate:
+def _combined(
+    one: Estimate, drawn: DrawnRange, lighter: DrawnRange, least: float = LEAST_OF_MODEL
+) -> Estimate:
     """Return an estimate that is a mean of itself and of the median of draws of its number.
 
-    Each is weighted by the variance of the other, but the median no less than `LEAST_OF_MODEL`. It
-    stays as it is where cells leave more open of the number than labels do.
+    Each is weighted by the variance of the other, but the median no less than ``least``. It stays
+    as it is where cells leave more open of the number than labels do.
     However the errors of the two correlate, the standard error is at most the mean of theirs.
 
     Args:
         one: the estimate.
         drawn: of it: their variance.
         lighter: of it with fewer hidden positives: their median.
+        least: weight of the median, at least, in [0, 1].
     """
     if one.value is None or one.standard_error is None:
         return one
@@ -127,7 +134,7 @@ def _combined(one: Estimate, drawn: DrawnRange, lighter: DrawnRange) -> Estimate
     of_design, of_model = one.standard_error**2, drawn.variance
     if of_design + of_model == 0:
         return one
-    share = max(of_design / (of_design + of_model), LEAST_OF_MODEL)
+    share = max(of_design / (of_design + of_model), least)
     value = (1 - share) * one.value + share * lighter.median
     error = (1 - share) * one.standard_error + share * float(np.sqrt(of_model))
     return dataclasses.replace(one, value=value, standard_error=error)

@@ -33,6 +33,7 @@ def test_estimate_json(drawn: Job) -> None:
     ]  # fmt: skip
     assert result["regions"] == []
     assert result["guarantee"] is None, "of samplers that query ranks alone"
+    assert result["sample_size"] is None, "of Poisson samples alone"
     keys = [
         "measure", "system", "against", "slice", "threshold", "value", "standard_error", "low",
         "high", "confidence", "method", "intervals", "reason",

@@ -91,6 +91,14 @@ def test_prepare_sample_and_estimate(tmp_path: Path, by_label: bool) -> None:
     assert found["micro_f1"]["bias"]["total"] == pytest.approx(
         found["micro_f1"]["bias"]["covariance_term"] + found["micro_f1"]["bias"]["variance_term"]
     )
+    assert found["macro_f1"]["bias"]["covariance_term"] is None, "no ratio of two means"
+    assert abs(found["macro_f1"]["bias"]["total"]) < found["macro_f1"]["standard_error"]
+    size = result["sample_size"]
+    assert size["expected"] == pytest.approx(260)
+    assert size["realised"] == drawn["rows"]
+    assert result["done"], "the expected number is spent"
+    text = call("estimate", tmp_path / "work").out
+    assert f"Poisson sample: {drawn['rows']:,} rows drawn, 260 expected" in text
     assert "beta" in [one["method"] for one in found["macro_f1"]["intervals"]]
     # The expected number is spent, whatever the number of rows drawn.
     assert call("sample", tmp_path / "work", "--json").json["reason"] == "budget"

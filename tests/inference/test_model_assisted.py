@@ -9,9 +9,11 @@ from evalsampling.inference.domains import Domain
 from evalsampling.inference.drawn_range import DrawnRange, shortest_interval
 from evalsampling.inference.intervals import Interval, whole_range
 from evalsampling.inference.model_assisted import (
+    COMBINED_SHARE,
     HELD,
     _combined,
     _interval,
+    _under_share,
     assist,
 )
 from evalsampling.inference.predictive import LabelModel
@@ -49,10 +51,20 @@ def test_estimate_and_median_are_weighted_by_the_variance_of_the_other() -> None
 
 
 @pytest.mark.parametrize("error", [0.0, 0.01])
-def test_median_counts_for_half_at_least(error: float) -> None:
+def test_median_of_few_labels_counts_for_half_at_least(error: float) -> None:
     """However sure the design is: it sees only what was met."""
     drawn = drawn_of(0.2, 0.3, 0.7)
     assert _combined(found(0.5, 0.4, 0.6, error), drawn, drawn).value == pytest.approx(0.4)
+
+
+@pytest.mark.parametrize(("labels", "weight"), [(150, 0.5), (1000, 0.25)])
+def test_median_counts_for_less_with_more_labels(labels: int, weight: float) -> None:
+    model = model_of(labels=labels)
+    certain = found(0.9, 0.899, 0.901, 1e-9)
+    (one,) = assist([certain], FBeta(), model, Domain(), combine=True)
+    drawn = DrawnRange(*(end[:, 0] for end in model.everywhere.bounds(FBeta())))
+    (lighter,) = _under_share(COMBINED_SHARE, [drawn], model.everywhere, FBeta(), model)
+    assert one.value == pytest.approx((1 - weight) * 0.9 + weight * lighter.median)
 
 
 def test_median_counts_for_less_where_cells_leave_the_number_open() -> None:
@@ -94,9 +106,13 @@ def test_interval_holds_an_estimate_that_was_moved_out_of_the_design_based_one(
     assert one.low <= value <= one.high
 
 
-def model_of(hidden: HiddenPrior = HiddenPrior(), seed: int = 1) -> LabelModel:  # noqa: B008
+def model_of(
+    hidden: HiddenPrior = HiddenPrior(),  # noqa: B008
+    seed: int = 1,
+    labels: int = 150,
+) -> LabelModel:
     pool = make_pool(4000, 12, seed=3, positive=0.03)
-    history = labelled_at_random(pool, 150, seed=4)
+    history = labelled_at_random(pool, labels, seed=4)
     return LabelModel.fit(pool.table, history, (seed,), hidden)
 
 
