@@ -124,6 +124,5 @@ def test_costs_that_are_not_above_nothing_are_named(job: Any, bad: float) -> Non
 def test_money_that_buys_nothing_leaves_nothing_to_do(job: Any) -> None:
     one = costly(job, sampler="passive", budget={"cost": 0.01})
     assert one.prepare().status == 0
-    assert one.sample().json == {
-        "round": 0, "rows": 0, "batch": None, "reason": "budget", "controls": 0
-    }  # fmt: skip
+    found = one.sample().json
+    assert (found["round"], found["rows"], found["reason"]) == (0, 0, "budget")
