@@ -76,6 +76,7 @@ ELSEWHERE = {
     "report/markup.py": "report/test_page.py",
     "report/provenance.py": "report/test_page.py",
     "report/summary.py": "report/test_page.py",
+    "samplers/equal_count.py": "samplers/test_strat.py",
     "samplers/terms.py": "samplers/test_ranked.py",
     "samplers/wave.py": "samplers/test_adastrat.py",
     "spec/measures.py": "spec/test_evaluation.py",

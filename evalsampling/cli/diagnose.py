@@ -6,6 +6,7 @@ import functools
 from evalsampling.cli.command import Command
 from evalsampling.commands.diagnose import DiagnoseResult, diagnose
 from evalsampling.commands.options import WorkspaceOptions, add_to_command, read_options
+from evalsampling.inference.label_likelihood import WORTH_CHOOSING
 
 
 def _run(arguments: argparse.Namespace) -> DiagnoseResult:
@@ -24,6 +25,12 @@ def _text(_: argparse.Namespace, result: DiagnoseResult) -> str:
                 f"{leaf.leaf:>6}{leaf.rows:>14,}{leaf.labelled:>8}"
                 f"{leaf.prior[positive]:>10.6f}{leaf.observed[positive]:>10.4f}{model:>11}"
             )
+    if result.label_likelihood is not None:
+        lines.append(
+            f"label likelihood {result.label_likelihood:.2f}: rows are worth choosing by the "
+            f"scores from {WORTH_CHOOSING:g} on"
+        )
+    lines += [f"  {name}: {one:.2f}" for name, one in result.label_likelihood_of.items()]
     return "\n".join(lines)
 
 

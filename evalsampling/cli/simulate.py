@@ -15,7 +15,9 @@ def _run(arguments: argparse.Namespace) -> SimulateResult:
 def _text(_: argparse.Namespace, result: SimulateResult) -> str:
     scalars = {m: value for m, value in result.truth.items() if isinstance(value, float)}
     lines = [f"truth: {', '.join(f'{m} {v:.4f}' for m, v in scalars.items())}"] if scalars else []
-    lines.append(f"{'sampler':<12}{'measure':<20}{'labels':>7}{'rmse':>8}{'bias':>9}"
+    name = max(12, *(len(one.sampler) + 2 for one in result.results))
+    unit = "money" if result.by_cost else "labels"
+    lines.append(f"{'sampler':<{name}}{'measure':<20}{unit:>7}{'rmse':>8}{'bias':>9}"
                  f"{'coverage':>10}{'width':>8}{'score':>8}{'undefined':>11}")  # fmt: skip
     for one in result.results:
         intervals = "".join(
@@ -25,7 +27,7 @@ def _text(_: argparse.Namespace, result: SimulateResult) -> str:
             )
         )  # fmt: skip
         lines.append(
-            f"{one.sampler:<12}{one.measure:<20}{one.budget:>7,}{one.rmse:>8.4f}"
+            f"{one.sampler:<{name}}{one.measure:<20}{one.budget:>7,.10g}{one.rmse:>8.4f}"
             f"{one.bias:>9.4f}{intervals}{one.undefined:>11}"
         )
     return "\n".join(lines)

@@ -28,10 +28,20 @@ def _text(arguments: argparse.Namespace, result: StatusResult) -> str:
     summary = (
         f"{counted(prepared.rows, 'row')} prepared in {prepared.seconds:.1f} s on "
         f"{prepared.runner}\n"
-        f"{counted(result.rounds, 'round')}, {result.labels} of {counted(result.budget, 'label')}, "
+        f"{counted(result.rounds, 'round')}, {_labels(result)}, "
         f"{result.open} open, {result.rejects} rejected"
     )
     return "\n\n".join([summary, *_tables(result.jobs)]) if arguments.jobs else summary
+
+
+def _labels(result: StatusResult) -> str:
+    """Return how much of the budget is spent, in words."""
+    labels = f"{result.labels} of {counted(result.budget, 'label')}"
+    if result.cost is None:
+        return labels
+    if result.money is None:
+        return f"{labels} for {result.cost:,.2f}"
+    return f"{counted(result.labels, 'label')} for {result.cost:,.2f} of {result.money:,.2f}"
 
 
 def _tables(jobs: Sequence[JobRecord]) -> list[str]:

@@ -39,10 +39,15 @@ class DiagnoseResult(Result):
     Attributes:
         positive: the positive class.
         leaves: in order.
+        label_likelihood: how good the scores' probabilities are by the labels, in (0, 1]; None of
+            too few (`inference.label_likelihood`).
+        label_likelihood_of: the same for each slice that has labels enough, ``column=value``.
     """
 
     positive: str
     leaves: tuple[LeafReport, ...]
+    label_likelihood: float | None = None
+    label_likelihood_of: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
 
 def diagnose(options: WorkspaceOptions) -> DiagnoseResult:
@@ -61,6 +66,14 @@ def diagnose(options: WorkspaceOptions) -> DiagnoseResult:
     def by_class(shares: Sequence[float]) -> dict[str, float]:
         return dict(zip(classes, shares, strict=True))
 
+    evaluation = Snapshot.read(pool).evaluation()
+    of_slices = {
+        f"{name}={value}": evaluation.label_likelihood((column, code))
+        for column, (name, values) in enumerate(
+            zip(pool.slices.names, pool.slices.values, strict=True)
+        )
+        for code, value in enumerate(values)
+    }
     return DiagnoseResult(
         positive=classes[pool.spec.labels.positive],
         leaves=tuple(
@@ -72,6 +85,8 @@ def diagnose(options: WorkspaceOptions) -> DiagnoseResult:
                 observed=None if leaf.observed is None else by_class(leaf.observed),
                 posterior=None if leaf.posterior is None else by_class(leaf.posterior),
             )
-            for leaf in Snapshot.read(pool).evaluation().diagnose()
+            for leaf in evaluation.diagnose()
         ),
+        label_likelihood=evaluation.label_likelihood(),
+        label_likelihood_of={k: one for k, one in of_slices.items() if one is not None},
     )

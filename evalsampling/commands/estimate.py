@@ -22,6 +22,7 @@ from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
 from evalsampling.evaluation.evaluation import Evaluation
 from evalsampling.evaluation.stopping import reason_to_stop
+from evalsampling.inference.label_likelihood import doubts
 from evalsampling.inference.many_systems import Contest
 from evalsampling.inference.precision_curve import Guarantee
 from evalsampling.inference.results import (
@@ -170,6 +171,9 @@ class EstimateResult(Result):
         contests: who beats whom, of each measure of three systems or more.
         guarantee: of the precision at every rank, if the sampler gives one.
         sample_size: rows drawn and rows expected, if coins decide how many there are.
+        cost: what the labels so far cost, None if all cost the same.
+        label_likelihood: how good the scores' probabilities are by the labels, None of too few
+            (`inference.label_likelihood`).
         messages: a line for each delivery; not part of the JSON.
     """
 
@@ -189,6 +193,8 @@ class EstimateResult(Result):
     guarantee: Guarantee | None = None
     sample_size: PoissonSize | None = None
     half_width_reason: str | None = None
+    cost: float | None = None
+    label_likelihood: float | None = None
     messages: tuple[str, ...] = ()
 
     def to_json(self) -> Any:
@@ -296,12 +302,17 @@ def result_of(
         )
     wrong = label_error(snapshot, evaluation, measures, estimates)
     warnings += label_warnings(wrong)
+    likelihood = evaluation.label_likelihood()
+    if evaluation.sampler.trusts_prior:
+        warnings += doubts(likelihood, "that the labels show")
     curve = evaluation.curve()
     guarantee = None if curve is None else curve.guarantee
     warnings += () if guarantee is None else guarantee.warnings
     exhausted = evaluation.exhausted and not still_open
     # A Poisson sample whose expected size is the budget may come out smaller: it is all there is.
     is_spent = evaluation.spent(labels) >= spec.budget and (labels >= spec.budget or not still_open)
+    if spec.money is not None and not still_open:
+        is_spent |= not evaluation.affords(spec.money - history.money)
     joints = build_joints(spec, snapshot.pool.stratification.ranges)
     enough = not still_open and reason_to_stop(spec, estimates) is not None
     return EstimateResult(
@@ -321,6 +332,8 @@ def result_of(
         guarantee=guarantee,
         sample_size=evaluation.sample_size,
         contests=tuple(evaluation.contests()),
+        cost=None if spec.pool.cost is None else history.money,
+        label_likelihood=likelihood,
     )
 
 

@@ -8,10 +8,12 @@ from evalsampling.commands.options import SpecOptions, listed, numbers, option, 
 from evalsampling.commands.result import Result
 from evalsampling.errors import UsageError
 from evalsampling.evaluation.specs import load_spec
+from evalsampling.inference.label_likelihood import doubts, expected_likelihood
 from evalsampling.preparation.local import read_table, stratify_pool
 from evalsampling.simulation.plan import plan as predict_errors
 from evalsampling.simulation.plan import usable_samplers
 from evalsampling.telemetry import logs, progress
+from evalsampling.telemetry.logs import LOG
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,7 +25,9 @@ class PlanOptions(SpecOptions):
         "NAME",
         choices=tuple(samplers.BY_NAME),
     )
-    budgets: tuple[int, ...] | None = numbers("labels to plan for (default: doubling)")
+    budgets: tuple[int, ...] | None = numbers(
+        "labels to plan for, money if the budget is (default: doubling)"
+    )
     half_width: float | None = option(
         "find the budget for this half-width too", type=float, metavar="W"
     )
@@ -45,25 +49,44 @@ class PlannedError:
     Attributes:
         sampler: its name.
         measure: its name, with its system's if there are several.
-        budget: labels; None if more are needed than were planned for.
+        budget: labels, or money if the spec's budget is of that; None if more is needed than was
+            planned for.
         standard_error: None if it is not to be told.
         half_width: of the default interval, None if there is none.
         power: of a comparison's test at the level 1 - confidence; None if it is none.
+        draws: that the budget is expected to pay for under the first proposal, None if the sampler
+            does not draw with replacement.
+        labels: distinct rows that they are expected to meet.
+        cost: what these are expected to cost.
+        saving: error variance of the best proposal over that of even draws for equal money, if the
+            scores are right; None if it is not to be told.
+        label_likelihood: to expect of the pool, if the scores are right.
     """
 
     sampler: str
     measure: str
-    budget: int | None
+    budget: float | None
     standard_error: float | None
     half_width: float | None
     power: float | None = None
+    draws: float | None = None
+    labels: float | None = None
+    cost: float | None = None
+    saving: float | None = None
+    label_likelihood: float | None = None
 
 
 @dataclasses.dataclass(frozen=True)
 class PlanResult(Result):
-    """What to expect of every sampler, measure and budget, in this order."""
+    """What to expect.
+
+    Attributes:
+        errors: of every sampler, measure and budget, in this order.
+        by_cost: whether budgets are of money.
+    """
 
     errors: tuple[PlannedError, ...]
+    by_cost: bool = False
 
     def to_json(self) -> Any:
         """Return the list that `plan --json` prints."""
@@ -106,4 +129,8 @@ def plan(options: PlanOptions) -> PlanResult:
             effect=options.effect,
             report=progress.advance,
         )
-    return PlanResult(tuple(PlannedError(**entry) for entry in entries))
+    likelihood = expected_likelihood(table)
+    for warning in doubts(likelihood, "to expect of the scores"):
+        LOG.warning(warning)
+    errors = tuple(PlannedError(**entry, label_likelihood=likelihood) for entry in entries)
+    return PlanResult(errors, spec.money is not None)

@@ -62,6 +62,7 @@ def report_facts(
             "sampler": spec.sampler.name,
             "oracle": spec.labels.oracle,
             "hidden_share": spec.hidden.share,
+            "money": spec.money,
         },
         "estimate": estimated.to_json(),
         "rounds": _rounds(evaluation, estimated),

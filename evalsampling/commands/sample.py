@@ -164,7 +164,8 @@ def _next_round(request: Request, snapshot: Snapshot) -> SampleResult:
     spec, last = snapshot.pool.spec, len(snapshot.rounds)
     evaluation = snapshot.evaluation()
     left = spec.budget - evaluation.spent(snapshot.answers)
-    if left <= 0:
+    money = None if spec.money is None else spec.money - snapshot.history.money
+    if left <= 0 or (money is not None and money <= 0):
         return SampleResult(last, 0, None, "budget")
     if evaluation.exhausted:
         return SampleResult(last, 0, None, "exhausted")
@@ -172,7 +173,9 @@ def _next_round(request: Request, snapshot: Snapshot) -> SampleResult:
     if reason is not None:
         return SampleResult(last, 0, None, reason)
     size = request.options.size or spec.round_size.after(len(snapshot.standing))
-    rows = evaluation.draw(size, budget=left)
+    rows = evaluation.draw(size, budget=left, money=money)
+    if len(evaluation.history.rounds) == len(snapshot.standing):  # What is left buys no label.
+        return SampleResult(last, 0, None, "budget")
     tasks, batch, controls = write_round(request, snapshot, evaluation, rows)
     return _drawn(last + 1, tasks, batch, controls)
 

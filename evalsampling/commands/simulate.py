@@ -26,7 +26,7 @@ class SimulateOptions(SpecOptions):
     sampler: tuple[str, ...] = listed(
         "samplers to try (default: the spec's)", "NAME", choices=tuple(samplers.BY_NAME)
     )
-    budgets: tuple[int, ...] | None = numbers("labels at which to estimate")
+    budgets: tuple[int, ...] | None = numbers("labels at which to estimate; money if the budget is")
     repeats: int = option("evaluations a sampler", default=100, type=positive, metavar="N")
 
 
@@ -52,7 +52,7 @@ class SimulatedError:
     Attributes:
         sampler: its name.
         measure: its name, with its system's if there are several.
-        budget: labels.
+        budget: labels, or money if the spec's budget is of that.
         rmse: root mean squared error, of several components the root of the summed squares.
         bias: mean error.
         coverage: of the default interval, as of `IntervalSummary`.
@@ -60,6 +60,8 @@ class SimulatedError:
         interval_score: likewise.
         undefined: repeats without a value.
         draws: mean number.
+        labels: mean number of distinct rows labelled.
+        cost: mean cost of these; their number if all cost the same.
         seconds: of processor time, in all.
         wald: the Wald intervals.
         intervals: those of every other method, by its name.
@@ -70,7 +72,7 @@ class SimulatedError:
 
     sampler: str
     measure: str
-    budget: int
+    budget: float
     rmse: float
     bias: float
     coverage: float | None
@@ -78,6 +80,8 @@ class SimulatedError:
     interval_score: float | None
     undefined: int
     draws: float
+    labels: float
+    cost: float
     seconds: float
     wald: IntervalSummary
     intervals: Mapping[str, IntervalSummary]
@@ -100,10 +104,12 @@ class SimulateResult(Result):
     Attributes:
         truth: value of each measure, a list for one with several components.
         results: of every sampler, measure and budget, in this order.
+        by_cost: whether budgets are of money.
     """
 
     truth: Mapping[str, float | Sequence[float]]
     results: tuple[SimulatedError, ...]
+    by_cost: bool = False
 
 
 def simulate(options: SimulateOptions) -> SimulateResult:
@@ -114,12 +120,13 @@ def simulate(options: SimulateOptions) -> SimulateResult:
     """
     spec = load_spec(options.spec)
     plan = Plan(
-        budgets=options.budgets or (spec.budget,),
+        budgets=options.budgets or (spec.money or spec.budget,),
         round_size=spec.round_size,
         repeats=options.repeats,
         seed=spec.seed,
         confidence=spec.confidence,
         hidden=spec.label_prior,
+        by_cost=spec.money is not None,
     )
     stratification = stratify_pool(spec)
     ranges = stratification.ranges
@@ -129,4 +136,4 @@ def simulate(options: SimulateOptions) -> SimulateResult:
     with progress.watch("simulate", "repeats", len(tried) * plan.repeats, logs.stream()):
         content = repeat_evaluations(known, tried, measures, plan, report=progress.advance)
     results = tuple(SimulatedError.from_summary(summary) for summary in content["results"])
-    return SimulateResult(content["truth"], results)
+    return SimulateResult(content["truth"], results, plan.by_cost)

@@ -37,6 +37,8 @@ class StatusResult(Result):
         jobs: in the order they were started.
         disputed: questions that annotators do not agree on; of open rounds they are open too.
         withdrawn: numbers of the rounds that were withdrawn.
+        cost: what the labels cost, None if all cost the same.
+        money: that they may cost in all, None if the budget is of labels.
     """
 
     rounds: int
@@ -48,6 +50,8 @@ class StatusResult(Result):
     jobs: tuple[JobRecord, ...]
     disputed: int = 0
     withdrawn: tuple[int, ...] = ()
+    cost: float | None = None
+    money: float | None = None
 
     def to_json(self) -> Any:
         """Return the object that `status --json` prints, jobs by their names."""
@@ -75,4 +79,6 @@ def status(options: WorkspaceOptions) -> StatusResult:
         jobs=tuple(read_jobs(workspace)),
         disputed=sum(state is State.DISPUTED for state in snapshot.states),
         withdrawn=tuple(sorted(snapshot.withdrawn)),
+        cost=None if pool.spec.pool.cost is None else snapshot.history.money,
+        money=pool.spec.money,
     )

@@ -19,6 +19,7 @@ from evalsampling.evaluation.pictures import picture
 from evalsampling.inference.class_curves import obstacle
 from evalsampling.inference.domains import WHOLE_POOL, Domain, ReportedDomains
 from evalsampling.inference.estimates import estimate_region
+from evalsampling.inference.label_likelihood import label_likelihood
 from evalsampling.inference.many_systems import Contest, hold_contest
 from evalsampling.inference.precision_curve import PrecisionCurve
 from evalsampling.inference.predictive import LabelModel
@@ -39,6 +40,7 @@ from evalsampling.samplers.diagnosis import LeafDiagnosis, diagnose
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.stats.cells import CellTable
+from evalsampling.stats.costs import Price
 from evalsampling.stats.history import History
 from evalsampling.stats.permanent import PermanentNumbers
 from evalsampling.stats.poisson import PoissonSize
@@ -89,13 +91,20 @@ class Evaluation:
             f"labels {len(history.labelled):,} of {len(history):,} rows drawn>"
         )
 
-    def draw(self, new_rows: int, budget: int | None = None) -> npt.NDArray[np.int64]:
+    def draw(
+        self, new_rows: int, budget: int | None = None, money: float | None = None
+    ) -> npt.NDArray[np.int64]:
         """Draw one round and return the indices of its new questions.
+
+        A round is so large that its expected cost and one standard deviation more are within the
+        money: which rows it draws does not answer to what they cost. The next round goes on with
+        what this one leaves.
 
         Args:
             new_rows: rows wanted that were never drawn before (of a stochastic oracle, draws),
                 at least 1; a sampler with a fixed number of draws does not heed it.
             budget: most such rows in any case.
+            money: what their labels may cost; no round is drawn if one is expected to cost more.
 
         Returns:
             Indices of the new questions in ``history``; empty if the draws met labelled rows only.
@@ -105,13 +114,42 @@ class Evaluation:
         """
         if isinstance(new_rows, bool) or not isinstance(new_rows, int | np.integer) or new_rows < 1:
             raise InputError(f"new rows must be a whole number of at least 1, got {new_rows!r}")
-        before = len(self.history)
+        before, rows = self.history, new_rows if budget is None else min(new_rows, budget)
+        drawn = self._designed(new_rows, budget)
+        if money is not None:
+            most = self._price_after(drawn).labels_within(money)
+            if most < 1:
+                return np.arange(0)
+            drawn = drawn if rows <= most else self._designed(most, most)
+        self.history = drawn
+        return np.arange(len(before), len(drawn))
+
+    def _designed(self, new_rows: int, budget: int | None) -> History:
+        """Return the history with one round more; the same each time it is asked for."""
         rng = np.random.Generator(np.random.PCG64([self.seed, len(self.history.rounds)]))
         table = self.table
         if self.sampler.draws_by_number and self.numbers is not None:
             table = dataclasses.replace(table, numbers=self.numbers())
-        self.history = self.sampler.design(table, self.history, new_rows, rng, budget)
-        return np.arange(before, len(self.history))
+        return self.sampler.design(table, self.history, new_rows, rng, budget)
+
+    def affords(self, money: float | None) -> bool:
+        """Tell whether one label more may be expected to cost at most an amount of money."""
+        if money is None:
+            return True
+        if self.exhausted:
+            return False
+        return self._price_after(self._designed(1, 1)).labels_within(money) > 0
+
+    def _price_after(self, drawn: History) -> Price:
+        """Return what the label of a new row costs in the round that a design adds.
+
+        By the chances of its cells; where they were not kept, all rows alike.
+        """
+        table, chance = self.table, drawn.rounds[-1].cell_probability
+        rows = table.count.astype(np.float64)
+        if not self.sampler.stochastic:
+            rows -= self.history.drawn_by_cell(len(table))
+        return Price.of_rows(rows if chance is None else rows * chance, table.cost)
 
     @property
     def exhausted(self) -> bool:
@@ -221,6 +259,20 @@ class Evaluation:
         None if the sampler gives none, or before there are labels enough for any.
         """
         return self.sampler.curve(self.table, self.history)
+
+    def label_likelihood(self, slice: tuple[int, int] | None = None) -> float | None:
+        """Return how good the scores' probabilities are by the labels so far, in (0, 1].
+
+        See `inference.label_likelihood`; None if there are too few labels.
+
+        Args:
+            slice: column and code of a slice, to take its labels alone.
+        """
+        if not len(self.history.labelled):
+            return None
+        inside = None if slice is None else self.history.slice[:, slice[0]] == slice[1]
+        sample = self.sampler.weigh(self.table, self.history)
+        return label_likelihood(self.table, self.history, sample, inside)
 
     def diagnose(self) -> list[LeafDiagnosis]:
         """Return, for each leaf, what the scores said and what the labels say."""

@@ -61,6 +61,7 @@ def read_outputs(batch: PoolBatch, spec: EvaluationSpec, rules: tuple[str, ...])
         prediction=_side_by_side(predictions),
         score=_side_by_side(scores),
         probability=_side_by_side(probabilities),
+        cost=read_costs(batch, spec),
     )
 
 
@@ -87,12 +88,29 @@ def _normal(batch: PoolBatch, spec: EvaluationSpec, known: NumberRange) -> Outpu
         prediction=known.codes(predicted)[:, None],
         score=variance[:, None],
         probability=np.tile(CHANCES, (len(batch.rows), 1, 1)),
+        cost=read_costs(batch, spec),
     )
 
 
 def signed(outputs: Outputs, spec: EvaluationSpec) -> IntArray:
     """Return the predictions that cells are told apart by, shape (n, systems): not numbers."""
     return outputs.prediction if spec.labels.numbers is None else np.zeros_like(outputs.prediction)
+
+
+def read_costs(batch: PoolBatch, spec: EvaluationSpec) -> FloatArray | None:
+    """Return what a label of each row costs, shape (n,); None if all cost the same.
+
+    Raises:
+        InputError: naming file, column and row of the first cost that is not above 0.
+    """
+    if spec.pool.cost is None:
+        return None
+    costs = batch.numbers(spec.pool.cost).astype(np.float64, copy=False)
+    wrong = costs <= 0
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise batch.error(spec.pool.cost, row, f"a label costs more than 0, got {costs[row]:g}")
+    return costs
 
 
 def read_predictions(batch: PoolBatch, spec: EvaluationSpec) -> IntArray:
@@ -277,7 +295,7 @@ def required_columns(spec: EvaluationSpec, payload: bool = True) -> list[str]:
     for system in pool.systems:
         named += [system.score, system.prediction, *system.by_label.values()]
         named += _columns(system.probability)
-    named += [*pool.features, *pool.slices, *(pool.payload if payload else ())]
+    named += [pool.cost, *pool.features, *pool.slices, *(pool.payload if payload else ())]
     return list(dict.fromkeys(name for name in named if name is not None))
 
 
@@ -286,7 +304,7 @@ def number_columns(spec: EvaluationSpec) -> frozenset[str]:
     pool = spec.pool
     if pool.lists is not None:
         return frozenset() if pool.lists.cost is None else frozenset({pool.lists.cost})
-    named = [pool.score, *_columns(pool.probability), *pool.features]
+    named = [pool.score, *_columns(pool.probability), *pool.features, pool.cost]
     for system in pool.systems:
         named += [system.score, *_columns(system.probability)]
         if spec.labels.numbers is not None:

@@ -8,6 +8,9 @@ from evalsampling.stats.outputs import Outputs
 
 CELL, RANK, HASH, ID, FILE, ROW = "cell", "rank", "hash", "id", "file", "row"
 
+COST = "cost"
+"""Column of the cost of a label, where labels differ in it."""
+
 
 PAYLOAD_PREFIX = "payload."
 """Payload columns keep their name behind this, so that none can be taken for another."""
@@ -20,7 +23,8 @@ SLICE_PREFIX = "slice."
 def output_columns(outputs: Outputs) -> dict[str, pa.Array]:
     """Return the systems' outputs as Arrow columns, by the names they are stored under.
 
-    ``prediction.S``, ``score.S`` and ``probability.S.C`` for system number S and class code C.
+    ``prediction.S``, ``score.S`` and ``probability.S.C`` for system number S and class code C;
+    `COST` if labels differ in cost.
     """
     columns = {}
     for system in range(outputs.prediction.shape[1]):
@@ -29,7 +33,7 @@ def output_columns(outputs: Outputs) -> dict[str, pa.Array]:
         for y in range(outputs.probability.shape[2]):
             column = pa.array(outputs.probability[:, system, y])
             columns[f"probability.{system}.{y}"] = column
-    return columns
+    return columns if outputs.cost is None else {**columns, COST: pa.array(outputs.cost)}
 
 
 def query_names(systems: int) -> list[str]:
@@ -37,9 +41,16 @@ def query_names(systems: int) -> list[str]:
     return [*(f"prediction.{system}" for system in range(systems)), *list_names(systems)]
 
 
-def output_names(systems: int, classes: int) -> list[str]:
-    """Return the names of the columns that `output_columns` makes."""
-    return list(output_columns(Outputs.none(systems, classes)))
+def output_names(systems: int, classes: int, costs: bool = False) -> list[str]:
+    """Return the names of the columns that `output_columns` makes.
+
+    Args:
+        systems: number of systems.
+        classes: number of classes.
+        costs: whether labels differ in cost.
+    """
+    names = list(output_columns(Outputs.none(systems, classes)))
+    return [*names, COST] if costs else names
 
 
 def outputs_of_columns(rows: pa.Table, systems: int, classes: int) -> Outputs:
@@ -51,5 +62,8 @@ def outputs_of_columns(rows: pa.Table, systems: int, classes: int) -> Outputs:
         for s in range(systems)
     ]
     return Outputs(
-        np.stack(prediction, axis=1), np.stack(score, axis=1), np.stack(probability, axis=1)
+        np.stack(prediction, axis=1),
+        np.stack(score, axis=1),
+        np.stack(probability, axis=1),
+        rows[COST].to_numpy() if COST in rows.column_names else None,
     )

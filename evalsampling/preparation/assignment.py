@@ -67,15 +67,20 @@ class CellBatch:
 
     def sums(self) -> CellSums:
         """Return the sums of the rows over the cells."""
-        return CellSums.from_rows(self.stratification.grid.cells, self.cell, self._probabilities)
+        return CellSums.from_rows(self.stratification.grid.cells, self.cell, self._shares)
 
     @property
-    def _probabilities(self) -> FloatArray:
-        """The prior, then the probabilities of each system unless they are the prior's."""
-        if not self.stratification.has_system_probabilities:
-            return self.prior
-        own = np.nan_to_num(self.outputs.probability)
-        return np.concatenate([self.prior, own.reshape(len(own), -1)], axis=1)
+    def _shares(self) -> FloatArray:
+        """The prior, the probabilities of each system unless they are the prior's, the cost."""
+        columns = [self.prior]
+        if self.stratification.has_system_probabilities:
+            own = np.nan_to_num(self.outputs.probability)
+            columns.append(own.reshape(len(own), -1))
+        if self.stratification.costs is not None:
+            cost, costs = self.outputs.cost, self.stratification.costs
+            assert cost is not None
+            columns.append(costs.relative(cost, costs.find(cost))[:, None])
+        return columns[0] if len(columns) == 1 else np.concatenate(columns, axis=1)
 
     def stored(self, taken: IntArray) -> dict[str, pa.Array]:
         """Return what is stored of some rows: the systems' outputs, or the lists of queries."""
@@ -139,7 +144,7 @@ def assign_cells(
         prior = outputs.probability[:, 0]
     try:
         cell = stratification.grid.codes(
-            stratification.bins(batch, spec, outputs), signed(outputs, spec)
+            stratification.bins(batch, spec, outputs), signed(outputs, spec), outputs.cost
         )
     except ValueError as error:
         raise InputError(

@@ -29,7 +29,8 @@ from evalsampling.preparation.stratification import Stratification
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.parameters import check_share
 from evalsampling.stats.cells import CellSums, CellTable
-from evalsampling.stats.inclusion import mix_evenly, water_fill
+from evalsampling.stats.costs import per_root_cost
+from evalsampling.stats.inclusion import mix_evenly, rows_within, water_fill
 from evalsampling.stats.permanent import permanent_numbers
 
 IntArray = npt.NDArray[np.int64]
@@ -45,7 +46,7 @@ class PoissonFilter:
 
     Attributes:
         deviation: h of a row.
-        factor: kappa (1 - delta) / sum h: what h is multiplied with.
+        factor: kappa (1 - delta) / sum h: what h, over the root of the cost, is multiplied with.
         least: kappa delta / M: what is added to it.
         seed: of the permanent random numbers.
         code: shape (cells,), ascending: codes of the cells.
@@ -82,7 +83,7 @@ class PoissonFilter:
             seed: of the permanent random numbers.
             by_cell: see the attribute; the expected number is then the one wanted.
         """
-        h = deviation.of_cells(table, table.prior)
+        h = per_root_cost(deviation.of_cells(table, table.prior), table.cost)
         size = mix_evenly(h, table.count, delta)
         total = float(h @ table.count)
         if total == 0:  # All rows are alike: then the even share is all there is.
@@ -133,13 +134,19 @@ class PoissonFilter:
         table = stratification.table(sums)
         measure = build_driver(spec, stratification.ranges)
         deviation = Deviation.from_cells(measure, table, table.prior, smoothing)
-        return cls.from_cells(deviation, table, spec.budget, delta, spec.seed, by_cell)
+        expected: float = spec.budget
+        if spec.money is not None:
+            assert table.cost is not None
+            h = per_root_cost(deviation.of_cells(table, table.prior), table.cost)
+            size = mix_evenly(h, table.count, delta)
+            expected = min(expected, rows_within(spec.money, size, table.count, table.cost))
+        return cls.from_cells(deviation, table, expected, delta, spec.seed, by_cell)
 
     def inclusion(self, cells: CellBatch) -> FloatArray:
         """Return the inclusion probability of each row, shape (n,), in [0, 1]."""
         if self.by_cell:
             return self.chance[np.searchsorted(self.code, cells.cell)]
-        h = self.deviation.of_rows(cells.outputs, cells.prior)
+        h = per_root_cost(self.deviation.of_rows(cells.outputs, cells.prior), cells.outputs.cost)
         # A kappa beyond all numbers makes every row certain that has a chance at all.
         size = np.multiply(self.factor, h, out=np.zeros(len(h)), where=h > 0)
         return np.minimum(size + self.least, 1.0)

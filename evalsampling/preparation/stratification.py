@@ -15,6 +15,7 @@ from evalsampling.pool.columns import NO_PROBABILITY, read_features
 from evalsampling.preparation.summary import PoolSummary, Wanted, check_not_empty
 from evalsampling.spec import MAX_CELLS, EvaluationSpec
 from evalsampling.stats.cells import CellGrid, CellSums, CellTable
+from evalsampling.stats.costs import MOST_CLASSES, CostClasses
 from evalsampling.stats.kdtree import KdTree
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.signatures import Signatures
@@ -28,6 +29,10 @@ NORMAL = "normal"
 
 FEW_LEAVES = 4
 """Share of the leaves asked for, one in so many, below which a warning says so."""
+
+
+WORTH_A_WORD = 0.01
+"""Share of the money lost to classes of costs above which a warning says so."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,6 +54,7 @@ class Stratification:
         min_rows: shape (cells,): rows that each cell has at least, as far as the first pass tells;
             None if there was none.
         most_cost: of all queries, if rows are queries.
+        costs: classes of costs, None if all labels cost the same.
     """
 
     edges: FloatArray
@@ -62,6 +68,7 @@ class Stratification:
     has_system_probabilities: bool
     min_rows: IntArray | None = None
     most_cost: float = 1.0
+    costs: CostClasses | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields to pickle, without cached properties."""
@@ -153,6 +160,7 @@ class Stratification:
             has_system_probabilities=len(rules) > 1
             or (first.probability, rules[0]) != (spec.pool.probability, prior),
             most_cost=driving[1] if has_costs and driving is not None else 1.0,
+            costs=None if spec.pool.cost is None else _cost_classes(summary, bins, signatures),
         )
 
     @functools.cached_property
@@ -168,10 +176,22 @@ class Stratification:
             if self.ranges[0] is not None:
                 low[0], high[-1] = min(self.ranges[0][0], high[0]), max(self.ranges[0][1], low[-1])
         leaves = self.tree.leaves if self.tree is not None else len(self.edges) + 1
-        return CellGrid(leaf, low, leaves, self.signatures, high)
+        return CellGrid(leaf, low, leaves, self.signatures, high, self.costs)
 
     def warnings(self, spec: EvaluationSpec, table: CellTable) -> list[str]:
-        """Say so if there are far fewer leaves than were asked for."""
+        """Say so if there are far fewer leaves than were asked for, or too few classes of costs."""
+        return self._about_leaves(spec, table) + self._about_costs()
+
+    def _about_costs(self) -> list[str]:
+        if self.costs is None or self.costs.loss <= WORTH_A_WORD:
+            return []
+        return [
+            f"pool.cost: {self.costs.classes} classes of costs from {self.costs.edges[0]:.3g} to "
+            f"{self.costs.edges[-1]:.3g} cost about {100 * self.costs.loss:.1f} % more than costs "
+            "row by row would: fewer strata.leaves leave room for more classes"
+        ]
+
+    def _about_leaves(self, spec: EvaluationSpec, table: CellTable) -> list[str]:
         strata = spec.strata
         if strata.edges is not None or table.leaves * FEW_LEAVES >= min(strata.leaves, table.rows):
             return []
@@ -213,8 +233,10 @@ class Stratification:
         in one cell; what is in other bins may be in either of two.
 
         Returns:
-            Shape (cells,): 0 for cells of which nothing is known.
+            Shape (cells,): 0 for cells of which nothing is known, as where costs divide them.
         """
+        if self.costs is not None and self.costs.classes > 1:
+            return np.zeros(self.grid.cells, dtype=np.int64)
         least = np.zeros((len(self.grid.leaf), self.signatures.slots), dtype=np.int64)
         if self.tree is None and len(summary.histograms) == math.prod(self.signatures.shape):
             for code, histogram in enumerate(summary.histograms):
@@ -230,7 +252,8 @@ class Stratification:
 
     def to_mapping(self) -> dict[str, Any]:
         """Return what `from_mapping` takes, for JSON: all but `min_rows`."""
-        return {
+        costs = {} if self.costs is None else {"costs": self.costs.edges.tolist()}
+        return costs | {
             "edges": self.edges.tolist(),
             "bin_edges": self.bin_edges.tolist(),
             "tree": None if self.tree is None else self.tree.to_mapping(),
@@ -267,7 +290,14 @@ class Stratification:
             binned_by_score=content["scored"],
             has_system_probabilities=content["own"],
             most_cost=content.get("most_cost", 1.0),
+            costs=CostClasses(np.array(content["costs"])) if "costs" in content else None,
         )
+
+
+def _cost_classes(summary: PoolSummary, bins: int, signatures: Signatures) -> CostClasses:
+    """Return as many classes of costs as there is room for beside bins and signatures."""
+    room = MAX_CELLS // (bins * signatures.slots)
+    return CostClasses.spanning(*summary.costs, classes=min(max(room, 1), MOST_CLASSES))
 
 
 def _rule(probability: Any, score: str | None, bounds: tuple[float, float] | None) -> str:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from evalsampling.errors import InputError
 from evalsampling.measures.build import most_bins, needs_ranges, needs_signature_counts
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.pool.columns import hash_ids, read_features, read_predictions
+from evalsampling.pool.columns import hash_ids, read_costs, read_features, read_predictions
 from evalsampling.pool.lists import list_columns
 from evalsampling.preparation.queries import ExpectedQueries
 from evalsampling.spec import EvaluationSpec
@@ -46,6 +46,7 @@ class PoolSummary:
         signatures: counted if there may be too many of them for the cells, else None.
         features: of the rows of least hash, if the strata are cut from features, else None. Of
             queries these are their expected gains, and the last of the ranges is of their costs.
+        costs: least and greatest cost of a label, (inf, -inf) if all cost the same.
     """
 
     rows: int
@@ -53,18 +54,17 @@ class PoolSummary:
     ranges: tuple[tuple[float, float], ...]
     signatures: SignatureCounts | None
     features: FeatureSample | None
+    costs: tuple[float, float] = (math.inf, -math.inf)
 
     def __add__(self, other: "PoolSummary") -> "PoolSummary":
         """Return the summary of both parts of the pool together."""
         return PoolSummary(
             self.rows + other.rows,
             tuple(a + b for a, b in zip(self.histograms, other.histograms, strict=True)),
-            tuple(
-                (min(a[0], b[0]), max(a[1], b[1]))
-                for a, b in zip(self.ranges, other.ranges, strict=True)
-            ),
+            tuple(_union(a, b) for a, b in zip(self.ranges, other.ranges, strict=True)),
             _add(self.signatures, other.signatures),
             _add(self.features, other.features),
+            _union(self.costs, other.costs),
         )
 
     def to_bytes(self) -> bytes:
@@ -74,6 +74,7 @@ class PoolSummary:
         head = {
             "rows": self.rows,
             "ranges": self.ranges,
+            "costs": self.costs,
             "sizes": [
                 None if part is None else len(b) for part, b in zip(parts, blobs, strict=True)
             ],
@@ -93,12 +94,17 @@ class PoolSummary:
             rest = rest[size or 0 :]
         ranges = tuple((low, high) for low, high in head["ranges"])
         signatures, features, *histograms = found
-        return cls(head["rows"], tuple(histograms), ranges, signatures, features)
+        costs = (head["costs"][0], head["costs"][1])
+        return cls(head["rows"], tuple(histograms), ranges, signatures, features, costs)
 
     @functools.cached_property
     def histogram(self) -> ScoreCounts | None:
         """Histogram of the score of all rows, if there is one."""
         return functools.reduce(operator.add, self.histograms) if self.histograms else None
+
+
+def _union(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
+    return min(one[0], other[0]), max(one[1], other[1])
 
 
 def _add(one: Any, other: Any) -> Any:
@@ -140,7 +146,8 @@ def summarize(batch: PoolBatch, spec: EvaluationSpec) -> PoolSummary:
     ranges = [
         _range(scores[column] if wants.ranges and column is not None else None) for column in scored
     ]
-    return PoolSummary(len(batch.rows), histograms, tuple(ranges), signatures, features)
+    costs = _range(read_costs(batch, spec))
+    return PoolSummary(len(batch.rows), histograms, tuple(ranges), signatures, features, costs)
 
 
 def _of_queries(batch: PoolBatch, spec: EvaluationSpec) -> PoolSummary:
@@ -169,6 +176,7 @@ class Wanted:
         by_signature: whether the histogram is made for each signature.
         signatures: whether signatures must be counted.
         features: whether features must be sampled.
+        costs: whether labels differ in cost, so that costs must be classed.
     """
 
     histogram_bins: int
@@ -176,6 +184,7 @@ class Wanted:
     by_signature: bool
     signatures: bool
     features: bool
+    costs: bool = False
 
     @classmethod
     def from_spec(cls, spec: EvaluationSpec) -> "Wanted":
@@ -192,6 +201,7 @@ class Wanted:
             by_signature=by_signature,
             signatures=needs_signature_counts(spec),
             features=strata.by_features,
+            costs=spec.pool.cost is not None,
         )
 
     @property
@@ -207,7 +217,8 @@ class Wanted:
     @property
     def anything(self) -> bool:
         """Whether a first pass is needed at all."""
-        return bool(self.histogram_bins or self.ranges or self.signatures or self.features)
+        wanted = self.ranges, self.signatures, self.features, self.costs
+        return bool(self.histogram_bins or any(wanted))
 
 
 def summary_columns(spec: EvaluationSpec) -> list[str]:
@@ -226,6 +237,7 @@ def summary_columns(spec: EvaluationSpec) -> list[str]:
         named.append(pool.id)
     if wants.features:
         named += pool.features
+    named.append(pool.cost)
     return list(dict.fromkeys(name for name in named if name is not None))
 
 

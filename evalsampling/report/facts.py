@@ -77,6 +77,7 @@ class Facts:
         annotators: the object of `annotators --json`.
         quality: counts of what may be wrong with labels, by what they count.
         provenance: what it takes to make the same numbers again.
+        money: that labels may cost, None if the budget is of labels.
     """
 
     title: str
@@ -99,6 +100,15 @@ class Facts:
     annotators: Mapping[str, Any]
     quality: Mapping[str, int]
     provenance: Mapping[str, Any]
+    money: float | None = None
+
+    @property
+    def spent(self) -> str:
+        """How much of the budget is spent, in words."""
+        cost = self.estimate.get("cost")
+        if self.money is None or cost is None:
+            return f"{self.labels:,} of {self.budget:,} labels"
+        return f"{self.labels:,} labels for {cost:,.2f} of {self.money:,.2f}"
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> "Facts":

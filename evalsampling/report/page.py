@@ -50,7 +50,7 @@ def page(facts: Facts) -> str:
         f"<style>:root{{{variables(False)}}}{dark}{MARKS}{style}</style></head><body>"
         '<a class="skip" href="#content">Skip to the numbers</a>'
         f"<header><h1>{escape(facts.title)}</h1>"
-        f"<p>Evaluation report{when}. {facts.labels:,} of {facts.budget:,} labels, "
+        f"<p>Evaluation report{when}. {facts.spent}, "
         f"{facts.rows:,} rows.</p></header>"
         f'<nav aria-label="Sections"><ul>{links}</ul></nav>'
         f'<main id="content" tabindex="-1">{"".join(one.element() for one in parts)}</main>'

@@ -2,6 +2,10 @@
 
 from collections.abc import Mapping
 
+from evalsampling.samplers.active_baselines import ActiveCosts as ActiveCosts
+from evalsampling.samplers.active_baselines import ActiveError as ActiveError
+from evalsampling.samplers.active_baselines import ActiveUniformCosts as ActiveUniformCosts
+from evalsampling.samplers.active_baselines import ActiveUniformLabels as ActiveUniformLabels
 from evalsampling.samplers.active_risk import ActiveRisk as ActiveRisk
 from evalsampling.samplers.adastrat import AdaStrat as AdaStrat
 from evalsampling.samplers.ais import AdaptiveImportance as AdaptiveImportance
@@ -18,6 +22,8 @@ from evalsampling.samplers.passive import Passive as Passive
 from evalsampling.samplers.poisson import Poisson as Poisson
 from evalsampling.samplers.ranked import RankedSampler as RankedSampler
 from evalsampling.samplers.ranking import Ranking as Ranking
+from evalsampling.samplers.strat import OnlineStratified as OnlineStratified
+from evalsampling.samplers.strat_model import ModelStratified as ModelStratified
 from evalsampling.samplers.stratified import Stratified as Stratified
 
 BY_NAME: Mapping[str, type[Sampler]] = {
@@ -35,5 +41,11 @@ BY_NAME: Mapping[str, type[Sampler]] = {
     "given": Given,
     "adastrat": AdaStrat,
     "logstrat": LogStrat,
+    "strat": OnlineStratified,
+    "strat_model": ModelStratified,
+    "active_err": ActiveError,
+    "active_uniC": ActiveUniformCosts,
+    "active_uniD": ActiveUniformLabels,
+    "active_lambda": ActiveCosts,
 }
 """What a spec may name."""

@@ -41,6 +41,9 @@ class Sampler(abc.ABC):
     files it takes the same next step.
 
     Attributes:
+        heeds_costs: whether rows whose labels are cheap are drawn more often.
+        needs_costs: whether it is of no use where all labels cost the same.
+        trusts_prior: whether rows are chosen by the prior probabilities, whatever labels say.
         measure: the measure whose variance is to be small.
         oracle: ``deterministic`` if a row has one label, ``stochastic`` if asking again may bring
             another.
@@ -49,6 +52,9 @@ class Sampler(abc.ABC):
     name = "sampler"
     with_replacement = False
     takes_stochastic_oracle = True
+    heeds_costs = False
+    needs_costs = False
+    trusts_prior = False
     draws_by_number = False
     """Whether the permanent random numbers of rows decide which are drawn, where they are known."""
     measure: Measure
@@ -252,6 +258,7 @@ class ReplacementSampler(Sampler):
     """
 
     with_replacement = True
+    heeds_costs = True
     draws: int | None = None
     delta: float = 0.0
 
@@ -281,8 +288,12 @@ class ReplacementSampler(Sampler):
         return np.ones(len(table), dtype=bool) if self.delta else self.unmixed_support(table)
 
     def proposal(self, table: CellTable, history: History) -> Proposal:
-        """Return the sampling probabilities of the next round: (1 - delta) q + delta p."""
+        """Return the sampling probabilities of the next round: (1 - delta) q + delta p.
+
+        q is `variance_minimising`, over the root of the costs if the sampler heeds them.
+        """
         proposal = self.variance_minimising(table, history)
+        proposal = proposal.per_cost(table, history) if self.heeds_costs else proposal
         return proposal.mixed(self.delta, table.rows) if self.delta else proposal
 
     def design(

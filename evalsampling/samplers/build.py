@@ -40,6 +40,13 @@ def build_sampler(
         raise InputError(
             f"sampler: {chosen.name}: it ranks rows by score, so strata.method cannot be kd"
         )
+    if issubclass(maker, RankedSampler) and spec.money is not None:
+        raise InputError(
+            f"sampler: {chosen.name}: what it queries follows from what it finds, so its budget is "
+            "of labels, not of cost"
+        )
+    if maker.needs_costs and spec.pool.cost is None:
+        raise InputError(f"sampler: {chosen.name}: it needs pool.cost, what each label costs")
     parameters = dict(chosen.parameters)
     if chosen is not spec.sampler and "draws" in {one.name for one in dataclasses.fields(maker)}:
         parameters |= {k: v for k, v in spec.sampler.parameters.items() if k == "draws"}

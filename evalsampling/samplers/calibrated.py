@@ -28,6 +28,7 @@ from evalsampling.samplers.base import Sampler
 from evalsampling.samplers.optimal import check_defined
 from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.stats.cells import CellTable
+from evalsampling.stats.costs import per_root_cost
 from evalsampling.stats.history import NO_LABEL, History
 from evalsampling.stats.inclusion import draw_unseen, mix_evenly, water_fill
 from evalsampling.stats.slice_sampling import Schedule
@@ -50,7 +51,8 @@ class CalibratedDesign(Sampler):
     with the measure of size sd_c (1 - p_c)^(e - 1/2): sd_c the standard deviation of the influence
     of a row's label on the measure, p_c the rate of the pool's most frequent class, so the size
     goes as rate^e where positives are rare; a share is spread evenly. Taken is the candidate that
-    is expected to remove most of the posterior variance of the measure.
+    is expected to remove most of the posterior variance of the measure. Where labels differ in
+    cost, sizes are over its root, and what is removed is taken by the money.
 
     A labelled row weighs one over the chance that any round so far would have taken it, so weights
     of rounds that answer to earlier labels are slightly biased, and far less noisy than weights
@@ -64,6 +66,7 @@ class CalibratedDesign(Sampler):
 
     hidden: HiddenPrior = HiddenPrior()
     name = "calibrated"
+    heeds_costs = True
     takes_stochastic_oracle = False
 
     @property
@@ -88,11 +91,15 @@ class CalibratedDesign(Sampler):
             return draw_unseen(table, history, chance, rng)
         model = LabelModel.fit(table, history, (model_seed,), self.hidden, _SCHEDULE)
         comparison = _Comparison.of_designs(self.measure, model)
+        sizes = [per_root_cost(comparison.size(power), table.cost) for power in POWERS]
         candidates = [
-            water_fill(mix_evenly(comparison.size(power), left, share), left, wanted)
-            for power, share in itertools.product(POWERS, EVEN_SHARES)
+            water_fill(mix_evenly(size, left, share), left, wanted)
+            for size, share in itertools.product(sizes, EVEN_SHARES)
         ]
         removed = [comparison.removed_variance(chance * left) for chance in candidates]
+        if table.cost is not None and wanted:
+            money = [float(table.cost @ (chance * left)) for chance in candidates]
+            removed = [gain / price for gain, price in zip(removed, money, strict=True)]
         chance = candidates[int(np.argmax(removed))]
         by_leaf = table.sum_by_leaf(table.count[:, None] * comparison.rate)
         posterior = by_leaf / np.maximum(table.leaf_count, 1)[:, None]

@@ -75,6 +75,7 @@ class Compare(ReplacementSampler):
     variant: str = "rescaled"
     floor: float = 0.1
     name = "compare"
+    trusts_prior = True
 
     def __post_init__(self) -> None:
         """Check the parameters against the measure."""

@@ -28,6 +28,7 @@ class Given(ReplacementSampler):
 
     weights: Weights | None = None
     name = "given"
+    heeds_costs = False
 
     def __post_init__(self) -> None:
         """Check the parameters."""

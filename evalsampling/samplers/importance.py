@@ -34,6 +34,7 @@ class Importance(ReplacementSampler):
 
     calibration: str | None = None
     name = "importance"
+    trusts_prior = True
 
     def __post_init__(self) -> None:
         """Check the parameters."""

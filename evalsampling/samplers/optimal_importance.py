@@ -39,6 +39,7 @@ class OptimalImportance(ReplacementSampler):
     smoothing: float = 1.0
     calibration: str | None = None
     name = "optimal_importance"
+    trusts_prior = True
 
     def __post_init__(self) -> None:
         """Check the parameters."""
@@ -71,5 +72,17 @@ class OptimalImportance(ReplacementSampler):
     def _size(self, table: CellTable, history: History) -> npt.NDArray[np.float64]:
         """Return q, even over all rows where none is expected to move the measure."""
         prior = recalibrated(table, history, self.calibration, self.measure.system)
-        deviation = Deviation.from_cells(self.measure, table, prior, self.smoothing)
+        deviation = self.deviation(table, prior)
         return mix_evenly(deviation.of_cells(table, prior), table.count, 0.0)
+
+    def deviation(self, table: CellTable, prior: npt.NDArray[np.float64]) -> Deviation:
+        """Return h, before what labels cost.
+
+        Args:
+            table: the cells.
+            prior: shape (cells, classes): what is thought of the labels.
+
+        Raises:
+            InputError: if the measure is undefined on the pool.
+        """
+        return Deviation.from_cells(self.measure, table, prior, self.smoothing)

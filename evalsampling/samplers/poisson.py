@@ -21,6 +21,7 @@ from evalsampling.measures.deviation import Deviation, anticipate
 from evalsampling.samplers.base import Sampler
 from evalsampling.spec.parameters import check_share
 from evalsampling.stats.cells import CellTable
+from evalsampling.stats.costs import per_root_cost
 from evalsampling.stats.history import NO_LABEL, History, Round
 from evalsampling.stats.inclusion import draw_next, mix_evenly, saturates, water_fill
 from evalsampling.stats.poisson import (
@@ -42,9 +43,10 @@ ESTIMATORS = ("ratio", "difference")
 class Poisson(Sampler):
     """Rows drawn independently, with probabilities b = min(1, kappa h) that sum to the budget.
 
-    h is the expected deviation of a row's label (`measures.deviation`), a share of it spread evenly
-    over the pool. The estimator is the ratio of Horvitz-Thompson totals ([Y] eq. 18), its variance
-    eq. 28; the number of labels varies about the budget.
+    h is the expected deviation of a row's label (`measures.deviation`), over the root of what the
+    label costs, a share of it spread evenly over the pool. The estimator is the ratio of
+    Horvitz-Thompson totals ([Y] eq. 18), its variance eq. 28; the number of labels varies about the
+    budget.
 
     A round raises the probabilities to those of a larger budget: rows whose permanent random number
     lies between are its rows. So rounds together are one sample of the whole budget, whatever their
@@ -76,6 +78,8 @@ class Poisson(Sampler):
     correct_bias: bool = False
     cap: bool = False
     name = "poisson"
+    heeds_costs = True
+    trusts_prior = True
     draws_by_number = True
 
     def __post_init__(self) -> None:
@@ -187,7 +191,8 @@ class Poisson(Sampler):
             method = self.calibration or "logistic"
             prior = recalibrated(table, history, method, self.measure.system)
         deviation = Deviation.from_cells(self.measure, table, prior, smoothing)
-        return mix_evenly(deviation.of_cells(table, prior), table.count, self.delta)
+        size = per_root_cost(deviation.of_cells(table, prior), table.cost)
+        return mix_evenly(size, table.count, self.delta)
 
     def support(self, table: CellTable) -> npt.NDArray[np.bool_]:
         """Return which cells have rows that can be drawn, shape (cells,)."""

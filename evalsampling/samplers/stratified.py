@@ -14,8 +14,10 @@ from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures.base import IntArray
 from evalsampling.samplers.base import Sampler
 from evalsampling.stats.cells import CellTable
+from evalsampling.stats.costs import per_root_cost
+from evalsampling.stats.equal_strata import with_labels
 from evalsampling.stats.history import NO_LABEL, History
-from evalsampling.stats.inclusion import draw_unseen
+from evalsampling.stats.inclusion import draw_unseen, water_fill
 
 LABELS_PER_STRATUM = 10
 """Labels that a stratum of the estimate should have: leaves are joined until they are expected."""
@@ -29,6 +31,10 @@ class Stratified(Sampler):
     share of them, rounded up or down, and so does a cell, by ordered pivotal sampling
     (`stats.pivotal`). So all rows have the same chance to be drawn so far.
 
+    Where labels differ in cost, strata are of a class of costs, too, and the chance goes as one
+    over the root of its mean cost: the Neyman allocation with costs (Cochran, theorem 5.6) for
+    strata that vary alike. Classes with few labels are joined to the next.
+
     The estimator is sum_h (M_h / M) mean_h over strata of adjacent leaves, joined until
     `LABELS_PER_STRATUM` labels are expected in each. Strata of single leaves would not do: where
     these outnumber the labels most have none, and [MR], who draw leaf by leaf at random, leave them
@@ -36,6 +42,7 @@ class Stratified(Sampler):
     """
 
     name = "stratified"
+    heeds_costs = True
     takes_stochastic_oracle = False
 
     def design(
@@ -48,17 +55,44 @@ class Stratified(Sampler):
     ) -> History:
         """Draw one round: see `Sampler.design`."""
         wanted = new_rows if budget is None else min(new_rows, budget)
-        rows = int((table.count - history.drawn_by_cell(len(table))).sum())
-        chance = np.full(len(table), min(wanted, rows) / max(rows, 1))
-        return draw_unseen(table, history, chance, rng)
+        left = table.count - history.drawn_by_cell(len(table))
+        if table.cost is None:
+            there = int(left.sum())
+            chance = np.full(len(table), min(wanted, there) / max(there, 1))
+            return draw_unseen(table, history, chance, rng)
+        cost_class = _cost_class(table)
+        rows = np.bincount(cost_class, table.count)
+        cost = np.bincount(cost_class, table.count * table.cost) / np.maximum(rows, 1)
+        size = per_root_cost(np.ones(len(cost)), np.maximum(cost, np.finfo(np.float64).tiny))
+        chance = water_fill(size[cost_class], left, wanted)
+        group = cost_class * table.leaves + table.leaf
+        return draw_unseen(table, history, chance, rng, group=group)
 
     def weigh(self, table: CellTable, history: History) -> WeightedSample:
         """Weigh the labelled rows of each stratum alike; they stand for those without a label."""
         question = np.flatnonzero(history.label != NO_LABEL)
-        leaf = table.leaf[history.cell[question]]
-        stratum = _joined(table.leaf_count, np.bincount(leaf, minlength=table.leaves))
-        rows = np.bincount(stratum, table.leaf_count).astype(np.int64)
-        return WeightedSample.stratified(question, stratum[leaf], rows)
+        cell = history.cell[question]
+        known = np.bincount(cell, minlength=len(table))
+        cost_class = _cost_class(table)
+        labels = np.bincount(cost_class, known).astype(np.int64)
+        group = with_labels(labels, LABELS_PER_STRATUM)[cost_class]
+        stratum, strata = np.zeros(len(table), dtype=np.int64), 0
+        for one in range(int(group.max()) + 1):
+            inside = group == one
+            leaf, count = table.leaf[inside], table.count[inside]
+            rows_of_leaf, labels_of_leaf = (
+                np.bincount(leaf, values, table.leaves).astype(np.int64)
+                for values in (count, known[inside])
+            )
+            stratum[inside] = strata + _joined(rows_of_leaf, labels_of_leaf)[leaf]
+            strata = int(stratum.max()) + 1
+        rows = np.bincount(stratum, table.count).astype(np.int64)
+        return WeightedSample.stratified(question, stratum[cell], rows)
+
+
+def _cost_class(table: CellTable) -> IntArray:
+    """Return the class of costs of each cell, shape (cells,); 0 if all labels cost the same."""
+    return np.zeros(len(table), dtype=np.int64) if table.cost_class is None else table.cost_class
 
 
 def _joined(rows: IntArray, labels: IntArray) -> IntArray:

@@ -22,6 +22,7 @@ from evalsampling.measures.calibrated import Requested, measure_of
 from evalsampling.measures.comparisons import Comparison
 from evalsampling.measures.on_cells import known_exactly
 from evalsampling.samplers.build import build_sampler
+from evalsampling.simulation.effort import effort_of, saving_of
 from evalsampling.simulation.gain_plan import plan_gains
 from evalsampling.simulation.power import draws_for
 from evalsampling.simulation.simulate import Plan, Point, repeat_all, run_repeat, title
@@ -60,7 +61,7 @@ def plan(
     table: CellTable,
     ranges: Sequence[Range | None],
     names: Sequence[str],
-    budgets: tuple[int, ...] | None = None,
+    budgets: tuple[float, ...] | None = None,
     repeats: int = 50,
     half_width: float | None = None,
     power: float | None = None,
@@ -76,6 +77,7 @@ def plan(
         ranges: of the systems' scores.
         names: of the samplers.
         budgets: numbers of labels, increasing; by default doubling up to the spec's budget.
+            Amounts of money if that is of money.
         repeats: evaluations a sampler, each with labels of its own.
         half_width: to find the budget for, too.
         power: of a comparison, to find the draws for, too.
@@ -98,7 +100,7 @@ def plan(
             right, or if a sampler queries ranks: the message says what its first round takes.
     """
     if spec.pool.lists is not None:
-        chosen = budgets or _doubling(spec.budget)
+        chosen = [int(one) for one in budgets or _budgets(spec, table)]
         return plan_gains(spec, table, ranges, names, chosen, half_width, power, effect)
     built = [build_sampler(spec, ranges, name) for name in names]
     for sampler in built:
@@ -117,7 +119,7 @@ def plan(
                 "rows reach its thresholds; list it first, or leave it out"
             )
     plan = Plan(
-        budgets=budgets or _doubling(spec.budget),
+        budgets=budgets or _budgets(spec, table),
         round_size=spec.round_size,
         repeats=repeats,
         seed=spec.seed,
@@ -125,13 +127,15 @@ def plan(
         divergence=False,
         hidden=spec.label_prior,
         assumption_light=False,
+        by_cost=spec.money is not None,
     )
     systems = tuple(system.name for system in spec.pool.systems)
+    savings = [saving_of(measure_of(requested), table) for requested in measures]
     all_runs = _all_runs(table, systems, measures, plan, built, workers, report)
     while (
         half_width is not None
         and budgets is None
-        and (more := _doubled(plan.budgets, table.rows, all_runs, measures, half_width))
+        and (more := _doubled(plan.budgets, _most(table, plan), all_runs, measures, half_width))
     ):
         plan = dataclasses.replace(plan, budgets=more)
         report(-repeats * len(built))
@@ -147,6 +151,8 @@ def plan(
                     "measure": title(requested, systems),
                     "budget": budget,
                     **_spread([run[b][m] for run in runs], spec.confidence, widest),
+                    **effort_of(sampler, table, budget, plan.by_cost),
+                    "saving": savings[m],
                 }
                 for b, budget in enumerate(plan.budgets)
             ]
@@ -157,7 +163,7 @@ def plan(
             if power is not None and isinstance(measure, Comparison):
                 draws = draws_for(measure, sampler, table, spec.confidence, power, effect)
                 if draws is not None:
-                    told.append({**rows[0], **draws})
+                    told.append({**rows[0], "draws": None, "labels": None, "cost": None, **draws})
     return told
 
 
@@ -176,17 +182,17 @@ def _all_runs(
 
 
 def _doubled(
-    budgets: tuple[int, ...],
-    rows: int,
+    budgets: tuple[float, ...],
+    most: float,
     all_runs: Sequence[Sequence[Sequence[Sequence["_Seen"]]]],
     measures: Sequence[Requested],
     half_width: float,
-) -> tuple[int, ...] | None:
+) -> tuple[float, ...] | None:
     """Return budgets with one of twice the last, if that may make intervals narrow enough.
 
     Args:
         budgets: planned for so far.
-        rows: of the pool, which no budget exceeds.
+        most: what all rows of the pool, or as many as may be planned for, come to.
         all_runs: of these budgets.
         measures: planned for.
         half_width: that is wanted.
@@ -194,7 +200,7 @@ def _doubled(
     Returns:
         None if every sampler and measure has it, or the last budget is as large as may be.
     """
-    last = min(2 * budgets[-1], rows, MOST_LABELS)
+    last = min(2 * budgets[-1], most)
     if last <= budgets[-1]:
         return None
     for runs in all_runs:
@@ -206,10 +212,26 @@ def _doubled(
     return None
 
 
-def _doubling(budget: int) -> tuple[int, ...]:
-    budgets = [budget]
-    while budgets[0] >= 2 * FEWEST_LABELS:
-        budgets.insert(0, budgets[0] // 2)
+def _most(table: CellTable, plan: Plan) -> float:
+    """Return the largest budget that may be planned for: of labels, or the money they cost."""
+    labels = min(table.rows, MOST_LABELS)
+    if not plan.by_cost:
+        return labels
+    assert table.cost is not None
+    return labels * float(table.count @ table.cost) / table.rows
+
+
+def _budgets(spec: EvaluationSpec, table: CellTable) -> tuple[float, ...]:
+    """Return the spec's budget and what is left of it halved again and again."""
+    if spec.money is None:
+        budgets: list[float] = [spec.budget]
+        while budgets[0] >= 2 * FEWEST_LABELS:
+            budgets.insert(0, budgets[0] // 2)
+        return tuple(budgets)
+    assert table.cost is not None
+    budgets, mean = [spec.money], float(table.count @ table.cost) / table.rows
+    while budgets[0] >= 2 * FEWEST_LABELS * mean:
+        budgets.insert(0, budgets[0] / 2)
     return tuple(budgets)
 
 
@@ -337,7 +359,8 @@ def _needed(rows: Sequence[dict[str, Any]], half_width: float) -> dict[str, Any]
     Between two budgets the logarithm of the half-width is taken to be linear in that of the
     budget.
     """
-    entry: dict[str, Any] = {**rows[0], "budget": None, "standard_error": None, "power": None}
+    unknown = dict.fromkeys(("budget", "standard_error", "power", "draws", "labels", "cost"))
+    entry: dict[str, Any] = {**rows[0], **unknown}
     entry["half_width"] = half_width
     wide = [row["half_width"] is None or row["half_width"] > half_width for row in rows]
     first = max((place + 1 for place, too_wide in enumerate(wide) if too_wide), default=0)
@@ -351,9 +374,15 @@ def _needed(rows: Sequence[dict[str, Any]], half_width: float) -> dict[str, Any]
     share = float((ends[0] - np.log(half_width)) / (ends[0] - ends[1]))
     errors = before["standard_error"], after["standard_error"]
     return entry | {
-        "budget": math.ceil(_between(before["budget"], after["budget"], share)),
+        "budget": _whole_or_money(_between(before["budget"], after["budget"], share), rows),
         "standard_error": _between(*errors, share),
     }
+
+
+def _whole_or_money(budget: float, rows: Sequence[dict[str, Any]]) -> float:
+    """Return a budget of labels rounded up, one of money as it is."""
+    of_labels = all(isinstance(row["budget"], int) for row in rows)
+    return math.ceil(budget) if of_labels else budget
 
 
 def _between(one: float, other: float, share: float) -> float:

@@ -53,7 +53,8 @@ class Plan:
     """What to simulate.
 
     Attributes:
-        budgets: numbers of distinct labels at which estimates are taken, increasing.
+        budgets: numbers of distinct labels at which estimates are taken, increasing; amounts of
+            money if `by_cost`.
         round_size: new rows of each round.
         repeats: how often.
         seed: of the draws and labels.
@@ -64,9 +65,10 @@ class Plan:
         hidden: prior of the positives that scores do not tell; None for no model-assisted
             intervals, which take a tenth of a second each time.
         assumption_light: whether assumption-light intervals are made, which takes time too.
+        by_cost: whether budgets are of money.
     """
 
-    budgets: tuple[int, ...]
+    budgets: tuple[float, ...]
     round_size: RoundSize
     repeats: int
     seed: int
@@ -75,6 +77,7 @@ class Plan:
     bands: bool = False
     hidden: HiddenPrior | None = None
     assumption_light: bool = True
+    by_cost: bool = False
 
 
 def simulate(
@@ -186,6 +189,8 @@ class Point:
         value: shape (components,), NaN where undefined.
         estimates: of the components; empty where only values are compared.
         draws: so far.
+        labels: so far.
+        cost: of these; their number if all cost the same.
         seconds: of processor time so far.
         divergence: of the latest proposal from the best one, if it can be told.
     """
@@ -193,6 +198,8 @@ class Point:
     value: FloatArray
     estimates: tuple[Estimate, ...]
     draws: int
+    labels: int
+    cost: float
     seconds: float
     divergence: float | None
 
@@ -222,17 +229,30 @@ def run_repeat(
     oracle = _Urns(known, int(seeds[1]))
     started, stuck, points = time.process_time(), 0, []
     for budget in plan.budgets:
-        while (left := budget - evaluation.spent(len(evaluation.history))) > 0:
-            size = plan.round_size.after(len(evaluation.history.rounds))
+        while (left := _left(budget, evaluation, plan.by_cost)) > 0:
+            rounds = len(evaluation.history.rounds)
+            size = plan.round_size.after(rounds)
             if evaluation.exhausted or stuck > DRAWS_PER_NEW_ROW * size:
                 break
-            rows = evaluation.draw(size, budget=left)
+            if plan.by_cost:
+                rows = evaluation.draw(size, money=left)
+            else:
+                rows = evaluation.draw(size, budget=int(left))
+            if len(evaluation.history.rounds) == rounds:  # what is left buys no label
+                break
             evaluation.history = oracle.answer(evaluation.history)
             stuck = 0 if len(rows) else stuck + len(evaluation.history.rounds[-1].question)
         seconds = time.process_time() - started
         points.append(_points(evaluation, known, seconds, plan))
     assert NO_LABEL not in evaluation.history.label
     return points
+
+
+def _left(budget: float, evaluation: Evaluation, by_cost: bool) -> float:
+    """Return how much of a budget is left, where every question has an answer."""
+    if by_cost:
+        return budget - evaluation.history.money
+    return budget - evaluation.spent(len(evaluation.history))
 
 
 def _points(evaluation: Evaluation, known: KnownPool, seconds: float, plan: Plan) -> list[Point]:
@@ -251,7 +271,8 @@ def _points(evaluation: Evaluation, known: KnownPool, seconds: float, plan: Plan
             value = evaluation.sampler.value(
                 evaluation.table, history, measure_of(measure), evaluation.confidence
             )
-        points.append(Point(value, own, len(history.question), seconds, divergence))
+        asked = len(history.question), len(history), history.money
+        points.append(Point(value, own, *asked, seconds, divergence))
     return points
 
 
@@ -308,6 +329,8 @@ def _summary(points: Sequence[Point], truth: FloatArray, confidence: float) -> d
         **_intervals(points, truth, confidence, None),
         "undefined": int(np.sum(np.any(np.isnan(values), axis=1))),
         "draws": float(np.mean([point.draws for point in points])),
+        "labels": float(np.mean([point.labels for point in points])),
+        "cost": float(np.mean([point.cost for point in points])),
         "seconds": float(np.sum([point.seconds for point in points])),
         "wald": _intervals(points, truth, confidence, "wald"),
         "intervals": {

@@ -166,7 +166,10 @@ class _Kinds:
             ordered[first],
             total,
             Outputs(
-                outputs.prediction[order][first], mean(outputs.score), mean(outputs.probability)
+                outputs.prediction[order][first],
+                mean(outputs.score),
+                mean(outputs.probability),
+                cost=None if outputs.cost is None else mean(outputs.cost),
             ),
         )
 

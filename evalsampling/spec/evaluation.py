@@ -31,6 +31,9 @@ MAX_CELLS = 4096
 LARGEST_ROUND = 10**9
 """Where a growing round stops growing."""
 
+NO_BUDGET = 10**9
+"""Budget of labels where money is all there is."""
+
 SCORE_METHODS = ("csf", "geometric", "equal_width", "equal_count", "log_rank")
 """Ways to cut strata from scores: the names of `stats.strata.METHODS`."""
 
@@ -124,7 +127,8 @@ class EvaluationSpec:
         measures: the first drives the sampling, all are reported.
         strata: leaves and tree.
         sampler: the sampler.
-        budget: distinct rows labelled, in all; of a stochastic oracle, answers.
+        budget: distinct rows labelled, in all; of a stochastic oracle, answers. At most so many if
+            there is an amount of money, too.
         round_size: new rows sent to annotators in a round.
         confidence: level of the intervals, in (0, 1).
         stop_half_width: no further round is drawn once half the width of every interval is at most
@@ -133,6 +137,8 @@ class EvaluationSpec:
         stop_significance: no further round is drawn once the p-values of the comparisons of the
             first measure are at most this; None for no such stop.
         stop_test: which p-values: one of `TESTS`.
+        money: what labels may cost, in all, in the unit of ``pool.cost``; None for a budget of
+            labels alone.
         hidden: prior of the positives that scores do not tell, behind model-assisted intervals.
         seed: in [0, 2^64).
         sink: how batches are sent out.
@@ -155,6 +161,7 @@ class EvaluationSpec:
     stop_interval: str = "default"
     stop_significance: float | None = None
     stop_test: str = "anytime"
+    money: float | None = None
 
     @classmethod
     def load(cls, path: str | Path) -> "EvaluationSpec":
@@ -214,7 +221,7 @@ class EvaluationSpec:
             measures=tuple(MeasureSpec.parse(item) for item in listed),
             strata=strata,
             sampler=_sampler(top, pool, labels),
-            budget=top.integer("budget", 1000, least=1),
+            **_budget(top),
             round_size=_round_size(top),
             confidence=top.number("confidence", 0.95),
             hidden=read_hidden(top.section("hidden")),
@@ -232,6 +239,8 @@ class EvaluationSpec:
         """Check what the parts of the spec have to do with each other."""
         if not 0 < self.confidence < 1:
             raise InputError(f"confidence: must be between 0 and 1, got {self.confidence}")
+        if self.money is not None and self.pool.cost is None:
+            raise InputError("budget.cost: name the column of what labels cost, pool.cost")
         if self.seed >= 1 << 64:
             raise InputError(f"seed: must be below 2^64, got {self.seed}")
         if math.prod(self.signature_shape) >= 1 << 62:
@@ -254,7 +263,7 @@ class EvaluationSpec:
             "measure": [measure.to_mapping() for measure in self.measures],
             "strata": strata,
             "sampler": {"name": self.sampler.name, **self.sampler.parameters},
-            "budget": self.budget,
+            "budget": self._budget_mapping(),
             "round_size": dataclasses.asdict(self.round_size),
             "confidence": self.confidence,
             "hidden": dataclasses.asdict(self.hidden),
@@ -263,6 +272,13 @@ class EvaluationSpec:
             "stop": {"half_width": self.stop_half_width, **self._other_stops()},
             "workspace": self.workspace,
         }
+
+    def _budget_mapping(self) -> Any:
+        """Return what the key ``budget`` says."""
+        if self.money is None:
+            return self.budget
+        labels = {} if self.budget == NO_BUDGET else {"labels": self.budget}
+        return {"cost": self.money, **labels}
 
     def _other_stops(self) -> dict[str, Any]:
         """Return what else `stop` says, without what is not wished for, as it was before."""
@@ -293,6 +309,20 @@ class EvaluationSpec:
     def row_classes(self) -> int:
         """Number of classes of a row: one of a query, whose items have the grades."""
         return self.signature_shape[0]
+
+
+def _budget(top: Section) -> dict[str, Any]:
+    """Return the budget: of labels (``1000``), of money (``{cost: 500}``) or both."""
+    if not isinstance(top.get("budget"), Mapping):
+        return {"budget": top.integer("budget", 1000, least=1)}
+    section = top.section("budget")
+    section.check_keys("cost", "labels")
+    if section.get("cost") is None:
+        return {"budget": section.integer("labels", 1000, least=1)}
+    money = section.number("cost", 0.0)
+    if not 0 < money < math.inf:
+        raise InputError(f"budget.cost: must be above 0, got {money:g}")
+    return {"budget": section.integer("labels", NO_BUDGET, least=1), "money": money}
 
 
 def _strata(section: Section) -> StrataSpec:

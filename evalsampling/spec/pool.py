@@ -79,6 +79,7 @@ class PoolSpec:
         lists: of rows that are queries; None of any other pool. Then a system's score is a list, of
             one number for every item; its probability a list of lists, of one for every grade; and
             it has no prediction.
+        cost: numeric column of what a label costs, above 0; None if all labels cost the same.
     """
 
     path: str
@@ -93,6 +94,7 @@ class PoolSpec:
     directory: str
     masks: Mapping[str, Mask] = dataclasses.field(default_factory=dict)
     lists: ListsSpec | None = None
+    cost: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -297,7 +299,7 @@ def read_pool(section: Section, labels: LabelsSpec, directory: str, by_features:
     """
     section.check_keys(
         "path", "id", "score", "prediction", "probability", "payload", "scorer", "systems",
-        "slices", "features", "variance", "lists",
+        "slices", "features", "variance", "lists", "cost",
     )  # fmt: skip
     path = absolute("pool.path", section.text("path", required=True), directory, STORES)
     scorer = section.text("scorer")
@@ -364,6 +366,7 @@ def read_pool(section: Section, labels: LabelsSpec, directory: str, by_features:
         scorer=scorer,
         directory=directory,
         masks=masks,
+        cost=section.text("cost"),
     )
 
 
@@ -491,6 +494,8 @@ def pool_mapping(pool: PoolSpec, labels: LabelsSpec) -> dict[str, Any]:
     for key, columns in (("slices", pool.slices), ("features", pool.features)):
         if columns:
             mapping[key] = list(columns)
+    if pool.cost is not None:
+        mapping["cost"] = pool.cost
     of_items = () if pool.lists is None else pool.lists.payload
     mapping["payload"] = [
         _shown(name, pool.masks.get(name)) for name in pool.payload if name not in of_items

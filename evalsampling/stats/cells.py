@@ -1,8 +1,9 @@
 """The cell table: all that samplers and estimates read of a pool.
 
-A *cell* is a score bin together with the signature of the predictions; leaves are groups of
-adjacent bins. Counts and sums are integers, so the table does not depend on how the pool was
-cut or in which order it was summed: a probability p enters as the integer round(p 2^32).
+A *cell* is a score bin together with the signature of the predictions and, where labels differ in
+cost, a class of costs; leaves are groups of adjacent bins. Counts and sums are integers, so the
+table does not depend on how the pool was cut or in which order it was summed: a probability p
+enters as the integer round(p 2^32).
 """
 
 import dataclasses
@@ -11,6 +12,7 @@ import functools
 import numpy as np
 import numpy.typing as npt
 
+from evalsampling.stats.costs import CostClasses
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.permanent import PermanentNumbers
 from evalsampling.stats.signatures import Signatures
@@ -43,9 +45,11 @@ class CellTable:
         kind_cell: shape (kinds,), ascending: index of the cell of each kind.
         kind_share: shape (kinds,): its share of the cell's rows, summing to 1 in each cell.
         outputs: of a row of each kind: predictions; of the scores what they are at least; mean
-            probabilities.
+            probabilities; mean cost, the same for all kinds of a cell.
         upper: shape (kinds, systems): what the scores are at most; None if they are all alike in
             each kind.
+        cost_class: shape (cells,): of the rows of each cell, in [0, classes of costs); None if
+            all labels cost the same.
         numbers: permanent random numbers of the first rows of each cell, for samplers that draw by
             them; None where nobody knows: then the rows of a cell are exchangeable.
     """
@@ -59,6 +63,7 @@ class CellTable:
     kind_share: FloatArray
     outputs: Outputs
     upper: FloatArray | None = None
+    cost_class: IntArray | None = None
     numbers: PermanentNumbers | None = None
 
     def __len__(self) -> int:
@@ -74,6 +79,12 @@ class CellTable:
     def rows(self) -> int:
         """M, the rows of the pool."""
         return int(self.count.sum())
+
+    @functools.cached_property
+    def cost(self) -> FloatArray | None:
+        """Mean cost of a label of each cell, shape (cells,); None if all cost the same."""
+        cost = self.outputs.cost
+        return None if cost is None else cost[self.first_kind]
 
     @functools.cached_property
     def leaf_count(self) -> IntArray:
@@ -201,7 +212,7 @@ class CellSums:
 
 @dataclasses.dataclass(frozen=True)
 class CellGrid:
-    """The cells there can be: every score bin with every signature slot.
+    """The cells there can be: every score bin with every signature slot and class of costs.
 
     Attributes:
         leaf: shape (bins,): leaf of each bin, in [0, leaves).
@@ -209,6 +220,7 @@ class CellGrid:
         leaves: number of leaves.
         signatures: the slots.
         upper: shape (bins,): what they are at most; None if `score` is all there is.
+        costs: classes of costs, None if all labels cost the same.
     """
 
     leaf: IntArray
@@ -216,25 +228,42 @@ class CellGrid:
     leaves: int
     signatures: Signatures
     upper: FloatArray | None = None
+    costs: CostClasses | None = None
 
     @property
     def cells(self) -> int:
         """Number of cells there can be."""
-        return len(self.leaf) * self.signatures.slots
+        return len(self.leaf) * self.signatures.slots * self._cost_classes
 
-    def codes(self, bin: IntArray, prediction: IntArray) -> IntArray:
+    @property
+    def _cost_classes(self) -> int:
+        return 1 if self.costs is None else self.costs.classes
+
+    def codes(
+        self, bin: IntArray, prediction: IntArray, cost: FloatArray | None = None
+    ) -> IntArray:
         """Return the cell code of each row.
 
         Args:
             bin: shape (n,).
             prediction: shape (n, systems): class codes.
+            cost: shape (n,), if there are classes of costs.
 
         Returns:
-            Shape (n,): codes in [0, cells), ordered by bin, then signature.
+            Shape (n,): codes in [0, cells), ordered by bin, then signature, then class of costs.
         """
         codes = bin * self.signatures.slots
         codes += self.signatures.slot(prediction)
+        if self.costs is not None:
+            assert cost is not None
+            codes = codes * self.costs.classes + self.costs.find(cost)
         return codes
+
+    def places(self, code: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+        """Return bin, signature slot and class of costs of cells, shape (cells,) each."""
+        rest, cost_class = np.divmod(code, self._cost_classes)
+        bin, slot = np.divmod(rest, self.signatures.slots)
+        return bin, slot, cost_class
 
     def table(self, code: IntArray, count: IntArray, mean: FloatArray, classes: int) -> CellTable:
         """Return the cells that hold rows.
@@ -243,11 +272,16 @@ class CellGrid:
             code: shape (cells,), ascending.
             count: shape (cells,): rows.
             mean: shape (cells, columns): prior of each class, then the probability of each class
-                for each system; of a single system without its own, the prior alone.
+                for each system; of a single system without its own, the prior alone. Where there
+                are classes of costs, last the cost as a share of the greatest of the class.
             classes: number of classes.
         """
+        bin, slot, cost_class = self.places(code)
+        cost = None
+        if self.costs is not None:
+            mean, share = mean[:, :-1], mean[:, -1]
+            cost = self.costs.absolute(share, cost_class)
         means = mean.reshape(len(code), mean.shape[1] // classes, classes)
-        bin, slot = np.divmod(code, self.signatures.slots)
         members = [self.signatures.predictions(number) for number in range(self.signatures.slots)]
         sizes = np.array([len(share) for _, share in members])
         starts = np.cumsum(sizes) - sizes
@@ -275,6 +309,8 @@ class CellGrid:
                 prediction=np.concatenate([prediction for prediction, _ in members])[member],
                 score=score,
                 probability=own[kind_cell],
+                cost=None if cost is None else cost[kind_cell],
             ),
             upper=upper,
+            cost_class=None if cost is None else cost_class,
         )

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evalsampling.stats.cells import CellTable
+from evalsampling.stats.costs import per_root_cost
 from evalsampling.stats.history import History, Round
 
 IntArray = npt.NDArray[np.int64]
@@ -40,6 +41,27 @@ class Proposal:
             self,
             cell_probability=(1 - delta) * self.cell_probability + delta / rows,
             atom_probability=(1 - delta) * self.atom_probability + delta / rows,
+        )
+
+    def per_cost(self, table: CellTable, history: History) -> "Proposal":
+        """Return q / sqrt(cost), normalised: the best for its money if q is so for its draws.
+
+        C. Sawade, *Active Evaluation of Predictive Models*, 2012, theorem 4.2. As it is if all
+        labels cost the same.
+
+        Args:
+            table: the cells.
+            history: it knows the cost of each atom.
+        """
+        if table.cost is None:
+            return self
+        known = history.outputs.cost
+        cell = per_root_cost(self.cell_probability, table.cost)
+        atom = per_root_cost(self.atom_probability, None if known is None else known[self.atom])
+        free = table.count - np.bincount(history.cell[self.atom], minlength=len(table))
+        total = float(free @ cell) + float(atom.sum())
+        return dataclasses.replace(
+            self, cell_probability=cell / total, atom_probability=atom / total
         )
 
 

@@ -92,6 +92,14 @@ class History:
         return np.flatnonzero(self.label != NO_LABEL)
 
     @property
+    def money(self) -> float:
+        """What the labels so far cost, each question once; their number if all cost the same."""
+        known = self.labelled
+        if self.outputs.cost is None:
+            return float(len(known))
+        return float(self.outputs.cost[known].sum())
+
+    @property
     def question(self) -> IntArray:
         """Questions of all draws, in order."""
         return np.concatenate([np.zeros(0, np.int64), *(r.question for r in self.rounds)])

@@ -9,6 +9,7 @@ References:
 
 import numpy as np
 import numpy.typing as npt
+from scipy import optimize
 
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History, Round
@@ -42,6 +43,23 @@ def water_fill(size: FloatArray, rows: IntArray, expected: float) -> FloatArray:
     # The right i is the first at which the largest size that is left stays below 1.
     place = int(np.argmax(factor * ordered <= 1))
     return np.minimum(size * factor[place], 1.0)
+
+
+def rows_within(money: float, size: FloatArray, rows: IntArray, cost: FloatArray) -> float:
+    """Return the expected number of rows of `water_fill` whose expected cost is an amount of money.
+
+    Args:
+        money: at least 0; all rows of positive size if it pays for them.
+        size: shape (cells,): measure of size of each row of a cell.
+        rows: shape (cells,): rows of each cell.
+        cost: shape (cells,): mean cost of a row.
+    """
+    most = float(rows[size > 0].sum())
+
+    def missing(expected: float) -> float:
+        return float(water_fill(size, rows, expected) * rows @ cost) - money
+
+    return most if missing(most) <= 0 else float(optimize.brentq(missing, 0.0, most))
 
 
 def mix_evenly(size: FloatArray, rows: IntArray, even: float) -> FloatArray:
@@ -106,14 +124,18 @@ def draw_unseen(
         chance: shape (cells,), in [0, 1]: inclusion probability of the rows nobody has drawn.
         rng: source of randomness; only ``random`` is called.
         posterior: model behind the round, shape (leaves, classes), if there is one.
-        group: shape (cells,): see `stats.pivotal.round_sizes`; the leaves if not given.
+        group: shape (cells,): whose cells get a number of rows next to the expected one, too
+            (`stats.pivotal.round_sizes`); the leaves if not given.
         answers: most questions about a row of a stochastic oracle. A cell is then taken for so many
             copies of it, one after the other, and what is said of rows holds of their copies.
     """
     asked = np.bincount(history.cell, minlength=len(table))
     rank = history.drawn_by_cell(len(table)) if answers == 1 else asked
     expected = (table.count * answers - rank) * chance
-    sizes = round_sizes(expected, table.leaf if group is None else group, rng)
+    group = table.leaf if group is None else group
+    order = np.argsort(group, kind="stable")
+    sizes = np.empty(len(table), dtype=np.int64)
+    sizes[order] = round_sizes(expected[order], group[order], rng)
     return draw_next(table, history, chance, sizes, rng, posterior, rank)
 
 

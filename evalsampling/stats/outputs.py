@@ -1,4 +1,4 @@
-"""What the systems under evaluation say of rows: all that a loss sees beside the label."""
+"""What is known of rows beside the label: what systems say of them, and what a label costs."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -20,12 +20,15 @@ class Outputs:
         probability: shape (n, systems, classes): probability of each class, in [0, 1].
         grades: of queries, shape (n, systems, depth): grade of the item that each system has at
             each rank, -1 behind the last; None of rows that are no queries, or not graded.
+        cost: shape (n,): what a label costs, above 0, which no loss looks at; None if all cost the
+            same.
     """
 
     prediction: IntArray
     score: FloatArray
     probability: FloatArray
     grades: IntArray | None = None
+    cost: FloatArray | None = None
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -35,7 +38,9 @@ class Outputs:
         """Return some of the rows, by index or mask."""
         index = np.asarray(index)
         grades = None if self.grades is None else self.grades[index]
-        return Outputs(self.prediction[index], self.score[index], self.probability[index], grades)
+        cost = None if self.cost is None else self.cost[index]
+        rows = self.prediction[index], self.score[index], self.probability[index]
+        return Outputs(*rows, grades, cost)
 
     @classmethod
     def none(cls, systems: int, classes: int) -> "Outputs":
@@ -49,11 +54,14 @@ class Outputs:
     @classmethod
     def concatenate(cls, parts: Sequence["Outputs"]) -> "Outputs":
         """Return the rows of all parts, at least one, in order."""
+        costs = [part.cost for part in parts if len(part)]
+        known = [cost for cost in costs if cost is not None]
         return cls(
             np.concatenate([part.prediction for part in parts]),
             np.concatenate([part.score for part in parts]),
             np.concatenate([part.probability for part in parts]),
             _joined_grades(parts),
+            np.concatenate(known) if known and len(known) == len(costs) else None,
         )
 
 

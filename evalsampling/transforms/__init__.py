@@ -20,3 +20,4 @@ from evalsampling.transforms.pool import ScorePool as ScorePool
 from evalsampling.transforms.reserve import CheckHeld as CheckHeld
 from evalsampling.transforms.reserve import DrawReserve as DrawReserve
 from evalsampling.transforms.sums import SumFn as SumFn
+from evalsampling.transforms.with_replacement import ReplacementSample as ReplacementSample

@@ -48,6 +48,16 @@ def _cut(summary: PoolSummary, spec: EvaluationSpec) -> Stratification:
     return Stratification.from_summary(summary, spec)
 
 
+def stratification_of(
+    batches: beam.PCollection[PoolBatch], spec: EvaluationSpec
+) -> beam.PCollection[Stratification]:
+    """Return the Stratification of a pool, one element: as the spec says, or by a first pass."""
+    given = Stratification.given(spec)
+    if given is not None:
+        return batches.pipeline | "GivenStrata" >> beam.Create([given])
+    return batches | "SummarizePool" >> SummarizePool(spec) | "CutStrata" >> CutStrata(spec)
+
+
 class AssignCells(beam.PTransform):
     """PCollection[PoolBatch] to PCollection[CellBatch], each row with its cell."""
 

@@ -10,7 +10,7 @@ from evalsampling.preparation.poisson import PoissonFilter
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellSums
-from evalsampling.transforms.cells import AssignCells, CutStrata, SumCells, SummarizePool
+from evalsampling.transforms.cells import AssignCells, SumCells, stratification_of
 from evalsampling.transforms.metering import MeteredMap
 
 
@@ -34,13 +34,7 @@ class PoissonSample(beam.PTransform):
 
     def expand(self, batches: beam.PCollection[PoolBatch]) -> beam.PCollection[pa.Table]:
         """Wire the transform."""
-        given = Stratification.given(self._spec)
-        if given is not None:
-            cut = batches.pipeline | "GivenStrata" >> beam.Create([given])
-        else:
-            summaries = batches | "SummarizePool" >> SummarizePool(self._spec)
-            cut = summaries | "CutStrata" >> CutStrata(self._spec)
-        stratification = pvalue.AsSingleton(cut)
+        stratification = pvalue.AsSingleton(stratification_of(batches, self._spec))
         cells = batches | "AssignCells" >> AssignCells(self._spec, stratification)
         sums = cells | "SumCells" >> SumCells()
         chosen = sums | "FillWater" >> beam.Map(_filter, self._spec, stratification, self._by_cell)

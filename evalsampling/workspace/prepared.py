@@ -34,6 +34,10 @@ _MARKER_KEYS = (
 )  # fmt: skip
 
 
+_MEANS = ("prior.", "system.", "cost.relative")
+"""How the names of the columns begin that the cell table is made from, in their order."""
+
+
 @dataclasses.dataclass(frozen=True)
 class PreparedPool:
     """A pool as `prepare` left it, which nothing changes; tables are read as they are needed.
@@ -98,7 +102,7 @@ class PreparedPool:
     def table(self) -> CellTable:
         """The cell table."""
         stored = self.workspace.store.read_table("cells.parquet", self.checksums)
-        names = [name for name in stored.column_names if name.startswith(("prior.", "system."))]
+        names = [name for name in stored.column_names if name.startswith(_MEANS)]
         return self.stratification.grid.table(
             code=stored[CELL].to_numpy(),
             count=stored["count"].to_numpy(),
@@ -151,7 +155,8 @@ class PreparedPool:
             InputError: if the reserve of a cell is too short.
         """
         pool = self.spec.pool
-        outputs = output_names(len(pool.systems), len(self.spec.labels.classes))
+        classes, has_costs = len(self.spec.labels.classes), pool.cost is not None
+        outputs = output_names(len(pool.systems), classes, has_costs)
         if pool.lists is not None:
             outputs = query_names(len(pool.systems))
         slices = [SLICE_PREFIX + name for name in pool.slices]
@@ -169,15 +174,19 @@ def cells_to_store(
         mean: shape (cells, columns): what the table was made from, see `CellGrid.table`.
         stratification: how the pool is cut into them.
     """
-    bin, slot = np.divmod(table.code, stratification.grid.signatures.slots)
+    bin, slot, cost_class = stratification.grid.places(table.code)
     columns = {
         CELL: table.code, "leaf": table.leaf, "bin": bin, "signature": slot,
         "count": table.count,
     }  # fmt: skip
+    costs = {}
+    if table.cost is not None:
+        costs = {"cost.class": cost_class, "cost.mean": table.cost, "cost.relative": mean[:, -1]}
+        mean = mean[:, :-1]
     for place, column in enumerate(mean.T):
         system, y = divmod(place - table.classes, table.classes)
         columns[f"prior.{place}" if system < 0 else f"system.{system}.{y}"] = column
-    return pa.table(columns)
+    return pa.table(columns | costs)
 
 
 def slices_to_store(slices: Slices, table: CellTable) -> pa.Table:

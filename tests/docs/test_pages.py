@@ -46,6 +46,13 @@ def test_page_of_poisson_prints_what_it_shows(tmp_path: Path) -> None:
     assert printed == shown
 
 
+def test_page_of_costs_prints_what_it_shows(tmp_path: Path) -> None:
+    text = (ROOT / "docs/costs.md").read_text("utf-8")
+    pairs = python_outputs([match.groupdict() for match in BLOCK.finditer(text)], tmp_path)
+    assert len(pairs) == 2
+    assert [printed for _, printed in pairs] == [shown for shown, _ in pairs]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("page", ["active_risk", "comparisons"])
 def test_page_with_pools_of_its_own_prints_what_it_shows(page: str, tmp_path: Path) -> None:

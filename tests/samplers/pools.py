@@ -13,6 +13,7 @@ from evalsampling.measures import Accuracy, FBeta, Joint, Measure, Precision, Re
 from evalsampling.samplers import Sampler
 from evalsampling.simulation.truth import KnownPool
 from evalsampling.stats.cells import CellGrid, CellSums, CellTable
+from evalsampling.stats.costs import CostClasses
 from evalsampling.stats.draws import Proposal
 from evalsampling.stats.hashing import hash_integers
 from evalsampling.stats.history import NO_LABEL, History
@@ -32,6 +33,8 @@ class Pool:
         slice: shape (n, columns): codes of the row's values, of no column by default.
         slots: most signatures that cells distinguish; every one by default.
         leaves: number of leaves; those up to the last with a row by default.
+        cost: shape (n,): of labels; all the same by default.
+        cost_classes: most classes of costs.
     """
 
     leaf: np.ndarray
@@ -41,6 +44,8 @@ class Pool:
     slice: np.ndarray | None = None
     slots: int | None = None
     leaves: int | None = None
+    cost: np.ndarray | None = None
+    cost_classes: int = 4
 
     def __len__(self) -> int:
         return len(self.leaf)
@@ -58,6 +63,7 @@ class Pool:
             prediction,
             np.repeat(self.leaf[:, None].astype(float), systems, axis=1),
             np.repeat(self.probability[:, None], systems, axis=1),
+            self.cost,
         )
 
     @functools.cached_property
@@ -73,16 +79,24 @@ class Pool:
             counts = SignatureCounts.from_codes(codes, hash_integers(np.arange(len(self)), 0))
             signatures = Signatures.most_common(shape, counts, self.slots)
         leaves = self.leaves or int(self.leaf.max()) + 1
-        return CellGrid(np.arange(leaves), np.arange(leaves, dtype=float), leaves, signatures)
+        costs = None
+        if self.cost is not None:
+            ends = float(self.cost.min()), float(self.cost.max())
+            costs = CostClasses.spanning(*ends, self.cost_classes)
+        score = np.arange(leaves, dtype=float)
+        return CellGrid(np.arange(leaves), score, leaves, signatures, costs=costs)
 
     @functools.cached_property
     def _codes(self) -> np.ndarray:
-        return self.grid.codes(self.leaf, self.outputs.prediction)
+        return self.grid.codes(self.leaf, self.outputs.prediction, self.cost)
 
     @functools.cached_property
     def table(self) -> CellTable:
         systems = self.outputs.prediction.shape[1]
         columns = np.tile(self.probability, (1, 1 if systems == 1 else 1 + systems))
+        if self.grid.costs is not None:
+            relative = self.grid.costs.relative(self.cost, self.grid.costs.find(self.cost))
+            columns = np.column_stack([columns, relative])
         sums = CellSums.from_rows(self.grid.cells, self._codes, columns)
         return self.grid.table(*sums.means(), self.classes)
 

@@ -121,11 +121,12 @@ def test_needed_budget_lies_between_its_neighbours(pool: tuple[Path, np.ndarray]
 def test_samplers_that_do_not_take_the_spec_are_left_out(pool: tuple[Path, np.ndarray]) -> None:
     spec, _, ranges = read(pool[0], measure="accuracy")
     usable = ["passive", "stratified", "importance", "ais", "calibrated"]
-    usable += ["poisson", "optimal_importance", "active_risk"]
+    usable += ["poisson", "optimal_importance", "strat", "strat_model", "active_risk"]
+    usable += ["active_err", "active_uniD"]
     assert usable_samplers(spec, ranges) == usable
     spec, _, ranges = read(pool[0], labels={"oracle": "stochastic"})
     usable = ["passive", "importance", "oasis", "ais", "poisson", "optimal_importance"]
-    usable += ["active_risk"]
+    usable += ["active_risk", "active_err", "active_uniD"]
     assert usable_samplers(spec, ranges) == usable
 
 
@@ -140,6 +141,7 @@ def test_command_line(
     rows = json.loads(capsys.readouterr().out)
     assert [row["budget"] for row in rows] == [50, 100]
     keys = {"sampler", "measure", "budget", "standard_error", "half_width", "power"}
+    keys |= {"draws", "labels", "cost", "saving", "label_likelihood"}
     assert all(set(row) == keys for row in rows)
     assert all(row["power"] is None for row in rows), "there is nothing to compare"
     assert not (tmp_path / "here").exists()

@@ -1,0 +1,76 @@
+"""The label likelihood: whether the probabilities are good enough for rows to be chosen by them.
+
+References:
+    C. Sawade, *Active Evaluation of Predictive Models*, University of Potsdam 2012, eq. 2.9 and
+    section 4.4.2.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from evalsampling.inference.sample import WeightedSample
+from evalsampling.measures.base import FloatArray
+from evalsampling.measures.deviation import anticipate
+from evalsampling.stats.cells import CellTable
+from evalsampling.stats.history import History
+
+WORTH_CHOOSING = 0.6
+"""Likelihood from which on rows that are chosen by the probabilities beat even draws, as found in
+section 4.4.2 for spam and digits of two classes, where guessing has 0.5."""
+
+FEWEST_LABELS = 30
+"""Labels below which nothing is said: a single confident miss would decide."""
+
+
+def expected_likelihood(table: CellTable) -> float:
+    """Return the label likelihood of a pool if the probabilities are right, in (0, 1].
+
+    The geometric mean of the probability of a label, exp(mean over rows of sum_y p log p): at most
+    what labels show where the probabilities are right, whatever it is where they are not.
+    """
+    prior = anticipate(table.prior, 1.0)
+    return float(np.exp(table.count @ np.sum(prior * np.log(prior), axis=1) / table.rows))
+
+
+def label_likelihood(
+    table: CellTable,
+    history: History,
+    sample: WeightedSample,
+    inside: npt.NDArray[np.bool_] | None = None,
+) -> float | None:
+    """Return the label likelihood that the labels show, in (0, 1]; None of too few of them.
+
+    exp(sum v log p(y|x) / sum v) over labelled rows, v their weights, p the mean prior of the cell,
+    which is what designs are made from. Rows that are never drawn are left out.
+
+    Args:
+        table: the cells.
+        history: the labels.
+        sample: their weights.
+        inside: shape (questions,): which questions count; all if not given.
+    """
+    chosen = np.ones(len(sample.question), dtype=bool)
+    if inside is not None:
+        chosen = inside[sample.question]
+    question, weight = sample.question[chosen], sample.weight[chosen]
+    if len(question) < FEWEST_LABELS or not weight.sum() > 0:
+        return None
+    prior: FloatArray = anticipate(table.prior[history.cell[question]], 1.0)
+    found = prior[np.arange(len(question)), history.label[question]]
+    return float(np.exp(weight @ np.log(found) / weight.sum()))
+
+
+def doubts(likelihood: float | None, what: str) -> list[str]:
+    """Return a warning where a likelihood is too low for rows to be chosen by probabilities.
+
+    Args:
+        likelihood: None if there is none.
+        what: whose it is, in words.
+    """
+    if likelihood is None or likelihood >= WORTH_CHOOSING:
+        return []
+    return [
+        f"the label likelihood {what} is {likelihood:.2f}, below {WORTH_CHOOSING}: rows chosen by "
+        "such probabilities may tell less than even draws (sampler: passive) or an adaptive "
+        "sampler (calibrated, ais)"
+    ]

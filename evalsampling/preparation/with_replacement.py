@@ -1,0 +1,276 @@
+"""Draws with replacement from a pool, each row with its own weight: no cell stands for it.
+
+Rows of a cell are drawn alike, which costs efficiency where their weights differ. Here a row's
+chance is in proportion to sqrt(h / cost) of the row itself. What is kept of any part of a pool is
+as many rows as there are draws (`stats.arrivals`), so the parts merge, on any engine.
+
+References:
+    C. Sawade, *Active Evaluation of Predictive Models*, University of Potsdam 2012, theorems 4.1
+    and 4.2.
+"""
+
+import dataclasses
+import json
+import math
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from evalsampling.errors import InputError
+from evalsampling.measures.build import build_driver
+from evalsampling.measures.deviation import Deviation
+from evalsampling.pool.columns import hash_ids
+from evalsampling.preparation.assignment import CellBatch
+from evalsampling.preparation.local import SecondPass, stratify_pool
+from evalsampling.preparation.stratification import Stratification
+from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.evaluation import NO_BUDGET
+from evalsampling.spec.parameters import check_share
+from evalsampling.stats.arrivals import first_arrivals
+from evalsampling.stats.cells import CellSums
+from evalsampling.stats.costs import draws_within, per_root_cost
+from evalsampling.stats.exact_sum import exact_sum, rounded
+from evalsampling.stats.hashing import UInt64Array
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+WEIGHT = "importance_weight"
+"""Column that a sample has beside those of the pool: w = p / q, 1 on average over the draws."""
+
+SPARE = 1.1
+"""Draws made for each that cells tell the money buys: which it does is known at the end."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Drawn:
+    """The draws of a part of a pool: a mergeable state.
+
+    Attributes:
+        row: shape (draws,): place in `rows`, -1 of a draw that has met none.
+        time: shape (draws,): when the row arrived, infinite if there is none.
+        key: shape (draws,): hash of the row's id, 0 if there is none.
+        weight: shape (draws,): g of the row, 0 if there is none.
+        rows: their columns; None if there are none.
+        count: rows of the part.
+        total: sum of the weights of its rows (`stats.exact_sum`).
+        money: sum of weights times costs likewise.
+    """
+
+    row: IntArray
+    time: FloatArray
+    key: UInt64Array
+    weight: FloatArray
+    rows: pa.Table | None
+    count: int
+    total: int
+    money: int
+
+    @classmethod
+    def zero(cls, draws: int) -> "Drawn":
+        """Return the draws of no rows."""
+        nobody = np.full(draws, -1, dtype=np.int64)
+        none, keys = np.zeros(draws), np.zeros(draws, dtype=np.uint64)
+        return cls(nobody, none + np.inf, keys, none, None, 0, 0, 0)
+
+    def __add__(self, other: "Drawn") -> "Drawn":
+        """Return the draws of both parts together: of each the row that arrives first."""
+        if len(self.row) != len(other.row):
+            raise ValueError(f"{len(self.row)} and {len(other.row)} draws do not add up")
+        later = other.time < self.time
+        later |= (other.time == self.time) & (other.key < self.key)
+        # Places in the rows of both; a draw that has no row in either keeps none.
+        mine = 0 if self.rows is None else len(self.rows)
+        place = np.where(later, other.row + mine, self.row)
+        there = place >= 0
+        kept, compact = np.unique(place[there], return_inverse=True)
+        row = np.full(len(place), -1, dtype=np.int64)
+        row[there] = compact
+        tables = [one.rows for one in (self, other) if one.rows is not None]
+        rows = pa.concat_tables(tables).take(pa.array(kept)).combine_chunks() if tables else None
+        return Drawn(
+            row,
+            np.where(later, other.time, self.time),
+            np.where(later, other.key, self.key),
+            np.where(later, other.weight, self.weight),
+            rows,
+            self.count + other.count,
+            self.total + other.total,
+            self.money + other.money,
+        )
+
+    def to_bytes(self) -> bytes:
+        """Serialise without loss."""
+        head = {
+            "draws": len(self.row),
+            "count": self.count,
+            "total": hex(self.total),
+            "money": hex(self.money),
+        }
+        arrays = [self.row, self.time, self.key, self.weight]
+        sink = pa.BufferOutputStream()
+        if self.rows is not None:
+            with pa.ipc.new_stream(sink, self.rows.schema) as stream:
+                stream.write_table(self.rows)
+        parts = [json.dumps(head).encode(), b"\n", *(one.tobytes() for one in arrays)]
+        return b"".join([*parts, sink.getvalue().to_pybytes()])
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> "Drawn":
+        """Restore what `to_bytes` wrote."""
+        end = data.index(b"\n")
+        head = json.loads(data[:end])
+        draws = head["draws"]
+        begins = [end + 1 + 8 * draws * place for place in range(5)]
+        row, time, key, weight = (
+            np.frombuffer(data, kind, draws, begin).copy()
+            for kind, begin in zip(("<i8", "<f8", "<u8", "<f8"), begins[:4], strict=True)
+        )
+        kept = data[begins[4] :]
+        return cls(
+            row=row,
+            time=time,
+            key=key,
+            weight=weight,
+            rows=pa.ipc.open_stream(kept).read_all() if kept else None,
+            count=head["count"],
+            total=int(head["total"], 16),
+            money=int(head["money"], 16),
+        )
+
+    def __reduce__(self) -> tuple[object, tuple[bytes]]:
+        """Pickle as bytes: a sliced Arrow table would pickle the whole it was cut from."""
+        return Drawn.from_bytes, (self.to_bytes(),)
+
+
+@dataclasses.dataclass(frozen=True)
+class RowDraws:
+    """What draws rows: their weights, and how many draws there are.
+
+    Attributes:
+        deviation: h of a row, its root.
+        scale: what sqrt(h / cost) is multiplied with: 1 - delta over its mean by the cells.
+        least: delta, what is added to it.
+        draws: most draws.
+        money: what they may be expected to cost, None if they are counted only.
+        seed: of the hashes.
+    """
+
+    deviation: Deviation
+    scale: float
+    least: float
+    draws: int
+    money: float | None
+    seed: int
+
+    @classmethod
+    def from_spec(
+        cls, spec: EvaluationSpec, stratification: Stratification, sums: CellSums
+    ) -> "RowDraws":
+        """Return the draws that a spec asks for: with its measure, its budget and its seed.
+
+        ``delta`` and ``smoothing`` are those of the spec's sampler, if it has them. A budget of
+        labels is one of draws, a row that is drawn again counting again.
+
+        Args:
+            spec: of the evaluation.
+            stratification: of its pool.
+            sums: over the cells of the pool.
+
+        Raises:
+            InputError: if a parameter is wrong, the measure undefined on the pool, or the money
+                too little for a draw.
+        """
+        given = spec.sampler.parameters
+        delta, smoothing = given.get("delta", 0.1), given.get("smoothing", 1.0)
+        try:
+            check_share("delta", delta)
+            check_share("smoothing", smoothing)
+        except ValueError as error:
+            raise InputError(f"sampler: {spec.sampler.name}: {error}") from error
+        table = stratification.table(sums)
+        measure = build_driver(spec, stratification.ranges)
+        deviation = Deviation.from_cells(measure, table, table.prior, smoothing)
+        size = per_root_cost(deviation.of_cells(table, table.prior), table.cost)
+        mean = float(size @ table.count) / table.rows
+        if mean == 0:  # All rows are alike: then the even share is all there is.
+            delta, mean = 1.0, 1.0
+        draws = spec.budget
+        if spec.money is not None:
+            assert table.cost is not None
+            weight = size * (1 - delta) / mean + delta
+            chance = weight / float(weight @ table.count)
+            bought = draws_within(spec.money, chance, table.count, table.cost)
+            draws = min(draws, NO_BUDGET, math.ceil(SPARE * bought) + 10)
+        return cls(deviation, (1 - delta) / mean, float(delta), draws, spec.money, spec.seed)
+
+    def weigh(self, cells: CellBatch) -> FloatArray:
+        """Return g of each row, shape (n,), at least 0, about 1 on average."""
+        size = self.deviation.of_rows(cells.outputs, cells.prior)
+        return per_root_cost(size, cells.outputs.cost) * self.scale + self.least
+
+    def draw(self, cells: CellBatch) -> Drawn:
+        """Return the draws of a batch."""
+        weight, keys = self.weigh(cells), hash_ids(cells.ids, self.seed)
+        row, time = first_arrivals(keys, weight, self.draws)
+        cost = cells.outputs.cost
+        money = weight if cost is None else weight * cost
+        totals = len(weight), exact_sum(weight), exact_sum(money)
+        there = row >= 0
+        kept, compact = np.unique(row[there], return_inverse=True)
+        place = np.full(self.draws, -1, dtype=np.int64)
+        place[there] = compact
+        rows = pa.table(cells.batch.rows).take(pa.array(kept)).combine_chunks()
+        none = np.zeros(self.draws)
+        key, own = none.astype(np.uint64), none.copy()
+        key[there], own[there] = keys[row[there]], weight[row[there]]
+        return Drawn(place, time, key, own, rows, *totals)
+
+    def sample(self, drawn: Drawn) -> pa.Table:
+        """Return the draws of a pool, one row each, as often as it was drawn.
+
+        Args:
+            drawn: of the whole pool.
+
+        Returns:
+            The columns of the pool that were read, and `WEIGHT`.
+
+        Raises:
+            InputError: if no row has a weight, or the money does not buy a draw.
+        """
+        total = rounded(drawn.total)
+        if drawn.rows is None or total <= 0:
+            raise InputError("no row of the pool is expected to move the measure")
+        draws = self.draws
+        if self.money is not None:
+            draws = min(draws, math.floor(self.money * total / rounded(drawn.money)))
+        if draws < 1:
+            raise InputError(
+                f"budget.cost: {self.money:g} is less than a draw is expected to cost, "
+                f"{rounded(drawn.money) / total:.3g}"
+            )
+        weight = total / (drawn.count * drawn.weight[:draws])
+        rows = drawn.rows.take(pa.array(drawn.row[:draws]))
+        return rows.append_column(WEIGHT, pa.array(weight))
+
+
+def sample_with_replacement(spec: EvaluationSpec) -> pa.Table:
+    """Return draws with replacement from the pool of a spec, read in this process.
+
+    Returns:
+        One row for each draw: the pool's columns that the evaluation reads, and `WEIGHT`.
+
+    Raises:
+        InputError: for anything wrong with the pool or the spec.
+    """
+    stratification = stratify_pool(spec)
+    work = SecondPass(spec, stratification)
+    for _ in work.over_pool():
+        pass
+    assert work.sums is not None
+    draws = RowDraws.from_spec(spec, stratification, work.sums)
+    drawn = Drawn.zero(draws.draws)
+    for cells in SecondPass(spec, stratification).over_pool():
+        drawn += draws.draw(cells)
+    return draws.sample(drawn)

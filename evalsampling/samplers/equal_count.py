@@ -1,0 +1,97 @@
+"""What samplers of strata of equal counts share: the strata, their allocation, their estimate.
+
+References:
+    W. G. Cochran, *Sampling Techniques*, 3rd edition, 1977, theorem 5.6 (Neyman allocation with
+    costs); C. Sawade, *Active Evaluation of Predictive Models*, 2012, section 4.4 (a baseline).
+"""
+
+import abc
+import dataclasses
+
+import numpy as np
+
+from evalsampling.inference.sample import WeightedSample
+from evalsampling.measures.base import FloatArray, IntArray
+from evalsampling.samplers.base import Sampler
+from evalsampling.stats.cells import CellTable
+from evalsampling.stats.costs import per_root_cost
+from evalsampling.stats.equal_strata import equal_strata, with_labels
+from evalsampling.stats.history import NO_LABEL, History
+from evalsampling.stats.inclusion import draw_unseen, water_fill
+
+LEAST_LABELS = 2
+"""Labels that a stratum needs for a variance of its own; with fewer it joins the next."""
+
+
+@dataclasses.dataclass(frozen=True)
+class EqualCountStrata(Sampler):
+    """Strata of equal counts by the system's confidence, rows of each drawn without replacement.
+
+    Confidence is the prior probability of the class that the system predicts; strata are of whole
+    cells. A stratum gets rows in proportion to M_k s_k / sqrt(c_k): its rows, the standard
+    deviation of its losses, the root of the mean cost of its labels.
+
+    The estimate is the mean of the strata's means, by their rows. Allocation that answers to labels
+    biases it slightly, and the intervals too; they are shown as if it did not.
+
+    Attributes:
+        strata: most of them, at least 1.
+    """
+
+    strata: int = 10
+    takes_stochastic_oracle = False
+    heeds_costs = True
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        super().__post_init__()
+        if isinstance(self.strata, bool) or not isinstance(self.strata, int) or self.strata < 1:
+            raise ValueError(f"strata must be a whole number of at least 1, got {self.strata!r}")
+
+    @abc.abstractmethod
+    def deviations(self, table: CellTable, history: History, stratum: IntArray) -> FloatArray:
+        """Return the standard deviation of the losses of each stratum, shape (strata,), above 0.
+
+        Args:
+            table: the cells.
+            history: labels so far.
+            stratum: shape (cells,): of each cell.
+        """
+
+    def error(self, table: CellTable) -> FloatArray:
+        """Return the probability that the system is wrong by the prior, shape (cells,)."""
+        prediction = table.outputs.prediction[:, self.measure.system]
+        return 1 - table.mean_by_cell(table.prior[table.kind_cell, prediction])
+
+    def stratum(self, table: CellTable) -> IntArray:
+        """Return the stratum of each cell, shape (cells,), from the least confident up."""
+        return equal_strata(-self.error(table), table.count, self.strata)
+
+    def design(
+        self,
+        table: CellTable,
+        history: History,
+        new_rows: int,
+        rng: np.random.Generator,
+        budget: int | None = None,
+    ) -> History:
+        """Draw one round: see `Sampler.design`."""
+        wanted = new_rows if budget is None else min(new_rows, budget)
+        stratum = self.stratum(table)
+        cost = None
+        if table.cost is not None:
+            rows = np.bincount(stratum, table.count)
+            cost = np.bincount(stratum, table.count * table.cost) / rows
+        size = per_root_cost(self.deviations(table, history, stratum), cost)
+        left = table.count - history.drawn_by_cell(len(table))
+        chance = water_fill(size[stratum], left, wanted)
+        return draw_unseen(table, history, chance, rng, group=stratum)
+
+    def weigh(self, table: CellTable, history: History) -> WeightedSample:
+        """Weigh the labelled rows of each stratum alike; they stand for those without a label."""
+        question = np.flatnonzero(history.label != NO_LABEL)
+        stratum = self.stratum(table)
+        labels = np.bincount(stratum[history.cell[question]], minlength=stratum.max() + 1)
+        joined = with_labels(labels, LEAST_LABELS)[stratum]
+        rows = np.bincount(joined, table.count).astype(np.int64)
+        return WeightedSample.stratified(question, joined[history.cell[question]], rows)

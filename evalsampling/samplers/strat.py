@@ -1,0 +1,38 @@
+"""Online stratified sampling: more labels where the labels so far vary.
+
+References:
+    P. N. Bennett and V. R. Carvalho, *Online stratified sampling: evaluating classifiers at
+    web-scale*, CIKM 2010; C. Sawade, *Active Evaluation of Predictive Models*, 2012, section 4.4.1
+    (the baseline strat).
+"""
+
+import dataclasses
+
+import numpy as np
+
+from evalsampling.measures.base import FloatArray, IntArray
+from evalsampling.samplers.equal_count import EqualCountStrata
+from evalsampling.stats.cells import CellTable
+from evalsampling.stats.history import History
+
+
+@dataclasses.dataclass(frozen=True)
+class OnlineStratified(EqualCountStrata):
+    """Strata of equal counts with the Neyman allocation that the labels so far make best.
+
+    The losses are those of the error rate: whether the system is wrong. A stratum's rate of errors
+    is the posterior mean under an even prior, (errors + 1) / (labels + 2), so that none is taken
+    to have no errors. A round is as many of the published steps of one row; with
+    ``round_size: 1`` it is one.
+    """
+
+    name = "strat"
+
+    def deviations(self, table: CellTable, history: History, stratum: IntArray) -> FloatArray:
+        """Return sqrt(p (1 - p)) of each stratum, p by its labels."""
+        known = history.labelled
+        found = history.outputs.prediction[known, self.measure.system]
+        own, strata = stratum[history.cell[known]], int(stratum.max()) + 1
+        wrong = np.bincount(own, found != history.label[known], strata)
+        rate = (wrong + 1) / (np.bincount(own, minlength=strata) + 2)
+        return np.asarray(np.sqrt(rate * (1 - rate)))

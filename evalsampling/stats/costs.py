@@ -1,0 +1,172 @@
+"""Costs of labels: classes of rows that cost about the same, and what follows for a proposal.
+
+References:
+    C. Sawade, *Active Evaluation of Predictive Models*, University of Potsdam 2012, section 4.3
+    (theorem 4.2, lemma 4.2).
+    L. V. Kantorovich's inequality, as in G. S. Watson, G. Alpargu and G. P. H. Styan, *Some
+    comments on six inequalities associated with the inefficiency of ordinary least squares*, 1997.
+"""
+
+import dataclasses
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+MOST_CLASSES = 16
+"""Most classes of costs: each makes the cells as many times more."""
+
+
+@dataclasses.dataclass(frozen=True)
+class CostClasses:
+    """Log-spaced classes of costs.
+
+    Attributes:
+        edges: shape (classes + 1,), above 0, increasing: the first is the least cost there is, the
+            last the greatest. Of costs that are all alike the two are the same.
+    """
+
+    edges: FloatArray
+
+    @classmethod
+    def spanning(cls, low: float, high: float, classes: int) -> "CostClasses":
+        """Return classes of equal width on the logarithmic scale.
+
+        Args:
+            low: least cost, above 0.
+            high: greatest cost.
+            classes: how many there may be, at least 1.
+        """
+        edges = np.geomspace(low, high, (classes if high > low else 1) + 1)
+        edges[0], edges[-1] = low, high
+        return cls(edges)
+
+    @property
+    def classes(self) -> int:
+        """Number of classes."""
+        return len(self.edges) - 1
+
+    def find(self, cost: FloatArray) -> IntArray:
+        """Return the class of each cost, shape (n,), in [0, classes)."""
+        return np.searchsorted(self.edges[1:-1], cost, side="right").astype(np.int64)
+
+    def relative(self, cost: FloatArray, found: IntArray) -> FloatArray:
+        """Return costs as shares of the greatest of their class, shape (n,), in (0, 1].
+
+        Args:
+            cost: shape (n,).
+            found: shape (n,): the classes.
+        """
+        return np.minimum(cost / self.edges[found + 1], 1.0)
+
+    def absolute(self, share: FloatArray, found: IntArray) -> FloatArray:
+        """Return the costs that `relative` was told of, shape (n,)."""
+        return share * self.edges[found + 1]
+
+    @property
+    def loss(self) -> float:
+        """Share of the money that is lost to classes: x coth x - 1, x = ln(r) / 4.
+
+        For costs that are log-uniform in a class whose greatest is r times its least, each row of
+        it drawn alike instead of in proportion to 1 / sqrt(cost).
+        """
+        x = self._quarter
+        return x / math.tanh(x) - 1 if x > 0 else 0.0
+
+    @property
+    def greatest_loss(self) -> float:
+        """The same for the worst distribution of costs in the classes: cosh(x)^2 - 1."""
+        return math.cosh(self._quarter) ** 2 - 1
+
+    @property
+    def _quarter(self) -> float:
+        return math.log(self.edges[-1] / self.edges[0]) / self.classes / 4
+
+
+def per_root_cost(size: FloatArray, cost: FloatArray | None) -> FloatArray:
+    """Return a measure of size over the root of the costs, shape (n,).
+
+    What is best for a number of rows is so for an amount of money after that: of proposals (theorem
+    4.2) as of inclusion probabilities and of allocations to strata (W. G. Cochran, *Sampling
+    Techniques*, 3rd edition, 1977, theorem 5.6).
+
+    Args:
+        size: shape (n,), at least 0.
+        cost: shape (n,), above 0; None if all labels cost the same.
+    """
+    return size if cost is None else size / np.sqrt(cost)
+
+
+@dataclasses.dataclass(frozen=True)
+class Price:
+    """What a label costs.
+
+    Attributes:
+        mean: above 0; infinite if there is no row to be had.
+        deviation: its standard deviation.
+    """
+
+    mean: float
+    deviation: float
+
+    @classmethod
+    def of_rows(cls, mass: FloatArray, cost: FloatArray | None) -> "Price":
+        """Return the price of a row drawn with some chance.
+
+        Args:
+            mass: shape (cells,): chance of each cell, up to a factor.
+            cost: shape (cells,): mean cost of a row; None if all cost 1.
+        """
+        if not mass.any():
+            return cls(math.inf, 0.0)
+        if cost is None:
+            return cls(1.0, 0.0)
+        share = mass / mass.sum()
+        mean = float(share @ cost)
+        return cls(mean, math.sqrt(float(share @ (cost - mean) ** 2)))
+
+    def labels_within(self, money: float) -> int:
+        """Return the most labels whose expected cost, and a standard deviation, money pays for.
+
+        n mean + sqrt(n) deviation <= money; one if that is too much and one is expected to cost no
+        more than the money.
+        """
+        if not self.mean <= money:
+            return 0
+        root = math.sqrt(self.deviation**2 + 4 * self.mean * money) - self.deviation
+        return max(math.floor((root / (2 * self.mean)) ** 2), 1)
+
+
+def draws_within(money: float, probability: FloatArray, rows: IntArray, cost: FloatArray) -> float:
+    """Return n*, the draws whose expected cost is an amount of money (theorem 4.2).
+
+    Args:
+        money: Lambda, above 0.
+        probability: shape (cells,): q, the chance that one draw takes a given row of a cell.
+        rows: shape (cells,): rows of each cell.
+        cost: shape (cells,): mean cost of a row.
+    """
+    return money / float(np.sum(rows * probability * cost))
+
+
+def predicted_saving(size: FloatArray, rows: IntArray, cost: FloatArray | None = None) -> float:
+    """Return the error variance of the best proposal over that of even draws, for equal money.
+
+    (mean sqrt(h c))^2 / (mean h mean c), h the mean square of what a label is expected to move the
+    measure by; without costs (mean sqrt(h))^2 / mean h.
+
+    Args:
+        size: shape (cells,): sqrt(h) of the rows of each cell, not all 0.
+        rows: shape (cells,): rows of each cell.
+        cost: shape (cells,): mean cost of a row; None if all cost the same.
+
+    Returns:
+        At most 1 without costs; in (0, 1] with them, by Cauchy and Schwarz.
+    """
+    cost = np.ones(len(size)) if cost is None else cost
+    total = rows.sum()
+    best = float(rows @ (size * np.sqrt(cost)) / total) ** 2
+    return best / (float(rows @ size**2 / total) * float(rows @ cost / total))

@@ -1,0 +1,47 @@
+"""Strata of equal numbers of rows, cut from cells in any order."""
+
+import numpy as np
+import numpy.typing as npt
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+
+def equal_strata(key: FloatArray, rows: IntArray, strata: int) -> IntArray:
+    """Return the stratum of each cell, shape (cells,), numbered from 0 without gaps.
+
+    Cells in the order of the key are divided where the rows so far pass a multiple of M / strata;
+    a cell goes where its middle is. So strata differ from equal ones by a cell at most, and are
+    fewer where cells are large.
+
+    Args:
+        key: shape (cells,): what cells are ordered by, equal ones by their place.
+        rows: shape (cells,): rows of each cell, M in all.
+        strata: most of them, at least 1.
+    """
+    order = np.argsort(key, kind="stable")
+    middle = np.cumsum(rows[order]) - rows[order] / 2
+    place = np.minimum(np.floor(strata * middle / rows.sum()), strata - 1).astype(np.int64)
+    stratum = np.empty(len(key), dtype=np.int64)
+    stratum[order] = np.unique(place, return_inverse=True)[1]
+    return stratum
+
+
+def with_labels(labels: IntArray, least: int) -> IntArray:
+    """Return which group each stratum is joined to, shape (strata,), numbered from 0.
+
+    Walking up the strata, a group ends with the stratum that brings it to so many labels; what is
+    left at the end joins the last one.
+
+    Args:
+        labels: shape (strata,): labels of each.
+        least: labels that a group should have, at least 1.
+    """
+    before = np.concatenate([[0], np.cumsum(labels)[:-1]])
+    group = np.zeros(len(labels), dtype=np.int64)
+    number, begin = 0, 0
+    for stratum, (so_far, own) in enumerate(zip(before.tolist(), labels.tolist(), strict=True)):
+        group[stratum] = number
+        if so_far + own - begin >= least:
+            number, begin = number + 1, so_far + own
+    return np.minimum(group, max(number - 1, 0))

@@ -1,0 +1,80 @@
+"""Draws with replacement, row by row: weights by hand, unbiased, the same for any parts."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evalsampling.errors import InputError
+from evalsampling.preparation.local import SecondPass, stratify_pool
+from evalsampling.preparation.with_replacement import (
+    WEIGHT,
+    Drawn,
+    RowDraws,
+    sample_with_replacement,
+)
+from tests.contracts import assert_mergeable
+from tests.preparation.row_pools import ROWS, make_spec, write_pool
+
+
+def test_weights_are_those_of_the_thesis_row_by_row(tmp_path: Path) -> None:
+    """Eq. 4.25 with eq. 4.14: q in proportion to sqrt(((1 - 2 R) e + R^2) / cost)."""
+    pool = write_pool(tmp_path)
+    drawn = sample_with_replacement(make_spec(tmp_path))
+    error = np.where(pool["prediction"] == 1, 1 - pool["score"], pool["score"])
+    risk = error.mean()
+    g = np.sqrt(((1 - 2 * risk) * error + risk**2) / pool["length"])
+    w = g.sum() / (ROWS * g)
+    assert len(drawn) == 80
+    assert drawn[WEIGHT].to_numpy() == pytest.approx(w[drawn["id"].to_numpy()], rel=1e-6)
+
+
+def test_estimates_are_unbiased_over_seeds(tmp_path: Path) -> None:
+    """Mean of w l over 40 seeds of 80 draws, within four of its standard errors."""
+    pool = write_pool(tmp_path)
+    wrong = pool["prediction"] != pool["label"]
+    values = []
+    for seed in range(40):
+        drawn = sample_with_replacement(make_spec(tmp_path, seed=seed, strata={"edges": [0.5]}))
+        values.append(np.mean(drawn[WEIGHT].to_numpy() * wrong[drawn["id"].to_numpy()]))
+    error = np.std(values) / np.sqrt(len(values))
+    assert np.mean(values) == pytest.approx(wrong.mean(), abs=4 * error)
+
+
+def test_money_buys_the_draws_of_the_exact_proposal(tmp_path: Path) -> None:
+    """n* = Lambda sum g / sum g cost over rows, rounded down (theorem 4.2)."""
+    pool = write_pool(tmp_path)
+    drawn = sample_with_replacement(make_spec(tmp_path, budget={"cost": 40}))
+    error = np.where(pool["prediction"] == 1, 1 - pool["score"], pool["score"])
+    risk = error.mean()
+    g = np.sqrt(((1 - 2 * risk) * error + risk**2) / pool["length"])
+    assert len(drawn) == np.floor(40 * g.sum() / (g @ pool["length"]))
+    with pytest.raises(InputError, match="is less than a draw is expected to cost"):
+        sample_with_replacement(make_spec(tmp_path, budget={"cost": 0.01}))
+
+
+def test_draws_merge_whatever_the_parts(tmp_path: Path) -> None:
+    write_pool(tmp_path)
+    spec = make_spec(tmp_path)
+    stratification = stratify_pool(spec)
+    work = SecondPass(spec, stratification)
+    batches = list(work.over_pool())
+    assert work.sums is not None
+    draws = RowDraws.from_spec(spec, stratification, work.sums)
+    states = [draws.draw(cells) for cells in batches]
+    assert len(states) == 2
+    states.append(Drawn.zero(80))
+
+    def same(one: Drawn, other: Drawn) -> bool:
+        return draws.sample(one).equals(draws.sample(other)) if one.count == ROWS else True
+
+    assert_mergeable(states, Drawn.zero(80), same)
+    with pytest.raises(ValueError, match="do not add up"):
+        _ = states[0] + Drawn.zero(3)
+
+
+def test_wrong_parameters_are_refused(tmp_path: Path) -> None:
+    write_pool(tmp_path)
+    sampler = {"name": "optimal_importance", "delta": 2}
+    with pytest.raises(InputError, match="delta"):
+        sample_with_replacement(make_spec(tmp_path, sampler=sampler))
