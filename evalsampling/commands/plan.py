@@ -129,7 +129,7 @@ def plan(options: PlanOptions) -> PlanResult:
             effect=options.effect,
             report=progress.advance,
         )
-    likelihood = expected_likelihood(table)
+    likelihood = expected_likelihood(table) if spec.has_classes else None
     for warning in doubts(likelihood, "to expect of the scores"):
         LOG.warning(warning)
     errors = tuple(PlannedError(**entry, label_likelihood=likelihood) for entry in entries)

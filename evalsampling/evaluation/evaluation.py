@@ -263,12 +263,14 @@ class Evaluation:
     def label_likelihood(self, slice: tuple[int, int] | None = None) -> float | None:
         """Return how good the scores' probabilities are by the labels so far, in (0, 1].
 
-        See `inference.label_likelihood`; None if there are too few labels.
+        See `inference.label_likelihood`; None if there are too few labels, or they are no classes
+        of rows.
 
         Args:
             slice: column and code of a slice, to take its labels alone.
         """
-        if not len(self.history.labelled):
+        has_classes = self.spec is None or self.spec.has_classes
+        if not (len(self.history.labelled) and has_classes):
             return None
         inside = None if slice is None else self.history.slice[:, slice[0]] == slice[1]
         sample = self.sampler.weigh(self.table, self.history)

@@ -56,6 +56,11 @@ class ActiveError(OptimalImportance):
     delta: float = 0.0
     name = "active_err"
 
+    @property
+    def needs_classes(self) -> bool:
+        """Errors are of classes."""
+        return True
+
     def deviation(self, table: CellTable, prior: npt.NDArray[np.float64]) -> Deviation:
         """Return the deviation of the error rate."""
         measure = Accuracy(system=self.measure.system)

@@ -60,6 +60,7 @@ class ActiveRisk(ReplacementSampler):
     calibration: str | None = None
     classes: int = 2
     name = "active_risk"
+    trusts_prior = True
 
     def __post_init__(self) -> None:
         """Check the parameters."""

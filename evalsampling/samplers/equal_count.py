@@ -48,6 +48,11 @@ class EqualCountStrata(Sampler):
         if isinstance(self.strata, bool) or not isinstance(self.strata, int) or self.strata < 1:
             raise ValueError(f"strata must be a whole number of at least 1, got {self.strata!r}")
 
+    @property
+    def needs_classes(self) -> bool:
+        """Strata are of the class that is predicted."""
+        return True
+
     @abc.abstractmethod
     def deviations(self, table: CellTable, history: History, stratum: IntArray) -> FloatArray:
         """Return the standard deviation of the losses of each stratum, shape (strata,), above 0.

@@ -290,6 +290,11 @@ class EvaluationSpec:
         return told
 
     @property
+    def has_classes(self) -> bool:
+        """Whether a row has one of several classes: not a number, nor items with grades."""
+        return self.labels.numbers is None and self.pool.lists is None
+
+    @property
     def label_prior(self) -> HiddenPrior | None:
         """What model-assisted intervals start from; None where labels are numbers."""
         return self.hidden if self.labels.numbers is None else None
