@@ -183,6 +183,11 @@ class WeightedF1(Averaged):
 
     _word = "weighted_f1"
 
+    @property
+    def tallies(self) -> tuple[Tally, ...]:
+        """None: a true positive more may lower the mean, as it gives its class more weight."""
+        return ()
+
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
         """Return [tp_c (C), (y_c + f_c) / 2 (C), y_c (C)], shape (n, 3 C)."""
         f, y = self._flags(outputs, label)

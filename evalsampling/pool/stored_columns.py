@@ -65,5 +65,5 @@ def outputs_of_columns(rows: pa.Table, systems: int, classes: int) -> Outputs:
         np.stack(prediction, axis=1),
         np.stack(score, axis=1),
         np.stack(probability, axis=1),
-        rows[COST].to_numpy() if COST in rows.column_names else None,
+        cost=rows[COST].to_numpy() if COST in rows.column_names else None,
     )

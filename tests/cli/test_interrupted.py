@@ -86,7 +86,8 @@ import sys, time
 from evalsampling.simulation.simulate import repeat_all
 
 def sleep(sampler, repeat):
-    print("at it", flush=True)
+    sys.stdout.write("at it\\n")  # at once: two processes write
+    sys.stdout.flush()
     time.sleep(600)
 
 if __name__ == "__main__":

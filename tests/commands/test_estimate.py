@@ -30,7 +30,7 @@ def test_estimate_json(drawn: Job) -> None:
     assert list(result) == [
         "round", "labels", "open", "rejects", "warnings", "done", "measures", "regions",
         "half_width", "hidden", "missing", "label_error", "contests",
-        "guarantee", "sample_size", "half_width_reason",
+        "guarantee", "sample_size", "half_width_reason", "cost", "label_likelihood",
     ]  # fmt: skip
     assert result["regions"] == []
     assert result["guarantee"] is None, "of samplers that query ranks alone"

@@ -26,7 +26,7 @@ from tests.samplers.pools import build_sampler, make_pool
 ALL = [
     kind
     for kind in samplers.BY_NAME.values()
-    if not issubclass(kind, samplers.RankedSampler | samplers.Compare)
+    if not issubclass(kind, samplers.RankedSampler | samplers.Compare | samplers.Ranking)
 ]
 """But for those whose rounds are as large as their queries need (tests/samplers/test_ranked.py),
 and `Compare`, which takes two systems."""

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from evalsampling.inference.intervals import degrees_of_freedom
 from evalsampling.inference.score_calibration import recalibrated
 from evalsampling.measures import Accuracy, FBeta, Precision
 from evalsampling.measures.deviation import Deviation
@@ -23,7 +24,7 @@ def test_proposal_is_proportional_to_the_deviation() -> None:
 
 @pytest.mark.parametrize("measure", [FBeta(), Accuracy()], ids=lambda m: m.name)
 def test_estimate_is_that_of_the_paper(measure: FBeta) -> None:
-    """[Y] eq. 4, 5, 16 and 17 over all draws; the project divides by M - 1 in place of M."""
+    """[Y] eq. 4, 5, 16 and 17 over all draws; here by M - 1, and Beta with Student's quantile."""
     sampler = OptimalImportance(measure)
     history, order = POOL.run(sampler, 2, 80, seed=3)
     (found,) = sampler.estimate(POOL.table, history, [measure], 0.9)
@@ -38,8 +39,10 @@ def test_estimate_is_that_of_the_paper(measure: FBeta) -> None:
     assert found.value == pytest.approx(value)
     assert found.standard_error == pytest.approx(np.sqrt(variance * draws / (draws - 1)))
     interval = next(one for one in found.intervals if one.method == "beta")
-    variance = found.standard_error**2
-    strength = value * (1 - value) / variance - 1
+    squares = np.bincount(np.unique(rows, return_inverse=True)[1], ((f - value * g) / q) ** 2)
+    degrees = degrees_of_freedom(squares, draws)
+    error = found.standard_error * stats.t(degrees).ppf(0.95) / stats.norm.ppf(0.95)
+    strength = value * (1 - value) / error**2 - 1
     wanted = stats.beta(value * strength, (1 - value) * strength).ppf([0.05, 0.95])
     assert [interval.low, interval.high] == pytest.approx(wanted, abs=1e-6)
 

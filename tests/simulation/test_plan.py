@@ -121,7 +121,7 @@ def test_needed_budget_lies_between_its_neighbours(pool: tuple[Path, np.ndarray]
 def test_samplers_that_do_not_take_the_spec_are_left_out(pool: tuple[Path, np.ndarray]) -> None:
     spec, _, ranges = read(pool[0], measure="accuracy")
     usable = ["passive", "stratified", "importance", "ais", "calibrated"]
-    usable += ["poisson", "optimal_importance", "strat", "strat_model", "active_risk"]
+    usable += ["poisson", "optimal_importance", "active_risk", "strat", "strat_model"]
     usable += ["active_err", "active_uniD"]
     assert usable_samplers(spec, ranges) == usable
     spec, _, ranges = read(pool[0], labels={"oracle": "stochastic"})
