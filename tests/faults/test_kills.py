@@ -146,7 +146,18 @@ def local(job: Callable[..., Job], tmp_path: Path, one_key: None) -> Callable[[s
     return case
 
 
-@pytest.mark.parametrize(("command", "wanted"), [("prepare", 3), *((name, 6) for name in COMMANDS)])
+@pytest.mark.parametrize(
+    ("command", "wanted"),
+    [
+        ("prepare", 3),
+        *(
+            pytest.param(name, 6, marks=pytest.mark.slow)
+            if name in ("top-up", "check-ids")
+            else (name, 6)
+            for name in COMMANDS
+        ),
+    ],
+)
 def test_killed_at_some_operations(local: Callable[[str], Case], command: str, wanted: int) -> None:
     case = local(command)
     count = case.count()

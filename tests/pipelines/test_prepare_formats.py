@@ -31,7 +31,9 @@ def test_many_rows(job: Callable[..., Job], suffix: str, rows: int) -> None:
     assert_same(one.workspace, reference(one), budget=30)
 
 
-@pytest.mark.parametrize("suffix", ["csv", "jsonl", "avro"])
+@pytest.mark.parametrize(
+    "suffix", ["csv", *(pytest.param(name, marks=pytest.mark.slow) for name in ("jsonl", "avro"))]
+)
 @pytest.mark.parametrize(
     "case",
     [

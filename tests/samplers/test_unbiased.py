@@ -295,7 +295,10 @@ def unordered_histories(
         yield from unordered_histories(sampler, tuple(rest), answered, order)
 
 
-@pytest.mark.parametrize("sampler", SAMPLERS)
+@pytest.mark.parametrize(
+    "sampler",
+    [name if name == "ais" else pytest.param(name, marks=pytest.mark.slow) for name in SAMPLERS],
+)
 def test_estimated_accuracy_is_that_of_the_risk_or_exact(sampler: str) -> None:
     """The whole way through `estimate`: 1 - R^ cut to [0, 1], or the truth once all is known."""
     chosen, exact = SAMPLERS[sampler](Accuracy()), 0
