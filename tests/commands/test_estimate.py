@@ -148,6 +148,7 @@ def test_systems_and_slices_are_told_apart(job: Any) -> None:
     assert all(m["value"] is not None for m in result["measures"] if not m["slice"])
 
 
+@pytest.mark.slow
 def test_curves_have_a_number_for_each_threshold(job: Any) -> None:
     thresholds = [-4.0, 0.0, 2.0, 1000.0]
     curve = {"name": "pr_curve", "thresholds": thresholds, "system": "old"}

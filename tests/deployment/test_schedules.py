@@ -107,6 +107,7 @@ def test_cron_goes_on_to_the_budget_whatever_the_names_of_files(
     assert len(list(scheduled.workspace.glob("labels/*.parquet"))) == 6
 
 
+@pytest.mark.slow
 def test_cron_killed_after_any_command_goes_on(
     scheduled: Job, cron: Callable[..., dict[str, Any]]
 ) -> None:

@@ -25,8 +25,11 @@ SHARDINGS = [
 ]
 
 
-CUT_OTHERWISE = ("geometric", "equal width", "equal count")
-"""Cases that differ from the first in their strata alone."""
+COVERED_BY_OTHERS = (
+    "geometric", "equal width", "equal count", "classes of systems",
+    "systems and a score of their own", "kd beside a score",
+)  # fmt: skip
+"""Cases that differ from another in their strata alone, or are two others together."""
 
 THREADS = "--direct_running_mode=multi_threading"
 
@@ -61,7 +64,7 @@ def test_merging_is_forced_and_changes_nothing(job: Any, merged: list[int]) -> N
 @pytest.mark.parametrize(
     "case",
     [
-        pytest.param(name, marks=pytest.mark.slow) if name in CUT_OTHERWISE else name
+        pytest.param(name, marks=pytest.mark.slow) if name in COVERED_BY_OTHERS else name
         for name in CASES
     ],
 )

@@ -45,7 +45,7 @@ def many_systems(rows: int, systems: int = 24) -> Pool:
     return Pool(pa.table(columns), dict.fromkeys(range(rows), 0))
 
 
-@pytest.mark.parametrize("files", SHARDS)
+@pytest.mark.parametrize("files", [2, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 7))])
 def test_more_signatures_than_are_counted(job: Callable[..., Job], files: int) -> None:
     """They are sampled then, and the state does not grow any more."""
     systems = {"systems": {f"s{n}": {"prediction": f"p{n}"} for n in range(24)}, "score": "score"}

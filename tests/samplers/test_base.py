@@ -291,8 +291,8 @@ def test_whole_pool_is_within_reach_of_the_others(kind: type[Sampler]) -> None:
 @pytest.mark.parametrize(
     "kind",
     [
-        # A curve is fitted before each of its rounds.
-        pytest.param(kind, marks=pytest.mark.slow) if kind.name == "calibrated" else kind
+        # A model is fitted before each of their rounds.
+        pytest.param(kind, marks=pytest.mark.slow) if kind.name in ("calibrated", "ais") else kind
         for kind in ALL
     ],
 )

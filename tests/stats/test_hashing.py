@@ -166,6 +166,7 @@ def test_strings_of_one_length_in_the_middle_of_a_buffer_equal_the_reference(len
         assert hashing.hash_strings(data, offsets, 7).tolist() == expected
 
 
+@pytest.mark.slow
 def test_memory_is_bounded_for_long_strings() -> None:
     """24 MiB of strings of 1 MiB, of which 4 MiB are worked on at a time."""
     length = 1 << 20
