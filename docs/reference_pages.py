@@ -118,7 +118,11 @@ def pages() -> dict[str, str]:
 def api() -> str:
     """Return the page of classes and functions, which autodoc fills in."""
     public = [getattr(evalsampling, name) for name in evalsampling.__all__ if name[0] != "_"]
-    classes = [f"evalsampling.{one.__name__}" for one in public if inspect.isclass(one)]
+    found = [one for one in public if inspect.isclass(one)]
+    # The signature of an error is that of ValueError, which some versions of autodoc cannot tell.
+    classes = [
+        f"evalsampling.{one.__name__}" + "(message)" * issubclass(one, Exception) for one in found
+    ]
     parts = [
         "# Python reference",
         "Made from the docstrings. [From Python](../python.md) shows how the parts are used.",
