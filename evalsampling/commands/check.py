@@ -63,9 +63,10 @@ def check(options: SpecOptions) -> CheckResult:
     problems += _missing_columns(spec)
     catalogs = [] if problems else _tried(lambda: [Catalog.read(spec)], problems)
     batches = _tried(lambda: _rows(spec, catalogs[0]), problems) if catalogs else []
-    looks = (summarize, read_slices, read_features, _payload, _ids)
+    of_features = (read_features,) if spec.pool.features else ()
+    looks = (summarize, read_slices, *of_features, _payload, _ids)
     for batch in batches:
-        for look in looks if spec.pool.features else (*looks[:2], *looks[3:]):
+        for look in looks:
             _tried(functools.partial(_looked, look, batch, spec), problems)
     for sound in (check_gold, _check_workspace):
         _tried(functools.partial(_checked, sound, spec), problems)

@@ -206,8 +206,7 @@ def widest_half(estimates: Sequence[Estimate], kind: str | None = None) -> float
         At least 0; None if an estimate has no such interval, or a default one claims nothing or is
         not to be relied on, or an end is unknown: then there is no width to stop at.
     """
-    whole = [one for one in estimates if one.target.slice is None]
-    whole = [one for one in whole if one.target.against is None] or whole
+    whole = _watched(estimates)
     chosen = [one.interval(kind) for one in whole]
     halves = [(one.high - one.low) / 2 for one in chosen if one is not None]
     known = len(halves) == len(whole) and all(map(math.isfinite, halves))
@@ -215,12 +214,17 @@ def widest_half(estimates: Sequence[Estimate], kind: str | None = None) -> float
     return max(halves) if known else None
 
 
+def _watched(estimates: Sequence[Estimate]) -> list[Estimate]:
+    """Return the estimates whose widths count: on the whole pool, of systems if there are any."""
+    whole = [one for one in estimates if one.target.slice is None]
+    return [one for one in whole if one.target.against is None] or whole
+
+
 def no_width_because(estimates: Sequence[Estimate]) -> str | None:
     """Return why `widest_half` tells no width, None if it tells one."""
     if widest_half(estimates) is not None:
         return None
-    whole = [one for one in estimates if one.target.slice is None]
-    for one in [one for one in whole if one.target.against is None] or whole:
+    for one in _watched(estimates):
         default, title = one.intervals[0], one.target.title
         if not one.claims:
             return f"the interval of {title} claims nothing ({one.reason or default.method})"

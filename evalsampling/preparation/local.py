@@ -123,18 +123,31 @@ class SecondPass:
         Raises:
             InputError: if there were none.
         """
+        return self.stratification.table(self.checked_sums())
+
+    def checked_sums(self) -> CellSums:
+        """Return the sums over the cells of the rows so far.
+
+        Raises:
+            InputError: if there were none.
+        """
         check_not_empty(0 if self.sums is None else self.sums.count.sum())
         assert self.sums is not None
-        return self.stratification.table(self.sums)
+        return self.sums
 
 
-def read_table(spec: EvaluationSpec, stratification: Stratification) -> CellTable:
-    """Return the cells of the pool of a spec, by a second pass over its files.
+def read_sums(spec: EvaluationSpec, stratification: Stratification) -> CellSums:
+    """Return the sums over the cells of the pool of a spec, by a second pass over its files.
 
     Raises:
-        InputError: for anything wrong with the pool.
+        InputError: for anything wrong with the pool, also if it is empty.
     """
     work = SecondPass(spec, stratification)
     for _ in work.over_pool():
         pass
-    return work.table()
+    return work.checked_sums()
+
+
+def read_table(spec: EvaluationSpec, stratification: Stratification) -> CellTable:
+    """Return the cells of the pool of a spec: see `read_sums`."""
+    return stratification.table(read_sums(spec, stratification))

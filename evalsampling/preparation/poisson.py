@@ -18,18 +18,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from evalsampling.errors import InputError
-from evalsampling.measures.build import build_driver
 from evalsampling.measures.deviation import Deviation
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import hash_ids
 from evalsampling.preparation.assignment import CellBatch, assign_cells
-from evalsampling.preparation.local import SecondPass, stratify_pool
+from evalsampling.preparation.local import SecondPass, read_sums, stratify_pool
+from evalsampling.preparation.row_sizes import RowSizes, sizes_of_rows
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.spec import EvaluationSpec
-from evalsampling.spec.parameters import check_share
 from evalsampling.stats.cells import CellSums, CellTable
-from evalsampling.stats.costs import per_root_cost
 from evalsampling.stats.inclusion import mix_evenly, rows_within, water_fill
 from evalsampling.stats.permanent import permanent_numbers
 
@@ -83,7 +80,7 @@ class PoissonFilter:
             seed: of the permanent random numbers.
             by_cell: see the attribute; the expected number is then the one wanted.
         """
-        h = per_root_cost(deviation.of_cells(table, table.prior), table.cost)
+        h = RowSizes(table, deviation, delta).of_cells()
         size = mix_evenly(h, table.count, delta)
         total = float(h @ table.count)
         if total == 0:  # All rows are alike: then the even share is all there is.
@@ -125,28 +122,19 @@ class PoissonFilter:
             InputError: if a parameter is wrong, or the measure undefined on the pool.
         """
         given = spec.sampler.parameters if spec.sampler.name == "poisson" else {}
-        delta, smoothing = given.get("delta", 0.1), given.get("smoothing", 1.0)
-        try:
-            check_share("delta", delta)
-            check_share("smoothing", smoothing)
-        except ValueError as error:
-            raise InputError(f"sampler: poisson: {error}") from error
-        table = stratification.table(sums)
-        measure = build_driver(spec, stratification.ranges)
-        deviation = Deviation.from_cells(measure, table, table.prior, smoothing)
-        expected: float = spec.budget
+        rows = RowSizes.from_spec(spec, stratification, sums, given)
+        table, expected = rows.table, float(spec.budget)
         if spec.money is not None:
             assert table.cost is not None
-            h = per_root_cost(deviation.of_cells(table, table.prior), table.cost)
-            size = mix_evenly(h, table.count, delta)
+            size = mix_evenly(rows.of_cells(), table.count, rows.delta)
             expected = min(expected, rows_within(spec.money, size, table.count, table.cost))
-        return cls.from_cells(deviation, table, expected, delta, spec.seed, by_cell)
+        return cls.from_cells(rows.deviation, table, expected, rows.delta, spec.seed, by_cell)
 
     def inclusion(self, cells: CellBatch) -> FloatArray:
         """Return the inclusion probability of each row, shape (n,), in [0, 1]."""
         if self.by_cell:
             return self.chance[np.searchsorted(self.code, cells.cell)]
-        h = per_root_cost(self.deviation.of_rows(cells.outputs, cells.prior), cells.outputs.cost)
+        h = sizes_of_rows(self.deviation, cells)
         # A kappa beyond all numbers makes every row certain that has a chance at all.
         size = np.multiply(self.factor, h, out=np.zeros(len(h)), where=h > 0)
         return np.minimum(size + self.least, 1.0)
@@ -177,11 +165,8 @@ def poisson_sample(spec: EvaluationSpec, by_cell: bool = False) -> pa.Table:
         InputError: for anything wrong with the pool or the spec.
     """
     stratification = stratify_pool(spec)
-    work = SecondPass(spec, stratification)
-    for _ in work.over_pool():
-        pass
-    assert work.sums is not None
-    chosen = PoissonFilter.from_spec(spec, stratification, work.sums, by_cell)
+    sums = read_sums(spec, stratification)
+    chosen = PoissonFilter.from_spec(spec, stratification, sums, by_cell)
     kept = [chosen.keep(cells) for cells in SecondPass(spec, stratification).over_pool()]
     return pa.concat_tables(kept)
 

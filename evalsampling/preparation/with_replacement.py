@@ -18,18 +18,17 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from evalsampling.errors import InputError
-from evalsampling.measures.build import build_driver
 from evalsampling.measures.deviation import Deviation
 from evalsampling.pool.columns import hash_ids
 from evalsampling.preparation.assignment import CellBatch
-from evalsampling.preparation.local import SecondPass, stratify_pool
+from evalsampling.preparation.local import SecondPass, read_sums, stratify_pool
+from evalsampling.preparation.row_sizes import RowSizes, sizes_of_rows
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.evaluation import NO_BUDGET
-from evalsampling.spec.parameters import check_share
 from evalsampling.stats.arrivals import first_arrivals
 from evalsampling.stats.cells import CellSums
-from evalsampling.stats.costs import draws_within, per_root_cost
+from evalsampling.stats.costs import draws_within
 from evalsampling.stats.exact_sum import exact_sum, rounded
 from evalsampling.stats.hashing import UInt64Array
 
@@ -182,17 +181,8 @@ class RowDraws:
             InputError: if a parameter is wrong, the measure undefined on the pool, or the money
                 too little for a draw.
         """
-        given = spec.sampler.parameters
-        delta, smoothing = given.get("delta", 0.1), given.get("smoothing", 1.0)
-        try:
-            check_share("delta", delta)
-            check_share("smoothing", smoothing)
-        except ValueError as error:
-            raise InputError(f"sampler: {spec.sampler.name}: {error}") from error
-        table = stratification.table(sums)
-        measure = build_driver(spec, stratification.ranges)
-        deviation = Deviation.from_cells(measure, table, table.prior, smoothing)
-        size = per_root_cost(deviation.of_cells(table, table.prior), table.cost)
+        rows = RowSizes.from_spec(spec, stratification, sums, spec.sampler.parameters)
+        table, delta, size = rows.table, rows.delta, rows.of_cells()
         mean = float(size @ table.count) / table.rows
         if mean == 0:  # All rows are alike: then the even share is all there is.
             delta, mean = 1.0, 1.0
@@ -203,12 +193,11 @@ class RowDraws:
             chance = weight / float(weight @ table.count)
             bought = draws_within(spec.money, chance, table.count, table.cost)
             draws = min(draws, NO_BUDGET, math.ceil(SPARE * bought) + 10)
-        return cls(deviation, (1 - delta) / mean, float(delta), draws, spec.money, spec.seed)
+        return cls(rows.deviation, (1 - delta) / mean, float(delta), draws, spec.money, spec.seed)
 
     def weigh(self, cells: CellBatch) -> FloatArray:
         """Return g of each row, shape (n,), at least 0, about 1 on average."""
-        size = self.deviation.of_rows(cells.outputs, cells.prior)
-        return per_root_cost(size, cells.outputs.cost) * self.scale + self.least
+        return sizes_of_rows(self.deviation, cells) * self.scale + self.least
 
     def draw(self, cells: CellBatch) -> Drawn:
         """Return the draws of a batch."""
@@ -265,11 +254,7 @@ def sample_with_replacement(spec: EvaluationSpec) -> pa.Table:
         InputError: for anything wrong with the pool or the spec.
     """
     stratification = stratify_pool(spec)
-    work = SecondPass(spec, stratification)
-    for _ in work.over_pool():
-        pass
-    assert work.sums is not None
-    draws = RowDraws.from_spec(spec, stratification, work.sums)
+    draws = RowDraws.from_spec(spec, stratification, read_sums(spec, stratification))
     drawn = Drawn.zero(draws.draws)
     for cells in SecondPass(spec, stratification).over_pool():
         drawn += draws.draw(cells)

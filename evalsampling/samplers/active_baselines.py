@@ -44,7 +44,7 @@ class ActiveCosts(OptimalImportance):
     name = "active_lambda"
     needs_costs = True
 
-    def _size(self, table: CellTable, history: History) -> npt.NDArray[np.float64]:
+    def probability(self, table: CellTable, history: History) -> npt.NDArray[np.float64]:
         """Return q before costs: even over all rows."""
         return np.full(len(table), 1 / table.rows)
 

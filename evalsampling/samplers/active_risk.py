@@ -11,7 +11,6 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.score_calibration import check_calibration, recalibrated
@@ -20,9 +19,8 @@ from evalsampling.measures.comparisons import systems_of
 from evalsampling.measures.deviation import Deviation
 from evalsampling.measures.joint import parts_of
 from evalsampling.measures.on_cells import predictive
-from evalsampling.samplers.base import ReplacementSampler, no_atoms
+from evalsampling.samplers.optimal import DeviationSampler
 from evalsampling.stats.cells import CellTable
-from evalsampling.stats.draws import Proposal
 from evalsampling.stats.history import History
 from evalsampling.stats.inclusion import mix_evenly
 
@@ -31,7 +29,7 @@ MODELS = ("scores", "uniform", "prior")
 
 
 @dataclasses.dataclass(frozen=True)
-class ActiveRisk(ReplacementSampler):
+class ActiveRisk(DeviationSampler):
     """Draws with replacement from q* in proportion to sqrt(h), weights self-normalised.
 
     h(x) = sum_y pi(y|x) w(x, y)^2 (l(x, y) - G)^2 ([AE] theorem 4.1), G the value that pi makes
@@ -60,7 +58,6 @@ class ActiveRisk(ReplacementSampler):
     calibration: str | None = None
     classes: int = 2
     name = "active_risk"
-    trusts_prior = True
 
     def __post_init__(self) -> None:
         """Check the parameters."""
@@ -81,18 +78,6 @@ class ActiveRisk(ReplacementSampler):
         """Whether labels are calibrated, or expected of classes as such."""
         return self.calibration is not None or self.model != "scores"
 
-    def variance_minimising(self, table: CellTable, history: History) -> Proposal:
-        """Return q*, the same for every round without a calibration."""
-        return Proposal(self._probability(table, history), no_atoms(), np.zeros(0))
-
-    def unmixed_support(self, table: CellTable) -> npt.NDArray[np.bool_]:
-        """Return which cells are expected to move the measure, shape (cells,).
-
-        No label changes that: every class has a chance in every cell.
-        """
-        start = History.start(table.outputs.prediction.shape[1], table.classes)
-        return self._probability(table, start) > 0
-
     def inputs(self, table: CellTable, history: History, confidence: float) -> EstimationInput:
         """Return what estimates are made from: weights over their sum ([AE] eq. 3.31)."""
         inputs = super().inputs(table, history, confidence)
@@ -110,7 +95,7 @@ class ActiveRisk(ReplacementSampler):
         as_prior = dataclasses.replace(table, prior=own)
         return recalibrated(as_prior, history, self.calibration, systems[0])
 
-    def _probability(self, table: CellTable, history: History) -> FloatArray:
+    def probability(self, table: CellTable, history: History) -> FloatArray:
         """Return q*, shape (cells,): even where no row is expected to move the measure."""
         labels = self.labels(table, history)
         size = Deviation.from_cells(self.measure, table, labels).of_cells(table, labels)

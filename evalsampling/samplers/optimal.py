@@ -1,12 +1,17 @@
 """What variance-minimising proposals are made of ([MR] sections 3.1 and 3.2)."""
 
+import abc
+import dataclasses
+
 import numpy as np
 import numpy.typing as npt
 
 from evalsampling.errors import InputError
 from evalsampling.measures.base import FloatArray, IntArray, Measure
 from evalsampling.measures.on_cells import adds_to, always_adds_to, bounding_outputs, each_label
+from evalsampling.samplers.base import ReplacementSampler, no_atoms
 from evalsampling.stats.cells import CellTable
+from evalsampling.stats.draws import Proposal
 from evalsampling.stats.history import History
 from evalsampling.stats.outputs import Outputs
 
@@ -14,6 +19,29 @@ FLOOR = 1e-9
 """eps_0 of [MR] proposition 2: least weight, against the others' order 1, of a nonzero loss."""
 
 BoolArray = npt.NDArray[np.bool_]
+
+
+@dataclasses.dataclass(frozen=True)
+class DeviationSampler(ReplacementSampler):
+    """Draws with replacement by how much a label is expected to move the measure; no atoms."""
+
+    trusts_prior = True
+
+    @abc.abstractmethod
+    def probability(self, table: CellTable, history: History) -> FloatArray:
+        """Return q of a row of each cell before costs and mixing, shape (cells,)."""
+
+    def variance_minimising(self, table: CellTable, history: History) -> Proposal:
+        """Return q, the same for every round unless labels calibrate the scores."""
+        return Proposal(self.probability(table, history), no_atoms(), np.zeros(0))
+
+    def unmixed_support(self, table: CellTable) -> BoolArray:
+        """Return which cells are expected to move the measure, shape (cells,).
+
+        No label changes that: every class has a chance in every cell.
+        """
+        start = History.start(table.outputs.prediction.shape[1], table.classes)
+        return self.probability(table, start) > 0
 
 
 def loss_norms(

@@ -7,23 +7,20 @@ References:
 
 import dataclasses
 
-import numpy as np
-import numpy.typing as npt
-
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.ratio import RatioOptions
 from evalsampling.inference.score_calibration import check_calibration, recalibrated
+from evalsampling.measures.base import FloatArray
 from evalsampling.measures.deviation import Deviation
-from evalsampling.samplers.base import ReplacementSampler, no_atoms
+from evalsampling.samplers.optimal import DeviationSampler
 from evalsampling.spec.parameters import check_share
 from evalsampling.stats.cells import CellTable
-from evalsampling.stats.draws import Proposal
 from evalsampling.stats.history import History
 from evalsampling.stats.inclusion import mix_evenly
 
 
 @dataclasses.dataclass(frozen=True)
-class OptimalImportance(ReplacementSampler):
+class OptimalImportance(DeviationSampler):
     """Draws with replacement from q proportional to the deviation h.
 
     Without a calibration q is the same for every round.
@@ -39,7 +36,6 @@ class OptimalImportance(ReplacementSampler):
     smoothing: float = 1.0
     calibration: str | None = None
     name = "optimal_importance"
-    trusts_prior = True
 
     def __post_init__(self) -> None:
         """Check the parameters."""
@@ -52,30 +48,18 @@ class OptimalImportance(ReplacementSampler):
         """Whether labels calibrate the prior."""
         return self.calibration is not None
 
-    def variance_minimising(self, table: CellTable, history: History) -> Proposal:
-        """Return the proposal q = h / sum h ([Y] eq. 53)."""
-        return Proposal(self._size(table, history), no_atoms(), np.zeros(0))
-
-    def unmixed_support(self, table: CellTable) -> npt.NDArray[np.bool_]:
-        """Return which cells are expected to move the measure, shape (cells,).
-
-        No label changes that: every class has a chance in every cell.
-        """
-        start = History.start(table.outputs.prediction.shape[1], table.classes)
-        return self._size(table, start) > 0
-
     def inputs(self, table: CellTable, history: History, confidence: float) -> EstimationInput:
         """Return what estimates are made from: the ratio estimator of [Y] eq. 4."""
         inputs = super().inputs(table, history, confidence)
         return dataclasses.replace(inputs, self_normalised=True, options=RatioOptions(beta=True))
 
-    def _size(self, table: CellTable, history: History) -> npt.NDArray[np.float64]:
-        """Return q, even over all rows where none is expected to move the measure."""
+    def probability(self, table: CellTable, history: History) -> FloatArray:
+        """Return q = h / sum h ([Y] eq. 53), even over all rows where none is expected to move."""
         prior = recalibrated(table, history, self.calibration, self.measure.system)
         deviation = self.deviation(table, prior)
         return mix_evenly(deviation.of_cells(table, prior), table.count, 0.0)
 
-    def deviation(self, table: CellTable, prior: npt.NDArray[np.float64]) -> Deviation:
+    def deviation(self, table: CellTable, prior: FloatArray) -> Deviation:
         """Return h, before what labels cost.
 
         Args:
