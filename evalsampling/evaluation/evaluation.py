@@ -363,10 +363,10 @@ class Evaluation:
         Raises:
             InputError: naming the argument, or the column and row, that is wrong.
 
-        >>> pool = {"score": [0.1, 0.4, 0.8, 0.9], "guess": [0, 0, 1, 1]}
-        >>> evaluation = Evaluation.from_frame(pool, prediction="guess", measure="precision")
-        >>> sorted(evaluation.sample(4).tolist())
-        [2, 3]
+        >>> pool = {"name": ["a", "b", "c"], "score": [0.1, 0.4, 0.8], "guess": [0, 0, 1]}
+        >>> evaluation = Evaluation.from_frame(pool, id="name", prediction="guess")
+        >>> sorted(evaluation.sample(3).tolist())
+        ['a', 'b', 'c']
         """
         named = {"id": id, "score": score, "prediction": prediction, "probability": probability}
         return cls._in_memory(MemoryPool.from_frame(frame, named, spec))

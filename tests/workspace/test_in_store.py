@@ -43,7 +43,7 @@ def test_an_evaluation_in_the_store_is_what_it_is_here(
         assert remote["batch"] == f"{url}/rounds/{number:04d}/batch.csv"
         exported = bucket.blob(remote["batch"].removeprefix(f"gs://{bucket.name}/"))
         assert exported.download_as_bytes() == Path(local["batch"]).read_bytes()
-        assert call("sample", url, "--json").json == remote
+        assert call("sample", url, "--json").json == remote | {"again": True}
         delivered = one.deliver(one.answers(number), f"{number}.csv")
         local = one.estimate("--labels", delivered).json
         labels = answer(url, number, one, bucket, f"labels/{number}.csv")

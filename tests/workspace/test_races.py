@@ -89,7 +89,7 @@ def test_labels_half_in_place_are_known(
     assert seen["status"] == 20
     assert (seen["other"]["labels"], seen["other"]["rejects"]) == (20, 20)
     again = call("estimate", url, "--labels", right, "--json").json
-    assert (again["labels"], again["rejects"]) == (20, 20)
+    assert (again["labels"], again["rejects"]) == (20, 0), "the right answers make up for them"
     assert [delivery.order for delivery in Snapshot.at(url).deliveries] == [1, 2, 3, 4]
 
 
