@@ -2,6 +2,8 @@
 
 import csv
 import json
+import re
+import zipfile
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -65,6 +67,8 @@ def shown(format: str, directory: Path) -> list[dict[str, Any]]:
         if format == "vendor":
             return [{name: unescaped(value) for name, value in row.items()} for row in rows]
         return rows
+    if format == "xlsx":
+        return sheet(path)
     if format == "jsonl":
         return [json.loads(line) for line in path.read_text().split("\n")[:-1]]
     if format == "parquet":
@@ -80,6 +84,25 @@ def shown(format: str, directory: Path) -> list[dict[str, Any]]:
         return found
     files = sorted(path.glob("tasks-*.json"))
     return [task["data"] for file in files for task in json.loads(file.read_text())]
+
+
+def sheet(path: Path) -> list[dict[str, Any]]:
+    """The tasks of a workbook, by its XML, in which a spreadsheet program reads ``_xHHHH_``."""
+    names = {"x": "http://schemas.openxmlformats.org/spreadsheetml/2006/main"}
+    with zipfile.ZipFile(path) as archive:
+        content = ElementTree.fromstring(archive.read("xl/worksheets/sheet1.xml"))
+    head, *rows = [
+        [
+            re.sub(
+                "_x([0-9A-F]{4})_",
+                lambda found: chr(int(found[1], 16)),
+                cell.findtext("x:is/x:t", "", names),
+            )
+            for cell in row.iterfind("x:c", names)
+        ]
+        for row in content.iterfind("x:sheetData/x:row", names)
+    ]
+    return [dict(zip(head, row, strict=True)) for row in rows]
 
 
 @settings(max_examples=60, deadline=None)
@@ -358,7 +381,7 @@ def test_every_pair_of_records_comes_back(pairs: list[Any]) -> None:
 @pytest.mark.parametrize("name", ["annotator", "skipped", "clerical_match_score", "label.a"])
 def test_no_column_of_the_payload_is_taken_for_an_answer(name: str) -> None:
     content: dict[str, Any] = {"pool": {"path": "x", "payload": [name]}}
-    for format in ("csv", "jsonl", "parquet", "vendor"):
+    for format in ("csv", "jsonl", "parquet", "vendor", "xlsx"):
         with pytest.raises(InputError, match=f"{name} is a column of answers"):
             EvaluationSpec.from_mapping({**content, "sink": {"format": format}}, "/")
     shown = {**content, "sink": {"format": "label-studio"}}

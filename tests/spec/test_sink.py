@@ -18,6 +18,7 @@ def load(**keys: Any) -> EvaluationSpec:
     [
         {},
         {"sink": {"format": "vendor", "escape": False, "question": "Same?"}},
+        {"sink": {"format": "xlsx", "question": "Same?"}},
         {"sink": {"format": "label-studio", "pairs": {"left": "left_", "right": "right_"},
                   "chunk": 7}},
         {"sink": {"format": "splink", "records": {"left": "id_l", "right": "id_r"}}},
@@ -41,7 +42,8 @@ def test_specs_of_older_workspaces_are_as_they_were() -> None:
 @pytest.mark.parametrize(
     ("keys", "words"),
     [
-        ({"sink": {"format": "xlsx"}}, "sink.format: must be one of csv, jsonl, parquet, vendor"),
+        ({"sink": {"format": "xls"}}, "sink.format: must be one of csv, jsonl, parquet, vendor"),
+        ({"sink": {"format": "xlsx", "escape": True}}, "sink.escape: the cells of an xlsx file"),
         ({"sink": {"escape": "yes"}}, "sink.escape: must be true or false"),
         ({"sink": {"pairs": {"left": "l_"}}}, "sink.pairs.right: missing"),
         (
