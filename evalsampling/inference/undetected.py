@@ -23,8 +23,8 @@ By Jensen's inequality, for any probabilities v of the rules,
 and the largest sum of K, each in [0, rows of the cell without a label], fills the least searched
 cells first. The bound is the least of these over some v.
 
-Of a stochastic oracle a row is a hit with the chance K_i, and a trial that takes it brings the share
-f of its answers that are hits, E f = K_i: the factor 1 - (s g / x) f has the mean 1 - s g K_i.
+Of a stochastic oracle a row is a hit with the chance K_i, and a trial that takes it brings the
+share f of its answers that are hits, E f = K_i: then 1 - (s g / x) f has the mean 1 - s g K_i.
 
 References:
     K. Joag-Dev and F. Proschan, *Negative association of random variables, with applications*,
@@ -117,9 +117,7 @@ class _Rules:
     bet: FloatArray
 
     @classmethod
-    def of(
-        cls, exposure: Exposure, hit: FloatArray, miss: FloatArray, rows: IntArray
-    ) -> "_Rules":
+    def of(cls, exposure: Exposure, hit: FloatArray, miss: FloatArray, rows: IntArray) -> "_Rules":
         """Return the rules of each level and s, from which questions are hits and which not."""
         slope, offset = [], []
         for total, share, reached in zip(

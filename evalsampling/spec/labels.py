@@ -34,7 +34,7 @@ class LabelsSpec:
         classes: integers or strings, at least two; their places here are their codes.
         positive: code of the positive class.
         oracle: ``deterministic`` or ``stochastic``.
-        votes: answers wanted for each row, of as many annotators.
+        votes: answers wanted for each task, of as many annotators.
         gold: rows whose class is known, None for none.
         repeats: rows of earlier rounds that are asked about again, in every batch.
         rule: how votes decide: ``majority`` or ``dawid-skene``.
@@ -99,14 +99,13 @@ def read_labels(section: Section, directory: str) -> LabelsSpec:
     if oracle not in ("deterministic", "stochastic"):
         raise InputError(f"labels.oracle: must be deterministic or stochastic, got {oracle!r}")
     votes, repeats = section.integer("votes", 1, least=1), section.integer("repeats", 0, least=0)
-    if oracle == "stochastic" and (votes > 1 or repeats):
-        key = "votes" if votes > 1 else "repeats"
-        raise InputError(
-            f"labels.{key}: a stochastic oracle's answers count as they are, each draw asks for one"
-        )
+    if oracle == "stochastic" and repeats:
+        raise InputError("labels.repeats: a stochastic oracle is asked again by the draws as it is")
     rule = section.get("rule", RULES[0])
     if rule not in RULES:
         raise InputError(f"labels.rule: must be one of {', '.join(RULES)}, got {rule!r}")
+    if rule != RULES[0] and oracle == "stochastic":
+        raise InputError(f"labels.rule: {rule}: votes of a stochastic oracle count as they are")
     if rule != RULES[0] and votes == 1:
         raise InputError(f"labels.rule: {rule} needs labels.votes of at least 2")
     return LabelsSpec(

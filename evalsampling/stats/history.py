@@ -185,7 +185,10 @@ class History:
         )
 
     def with_labels(self, label: IntArray) -> "History":
-        """Replace the labels of all questions, shape (questions,); where one differs, all answers."""
+        """Replace the labels of all questions, shape (questions,).
+
+        Where one is another than it was it stands for all answers to its question.
+        """
         shares = self.shares
         if shares is not None:
             shares = np.where((label == self.label)[:, None], shares, 0.0)

@@ -118,9 +118,9 @@ def test_curvature_of_a_product_is_the_covariance() -> None:
 
 
 def test_mean_with_given_weights_has_none() -> None:
-    rows = np.arange(20)
+    rows, inside = np.arange(20), np.ones(20, dtype=bool)
     sample = WeightedSample.without_replacement(rows, INCLUSION[rows], ROWS)
-    inside = np.ones(20, dtype=bool)
-    assert biases(Accuracy(), OUTPUTS.take(rows), Votes.of_labels(LABEL[rows]), sample, inside, False) == [None]
-    nothing = biases(Recall(), OUTPUTS.take(rows), Votes.of_labels(np.zeros(20, int)), sample, inside, True)
-    assert nothing == [None]
+    outputs, votes = OUTPUTS.take(rows), Votes.of_labels(LABEL[rows])
+    assert biases(Accuracy(), outputs, votes, sample, inside, False) == [None]
+    negative = Votes.of_labels(np.zeros(20, int))
+    assert biases(Recall(), outputs, negative, sample, inside, True) == [None]
