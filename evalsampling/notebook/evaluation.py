@@ -12,14 +12,14 @@ import pyarrow as pa
 from evalsampling.commands.deliveries import take
 from evalsampling.commands.sample import SampleOptions, sample
 from evalsampling.errors import InputError
-from evalsampling.evaluation import evaluation as in_memory
+from evalsampling.evaluation.memory_evaluation import MemoryEvaluation
 from evalsampling.notebook.saving import Answered, delivery, save
 from evalsampling.pool.stored_columns import ID
 from evalsampling.workspace.snapshot import Snapshot
 
 
 @dataclasses.dataclass(repr=False)
-class Evaluation(in_memory.Evaluation):
+class Evaluation(MemoryEvaluation):
     """Cell table, sampler, measures and history of one evaluation.
 
     Made by `from_frame` or `from_arrays` of a pool in memory, or by `open` of a workspace. Of a
