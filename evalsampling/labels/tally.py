@@ -198,11 +198,9 @@ class Tally:
         code = self.code(subject)
         if code == NO_LABEL:
             return {}
-        return (
-            self._counts(subject)
-            if self.each_counts and subject not in self._settled
-            else {code: 1}
-        )
+        if self.each_counts and subject not in self._settled:
+            return self._counts(subject)
+        return {code: 1}
 
     def shares(self, classes: int) -> npt.NDArray[np.float64] | None:
         """Return the share of each class among the answers to each question, see `stats.history`.
