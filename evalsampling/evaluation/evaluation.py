@@ -13,7 +13,6 @@ import numpy.typing as npt
 from evalsampling.errors import InputError
 from evalsampling.evaluation.estimates import Estimates
 from evalsampling.evaluation.graded import empty_history
-from evalsampling.evaluation.pictures import picture
 from evalsampling.inference.class_curves import obstacle
 from evalsampling.inference.domains import WHOLE_POOL, Domain, ReportedDomains
 from evalsampling.inference.estimates import estimate_region
@@ -29,7 +28,6 @@ from evalsampling.measures.comparisons import Comparison, pairs_of
 from evalsampling.measures.joint import Joint
 from evalsampling.preparation.slices import NO_SLICES, Slices
 from evalsampling.preparation.stratification import Stratification
-from evalsampling.report.svg import Picture
 from evalsampling.samplers.base import Sampler
 from evalsampling.samplers.build import build_sampler
 from evalsampling.samplers.diagnosis import LeafDiagnosis, diagnose
@@ -273,22 +271,6 @@ class Evaluation:
     def diagnose(self) -> list[LeafDiagnosis]:
         """Return, for each leaf, what the scores said and what the labels say."""
         return diagnose(self.table, self.history)
-
-    def plot(
-        self, what: str = "intervals", system: str | None = None, label: str = "positives"
-    ) -> Picture:
-        """Return a picture of the evaluation, which a notebook shows; its ``svg`` is text.
-
-        Args:
-            what: ``intervals``, ``slices``, ``convergence``, ``curve``, ``effort`` (where labels
-                were spent) or ``calibration`` (observed rate against score).
-            system: whose curve is drawn; None for the first.
-            label: what the class is called that rates are about.
-
-        Raises:
-            InputError: if there is no such picture, or nothing to draw in it.
-        """
-        return picture(self, what, system, label)
 
     @classmethod
     def from_spec(
