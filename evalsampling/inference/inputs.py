@@ -92,9 +92,8 @@ class EstimationInput:
         if hold_numbers(self.history.label):
             return self.table.prior
         if system not in self._priors:
-            labelled = self.history.labelled
-            cell, label = self.history.cell[labelled], self.history.label[labelled]
-            self._priors[system] = calibrated_prior(self.table, cell, label, system)
+            seen = self.history.seen(len(self.table), self.table.classes)
+            self._priors[system] = calibrated_prior(self.table, seen, system)
         return self._priors[system]
 
     @functools.cached_property

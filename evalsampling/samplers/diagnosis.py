@@ -43,11 +43,8 @@ def diagnose(table: CellTable, history: History) -> list[LeafDiagnosis]:
     Rows of a cell are drawn alike, so within a cell the plain share of a label is right; the
     cells of a leaf are weighted by their rows.
     """
-    known = history.labelled
-    votes = history.votes(known)
-    counts = np.zeros((len(table), table.classes))
-    np.add.at(counts, (history.cell[known[votes.row]], votes.label), votes.share)
-    labelled = counts.sum(axis=1)
+    counts = history.seen(len(table), table.classes)
+    labelled = np.bincount(history.cell[history.labelled], minlength=len(table))
     seen = labelled > 0
     share = counts / np.maximum(labelled, 1)[:, None]
     mass = table.sum_by_leaf((table.count * seen)[:, None] * share)

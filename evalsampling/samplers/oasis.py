@@ -69,7 +69,7 @@ class Oasis(ReplacementSampler):
         leaf, votes = table.leaf[history.cell[draws]], history.votes(draws)
         positive = votes.mean((votes.label == measure.positive).astype(np.float64))
         positives, negatives = (
-            np.bincount(leaf, y, table.leaves) for y in (positive, 1 - positive)
+            np.bincount(leaf, y, table.leaves).astype(np.float64) for y in (positive, 1 - positive)
         )
         rate = beta_by_stratum(
             table.leaf_prior[:, measure.positive],

@@ -101,6 +101,16 @@ class History:
         shares = None if self.shares is None else self.shares[question]
         return Votes.of_labels(self.label[question], shares)
 
+    def seen(self, cells: int, classes: int) -> FloatArray:
+        """Return the answers of each class in each cell, shape (cells, classes).
+
+        A question with an answer counts once, divided among the classes that its answers name.
+        """
+        known = self.labelled
+        votes, seen = self.votes(known), np.zeros((cells, classes))
+        np.add.at(seen, (self.cell[known[votes.row]], votes.label), votes.share)
+        return seen
+
     @property
     def money(self) -> float:
         """What the labels so far cost, each question once; their number if all cost the same."""

@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+from evalsampling.inference.score_bands import score_bands
 from evalsampling.measures import Accuracy, Measure, Precision
 from evalsampling.samplers import AdaptiveImportance, Importance, Oasis, Sampler
 from evalsampling.stats.history import NO_LABEL, History
@@ -153,6 +154,18 @@ def test_adaptive_samplers_learn_from_each_vote(
     ]
     start, some, every = (one.cell_probability for one in proposals if one is not None)
     assert 0 < np.abs(some - start).sum() < np.abs(every - start).sum()
+
+
+def test_answers_of_each_class_are_counted_by_cell(pool: Pool, chance: np.ndarray) -> None:
+    """Also by `diagnose` and the bands of a report: by votes, not by majorities."""
+    sampler = Importance(Accuracy(), "stochastic", delta=0.2)
+    history, positive = ask(pool, sampler, chance, 3, 60, seed=4)
+    seen = history.seen(len(pool.table), 2)
+    by_hand = np.bincount(history.cell, positive / 3, len(pool.table))
+    np.testing.assert_allclose(seen[:, 1], by_hand)
+    np.testing.assert_allclose(seen.sum(axis=1), np.bincount(history.cell, minlength=len(seen)))
+    bands = score_bands(pool.table, history, [1], 0.95, most=1)
+    assert [(one.labelled, one.met) for one in bands] == [(60, round(positive.sum() / 3))]
 
 
 def test_labels_that_are_set_stand_for_all_answers(pool: Pool, chance: np.ndarray) -> None:
