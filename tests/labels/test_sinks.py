@@ -1,6 +1,7 @@
 """Every format brings every id and text that a pool may hold to the annotators and back."""
 
 import csv
+import dataclasses
 import json
 import re
 import zipfile
@@ -19,7 +20,7 @@ from evalsampling.labels.formats import read_votes
 from evalsampling.labels.label_studio import data_keys, label_config
 from evalsampling.labels.sinks import TASK_FILES, write_tasks
 from evalsampling.labels.splink import as_table, make_pair
-from evalsampling.labels.vendor import escaped, unescaped
+from evalsampling.labels.vendor import escaped, instructions, unescaped
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.labels import LabelsSpec
 from evalsampling.spec.sink import SINK_FORMATS, SinkSpec
@@ -257,6 +258,18 @@ def test_choices_of_two_classes_of_many_and_of_several_at_once(
     offered = [one.get("value") for one in choices]
     assert offered[: len(classes)] == [str(one) for one in classes]
     assert offered.count("unsure") == 1
+
+
+def test_annotators_are_told_what_classes_mean() -> None:
+    told = {"1": 'the same "person" & address', "0": "different people"}
+    both = dataclasses.replace(labels(0, 1), meanings=told)
+    page = ElementTree.fromstring(label_config(["text"], both, SinkSpec()))
+    shown = [one.get("value") for one in page.iter("Header")]
+    assert shown[-2:] == ['1: the same "person" & address', "0: different people"]
+    (choices,) = page.iter("Choices")
+    assert [one.get("value") for one in choices] == ["0", "1", "unsure"]
+    sheet = instructions(5, ["text"], SinkSpec(), both)
+    assert '- `0`: different people\n- `1`: the same "person" & address\n' in sheet
 
 
 def test_pairs_stand_side_by_side() -> None:
