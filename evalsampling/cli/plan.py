@@ -13,10 +13,6 @@ def _run(arguments: argparse.Namespace) -> PlanResult:
     return plan(read_options(PlanOptions, arguments))
 
 
-_FEW_DRAWS = 100
-"""Draws below which tests were seen to find less than the normal approximation says."""
-
-
 def _text(_: argparse.Namespace, result: PlanResult) -> str:
     width = max(24, *(len(one.measure) + 2 for one in result.errors))
     name = max(12, *(len(one.sampler) + 2 for one in result.errors))
@@ -43,12 +39,6 @@ def _text(_: argparse.Namespace, result: PlanResult) -> str:
                 )
             )  # fmt: skip
         lines.append(line)
-    by_formula = [one.budget for one in result.errors if one.power is not None
-                  and one.half_width is None and one.budget is not None]  # fmt: skip
-    if any(draws < _FEW_DRAWS for draws in by_formula):
-        lines.append(
-            f"draws for a power are by a normal approximation: below {_FEW_DRAWS} a test finds less"
-        )
     return "\n".join([*lines, *_will_it_pay(result)])
 
 

@@ -1,14 +1,93 @@
 """How many draws a comparison of systems takes, before any label."""
 
+import dataclasses
 import math
 from typing import Any
 
+import numpy as np
+
 from evalsampling.inference.anticipation import draw_moments
-from evalsampling.inference.significance import required_draws
+from evalsampling.inference.domains import ReportedDomains
+from evalsampling.inference.significance import required_draws_of_student
 from evalsampling.measures.comparisons import Comparison, Quotient
-from evalsampling.samplers.base import Sampler
+from evalsampling.samplers.base import ReplacementSampler, Sampler
+from evalsampling.simulation.effort import effort_of_draws
+from evalsampling.simulation.imagined import imagine, with_value
+from evalsampling.simulation.simulate import _Urns, repeat_all
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
+
+TESTS = 200
+"""Tests simulated of each number of draws: the standard error of their share is 3.5 % or less."""
+
+MOST_DRAWS = 2000
+"""Draws up to which tests are simulated; of more the formula is right, and simulations are slow."""
+
+STEP = 1.4
+"""By what draws grow, or shrink, in search of a power."""
+
+_MOST_STEPS = 10
+
+
+@dataclasses.dataclass(frozen=True)
+class PowerPlanner:
+    """Tests of one comparison under a sampler's first proposal, on imagined pools.
+
+    Attributes:
+        measure: the comparison.
+        sampler: draws with replacement.
+        table: the cells, with the scores' probabilities.
+        imagined: the same with those that labels are drawn from.
+        confidence: one less the level of the test.
+        seed: of labels and draws.
+        workers: processes; one a core by default.
+    """
+
+    measure: Comparison
+    sampler: ReplacementSampler
+    table: CellTable
+    imagined: CellTable
+    confidence: float
+    seed: int
+    workers: int | None = None
+
+    def power(self, draws: int) -> float:
+        """Return the share of simulated tests of a number of draws that are significant."""
+        samplers = [dataclasses.replace(self.sampler, draws=draws)]
+        (rejected,) = repeat_all(self.rejects, samplers, TESTS, self.workers, lambda _: None)
+        return float(np.mean(rejected))
+
+    def draws(self, start: int, wanted: float) -> int | None:
+        """Return the draws whose tests have a power, to 5 %; None if many times the start have not.
+
+        Args:
+            start: first guess, at least 2.
+            wanted: the power.
+        """
+        n, enough = start, self.power(start) >= wanted
+        few, many = (0, n) if enough else (n, None)
+        for _ in range(_MOST_STEPS):
+            if many is None:
+                n = math.ceil(n * STEP)
+            elif many - few <= max(0.05 * few, 1) or many == 2:
+                break
+            else:
+                n = max(math.floor(many / STEP), 2) if not few else math.isqrt(few * many)
+            few, many = (few, n) if self.power(n) >= wanted else (n, many)
+        return many
+
+    def rejects(self, sampler: ReplacementSampler, repeat: int) -> bool:
+        """Tell whether the test of one round on one imagined pool is significant."""
+        systems = self.table.outputs.prediction.shape[1]
+        scope = ReportedDomains(systems=tuple(map(str, range(systems))), anytime=False)
+        known = imagine(self.imagined, scope.systems, (self.seed, repeat))
+        urns = _Urns(dataclasses.replace(known, table=self.table), repeat)
+        history = History.start(systems, self.table.classes)
+        rng = np.random.Generator(np.random.PCG64([self.seed, repeat]))
+        history = urns.answer(sampler.design(self.table, history, self.table.rows, rng))
+        (found,) = sampler.estimate(self.table, history, [self.measure], self.confidence, scope)
+        p_value = None if found.significance is None else found.significance.p_value
+        return p_value is not None and p_value <= 1 - self.confidence
 
 
 def draws_for(
@@ -18,8 +97,13 @@ def draws_for(
     confidence: float,
     power: float,
     effect: float | None,
+    seed: int = 0,
+    workers: int | None = None,
 ) -> dict[str, Any] | None:
     """Return the draws that a test needs under a sampler's first proposal, if scores are right.
+
+    By the noncentral t distribution, and up to `MOST_DRAWS` by simulated tests, which know the
+    tails of few draws and what claims take. They start from where the formula leads.
 
     Args:
         measure: the comparison to be tested.
@@ -27,21 +111,41 @@ def draws_for(
         table: the cells.
         confidence: one less the level of the test.
         power: wanted.
-        effect: the true difference; None for that which the scores make expect.
+        effect: the true difference, or logarithm of a ratio; None for that which the scores make
+            expect. Of any other, probabilities are those nearest to the scores' that have it.
+        seed: of the simulated tests.
+        workers: processes for them; one a core by default.
+
+    Returns:
+        ``draws``, and the ``labels`` and ``cost`` to expect of them; None each if there is no such
+        number.
     """
-    systems = table.outputs.prediction.shape[1]
-    start = History.start(systems, table.classes)
+    start = History.start(table.outputs.prediction.shape[1], table.classes)
     proposal = sampler.proposal(table, start)
-    if proposal is None or not sampler.can_estimate(table, measure):
+    if not isinstance(sampler, ReplacementSampler) or not sampler.can_estimate(table, measure):
         return None
-    chance, alpha = proposal.cell_probability, 1 - confidence
+    assert proposal is not None
+    nothing = dict.fromkeys(("standard_error", "draws", "labels", "cost"))
+    imagined: CellTable | None = table
+    if effect is not None:
+        value = math.exp(effect) if isinstance(measure, Quotient) else effect
+        imagined = with_value(measure, table, value)
+        if imagined is None:
+            return nothing
     normalised = sampler.inputs(table, start, confidence).self_normalised
-    value, deviation = draw_moments(measure, table, chance, normalised)
+    chance = proposal.cell_probability
+    value, deviation = draw_moments(measure, imagined, chance, normalised)
     if isinstance(measure, Quotient):
         value, deviation = math.log(value), deviation / value
-    effect = value if effect is None else effect
-    entry = {"budget": None, "standard_error": None, "half_width": None, "power": power}
-    if effect == 0 or not math.isfinite(effect) or deviation == 0:
-        return entry
-    draws = max(required_draws(effect, deviation, power, alpha), 1.0)
-    return entry | {"budget": math.ceil(draws), "standard_error": deviation / math.sqrt(draws)}
+    if value == 0 or not math.isfinite(value) or deviation == 0:
+        return nothing
+    draws: int | None = required_draws_of_student(value, deviation, power, 1 - confidence)
+    if draws <= MOST_DRAWS and not sampler.stochastic:
+        planner = PowerPlanner(measure, sampler, table, imagined, confidence, seed, workers)
+        draws = planner.draws(draws, power)
+    if draws is None:
+        return nothing
+    effort = effort_of_draws(proposal, table, draws)
+    if sampler.stochastic:
+        effort |= {"labels": float(draws)}
+    return {"standard_error": deviation / math.sqrt(draws), **effort}
