@@ -64,17 +64,16 @@ class PowerPlanner:
             start: first guess, at least 2.
             wanted: the power.
         """
-        n, enough = start, self.power(start) >= wanted
-        few, many = (0, n) if enough else (n, None)
+        few, many = (0, start) if self.power(start) >= wanted else (start, 0)
         for _ in range(_MOST_STEPS):
-            if many is None:
-                n = math.ceil(n * STEP)
+            if not many:
+                n = math.ceil(few * STEP)
             elif many - few <= max(0.05 * few, 1) or many == 2:
                 break
             else:
-                n = max(math.floor(many / STEP), 2) if not few else math.isqrt(few * many)
+                n = math.isqrt(few * many) if few else max(math.floor(many / STEP), 2)
             few, many = (few, n) if self.power(n) >= wanted else (n, many)
-        return many
+        return many or None
 
     def rejects(self, sampler: ReplacementSampler, repeat: int) -> bool:
         """Tell whether the test of one round on one imagined pool is significant."""
@@ -126,12 +125,9 @@ def draws_for(
         return None
     assert proposal is not None
     nothing = dict.fromkeys(("standard_error", "draws", "labels", "cost"))
-    imagined: CellTable | None = table
-    if effect is not None:
-        value = math.exp(effect) if isinstance(measure, Quotient) else effect
-        imagined = with_value(measure, table, value)
-        if imagined is None:
-            return nothing
+    imagined = table if effect is None else _with_effect(measure, table, effect)
+    if imagined is None:
+        return nothing
     normalised = sampler.inputs(table, start, confidence).self_normalised
     chance = proposal.cell_probability
     value, deviation = draw_moments(measure, imagined, chance, normalised)
@@ -139,13 +135,20 @@ def draws_for(
         value, deviation = math.log(value), deviation / value
     if value == 0 or not math.isfinite(value) or deviation == 0:
         return nothing
-    draws: int | None = required_draws_of_student(value, deviation, power, 1 - confidence)
+    draws = required_draws_of_student(value, deviation, power, 1 - confidence)
     if draws <= MOST_DRAWS and not sampler.stochastic:
         planner = PowerPlanner(measure, sampler, table, imagined, confidence, seed, workers)
-        draws = planner.draws(draws, power)
-    if draws is None:
-        return nothing
+        found = planner.draws(draws, power)
+        if found is None:
+            return nothing
+        draws = found
     effort = effort_of_draws(proposal, table, draws)
     if sampler.stochastic:
         effort |= {"labels": float(draws)}
     return {"standard_error": deviation / math.sqrt(draws), **effort}
+
+
+def _with_effect(measure: Comparison, table: CellTable, effect: float) -> CellTable | None:
+    """Return the table with probabilities that make expect an effect: see `draws_for`."""
+    value = math.exp(effect) if isinstance(measure, Quotient) else effect
+    return with_value(measure, table, value)
