@@ -109,7 +109,7 @@ def draws_for(
         sampler: draws with replacement; of any other there is no such number, None.
         table: the cells.
         confidence: one less the level of the test.
-        power: wanted.
+        power: wanted; there is none of several components.
         effect: the true difference, or logarithm of a ratio; None for that which the scores make
             expect. Of any other, probabilities are those nearest to the scores' that have it.
         seed: of the simulated tests.
@@ -122,6 +122,8 @@ def draws_for(
     start = History.start(table.outputs.prediction.shape[1], table.classes)
     proposal = sampler.proposal(table, start)
     if not isinstance(sampler, ReplacementSampler) or not sampler.can_estimate(table, measure):
+        return None
+    if len(measure.components) > 1:
         return None
     assert proposal is not None
     nothing = dict.fromkeys(("standard_error", "draws", "labels", "cost"))
