@@ -13,7 +13,8 @@ from evalsampling.measures.comparisons import Comparison, Quotient
 from evalsampling.samplers.base import ReplacementSampler, Sampler
 from evalsampling.simulation.effort import effort_of_draws
 from evalsampling.simulation.imagined import imagine, with_value
-from evalsampling.simulation.simulate import _Urns, repeat_all
+from evalsampling.simulation.processes import repeat_all
+from evalsampling.simulation.urns import Urns
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
 
@@ -80,7 +81,7 @@ class PowerPlanner:
         systems = self.table.outputs.prediction.shape[1]
         scope = ReportedDomains(systems=tuple(map(str, range(systems))), anytime=False)
         known = imagine(self.imagined, scope.systems, (self.seed, repeat))
-        urns = _Urns(dataclasses.replace(known, table=self.table), repeat)
+        urns = Urns(dataclasses.replace(known, table=self.table), repeat)
         history = History.start(systems, self.table.classes)
         rng = np.random.Generator(np.random.PCG64([self.seed, repeat]))
         history = urns.answer(sampler.design(self.table, history, self.table.rows, rng))
