@@ -16,8 +16,8 @@ class PrecisionAtRecall(Area):
     """Precision where the threshold is so low that a given share of the positives is found.
 
     With T* = r P, g(R) = T* / F*, F* being the share of rows reached where T* is: interpolated
-    between the two thresholds that T* lies between, beyond the last of which nothing is reached.
-    Undefined without positives, and where fewer reach the lowest threshold.
+    between the two thresholds that T* lies between. Below the first all rows are reached, beyond
+    the last none. Undefined without positives.
 
     Attributes:
         recall: r, in (0, 1].
@@ -40,48 +40,38 @@ class PrecisionAtRecall(Area):
 
     def value(self, risk: FloatArray) -> FloatArray:
         """Return the precision, shape (1,)."""
-        passed, hits, positives = self._parts(risk)
-        place = self._last_reaching(hits, positives)
-        if place is None:
+        if not np.real(risk[-1]) > 0:
             return np.full(1, np.nan)
-        (hit, further), (row, less) = _ends(hits, place), _ends(passed, place)
-        wanted = self.recall * positives
-        rows = less + (row - less) * (wanted - further) / (hit - further)
-        return np.array([wanted / rows])
+        wanted = self.recall * risk[-1]
+        return np.array([wanted / self._reached(risk)[0]])
 
     def jacobian(self, risk: FloatArray) -> FloatArray:
-        """Return Dg, shape (1, 2 L + 1): NaN where undefined."""
-        passed, hits, positives = self._parts(risk)
-        place = self._last_reaching(hits, positives)
-        if place is None:
+        """Return Dg, shape (1, 2 L + 1): NaN without positives."""
+        if not risk[-1] > 0:
             return np.full((1, len(risk)), np.nan)
-        (hit, further), (row, less) = _ends(hits, place), _ends(passed, place)
-        wanted = self.recall * positives
-        share = (wanted - further) / (hit - further)
-        slope = (row - less) / (hit - further)
-        rows = less + (row - less) * share
-        length = len(hits)
-        by = np.zeros(2 * length + 3)  # one threshold more, which nothing reaches
-        by[[place, place + 1]] = share, 1 - share
-        by[[length + 1 + place, length + 2 + place]] = -slope * share, -slope * (1 - share)
-        by[-1] = slope * self.recall
-        by *= -wanted / rows**2
+        rows, place, share, slope = self._reached(risk)
+        by_rows, by_hits = np.zeros((2, len(self.thresholds) + 2))
+        by_rows[place : place + 2] = share, 1 - share
+        by_hits[place : place + 2] = -slope * share, -slope * (1 - share)
+        by_positives = by_hits[0] + slope * self.recall
+        by = np.concatenate([by_rows[1:-1], by_hits[1:-1], [by_positives]])
+        by *= -self.recall * risk[-1] / rows**2
         by[-1] += self.recall / rows
-        return np.delete(by, [length, 2 * length + 1])[None]
+        return by[None]
 
-    def _last_reaching(self, hits: FloatArray, positives: float) -> int | None:
-        """Return the highest threshold that enough positives reach; None if there is none."""
-        share = float(np.real(positives))
-        if not share > 0:
-            return None
-        enough = np.flatnonzero(np.real(hits) >= self.recall * share * (1 - _ROUNDING))
-        return int(enough[-1]) if len(enough) else None
+    def _reached(self, risk: FloatArray) -> tuple[float, int, float, float]:
+        """Return F*, the threshold before it, how far it is from the next, and dF / dT there."""
+        passed, hits, positives = self._parts(risk)
+        passed, hits = (np.concatenate([[whole], one, [0]]) for whole, one in
+                        ((1, passed), (positives, hits)))  # fmt: skip
+        wanted = self.recall * positives
+        enough = np.real(hits) >= np.real(wanted) * (1 - _ROUNDING)
+        place = int(np.flatnonzero(enough)[-1])
+        slope = (passed[place] - passed[place + 1]) / (hits[place] - hits[place + 1])
+        share = (wanted - hits[place + 1]) / (hits[place] - hits[place + 1])
+        rows = passed[place + 1] + slope * (wanted - hits[place + 1])
+        return rows, place, share, slope
 
 
 _ROUNDING = 1e-12
 """By how much positives may fall short: all of them are the sum of others in another order."""
-
-
-def _ends(shares: FloatArray, place: int) -> tuple[float, float]:
-    """Return the share that reaches a threshold, and the one that reaches the next."""
-    return shares[place], shares[place + 1] if place + 1 < len(shares) else 0.0

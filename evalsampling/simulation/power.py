@@ -1,7 +1,9 @@
 """How many draws a comparison of systems takes, before any label."""
 
 import dataclasses
+import functools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from evalsampling.samplers.base import ReplacementSampler, Sampler
 from evalsampling.simulation.effort import effort_of_draws
 from evalsampling.simulation.imagined import imagine, with_value
 from evalsampling.simulation.processes import repeat_all
+from evalsampling.simulation.truth import KnownPool
 from evalsampling.simulation.urns import Urns
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
@@ -27,27 +30,23 @@ MOST_DRAWS = 2000
 STEP = 1.4
 """By what draws grow, or shrink, in search of a power."""
 
-_MOST_STEPS = 10
-
 
 @dataclasses.dataclass(frozen=True)
 class PowerPlanner:
-    """Tests of one comparison under a sampler's first proposal, on imagined pools.
+    """Tests of one comparison under a sampler's first proposal, on pools whose labels are known.
 
     Attributes:
         measure: the comparison.
         sampler: draws with replacement.
-        table: the cells, with the scores' probabilities.
-        imagined: the same with those that labels are drawn from.
+        pool: returns the pool of each test, by its number.
         confidence: one less the level of the test.
-        seed: of labels and draws.
+        seed: of the draws.
         workers: processes; one a core by default.
     """
 
     measure: Comparison
     sampler: ReplacementSampler
-    table: CellTable
-    imagined: CellTable
+    pool: Callable[[int], KnownPool]
     confidence: float
     seed: int
     workers: int | None = None
@@ -59,33 +58,36 @@ class PowerPlanner:
         return float(np.mean(rejected))
 
     def draws(self, start: int, wanted: float) -> int | None:
-        """Return the draws whose tests have a power, to 5 %; None if many times the start have not.
+        """Return the draws whose tests have a power, to 5 %; None if `MOST_DRAWS` have not.
 
         Args:
             start: first guess, at least 2.
             wanted: the power.
         """
         few, many = (0, start) if self.power(start) >= wanted else (start, 0)
-        for _ in range(_MOST_STEPS):
+        while True:
             if not many:
-                n = math.ceil(few * STEP)
-            elif many - few <= max(0.05 * few, 1) or many == 2:
-                break
+                if few >= MOST_DRAWS:
+                    return None
+                n = min(math.ceil(few * STEP), MOST_DRAWS)
+            elif not few:
+                if many == 2:
+                    return many
+                n = max(math.floor(many / STEP), 2)
+            elif many - few <= max(0.05 * few, 1):
+                return many
             else:
-                n = math.isqrt(few * many) if few else max(math.floor(many / STEP), 2)
+                n = max(math.isqrt(few * many), few + 1)
             few, many = (few, n) if self.power(n) >= wanted else (n, many)
-        return many or None
 
     def rejects(self, sampler: ReplacementSampler, repeat: int) -> bool:
-        """Tell whether the test of one round on one imagined pool is significant."""
-        systems = self.table.outputs.prediction.shape[1]
-        scope = ReportedDomains(systems=tuple(map(str, range(systems))), anytime=False)
-        known = imagine(self.imagined, scope.systems, (self.seed, repeat))
-        urns = Urns(dataclasses.replace(known, table=self.table), repeat)
-        history = History.start(systems, self.table.classes)
+        """Tell whether the test of one round on one pool is significant."""
+        known = self.pool(repeat)
+        table, history = known.table, History.start(len(known.systems), known.table.classes)
         rng = np.random.Generator(np.random.PCG64([self.seed, repeat]))
-        history = urns.answer(sampler.design(self.table, history, self.table.rows, rng))
-        (found,) = sampler.estimate(self.table, history, [self.measure], self.confidence, scope)
+        history = Urns(known, repeat).answer(sampler.design(table, history, table.rows, rng))
+        scope = ReportedDomains(systems=known.systems, anytime=False)
+        (found,) = sampler.estimate(table, history, [self.measure], self.confidence, scope)
         p_value = None if found.significance is None else found.significance.p_value
         return p_value is not None and p_value <= 1 - self.confidence
 
@@ -140,7 +142,8 @@ def draws_for(
         return nothing
     draws = required_draws_of_student(value, deviation, power, 1 - confidence)
     if draws <= MOST_DRAWS and not sampler.stochastic:
-        planner = PowerPlanner(measure, sampler, table, imagined, confidence, seed, workers)
+        pool = functools.partial(imagined_pool, table, imagined, seed)
+        planner = PowerPlanner(measure, sampler, pool, confidence, seed, workers)
         found = planner.draws(draws, power)
         if found is None:
             return nothing
@@ -149,6 +152,12 @@ def draws_for(
     if sampler.stochastic:
         effort |= {"labels": float(draws)}
     return {"standard_error": deviation / math.sqrt(draws), **effort}
+
+
+def imagined_pool(table: CellTable, imagined: CellTable, seed: int, repeat: int) -> KnownPool:
+    """Return a pool as a sampler sees it, with labels that another table's probabilities expect."""
+    systems = tuple(map(str, range(table.outputs.prediction.shape[1])))
+    return dataclasses.replace(imagine(imagined, systems, (seed, repeat)), table=table)
 
 
 def _with_effect(measure: Comparison, table: CellTable, effect: float) -> CellTable | None:

@@ -38,8 +38,13 @@ def test_it_is_the_curves_precision_where_a_threshold_has_the_recall() -> None:
         assert value_of(at, outputs, label)[0] == pytest.approx(one)
 
 
-def test_it_is_undefined_where_too_few_positives_reach_the_lowest_threshold() -> None:
-    assert np.isnan(precision(0.75, (6.5, 8.0)))
+def test_below_the_first_threshold_are_all_rows() -> None:
+    """2 of 4 positives among the 3 rows from 6.5 on, the others among the other 7."""
+    assert precision(0.75, (6.5, 8.0)) == pytest.approx(3 / (3 + 7 / 2))
+    assert precision(1.0, (6.5, 8.0)) == pytest.approx(4 / 10)
+
+
+def test_it_is_undefined_without_positives() -> None:
     nobody = PrecisionAtRecall((0.0,)).value(np.array([0.5, 0.0, 0.0]))
     assert np.isnan(nobody).all()
 

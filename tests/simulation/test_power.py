@@ -1,6 +1,7 @@
 """Draws that a comparison takes: closed forms, and the power that they turn out to have."""
 
 import dataclasses
+import functools
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from evalsampling.measures import Accuracy, Quotient, difference
 from evalsampling.samplers import Compare, Passive, Stratified
 from evalsampling.simulation import power
 from evalsampling.simulation.imagined import with_value
-from evalsampling.simulation.power import MOST_DRAWS, TESTS, PowerPlanner, draws_for
+from evalsampling.simulation.power import MOST_DRAWS, TESTS, PowerPlanner, draws_for, imagined_pool
 from tests.samplers.pools import Pool, make_pool
 
 ACCURACIES = difference(Accuracy(), Accuracy(system=1))
@@ -92,11 +93,30 @@ def test_few_draws_have_the_power_they_are_said_to_have(effect: float) -> None:
     normal = required_draws(effect, np.sqrt(DIFFER**2 - effect**2), 0.8, 0.05)
     assert found["draws"] > normal
     fixed, significant = Compare(ACCURACIES, draws=int(found["draws"])), 0
-    for seed in range(400):
-        planner = PowerPlanner(ACCURACIES, fixed, POOL.table, imagined, 0.95, 10_000 + seed)
-        significant += planner.rejects(fixed, 0)
+    pool = functools.partial(imagined_pool, POOL.table, imagined, 10_000)
+    planner = PowerPlanner(ACCURACIES, fixed, pool, 0.95, 10_000)
+    for repeat in range(400):
+        significant += planner.rejects(fixed, repeat)
     error = np.sqrt(0.8 * 0.2 * (1 / 400 + 1 / TESTS))
     assert significant / 400 == pytest.approx(0.8, abs=3 * error)
+
+
+@pytest.mark.parametrize(
+    ("start", "enough", "expected"),
+    [(8, 12, 12), (8, 100, None), (50, 7, 7), (30, 1, 2), (9, 1e9, None)],
+)
+def test_draws_are_searched_for_up_and_down(
+    monkeypatch: pytest.MonkeyPatch, start: int, enough: float, expected: int | None
+) -> None:
+    """To 5 %, and to a draw where they are few."""
+    monkeypatch.setattr(PowerPlanner, "power", lambda self, draws: float(draws >= enough))
+    pool = functools.partial(imagined_pool, POOL.table, POOL.table, 0)
+    found = PowerPlanner(ACCURACIES, Compare(ACCURACIES), pool, 0.95, 0).draws(start, 0.8)
+    if enough == 100:
+        assert found is not None
+        assert enough <= found <= 1.06 * enough
+    else:
+        assert found == expected
 
 
 def test_draws_of_a_stochastic_oracle_are_labels() -> None:
