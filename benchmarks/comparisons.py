@@ -172,7 +172,7 @@ def row(name: str, known: KnownPool, measure: Difference, sampler: ReplacementSa
     power = "-"
     if draws <= MOST_DRAWS:
         pool = functools.partial(_always, known)
-        planner = PowerPlanner(measure, sampler, pool, 1 - ALPHA, 1)
+        planner = PowerPlanner(measure, sampler, pool, 1 - ALPHA, seed=1, workers=1)
         found = planner.draws(draws, POWER)
         draws, power = (found, f"{planner.power(found):.2f}") if found else (draws, "0.00")
     labels = float(table.count @ -np.expm1(draws * np.log1p(-np.minimum(q, 1 - 1e-12))))
