@@ -218,7 +218,10 @@ class Evaluation:
         return self._fitted
 
     def contests(self) -> list[Contest]:
-        """Return who beats whom, for each measure of the evaluation of three systems or more."""
+        """Return who beats whom, for each measure of the evaluation of three systems or more.
+
+        Of each component of a measure of several; of none of a curve.
+        """
         own = [one for one in self.measures if not isinstance(one, Calibrated | Comparison)]
         contests = []
         for name in dict.fromkeys(one.name for one in own):
@@ -228,7 +231,10 @@ class Evaluation:
             scope = ReportedDomains(systems=self.scope.systems)
             found = self.sampler.estimate(self.table, self.history, pairs, self.confidence, scope)
             weighted = self.sampler.weigh(self.table, self.history)
-            contests.append(hold_contest(found, weighted.answered))
+            for part in dict.fromkeys(one.target.measure for one in found):
+                own_part = [one for one in found if one.target.measure == part]
+                if own_part[0].target.threshold is None:
+                    contests.append(hold_contest(own_part, weighted.answered))
         return contests
 
     def region(self, measure: Measure, method: str = "f") -> Ellipsoid:
