@@ -53,3 +53,17 @@ def test_what_is_no_sample_is_refused() -> None:
     for wrong in (0.0, 1.5, np.nan):
         with pytest.raises(ValueError, match=r"must lie in \(0, 1\]"):
             estimate_from_inclusion(FBeta(), *given, np.array([0.5, wrong]))
+
+
+def test_variance_of_a_stochastic_oracle_counts_rows_that_are_certain() -> None:
+    """[Y] eq. 27 without its second term: sum (f - F g)^2 / b^2 over the square of sum g / b."""
+    rows = np.arange(0, len(POOL), 5)
+    b = np.where(rows % 2, 0.3, 1.0)
+    given = POOL.outputs.take(rows), POOL.label[rows], b
+    (one,) = estimate_from_inclusion(FBeta(), *given, stochastic=True)
+    loss = FBeta().loss(*given[:2])
+    residual = (loss[:, 0] - one.value * loss[:, 1]) / b
+    wanted = np.sqrt(np.sum(residual**2)) / np.sum(loss[:, 1] / b)
+    assert one.standard_error == pytest.approx(wanted)
+    (plain,) = estimate_from_inclusion(FBeta(), *given)
+    assert plain.standard_error < one.standard_error

@@ -106,9 +106,7 @@ def test_sets_come_back_through_every_format(name: str) -> None:
     assert [(subject, vote.label) for subject, vote in taken] == [*enumerate(TEXTS)]
 
 
-@pytest.mark.parametrize(
-    "name", ["jsonl, lists", "parquet, lists", "label studio", "ground truth"]
-)
+@pytest.mark.parametrize("name", ["jsonl, lists", "parquet, lists", "label studio", "ground truth"])
 def test_sets_are_no_classes_where_one_is_wanted(name: str) -> None:
     taken, rejects = check_votes(read_votes(*FORMATS[name]), register(()))
     reasons = [one.reason for one in rejects]
