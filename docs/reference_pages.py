@@ -19,10 +19,12 @@ from evalsampling.measures.gains import BY_NAME as GAINS
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.evaluation import RoundSize, StrataSpec
 from evalsampling.spec.hidden import HiddenPrior
+from evalsampling.spec.labels import GoldSpec, LabelsSpec
 from evalsampling.spec.lists import ListsSpec
-from evalsampling.spec.pool import GoldSpec, LabelsSpec, PoolSpec, SystemSpec
+from evalsampling.spec.pool import PoolSpec
 from evalsampling.spec.sections import Section
 from evalsampling.spec.sink import SinkSpec
+from evalsampling.spec.systems import SystemSpec
 
 NOT_GIVEN = {
     "measure", "oracle", "branching", "hidden", "positive", "classes", "system", "sets", "titles",

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from evalsampling.errors import InputError
 from evalsampling.labels.vote import Vote
-from evalsampling.spec.pool import LabelsSpec
+from evalsampling.spec.labels import LabelsSpec
 from evalsampling.spec.sink import SinkSpec
 
 FOLDER, CONFIG = "label-studio", "label-config.xml"

@@ -5,7 +5,7 @@ import hashlib
 
 import pyarrow as pa
 
-from evalsampling.spec.pool import Mask
+from evalsampling.spec.payload import Mask
 
 REDACTED = "[redacted]"
 _DIGEST_BYTES = 10

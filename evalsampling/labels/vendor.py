@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from evalsampling.labels.label_studio import QUESTION
-from evalsampling.spec.pool import LabelsSpec
+from evalsampling.spec.labels import LabelsSpec
 from evalsampling.spec.sink import SinkSpec
 
 BATCH, SHEET = "batch.csv", "instructions.md"

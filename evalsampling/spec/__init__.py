@@ -5,7 +5,7 @@ from evalsampling.spec.evaluation import EvaluationSpec as EvaluationSpec
 from evalsampling.spec.evaluation import RoundSize as RoundSize
 from evalsampling.spec.evaluation import SamplerSpec as SamplerSpec
 from evalsampling.spec.evaluation import StrataSpec as StrataSpec
+from evalsampling.spec.labels import LabelsSpec as LabelsSpec
 from evalsampling.spec.measures import MeasureSpec as MeasureSpec
-from evalsampling.spec.pool import LabelsSpec as LabelsSpec
 from evalsampling.spec.pool import PoolSpec as PoolSpec
-from evalsampling.spec.pool import SystemSpec as SystemSpec
+from evalsampling.spec.systems import SystemSpec as SystemSpec

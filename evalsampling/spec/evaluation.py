@@ -11,16 +11,10 @@ import yaml
 
 from evalsampling.errors import InputError
 from evalsampling.spec.hidden import MOST_CLASSES, HiddenPrior, read_hidden
+from evalsampling.spec.labels import LabelsSpec, labels_mapping, read_labels
 from evalsampling.spec.measures import MeasureSpec
 from evalsampling.spec.parameters import name_and_parameters
-from evalsampling.spec.pool import (
-    LabelsSpec,
-    PoolSpec,
-    labels_mapping,
-    pool_mapping,
-    read_labels,
-    read_pool,
-)
+from evalsampling.spec.pool import PoolSpec, pool_mapping, read_pool
 from evalsampling.spec.sections import Section, absolute, number
 from evalsampling.spec.sink import SinkSpec
 from evalsampling.storage import folder_of, read_file

@@ -10,6 +10,9 @@ from typing import Any
 from evalsampling.errors import InputError
 from evalsampling.storage import is_url
 
+STORES = ("gs", "s3", "hdfs")
+"""Where files that are only read may be beside this machine."""
+
 
 class Section:
     """A mapping of the file, with typed and checked access to its keys."""

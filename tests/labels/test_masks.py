@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from evalsampling.labels.masks import masked
-from evalsampling.spec.pool import Mask
+from evalsampling.spec.payload import Mask
 from evalsampling.spec.sink import SINK_FORMATS
 from tests.jobs import Job, Pool, make_pool
 

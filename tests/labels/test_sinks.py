@@ -19,7 +19,7 @@ from evalsampling.labels.sinks import TASK_FILES, write_tasks
 from evalsampling.labels.splink import as_table, make_pair
 from evalsampling.labels.vendor import escaped, unescaped
 from evalsampling.spec import EvaluationSpec
-from evalsampling.spec.pool import LabelsSpec
+from evalsampling.spec.labels import LabelsSpec
 from evalsampling.spec.sink import SINK_FORMATS, SinkSpec
 
 ODD = [

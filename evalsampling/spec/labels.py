@@ -1,0 +1,201 @@
+"""What a spec says of labels."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from evalsampling.errors import InputError
+from evalsampling.spec.label_sets import EMPTY, JOINT, MOST_LABELS, set_classes
+from evalsampling.spec.numbers import EXPECTED, NumberCodes, NumberRange
+from evalsampling.spec.sections import STORES, Section, absolute, number
+
+RULES = ("majority", "dawid-skene")
+"""How several votes decide a row."""
+
+
+@dataclasses.dataclass(frozen=True)
+class GoldSpec:
+    """Rows whose class is known, mixed into every batch.
+
+    Attributes:
+        path: absolute path or URL of their file: payload columns and ``label``.
+        rows: of them in a batch.
+    """
+
+    path: str
+    rows: int
+
+
+@dataclasses.dataclass(frozen=True)
+class LabelsSpec:
+    """What a label may be.
+
+    Attributes:
+        classes: integers or strings, at least two; their places here are their codes.
+        positive: code of the positive class.
+        oracle: ``deterministic`` or ``stochastic``.
+        votes: answers wanted for each row, of as many annotators.
+        gold: rows whose class is known, None for none.
+        repeats: rows of earlier rounds that are asked about again, in every batch.
+        rule: how votes decide: ``majority`` or ``dawid-skene``.
+        multilabel: the labels of which a row may have several; then the classes are their sets.
+            Empty where a row is of one class.
+        numbers: the range of labels that are numbers; then the classes are the errors that a
+            prediction expects (`stats.normal_errors`). None where labels are classes.
+    """
+
+    classes: tuple[int | str, ...]
+    positive: int
+    oracle: str
+    votes: int = 1
+    gold: GoldSpec | None = None
+    repeats: int = 0
+    rule: str = "majority"
+    multilabel: tuple[str, ...] = ()
+    numbers: NumberRange | None = None
+
+    @property
+    def codes(self) -> Mapping[str, int]:
+        """Code of each class by its text, the form in which labels are compared."""
+        if self.numbers is not None:
+            return NumberCodes(self.numbers)
+        return {str(c): code for code, c in enumerate(self.classes)}
+
+
+def read_labels(section: Section, directory: str) -> LabelsSpec:
+    """Return what the section ``labels`` says, checked.
+
+    Args:
+        section: of the file.
+        directory: relative paths resolve against it.
+
+    Raises:
+        InputError: naming the key that is wrong.
+    """
+    section.check_keys(
+        "classes", "positive", "oracle", "votes", "gold", "repeats", "rule", "multilabel", "range"
+    )
+    if section.get("range") is not None:
+        return _numbers(section)
+    multilabel = _multilabel(section)
+    classes: Any = list(set_classes(multilabel)) or [0, 1]
+    if not multilabel:
+        classes = section.get("classes", [0, 1])
+    if not isinstance(classes, list) or len(classes) < 2:
+        raise InputError(f"labels.classes: must list at least two classes, got {classes!r}")
+    for value in classes:
+        if isinstance(value, bool) or not isinstance(value, int | str):
+            raise InputError(
+                f"labels.classes: must be whole numbers or text, got {value!r}"
+                + (" (put yes, no, true and false in quotes)" if isinstance(value, bool) else "")
+            )
+    texts = [str(value) for value in classes]
+    if len(set(texts)) < len(texts):
+        raise InputError(f"labels.classes: two classes are spelt alike in {classes!r}")
+    positive = section.get("positive", classes[-1])
+    if positive not in classes or isinstance(positive, bool):
+        raise InputError(f"labels.positive: {positive!r} is not one of the classes {classes!r}")
+    oracle = section.get("oracle", "deterministic")
+    if oracle not in ("deterministic", "stochastic"):
+        raise InputError(f"labels.oracle: must be deterministic or stochastic, got {oracle!r}")
+    votes, repeats = section.integer("votes", 1, least=1), section.integer("repeats", 0, least=0)
+    if oracle == "stochastic" and (votes > 1 or repeats):
+        key = "votes" if votes > 1 else "repeats"
+        raise InputError(
+            f"labels.{key}: a stochastic oracle's answers count as they are, each draw asks for one"
+        )
+    rule = section.get("rule", RULES[0])
+    if rule not in RULES:
+        raise InputError(f"labels.rule: must be one of {', '.join(RULES)}, got {rule!r}")
+    if rule != RULES[0] and votes == 1:
+        raise InputError(f"labels.rule: {rule} needs labels.votes of at least 2")
+    return LabelsSpec(
+        classes=tuple(classes),
+        positive=classes.index(positive),
+        oracle=oracle,
+        votes=votes,
+        gold=_gold(section.section("gold"), directory) if section.get("gold") else None,
+        repeats=repeats,
+        rule=rule,
+        multilabel=multilabel,
+    )
+
+
+def _numbers(section: Section) -> LabelsSpec:
+    """Return what is said of labels that are numbers.
+
+    Raises:
+        InputError: naming the key that is wrong, or that is for classes only.
+    """
+    for key in ("classes", "positive", "votes", "gold", "repeats", "rule", "multilabel"):
+        if section.get(key) is not None:
+            raise InputError(f"labels.{key}: with labels.range, labels are numbers")
+    ends = section.get("range")
+    if not isinstance(ends, list) or len(ends) != 2:
+        raise InputError(f"labels.range: must be the least and the greatest label, got {ends!r}")
+    low, high = (number("labels.range", end) for end in ends)
+    if low >= high:
+        raise InputError(f"labels.range: must be increasing, got {ends!r}")
+    oracle = section.get("oracle", "deterministic")
+    if oracle != "deterministic":
+        raise InputError("labels.oracle: numbers come from a deterministic oracle")
+    return LabelsSpec(EXPECTED, 0, oracle, numbers=NumberRange(low, high))
+
+
+def _multilabel(section: Section) -> tuple[str, ...]:
+    """Return the labels of which a row may have several; none where it is of one class."""
+    labels = section.get("multilabel")
+    if labels is None:
+        return ()
+    for key in ("classes", "positive"):
+        if section.get(key) is not None:
+            raise InputError(
+                f"labels.{key}: with labels.multilabel, sets of labels are the classes"
+            )
+    if isinstance(labels, list) and len(labels) > MOST_LABELS:
+        raise InputError(
+            f"labels.multilabel: must list 2 to {MOST_LABELS} labels, got {len(labels)}: their "
+            f"sets are the classes, 2^{MOST_LABELS} of them at most; evaluate parts of the labels, "
+            "each by a spec of its own"
+        )
+    if not isinstance(labels, list) or len(labels) < 2:
+        raise InputError(f"labels.multilabel: must list 2 to {MOST_LABELS} labels, got {labels!r}")
+    for label in labels:
+        if not isinstance(label, str) or not label or label != label.strip():
+            raise InputError(f"labels.multilabel: labels are text, got {label!r}")
+        if JOINT in label or label == EMPTY or label.startswith("["):
+            raise InputError(
+                f"labels.multilabel: {label!r}: no label is {EMPTY!r}, has a {JOINT!r} in it or "
+                "begins with a bracket"
+            )
+    if len(set(labels)) < len(labels):
+        raise InputError(f"labels.multilabel: a label is there twice in {labels!r}")
+    return tuple(labels)
+
+
+def _gold(section: Section, directory: str) -> GoldSpec:
+    section.check_keys("path", "rows")
+    path = absolute("labels.gold.path", section.text("path", required=True), directory, STORES)
+    return GoldSpec(str(path), section.integer("rows", 5, least=1))
+
+
+def labels_mapping(labels: LabelsSpec) -> dict[str, Any]:
+    """Return the section ``labels``, with the defaults that every spec had from the start."""
+    mapping: dict[str, Any] = {"oracle": labels.oracle}
+    if labels.numbers is not None:
+        return mapping | {"range": [labels.numbers.low, labels.numbers.high]}
+    if labels.multilabel:
+        mapping["multilabel"] = list(labels.multilabel)
+    else:
+        mapping["classes"] = list(labels.classes)
+        mapping["positive"] = labels.classes[labels.positive]
+    # What came later is left out where it is not used: specs of older workspaces are compared.
+    if labels.votes > 1:
+        mapping["votes"] = labels.votes
+    if labels.gold is not None:
+        mapping["gold"] = dataclasses.asdict(labels.gold)
+    if labels.repeats:
+        mapping["repeats"] = labels.repeats
+    if labels.rule != RULES[0]:
+        mapping["rule"] = labels.rule
+    return mapping

@@ -1,0 +1,162 @@
+"""What a spec says of the systems under evaluation."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from evalsampling.errors import InputError
+from evalsampling.spec.labels import LabelsSpec
+from evalsampling.spec.sections import Section, number
+
+Probability = str | Mapping[str, str] | None
+"""A column of the positive class, a column for each class, or neither."""
+
+
+@dataclasses.dataclass(frozen=True)
+class SystemSpec:
+    """A system under evaluation and the columns of what it says.
+
+    Attributes:
+        name: None for a single system that needs none.
+        score: numeric column, finite, or None.
+        prediction: column of predicted classes, or None to compare the score with `threshold`.
+        threshold: scores at or above it predict the positive class.
+        probability: column of the probability of the positive class, a column for each class (by
+            the class's text; of a multi-label pool, for each label), or None to take it from the
+            score.
+        by_label: column of 0 and 1 for each label, in place of one of lists; empty if there is one.
+    """
+
+    name: str | None
+    score: str | None
+    prediction: str | None
+    threshold: float | None
+    probability: Probability
+    by_label: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+
+def read_system(
+    section: Section, name: str | None, labels: LabelsSpec, score: str | None, default: str | None
+) -> SystemSpec:
+    """Return what is said of one system, checked."""
+    where = f"{section.name}.prediction"
+    prediction, threshold = section.get("prediction", default), None
+    if labels.multilabel and isinstance(prediction, Mapping):
+        columns = _by_label(where, prediction, labels.multilabel)
+        return SystemSpec(name, score, None, None, read_probability(section, labels), columns)
+    if isinstance(prediction, Mapping):
+        rule = Section(where, prediction)
+        rule.check_keys("threshold")
+        threshold, prediction = number(f"{where}.threshold", rule.get("threshold")), None
+        if len(labels.classes) != 2:
+            raise InputError(f"{where}: a threshold decides between two classes only")
+        if score is None:
+            raise InputError(f"{where}: a threshold needs a score")
+    elif not isinstance(prediction, str):
+        raise InputError(f"{where}: must be a column or a threshold, got {prediction!r}")
+    return SystemSpec(name, score, prediction, threshold, read_probability(section, labels))
+
+
+def read_systems(section: Section, labels: LabelsSpec) -> tuple[SystemSpec, ...]:
+    """Return what the section ``systems`` says, checked.
+
+    Raises:
+        InputError: naming the key that is wrong.
+    """
+    if not section.content:
+        raise InputError("pool.systems: must name at least one system")
+    systems = []
+    for key in section.content:
+        name = str(key)
+        own = section.section(key)
+        own.check_keys("score", "prediction", "probability")
+        systems.append(read_system(own, name, labels, own.text("score"), None))
+    names = [system.name for system in systems]
+    for twice in names:
+        if names.count(twice) > 1:
+            raise InputError(f"{section.name}: two systems are called {twice!r}")
+    return tuple(systems)
+
+
+def read_rankers(section: Section) -> tuple[SystemSpec, ...]:
+    """Return the systems that rank the items of queries."""
+    rankers = []
+    for key in section.content:
+        own = section.section(key)
+        own.check_keys("score", "probability")
+        score, probability = own.text("score", required=True), own.text("probability")
+        rankers.append(SystemSpec(str(key), score, None, None, probability))
+    if not rankers:
+        raise InputError("pool.systems: must name at least one system")
+    return tuple(rankers)
+
+
+def _by_label(where: str, given: Mapping[Any, Any], known: Sequence[str]) -> dict[str, str]:
+    """Return the column of each label, in the order of the labels."""
+    columns = {str(key): column for key, column in given.items()}
+    texts = all(isinstance(column, str) for column in columns.values())
+    if set(columns) != set(known) or not texts:
+        raise InputError(f"{where}: must name a column for each of {list(known)}, got {given!r}")
+    return {label: columns[label] for label in known}
+
+
+def read_probability(section: Section, labels: LabelsSpec) -> Probability:
+    """Return what a key ``probability`` says, checked.
+
+    Raises:
+        InputError: naming the key, if it is no column, or not one for each class.
+    """
+    value = section.get("probability")
+    if labels.multilabel and isinstance(value, Mapping):
+        return _by_label(f"{section.name}.probability", value, labels.multilabel)
+    if isinstance(value, Mapping):
+        columns = {str(key): column for key, column in value.items()}
+        if set(columns) != set(labels.codes) or not all(
+            isinstance(column, str) for column in columns.values()
+        ):
+            raise InputError(
+                f"{section.name}.probability: must name a column for each of {list(labels.codes)}, "
+                f"got {value!r}"
+            )
+        return {text: columns[text] for text in labels.codes}
+    if value is not None and not isinstance(value, str):
+        raise InputError(f"{section.name}.probability: must be a column, got {value!r}")
+    if value is not None and len(labels.classes) > 2:
+        raise InputError(
+            f"{section.name}.probability: with {number_of(labels)}, name a column for "
+            "each (probability: {class: column, ...})"
+        )
+    return value
+
+
+def number_of(labels: LabelsSpec) -> str:
+    """Return how many classes or labels there are, in words."""
+    if labels.multilabel:
+        return f"{len(labels.multilabel)} labels"
+    return f"{len(labels.classes)} classes"
+
+
+def prediction_mapping(system: SystemSpec) -> Any:
+    """Return a key ``prediction``."""
+    return system.prediction or dict(system.by_label) or {"threshold": system.threshold}
+
+
+def system_mapping(system: SystemSpec, labels: LabelsSpec) -> dict[str, Any]:
+    """Return a system of the section ``systems``."""
+    mapping: dict[str, Any] = {}
+    if system.prediction or system.by_label or system.threshold is not None:
+        mapping["prediction"] = prediction_mapping(system)
+    if system.score is not None:
+        mapping["score"] = system.score
+    if system.probability is not None:
+        mapping["probability"] = probability_mapping(system.probability, labels)
+    return mapping
+
+
+def probability_mapping(probability: str | Mapping[str, str], labels: LabelsSpec) -> Any:
+    """Return a key ``probability``, classes as they stand in the spec."""
+    if isinstance(probability, str):
+        return probability
+    if labels.multilabel:
+        return dict(probability)
+    return dict(zip(labels.classes, probability.values(), strict=True))
