@@ -131,7 +131,7 @@ def test_sets_of_labels(tmp_path: Any) -> None:
     ("keys", "words"),
     [
         ({"sampler": {"name": "poisson", "estimator": "difference"}}, "sampler.estimator: the tot"),
-        ({"measure": {"name": "f1", "calibrate": True}}, "its totals are those of the pool"),
+        ({"measure": {"name": "precision", "calibrate": True}}, "its totals are those of the pool"),
         ({"measure": "pr_curve"}, "list the thresholds"),
     ],
 )

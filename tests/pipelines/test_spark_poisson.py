@@ -3,17 +3,14 @@
 from pathlib import Path
 from typing import Any
 
-import apache_beam as beam
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from evalsampling import InputError
-from evalsampling.pool.batch import PoolBatch
 from evalsampling.preparation.poisson import INCLUSION, poisson_sample
 from evalsampling.spec import EvaluationSpec
-from evalsampling.transforms import PoissonSample
 from tests.jobs import make_pool
+from tests.kept_rows import kept_by_beam, pairs
 from tests.spark import SPARK
 
 pytestmark = SPARK
@@ -36,24 +33,6 @@ def by_spark(rows: Any, spec: EvaluationSpec, by_cell: bool) -> dict[Any, float]
     return {row[spec.pool.id]: row[INCLUSION] for row in kept}
 
 
-def by_beam(table: pa.Table, spec: EvaluationSpec, by_cell: bool, folder: Path) -> dict[Any, float]:
-    folder.mkdir()
-    batches = [PoolBatch(part) for part in table.combine_chunks().to_batches(max_chunksize=170)]
-    with beam.Pipeline("FnApiRunner") as root:
-        kept = root | beam.Create(batches) | PoissonSample(spec, by_cell)
-        _ = kept | beam.Map(_write, str(folder))
-    return pairs(pq.read_table(folder))
-
-
-def pairs(kept: pa.Table) -> dict[Any, float]:
-    return dict(zip(kept["id"].to_pylist(), kept[INCLUSION].to_pylist(), strict=True))
-
-
-def _write(kept: pa.Table, folder: str) -> None:
-    if len(kept):
-        pq.write_table(kept, Path(folder) / f"{kept['id'][0]}.parquet")
-
-
 @pytest.mark.parametrize("by_cell", [False, True])
 def test_rows_are_those_of_beam_and_of_one_process(
     session: Any, tmp_path: Path, by_cell: bool
@@ -66,7 +45,7 @@ def test_rows_are_those_of_beam_and_of_one_process(
     for partitions in (1, 5):
         rows = session.read.parquet(str(tmp_path / "pool.parquet")).repartition(partitions)
         assert by_spark(rows, spec, by_cell) == wanted
-    assert by_beam(table, spec, by_cell, tmp_path / "kept") == wanted
+    assert kept_by_beam(table, 170, spec, by_cell, tmp_path / "kept") == wanted
 
 
 def test_strata_that_are_given_take_no_first_pass(session: Any, tmp_path: Path) -> None:
