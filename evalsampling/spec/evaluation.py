@@ -241,6 +241,11 @@ class EvaluationSpec:
             raise InputError(f"pool.systems: {len(self.pool.systems)} systems are too many")
         if self.pool.lists is not None and self.sink.format == "splink":
             raise InputError("sink.format: splink takes pairs of records, no items of lists")
+        if self.sink.format == "splink" and len(self.labels.classes) != 2:
+            raise InputError(
+                "sink.format: a table of Splink says match or no match, labels are of "
+                f"{len(self.labels.classes)} classes here"
+            )
 
     def to_mapping(self) -> dict[str, Any]:
         """Return the spec with every default filled in, as `from_mapping` takes it."""

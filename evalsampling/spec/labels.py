@@ -193,8 +193,8 @@ def _multilabel(section: Section) -> tuple[str, ...]:
     if isinstance(labels, list) and len(labels) > MOST_LABELS:
         raise InputError(
             f"labels.multilabel: must list 2 to {MOST_LABELS} labels, got {len(labels)}: their "
-            f"sets are the classes, 2^{MOST_LABELS} of them at most; evaluate parts of the labels, "
-            "each by a spec of its own"
+            f"sets are the classes, 2^{MOST_LABELS} of them at most; docs/poisson.md says what to "
+            "do with more"
         )
     if not isinstance(labels, list) or len(labels) < 2:
         raise InputError(f"labels.multilabel: must list 2 to {MOST_LABELS} labels, got {labels!r}")

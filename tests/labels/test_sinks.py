@@ -339,7 +339,7 @@ def test_what_is_no_export(content: bytes, words: str) -> None:
         ({"task": "t", "a-metadata": {}, "b-metadata": {}}, "labels of several jobs"),
         ({"a": 1, "a-metadata": {"human-annotated": "yes"}}, "'task' is missing"),
         ({"task": "t", "a": [1], "a-metadata": {"human-annotated": "yes", "class-map": {}}},
-         "several classes"),
+         "no list of numbers that 'class-map' names"),
         ({"task": "t", "label": 0, "label-metadata": {"human-annotated": "no", "class-name": "1"}},
          "labelled by a machine"),
         ({"task": "t", "label": 1}, "'label-metadata' is missing: nobody knows who labelled it"),

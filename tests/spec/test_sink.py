@@ -53,6 +53,14 @@ def test_specs_of_older_workspaces_are_as_they_were() -> None:
         ),
         ({"sink": {"format": "splink"}}, "sink.records: missing"),
         (
+            {
+                "sink": {"format": "splink", "records": {"left": "id_l", "right": "id_r"}},
+                "labels": {"classes": ["no", "maybe", "yes"]},
+                "measure": "macro_f1",
+            },
+            "says match or no match, labels are of 3 classes here",
+        ),
+        (
             {"sink": {"records": {"left": "id_l", "right": "nope"}}},
             "sink.records.right: nope is no column of pool.payload",
         ),
