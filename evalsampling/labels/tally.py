@@ -1,7 +1,10 @@
 """What votes come to: which rows are decided, which are not, and why."""
 
+import collections
 import dataclasses
 import enum
+import math
+import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -78,12 +81,14 @@ class Tally:
         corrected: by question, where its label was another one before: how many rounds there were
             when it was corrected.
         by_model: whether a model decides in place of the majority, see `decide_by_model`.
+        by_median: whether the median of several votes decides, which are numbers.
     """
 
     subjects: Subjects
     answers: dict[int, dict[str | None, int]] = dataclasses.field(default_factory=dict)
     corrected: dict[int, int] = dataclasses.field(default_factory=dict)
     by_model: bool = False
+    by_median: bool = False
     _by_model: dict[int, int] = dataclasses.field(default_factory=dict)
     _settled: dict[int, int] = dataclasses.field(default_factory=dict)
     _last: dict[int, int] = dataclasses.field(default_factory=dict)
@@ -170,24 +175,23 @@ class Tally:
         """Return the class that a subject is decided for, `NO_LABEL` if it is not.
 
         That is the class with more than half of the votes wanted, and with more votes than any
-        other.
+        other. Of numbers it is the median, once all are there that are wanted and more than half of
+        them are numbers.
         """
         if subject in self._settled:
             return self._settled[subject]
+        given, wanted = self.answers.get(subject, {}), self.subjects.wanted(subject)
         if self.by_model and subject not in self.subjects.settles:
-            enough = len(self.answers.get(subject, {})) >= self.subjects.wanted(subject)
-            return self._by_model.get(subject, NO_LABEL) if enough else NO_LABEL
-        counts: dict[int, int] = {}
-        for code in self.answers.get(subject, {}).values():
-            if code >= 0:
-                counts[code] = counts.get(code, 0) + 1
-        if not counts:
+            return self._by_model.get(subject, NO_LABEL) if len(given) >= wanted else NO_LABEL
+        counts = collections.Counter(code for code in given.values() if code >= 0)
+        if self.by_median and wanted > 1:
+            enough = len(given) >= wanted and 2 * counts.total() > wanted
+            return math.floor(statistics.median(counts.elements())) if enough else NO_LABEL
+        leading = counts.most_common(2)
+        if not leading or 2 * leading[0][1] <= wanted:
             return NO_LABEL
-        most = max(counts.values())
-        leading = [code for code, count in counts.items() if count == most]
-        if len(leading) > 1 or 2 * most <= self.subjects.wanted(subject):
-            return NO_LABEL
-        return leading[0]
+        is_tie = len(leading) > 1 and leading[0][1] == leading[1][1]
+        return NO_LABEL if is_tie else leading[0][0]
 
     def state(self, subject: int) -> State:
         """Return where a subject stands."""

@@ -10,6 +10,7 @@ from evalsampling.spec.numbers import EXPECTED, NumberCodes, NumberRange
 from evalsampling.spec.sections import STORES, Section, absolute, number
 
 RULES = ("majority", "dawid-skene")
+MEDIAN = "median"
 """How several votes decide a row."""
 
 
@@ -37,7 +38,7 @@ class LabelsSpec:
         votes: answers wanted for each row, of as many annotators.
         gold: rows whose class is known, None for none.
         repeats: rows of earlier rounds that are asked about again, in every batch.
-        rule: how votes decide: ``majority`` or ``dawid-skene``.
+        rule: how votes decide: ``majority`` or ``dawid-skene``; of numbers ``median``.
         multilabel: the labels of which a row may have several; then the classes are their sets.
             Empty where a row is of one class.
         numbers: the range of labels that are numbers; then the classes are the errors that a
@@ -127,9 +128,17 @@ def _numbers(section: Section) -> LabelsSpec:
     Raises:
         InputError: naming the key that is wrong, or that is for classes only.
     """
-    for key in ("classes", "positive", "votes", "gold", "repeats", "rule", "multilabel"):
+    for key in ("classes", "positive", "multilabel"):
         if section.get(key) is not None:
             raise InputError(f"labels.{key}: with labels.range, labels are numbers")
+    for key in ("gold", "repeats"):
+        if section.get(key) is not None:
+            raise InputError(
+                f"labels.{key}: answers are compared with others there, and with labels.range no "
+                "two numbers need be the same"
+            )
+    if section.get("rule", MEDIAN) != MEDIAN:
+        raise InputError(f"labels.rule: with labels.range it is {MEDIAN}")
     ends = section.get("range")
     if not isinstance(ends, list) or len(ends) != 2:
         raise InputError(f"labels.range: must be the least and the greatest label, got {ends!r}")
@@ -139,7 +148,8 @@ def _numbers(section: Section) -> LabelsSpec:
     oracle = section.get("oracle", "deterministic")
     if oracle != "deterministic":
         raise InputError("labels.oracle: numbers come from a deterministic oracle")
-    return LabelsSpec(EXPECTED, 0, oracle, numbers=NumberRange(low, high))
+    votes = section.integer("votes", 1, least=1)
+    return LabelsSpec(EXPECTED, 0, oracle, votes, rule=MEDIAN, numbers=NumberRange(low, high))
 
 
 def _multilabel(section: Section) -> tuple[str, ...]:
@@ -183,8 +193,8 @@ def labels_mapping(labels: LabelsSpec) -> dict[str, Any]:
     """Return the section ``labels``, with the defaults that every spec had from the start."""
     mapping: dict[str, Any] = {"oracle": labels.oracle}
     if labels.numbers is not None:
-        return mapping | {"range": [labels.numbers.low, labels.numbers.high]}
-    if labels.multilabel:
+        mapping["range"] = [labels.numbers.low, labels.numbers.high]
+    elif labels.multilabel:
         mapping["multilabel"] = list(labels.multilabel)
     else:
         mapping["classes"] = list(labels.classes)
@@ -196,6 +206,6 @@ def labels_mapping(labels: LabelsSpec) -> dict[str, Any]:
         mapping["gold"] = dataclasses.asdict(labels.gold)
     if labels.repeats:
         mapping["repeats"] = labels.repeats
-    if labels.rule != RULES[0]:
+    if labels.rule not in (RULES[0], MEDIAN):
         mapping["rule"] = labels.rule
     return mapping

@@ -23,6 +23,7 @@ from evalsampling.labels.vote import Pair
 from evalsampling.labels.votes import Register, answers_of
 from evalsampling.measures.build import build_gains
 from evalsampling.pool.stored_columns import CELL, ID, RANK, SLICE_PREFIX, outputs_of_columns
+from evalsampling.spec.labels import MEDIAN
 from evalsampling.stats.history import NO_LABEL, History
 from evalsampling.workspace.adjudications import Adjudication, read_adjudications
 from evalsampling.workspace.deliveries import Delivery, read_deliveries
@@ -156,7 +157,8 @@ class Snapshot:
         settles = {first + place: q for place, (_, _, q) in enumerate(self._settling)}
         labels = self.pool.spec.labels
         by_model = labels.rule == "dawid-skene"
-        tally = Tally(Subjects(first, settles, labels.votes), by_model=by_model)
+        subjects = Subjects(first, settles, labels.votes)
+        tally = Tally(subjects, by_model=by_model, by_median=labels.rule == MEDIAN)
         # A model looks at all votes together: once for all that came before the next round.
         for rounds, deliveries in itertools.groupby(self.deliveries, self._standing_then):
             for one in deliveries:
@@ -193,8 +195,11 @@ class Snapshot:
 
     @property
     def gold(self) -> npt.NDArray[np.int64]:
-        """Gold rows that are decided, by their class and by their label: (classes, classes)."""
-        classes = len(self.pool.spec.labels.classes)
+        """Gold rows that are decided, by their class and by their label: (classes, classes).
+
+        Numbers have no gold rows: (0, 0).
+        """
+        classes = len(self.pool.spec.labels.codes)
         return gold_table(self.tally, self.control_subjects, classes)
 
     @functools.cached_property
