@@ -23,8 +23,8 @@ from evalsampling import EvaluationSpec
 from evalsampling.measures import FEta, MeanSquaredError, Measure, TableRisk
 from evalsampling.preparation.local import stratify_pool
 from evalsampling.samplers import ActiveRisk, Passive, ReplacementSampler
-from evalsampling.simulation.simulate import _Urns
 from evalsampling.simulation.truth import KnownPool
+from evalsampling.simulation.urns import Urns
 from evalsampling.spec.numbers import NumberRange
 from evalsampling.stats.history import History
 
@@ -200,7 +200,7 @@ def _error_of_rounds(known: KnownPool, sampler: ReplacementSampler, repeats: int
     truth = known.value(sampler.measure)[0]
     errors = []
     for repeat in range(repeats):
-        history, oracle = History.start(1, known.table.classes), _Urns(known, repeat)
+        history, oracle = History.start(1, known.table.classes), Urns(known, repeat)
         for number in range(4):
             rng = np.random.default_rng([repeat, number])
             history = oracle.answer(sampler.design(known.table, history, 50, rng))

@@ -23,8 +23,8 @@ from evalsampling.measures import Difference
 from evalsampling.measures.build import build_measures
 from evalsampling.preparation.local import stratify_pool
 from evalsampling.samplers import Compare, Passive, ReplacementSampler
-from evalsampling.simulation.simulate import _Urns
 from evalsampling.simulation.truth import KnownPool
+from evalsampling.simulation.urns import Urns
 from evalsampling.stats.history import History
 
 ALPHA, POWER = 0.05, 0.8
@@ -198,7 +198,7 @@ def _rejects(
     known: KnownPool, sampler: ReplacementSampler, measure: Difference, repeat: int
 ) -> bool:
     """Tell whether the test of one simulated round is significant, on the right side."""
-    history, oracle = History.start(2, known.table.classes), _Urns(known, repeat)
+    history, oracle = History.start(2, known.table.classes), Urns(known, repeat)
     rng = np.random.default_rng([1, repeat])
     history = oracle.answer(sampler.design(known.table, history, known.table.rows, rng))
     scope = ReportedDomains(systems=known.systems)

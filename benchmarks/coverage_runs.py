@@ -20,7 +20,7 @@ from coverage_situations import CLASSES, NUMBERS, RANGE, SITUATIONS, write_situa
 
 from evalsampling import EvaluationSpec
 from evalsampling.inference.estimates import BANDS
-from evalsampling.inference.intervals import SIMULTANEOUS, Interval, interval_score
+from evalsampling.inference.intervals import SIMULTANEOUS, Interval, covers, interval_score
 from evalsampling.inference.results import Estimate
 from evalsampling.measures.base import Measure
 from evalsampling.measures.build import build_measures
@@ -29,7 +29,7 @@ from evalsampling.preparation.local import stratify_pool
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.samplers import Sampler
 from evalsampling.samplers.build import build_sampler
-from evalsampling.simulation.simulate import Plan, covers, run_repeat
+from evalsampling.simulation.simulate import Plan, run_repeat
 from evalsampling.simulation.truth import KnownPool
 from evalsampling.spec import RoundSize
 from evalsampling.spec.hidden import HiddenPrior

@@ -28,12 +28,12 @@ import pyarrow.parquet as pq
 from scipy import special
 
 from evalsampling import EvaluationSpec
-from evalsampling.inference.intervals import interval_score
+from evalsampling.inference.intervals import covers, interval_score
 from evalsampling.measures.build import build_measures
 from evalsampling.measures.calibrated import measure_of
 from evalsampling.preparation.local import stratify_pool
 from evalsampling.samplers.build import build_sampler
-from evalsampling.simulation.simulate import Plan, covers, run_repeat
+from evalsampling.simulation.simulate import Plan, run_repeat
 from evalsampling.simulation.truth import KnownPool
 from evalsampling.spec import RoundSize
 from evalsampling.stats.score_counts import ScoreCounts

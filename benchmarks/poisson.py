@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 
-from evalsampling.evaluation import Evaluation
+from evalsampling import Evaluation
 from evalsampling.inference.results import Estimate
 from evalsampling.measures import (
     Accuracy,

@@ -25,8 +25,8 @@ from evalsampling.measures.calibrated import measure_of
 from evalsampling.preparation.local import stratify_pool
 from evalsampling.samplers import Sampler
 from evalsampling.samplers.build import build_sampler
-from evalsampling.simulation.simulate import _Urns
 from evalsampling.simulation.truth import KnownPool
+from evalsampling.simulation.urns import Urns
 from evalsampling.stats.history import NO_LABEL, History
 
 POOL = "calibrated"
@@ -43,7 +43,7 @@ def estimates(
     found = []
     for repeat in range(repeats):
         evaluation = Evaluation(known.table, sampler, measures, repeat, 0.95, History.start(1, 2))
-        oracle, has_label = _Urns(known, repeat), np.zeros(0, dtype=bool)
+        oracle, has_label = Urns(known, repeat), np.zeros(0, dtype=bool)
         for answers in scenario:
             new = np.full(len(evaluation.draw(ROUND)), answers == "a")
             new[:1] |= answers == "1"

@@ -21,12 +21,13 @@ import numpy as np
 from coverage_situations import write_situations
 
 from evalsampling import EvaluationSpec
+from evalsampling.inference.intervals import covers
 from evalsampling.inference.results import Estimate, widest_half
 from evalsampling.measures.build import build_measures
 from evalsampling.measures.calibrated import measure_of
 from evalsampling.preparation.local import stratify_pool
 from evalsampling.samplers.build import build_sampler
-from evalsampling.simulation.simulate import Plan, covers, run_repeat
+from evalsampling.simulation.simulate import Plan, run_repeat
 from evalsampling.simulation.truth import KnownPool
 from evalsampling.spec import RoundSize
 from evalsampling.spec.hidden import HiddenPrior

@@ -23,7 +23,8 @@ from evalsampling.preparation.local import stratify_pool
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.samplers import Sampler
 from evalsampling.samplers.build import build_sampler
-from evalsampling.simulation.simulate import Plan, Point, run_repeat
+from evalsampling.simulation.simulate import Plan, run_repeat
+from evalsampling.simulation.summary import Point
 from evalsampling.simulation.truth import KnownPool
 from evalsampling.spec import RoundSize
 

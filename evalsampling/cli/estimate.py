@@ -8,12 +8,8 @@ from pathlib import Path
 
 from evalsampling.cli.command import Beam, Command, through_pipeline
 from evalsampling.cli.wording import counted, table, wrapped
-from evalsampling.commands.estimate import (
-    EstimateOptions,
-    EstimateResult,
-    ReportedEstimate,
-    estimate,
-)
+from evalsampling.commands.estimate import EstimateOptions, estimate
+from evalsampling.commands.estimate_result import EstimateResult, ReportedEstimate
 from evalsampling.commands.options import add_to_command, read_options
 from evalsampling.inference.many_systems import Contest
 from evalsampling.inference.results import ReportedInterval

@@ -1,6 +1,7 @@
 """Predicting errors of an evaluation before any label."""
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 from evalsampling import samplers
@@ -9,9 +10,11 @@ from evalsampling.commands.result import Result
 from evalsampling.errors import UsageError
 from evalsampling.evaluation.specs import load_spec
 from evalsampling.inference.label_likelihood import doubts, expected_likelihood
+from evalsampling.measures.build import Range
 from evalsampling.preparation.local import read_table, stratify_pool
 from evalsampling.simulation.plan import plan as predict_errors
 from evalsampling.simulation.plan import usable_samplers
+from evalsampling.spec import EvaluationSpec
 from evalsampling.telemetry import logs, progress
 from evalsampling.telemetry.logs import LOG
 
@@ -21,7 +24,7 @@ class PlanOptions(SpecOptions):
     """What a call of `plan` asks for."""
 
     sampler: tuple[str, ...] = listed(
-        "samplers to plan for (default: every one that takes the spec)",
+        "samplers to plan for (default: the spec's, and passive beside it)",
         "NAME",
         choices=tuple(samplers.BY_NAME),
     )
@@ -93,6 +96,14 @@ class PlanResult(Result):
         return super().to_json()["errors"]
 
 
+def _own_and_passive(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> list[str]:
+    """Return the spec's sampler and `passive`; if its own cannot be planned, all that can."""
+    usable = usable_samplers(spec, ranges)
+    if spec.sampler.name not in usable:
+        return usable
+    return [name for name in usable if name in (spec.sampler.name, "passive")]
+
+
 def plan(options: PlanOptions) -> PlanResult:
     """Return the errors to expect if the scores' probabilities are right.
 
@@ -114,7 +125,7 @@ def plan(options: PlanOptions) -> PlanResult:
         )
     stratification = stratify_pool(spec)
     table = read_table(spec, stratification)
-    names = options.sampler or usable_samplers(spec, stratification.ranges)
+    names = options.sampler or _own_and_passive(spec, stratification.ranges)
     steps = len(names) * options.repeats
     with progress.watch("plan", "repeats", steps, logs.stream()):
         entries = predict_errors(

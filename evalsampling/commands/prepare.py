@@ -17,13 +17,8 @@ from evalsampling.pool.scorer import scored_item
 from evalsampling.pool.splits import WorkItem
 from evalsampling.pool.stored_columns import CELL, HASH
 from evalsampling.preparation.assignment import check_slices
-from evalsampling.preparation.reserve import (
-    Reserve,
-    check_complete,
-    check_unique,
-    repeated_values,
-    reserve_capacity,
-)
+from evalsampling.preparation.reserve import Reserve, check_complete, check_unique, repeated_values
+from evalsampling.preparation.reserve_builder import reserve_capacity
 from evalsampling.preparation.slices import Slices
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.spec import EvaluationSpec

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from evalsampling.commands.annotators import annotators_of
-from evalsampling.commands.estimate import EstimateResult, result_of
+from evalsampling.commands.estimate_result import EstimateResult, result_of
 from evalsampling.evaluation.convergence import convergence
 from evalsampling.evaluation.evaluation import Evaluation
 from evalsampling.evaluation.pictures import labelled_bands, prevalence

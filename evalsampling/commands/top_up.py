@@ -11,7 +11,8 @@ from evalsampling.commands.prepare import Preparation, read_unchanged
 from evalsampling.pool.catalog import Catalog
 from evalsampling.pool.splits import WorkItem
 from evalsampling.pool.stored_columns import CELL, HASH, ID, RANK
-from evalsampling.preparation.reserve import HeldRows, Reserve
+from evalsampling.preparation.held_rows import HeldRows
+from evalsampling.preparation.reserve import Reserve
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.workspace.manifest import ExecutionContext
 from evalsampling.workspace.reserve import ReserveFiles, top_up_name

@@ -1,15 +1,12 @@
 """What was estimated after each round, as far as the labels are known by now."""
 
 import dataclasses
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evalsampling.evaluation.evaluation import Evaluation
 from evalsampling.inference.domains import ReportedDomains
 from evalsampling.inference.results import Estimate
-
-if TYPE_CHECKING:
-    from evalsampling.evaluation.evaluation import Evaluation
 
 MOST_ROUNDS = 12
 """Rounds that are looked at: of more, evenly spaced ones."""
@@ -30,7 +27,7 @@ class RoundEstimates:
     estimates: tuple[Estimate, ...]
 
 
-def convergence(evaluation: "Evaluation", most: int = MOST_ROUNDS) -> list[RoundEstimates]:
+def convergence(evaluation: Evaluation, most: int = MOST_ROUNDS) -> list[RoundEstimates]:
     """Return the estimates after each round, in order; the last round is always among them.
 
     Each is what `estimate` says of the first rounds alone. An answer that came late counts for

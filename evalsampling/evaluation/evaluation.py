@@ -1,21 +1,18 @@
-"""One evaluation in memory: cell table, sampler and history, with no input or output.
+"""One evaluation: cell table, sampler and history, with no rows, no input and no output.
 
 Every entry point (command line, Beam pipelines, notebooks, simulation) goes through this class.
 """
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from evalsampling.errors import InputError
-from evalsampling.evaluation.answers import Answers
 from evalsampling.evaluation.estimates import Estimates
-from evalsampling.evaluation.graded import empty_history, take_grades
-from evalsampling.evaluation.in_memory import MemoryPool
-from evalsampling.evaluation.pictures import picture
+from evalsampling.evaluation.graded import empty_history
 from evalsampling.inference.class_curves import obstacle
 from evalsampling.inference.domains import WHOLE_POOL, Domain, ReportedDomains
 from evalsampling.inference.estimates import estimate_region
@@ -29,11 +26,8 @@ from evalsampling.measures.build import Range, build_measures, choose_measures
 from evalsampling.measures.calibrated import Calibrated, Requested
 from evalsampling.measures.comparisons import Comparison, pairs_of
 from evalsampling.measures.joint import Joint
-from evalsampling.pool.frames import Column, Frame
-from evalsampling.pool.lists import list_names
 from evalsampling.preparation.slices import NO_SLICES, Slices
 from evalsampling.preparation.stratification import Stratification
-from evalsampling.report.svg import Picture
 from evalsampling.samplers.base import Sampler
 from evalsampling.samplers.build import build_sampler
 from evalsampling.samplers.diagnosis import LeafDiagnosis, diagnose
@@ -58,8 +52,7 @@ class Evaluation:
         confidence: level of the intervals, in (0, 1).
         history: rounds, draws and labels so far; replaced, never changed, as they come in.
         scope: systems and slices that are reported.
-        pool: the rows behind the cells, when they are in memory.
-        hidden: prior of the positives that scores do not tell; None for no model-assisted
+            hidden: prior of the positives that scores do not tell; None for no model-assisted
             intervals.
         numbers: reads the permanent random numbers of the rows, for samplers that draw by them;
             None where there are no rows behind the cells.
@@ -74,7 +67,6 @@ class Evaluation:
     confidence: float
     history: History
     scope: ReportedDomains = WHOLE_POOL
-    pool: MemoryPool | None = None
     hidden: HiddenPrior | None = None
     numbers: Callable[[], PermanentNumbers] | None = None
     spec: EvaluationSpec | None = None
@@ -260,41 +252,30 @@ class Evaluation:
         """
         return self.sampler.curve(self.table, self.history)
 
-    def label_likelihood(self, slice: tuple[int, int] | None = None) -> float | None:
+    def label_likelihood(self) -> float | None:
         """Return how good the scores' probabilities are by the labels so far, in (0, 1].
 
         See `inference.label_likelihood`; None if there are too few labels, or they are no classes
         of rows.
+        """
+        return self.label_likelihoods([None])[0]
+
+    def label_likelihoods(self, parts: Sequence[tuple[int, int] | None]) -> list[float | None]:
+        """Return the label likelihood of parts of the labels, weighed once.
 
         Args:
-            slice: column and code of a slice, to take its labels alone.
+            parts: column and code of a slice each; None for all labels.
         """
         has_classes = self.spec is None or self.spec.has_classes
         if not (len(self.history.labelled) and has_classes):
-            return None
-        inside = None if slice is None else self.history.slice[:, slice[0]] == slice[1]
-        sample = self.sampler.weigh(self.table, self.history)
-        return label_likelihood(self.table, self.history, sample, inside)
+            return [None] * len(parts)
+        sample, slice = self.sampler.weigh(self.table, self.history), self.history.slice
+        inside = [None if part is None else slice[:, part[0]] == part[1] for part in parts]
+        return [label_likelihood(self.table, self.history, sample, one) for one in inside]
 
     def diagnose(self) -> list[LeafDiagnosis]:
         """Return, for each leaf, what the scores said and what the labels say."""
         return diagnose(self.table, self.history)
-
-    def plot(
-        self, what: str = "intervals", system: str | None = None, label: str = "positives"
-    ) -> Picture:
-        """Return a picture of the evaluation, which a notebook shows; its ``svg`` is text.
-
-        Args:
-            what: ``intervals``, ``slices``, ``convergence``, ``curve``, ``effort`` (where labels
-                were spent) or ``calibration`` (observed rate against score).
-            system: whose curve is drawn; None for the first.
-            label: what the class is called that rates are about.
-
-        Raises:
-            InputError: if there is no such picture, or nothing to draw in it.
-        """
-        return picture(self, what, system, label)
 
     @classmethod
     def from_spec(
@@ -304,7 +285,7 @@ class Evaluation:
         stratification: Stratification,
         slices: Slices = NO_SLICES,
         sampler: str | None = None,
-    ) -> "Evaluation":
+    ) -> Self:
         """Return a new evaluation of a pool whose cells are known.
 
         Args:
@@ -331,195 +312,6 @@ class Evaluation:
             spec=spec,
             ranges=stratification.ranges,
         )
-
-    @classmethod
-    def from_frame(
-        cls,
-        frame: Frame,
-        *,
-        id: str | None = None,
-        score: str | None = None,
-        prediction: Any = None,
-        probability: Any = None,
-        **spec: Any,
-    ) -> "Evaluation":
-        """Return a new evaluation of a pool held in a table.
-
-        Args:
-            frame: a DataFrame of pandas, polars or another library, an Arrow table, or a mapping
-                from names to columns. Only columns that are named are read.
-            id: column that names the rows; by default the index of a DataFrame that has one, else
-                the rows' numbers.
-            score: column that drives the strata; by default ``score``.
-            prediction: column of the classes predicted, or ``{"threshold": x}``; by default
-                ``prediction``.
-            probability: column of the prior probability of the positive class, or a column for
-                each class.
-            **spec: other keys of the spec file: see `from_arrays`.
-
-        Returns:
-            An evaluation whose rows `sample` and `label` know by their ids.
-
-        Raises:
-            InputError: naming the argument, or the column and row, that is wrong.
-
-        >>> pool = {"name": ["a", "b", "c"], "score": [0.1, 0.4, 0.8], "guess": [0, 0, 1]}
-        >>> evaluation = Evaluation.from_frame(pool, id="name", prediction="guess")
-        >>> sorted(evaluation.sample(3).tolist())
-        ['a', 'b', 'c']
-        """
-        named = {"id": id, "score": score, "prediction": prediction, "probability": probability}
-        return cls._in_memory(MemoryPool.from_frame(frame, named, spec))
-
-    @classmethod
-    def from_arrays(
-        cls,
-        score: Column | None,
-        prediction: Column | None,
-        *,
-        id: Column | None = None,
-        probability: Column | None = None,
-        columns: Frame | None = None,
-        **spec: Any,
-    ) -> "Evaluation":
-        """Return a new evaluation of a pool held in memory.
-
-        A column is an array of NumPy or Arrow, a list, or a Series of any library. Several with an
-        index must have the same.
-
-        Args:
-            score: shape (n,), finite: drives the strata. None if ``columns`` hold what the spec's
-                ``pool`` names.
-            prediction: shape (n,): classes predicted, or with ``labels.multilabel`` lists of labels
-                or shape (n, labels), 0 and 1; None likewise.
-            id: shape (n,), integers or strings, no two alike; if not given, the index of a Series
-                that has one, else row numbers.
-            probability: shape (n,): prior probability of the positive class, or (n, classes);
-                by default the score if all scores lie in [0, 1], else expit(score). The columns of
-                a table are found by the names of the classes, if it has them.
-            columns: other columns of the pool, for systems, slices, features: a mapping, or a
-                table of any library.
-            **spec: keys of the spec file: ``measure``, ``sampler``, ``labels``, ``strata``,
-                ``seed``, ``confidence``; of ``pool`` those that name columns.
-
-        Returns:
-            An evaluation whose rows `sample` and `label` know by their ids.
-
-        Raises:
-            InputError: naming the argument, or the column and row, that is wrong.
-
-        >>> import numpy as np
-        >>> score = np.linspace(-4, 4, 1000)
-        >>> evaluation = Evaluation.from_arrays(score, (score > 1).astype(int), seed=1)
-        >>> ids = evaluation.sample(50)
-        >>> evaluation.label(ids, (score[ids] > 1.2).astype(int))
-        >>> estimate, = evaluation.estimate()
-        >>> estimate.measure, 0.8 < estimate.value < 1
-        ('f1', True)
-        """
-        return cls._in_memory(
-            MemoryPool.from_arrays(score, prediction, id, probability, columns, spec)
-        )
-
-    @classmethod
-    def _in_memory(cls, pool: MemoryPool) -> "Evaluation":
-        evaluation = cls.from_spec(pool.spec, pool.table, pool.stratification, pool.slices)
-        evaluation.pool, evaluation.numbers = pool, pool.numbers
-        return evaluation
-
-    def sample(self, new_rows: int) -> npt.NDArray[Any]:
-        """Draw one round from a pool in memory and return the ids of its new rows.
-
-        A stochastic oracle is to answer for each entry, also for a row that is there again.
-        """
-        pool = self._memory()
-        rows = self.draw(new_rows)
-        self.history = self.history.with_rows(*pool.describe(self.history))
-        return pool.ids(self.history.cell[rows], self.history.rank[rows])
-
-    def label(
-        self, id: Column | Frame, label: Column | None = None, *, replace: bool = False
-    ) -> None:
-        """Take the labels of rows that were drawn from a pool in memory.
-
-        Labels of pandas are taken by their index, in any order: it holds the ids, or is that of
-        the ``id`` that is given beside it. Others are in the order of the ids.
-
-        Args:
-            id: shape (n,): ids that `sample` returned. Or all at once: a table with the id column
-                and ``label``, a Series of labels whose index are the ids, or a mapping from ids to
-                labels.
-            label: shape (n,): classes, of any type; with ``labels.multilabel`` lists of labels, or
-                shape (n, labels), 0 and 1; of queries a list of the grades of all their `items`.
-            replace: whether these take the place of other labels that rows have already.
-
-        Raises:
-            InputError: for an id that was not drawn, a label that is no class or missing, an index
-                that does not hold the ids, or, of a deterministic oracle, two labels for one id;
-                then no label is taken.
-        """
-        asked, spec = self._asked(), self.spec
-        assert spec is not None
-        if spec.pool.lists is not None:
-            self._take_grades(asked, id, label)
-            return
-        found = Answers.read(id, label, spec.labels, spec.pool.id).by_question(
-            asked, self.history.label.tolist(), spec.labels.codes, self.sampler.stochastic, replace
-        )
-        self._take(found, replace)
-
-    def items(self, id: Column) -> list[list[Any]]:
-        """Return the items to be graded of queries that were drawn from a pool in memory.
-
-        Args:
-            id: shape (n,): ids that `sample` returned.
-
-        Raises:
-            InputError: if rows are no queries, or one was not drawn.
-        """
-        pool, history = self._memory(), self.history
-        if pool.spec.pool.lists is None:
-            raise InputError("rows of this evaluation have no items: the spec has no pool.lists")
-        questions = self._drawn_questions(np.asarray(id).tolist(), self._asked())
-        stored = pool.stored(history.cell[questions], history.rank[questions])
-        items: list[list[Any]] = stored[list_names(0)[0]].to_pylist()
-        return items
-
-    def _drawn_questions(self, id: list[Any], asked: list[Any]) -> list[int]:
-        """Return the questions about some rows."""
-        drawn = {one: question for question, one in enumerate(asked)}
-        missing = [one for one in id if one not in drawn]
-        if missing:
-            raise InputError(f"id {missing[0]!r} was not drawn")
-        return [drawn[one] for one in id]
-
-    def _take_grades(self, asked: list[Any], id: Any, grades: Any) -> None:
-        """Take the grades of all items of some queries."""
-        if grades is not None and len(grades) != len(id):
-            raise InputError(f"{len(grades)} labels for {len(id)} ids")
-        given = id if grades is None else dict(zip(np.asarray(id).tolist(), grades, strict=True))
-        if not isinstance(given, Mapping) or len(given) != len(id):
-            raise InputError("grades of queries are one list for each id, or a mapping from ids")
-        pool, history = self._memory(), self.history
-        questions = self._drawn_questions(list(given), asked)
-        told = [(q, one, given[one]) for q, one in zip(questions, given, strict=True)]
-        rows = pool.stored(history.cell, history.rank)
-        self.history = take_grades(rows, history, told, pool.spec, pool.table)
-
-    def _asked(self) -> list[Any]:
-        """Return the id of the row of each question."""
-        return list(self._memory().ids(self.history.cell, self.history.rank).tolist())
-
-    def _take(self, found: Mapping[int, int], replace: bool) -> None:
-        """Take checked labels, the class code of each question that has one."""
-        labels = self.history.label.copy()
-        labels[list(found)] = list(found.values())
-        self.history = self.history.with_corrections(labels)
-
-    def _memory(self) -> MemoryPool:
-        if self.pool is None:
-            raise InputError("the rows of this evaluation are not in memory: use its workspace")
-        return self.pool
 
 
 def _domains(slices: Slices) -> tuple[Domain, ...]:

@@ -17,7 +17,8 @@ from evalsampling.pool.columns import required_columns
 from evalsampling.pool.frames import Column, Frame, Table, has_index, to_array
 from evalsampling.pool.stored_columns import CELL, HASH, ID, SLICE_PREFIX, outputs_of_columns
 from evalsampling.preparation.local import SecondPass, stratify
-from evalsampling.preparation.reserve import Reserve, ReserveBuilder, check_unique
+from evalsampling.preparation.reserve import Reserve, check_unique
+from evalsampling.preparation.reserve_builder import ReserveBuilder
 from evalsampling.preparation.slices import Slices
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.spec import EvaluationSpec

@@ -2,10 +2,10 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from evalsampling.errors import InputError
 from evalsampling.evaluation.convergence import convergence
+from evalsampling.evaluation.evaluation import Evaluation
 from evalsampling.inference.domains import WHOLE_POOL
 from evalsampling.inference.results import as_json
 from evalsampling.inference.score_bands import score_bands
@@ -18,9 +18,6 @@ from evalsampling.report.numbers import Number, pretty
 from evalsampling.report.svg import Picture
 from evalsampling.report.thresholds import ROC_CURVE, ScoreCurve, cheapest, curves_of
 
-if TYPE_CHECKING:
-    from evalsampling.evaluation.evaluation import Evaluation
-
 PICTURES = ("intervals", "slices", "convergence", "curve", "effort", "calibration")
 """What can be drawn of an evaluation."""
 
@@ -28,7 +25,7 @@ MOST_ROWS = 40
 """Numbers in a picture of intervals."""
 
 
-def picture(evaluation: "Evaluation", what: str, system: str | None, label: str) -> Picture:
+def picture(evaluation: Evaluation, what: str, system: str | None, label: str) -> Picture:
     """Return a picture of an evaluation.
 
     Args:
@@ -65,19 +62,19 @@ def picture(evaluation: "Evaluation", what: str, system: str | None, label: str)
     return interval_rows(rows, "Estimates and intervals")
 
 
-def _positives(evaluation: "Evaluation") -> list[int]:
+def _positives(evaluation: Evaluation) -> list[int]:
     """Return the codes of positives: where rows have several labels, of all sets but the empty."""
     if any(getattr(one, "sets", False) for one in evaluation.measures):
         return list(range(1, evaluation.table.classes))
     return [_positive(evaluation)]
 
 
-def _positive(evaluation: "Evaluation") -> int:
+def _positive(evaluation: Evaluation) -> int:
     """Return the code of the class that the measures call positive, or else of the second."""
     return next((int(one.positive) for one in evaluation.measures if hasattr(one, "positive")), 1)
 
 
-def _convergence(evaluation: "Evaluation") -> Picture:
+def _convergence(evaluation: Evaluation) -> Picture:
     rounds = convergence(evaluation)
     if not rounds:
         raise InputError("all that was estimated are points of curves: draw the curve")
@@ -85,7 +82,7 @@ def _convergence(evaluation: "Evaluation") -> Picture:
     return convergence_chart([now.labels for now in rounds], numbers)
 
 
-def prevalence(evaluation: "Evaluation", curves: Sequence[ScoreCurve]) -> float | None:
+def prevalence(evaluation: Evaluation, curves: Sequence[ScoreCurve]) -> float | None:
     """Return the estimated share of positives, by which a ROC curve tells what errors cost.
 
     Args:
@@ -104,7 +101,7 @@ def prevalence(evaluation: "Evaluation", curves: Sequence[ScoreCurve]) -> float 
 
 
 def labelled_bands(
-    evaluation: "Evaluation", labels: Mapping[str, Sequence[int]]
+    evaluation: Evaluation, labels: Mapping[str, Sequence[int]]
 ) -> list[LabelledBands]:
     """Return bands of scores with the rates of some classes.
 

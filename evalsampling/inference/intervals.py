@@ -27,6 +27,9 @@ FloatArray = npt.NDArray[np.float64]
 SIMULTANEOUS = "simultaneous"
 """Kind of design-based intervals that hold together; also what methods of such ones end with."""
 
+_ROUNDING = 1e-9
+"""Rounding error allowed between an interval of no width and the truth."""
+
 _LARGEST_REACH = 700.0
 """The exponential of more is no number."""
 
@@ -230,6 +233,11 @@ def beta(value: float, standard_error: float, confidence: float) -> Interval:
 def whole_range(bounds: tuple[float, float], reason: str) -> Interval:
     """Everything the measure can be, for data that allow no narrower claim."""
     return Interval(*bounds, "design-based", reason)
+
+
+def covers(interval: Interval, truth: float) -> bool:
+    """Tell whether an interval holds the truth, rounding aside."""
+    return interval.low - _ROUNDING <= truth <= interval.high + _ROUNDING
 
 
 def interval_score(interval: Interval, truth: float, confidence: float) -> float:

@@ -12,14 +12,16 @@ import pyarrow as pa
 from evalsampling.commands.deliveries import take
 from evalsampling.commands.sample import SampleOptions, sample
 from evalsampling.errors import InputError
-from evalsampling.evaluation import evaluation as in_memory
+from evalsampling.evaluation.memory_evaluation import MemoryEvaluation
+from evalsampling.evaluation.pictures import picture
 from evalsampling.notebook.saving import Answered, delivery, save
 from evalsampling.pool.stored_columns import ID
+from evalsampling.report.svg import Picture
 from evalsampling.workspace.snapshot import Snapshot
 
 
 @dataclasses.dataclass(repr=False)
-class Evaluation(in_memory.Evaluation):
+class Evaluation(MemoryEvaluation):
     """Cell table, sampler, measures and history of one evaluation.
 
     Made by `from_frame` or `from_arrays` of a pool in memory, or by `open` of a workspace. Of a
@@ -85,6 +87,22 @@ class Evaluation(in_memory.Evaluation):
         ]
         ids = self._ids()
         return ids.take(pa.array(waiting, pa.int64())).to_numpy(zero_copy_only=False)
+
+    def plot(
+        self, what: str = "intervals", system: str | None = None, label: str = "positives"
+    ) -> Picture:
+        """Return a picture of the evaluation, which a notebook shows; its ``svg`` is text.
+
+        Args:
+            what: ``intervals``, ``slices``, ``convergence``, ``curve``, ``effort`` (where labels
+                were spent) or ``calibration`` (observed rate against score).
+            system: whose curve is drawn; None for the first.
+            label: what the class is called that rates are about.
+
+        Raises:
+            InputError: if there is no such picture, or nothing to draw in it.
+        """
+        return picture(self, what, system, label)
 
     def _reread(self) -> None:
         assert self.stored is not None

@@ -6,7 +6,6 @@ round of up to ``capacity`` rows a cell without the pool.
 """
 
 import dataclasses
-import math
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
@@ -14,8 +13,6 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from evalsampling.errors import InputError
-from evalsampling.pool.columns import hash_ids
-from evalsampling.pool.splits import WorkItem
 from evalsampling.pool.stored_columns import (
     CELL,
     FILE,
@@ -23,11 +20,7 @@ from evalsampling.pool.stored_columns import (
     ID,
     PAYLOAD_PREFIX,
     ROW,
-    SLICE_PREFIX,
 )
-from evalsampling.preparation.assignment import CellBatch
-from evalsampling.preparation.stratification import Stratification
-from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.hashing import UInt64Array
 
 PARTS = 16
@@ -36,52 +29,14 @@ PARTS = 16
 _MIXER = 40503
 """An odd number near 2^16 over the golden ratio: multiples of it spread evenly (Knuth)."""
 
-_TOTAL_ROWS = 2_000_000
-_FEWEST_ROWS = 50
 _SENT = pa.ipc.IpcWriteOptions(compression="lz4")
 """Options of the Arrow stream in which workers send each other rows."""
 
 MOST_PAYLOAD_BYTES = 1 << 29
 """Of payload that a worker keeps of what it has read. In one process it takes four times that."""
 
-_COMPACT_ABOVE = 1 << 18
+COMPACT_ABOVE = 1 << 18
 """Rows gathered before the surplus of each cell is dropped."""
-
-_COMPACT_BYTES_ABOVE = 1 << 26
-"""Likewise bytes, of rows whose payload comes along."""
-
-
-def reserve_capacity(spec: EvaluationSpec, cells: int) -> int:
-    """Return B, the rows kept of each cell: min(budget, max(50, 2,000,000 / cells)).
-
-    The size of a Poisson sample varies about the budget, with at most its root as its standard
-    deviation: in place of the budget stand six of them more.
-    """
-    most = spec.budget
-    if spec.sampler.name == "poisson" and not spec.sampler.parameters.get("cap", False):
-        most += math.ceil(6 * math.sqrt(spec.budget))
-    return min(most, max(_FEWEST_ROWS, _TOTAL_ROWS // cells))
-
-
-def hash_limits(min_rows: npt.NDArray[np.int64], capacity: int) -> UInt64Array:
-    """Return hashes above which no row of a cell can be among the first ``capacity``.
-
-    Hashes are uniform. Of the n rows of a cell a share p = (B + 10 sqrt(B) + 100) / n is let
-    pass, so fewer than B = ``capacity`` pass with a probability below exp(-50), by Chernoff's
-    bound; `check_complete` would find it out.
-
-    Args:
-        min_rows: shape (cells,): rows that a cell has at least.
-        capacity: most rows kept of a cell.
-
-    Returns:
-        Shape (cells,), uint64.
-    """
-    passing = capacity + 10 * math.sqrt(capacity) + 100
-    share = passing / np.maximum(min_rows, 1)
-    limits = np.full(len(share), np.iinfo(np.uint64).max, dtype=np.uint64)
-    limits[share < 1] = (share[share < 1] * 2.0**64).astype(np.uint64)
-    return limits
 
 
 @dataclasses.dataclass(frozen=True)
@@ -266,181 +221,6 @@ def check_payload(path: str, size: float, rows: int) -> None:
         )
 
 
-def located_ids(
-    cells: CellBatch, keys: UInt64Array, taken: npt.NDArray[np.int64]
-) -> dict[str, pa.Array]:
-    """Return hash, id, file and row of some rows of a batch, as columns of a table."""
-    batch = cells.batch
-    return {
-        HASH: pa.array(keys[taken]),
-        ID: cells.ids.take(pa.array(taken)),
-        FILE: pa.DictionaryArray.from_arrays(np.zeros(len(taken), dtype=np.int32), [batch.path]),
-        ROW: pa.array(batch.first_row + taken),
-    }
-
-
-@dataclasses.dataclass(frozen=True)
-class HeldRows:
-    """Last row that the reserve holds of each cell, for adding later ones.
-
-    Attributes:
-        short: shape (cells,), bool: whether more rows of the cell are wanted.
-        last_hash: shape (cells,): hash of the last row held.
-        last_id: shape (cells,): its id, which decides between equal hashes.
-        rows: shape (cells,): number of rows held.
-        count: shape (cells,): number of rows that the pool had when it was prepared.
-    """
-
-    short: npt.NDArray[np.bool_]
-    last_hash: UInt64Array
-    last_id: npt.NDArray[np.object_]
-    rows: npt.NDArray[np.int64]
-    count: npt.NDArray[np.int64]
-
-    def later(
-        self, cell: npt.NDArray[np.int64], keys: UInt64Array, ids: pa.Array
-    ) -> npt.NDArray[np.bool_]:
-        """Return which rows are of a short cell and behind the last row held of it."""
-        return self.short[cell] & self._behind(cell, keys, ids)
-
-    def _behind(
-        self, cell: npt.NDArray[np.int64], keys: UInt64Array, ids: pa.Array
-    ) -> npt.NDArray[np.bool_]:
-        """Return which rows are behind the last row held of their cell."""
-        behind = keys > self.last_hash[cell]
-        for row in np.flatnonzero((self.rows[cell] > 0) & (keys == self.last_hash[cell])):
-            behind[row] = ids[int(row)].as_py() > self.last_id[cell[row]]
-        return behind
-
-    def recount(self, cells: CellBatch, seed: int) -> npt.NDArray[np.int64]:
-        """Count the rows of a batch by cell; counts of batches add up.
-
-        Args:
-            cells: the batch.
-            seed: of the spec.
-
-        Returns:
-            Shape (2, cells): all rows, and those up to the last row held.
-        """
-        within = (self.rows[cells.cell] > 0) & ~self._behind(
-            cells.cell, hash_ids(cells.ids, seed), cells.ids
-        )
-        most = len(self.rows)
-        held = np.bincount(cells.cell[within], minlength=most)
-        return np.stack([np.bincount(cells.cell, minlength=most), held])
-
-    def check_recount(self, found: npt.NDArray[np.int64], path: str) -> None:
-        """Check that the pool is the one that the rows held are of.
-
-        Args:
-            found: sum of `recount` over the pool.
-            path: of the pool, for the message.
-
-        Raises:
-            InputError: if a cell has other rows than it had.
-        """
-        known = np.stack([self.count, self.rows])
-        differs = np.flatnonzero((found != known).any(axis=0))
-        if len(differs):
-            cell = int(differs[0])
-            why = (
-                f"cell {cell} has {found[0, cell]:,} rows and had {known[0, cell]:,}"
-                if found[0, cell] != known[0, cell]
-                else f"cell {cell} has other ids than it had"
-            )
-            raise InputError(f"{path}: the pool has changed since it was prepared: {why}")
-
-
-class ReserveBuilder:
-    """Builds the reserve of batches that come one after another.
-
-    A threshold for each cell lets most rows fall before anything of them is copied: what the first
-    pass tells (`hash_limits`), then what has been seen.
-    """
-
-    def __init__(
-        self,
-        spec: EvaluationSpec,
-        stratification: Stratification,
-        capacity: int | None = None,
-        held: "HeldRows | None" = None,
-    ) -> None:
-        """Start with no rows.
-
-        Args:
-            spec: names the payload and the seed.
-            stratification: whose cells the rows are in.
-            capacity: most rows kept of a cell; by default as many as the spec's budget needs.
-            held: rows that an earlier reserve holds; only later ones are gathered then.
-        """
-        self._spec = spec
-        self._held = held
-        cells = stratification.grid.cells
-        capacity = reserve_capacity(spec, cells) if capacity is None else capacity
-        least = (
-            np.zeros(cells, dtype=np.int64)
-            if stratification.min_rows is None
-            else stratification.min_rows
-        )
-        self._threshold = hash_limits(least, capacity)
-        self._items: dict[tuple[str, int], WorkItem] = {}
-        self._reserve = Reserve.zero(capacity)
-        self._pending: list[pa.Table] = []
-        self._pending_rows = 0
-        self._pending_bytes = 0
-
-    def add(self, cells: CellBatch) -> int:
-        """Add a batch and return how many of its rows are kept so far."""
-        keys = hash_ids(cells.ids, self._spec.seed)
-        wanted = keys <= self._threshold[cells.cell]
-        if self._held is not None:
-            wanted &= self._held.later(cells.cell, keys, cells.ids)
-        taken = np.flatnonzero(wanted)
-        if not len(taken):
-            return 0
-        columns = {CELL: pa.array(cells.cell[taken]), **located_ids(cells, keys, taken)}
-        columns |= cells.stored(taken)
-        for name, values in cells.slices.items():
-            columns[SLICE_PREFIX + name] = values.take(pa.array(taken))
-        for name in self._spec.pool.payload:
-            if name in cells.batch.rows.schema.names:
-                columns[PAYLOAD_PREFIX + name] = cells.batch.payload(name, taken)
-        self._pending.append(pa.table(columns))
-        self._pending_rows += len(taken)
-        self._pending_bytes += self._pending[-1].nbytes
-        item = cells.batch.item
-        if item is not None:
-            self._items[item.origin, item.first_row] = item
-        many = self._pending_rows > max(_COMPACT_ABOVE, len(self._reserve) // 2)
-        if many or self._pending_bytes > max(_COMPACT_BYTES_ABOVE, self._reserve.nbytes // 2):
-            self._compact()
-            check_payload(cells.batch.path, self._reserve.payload_bytes, len(self._reserve))
-        return len(taken)
-
-    @property
-    def items(self) -> tuple[WorkItem, ...]:
-        """Work items that the kept rows were read from, and perhaps others."""
-        return tuple(self._items.values())
-
-    def _compact(self) -> None:
-        tables = self._pending if self._reserve.rows is None else [
-            self._reserve.rows, *self._pending
-        ]  # fmt: skip
-        capacity = self._reserve.capacity
-        self._reserve = Reserve.from_rows(capacity, tables)
-        self._pending, self._pending_rows, self._pending_bytes = [], 0, 0
-        assert self._reserve.rows is not None
-        full = self._reserve.ranks == capacity - 1
-        cell = self._reserve.rows[CELL].to_numpy()[full]
-        self._threshold[cell] = self._reserve.rows[HASH].to_numpy()[full]
-
-    def build(self) -> Reserve:
-        """Return the reserve of all batches so far."""
-        if self._pending:
-            self._compact()
-        return self._reserve
-
-
 def sum_reserves(reserves: Iterable[Reserve]) -> Reserve:
     """Add up reserves; rows are sorted when as many have come as are held."""
     held: list[Reserve] = []
@@ -448,7 +228,7 @@ def sum_reserves(reserves: Iterable[Reserve]) -> Reserve:
     for reserve in reserves:
         held.append(reserve)
         waiting += len(reserve)
-        if waiting > max(_COMPACT_ABOVE, len(held[0])):
+        if waiting > max(COMPACT_ABOVE, len(held[0])):
             held, waiting = [_sum_at_once(held)], 0
     return _sum_at_once(held)
 

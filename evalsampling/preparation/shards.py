@@ -25,12 +25,8 @@ from evalsampling.pool.splits import WorkItem
 from evalsampling.preparation.ids import check_repeated, repeated_hashes, split_hashes
 from evalsampling.preparation.local import SecondPass, first_pass, read_items
 from evalsampling.preparation.payload import with_payload
-from evalsampling.preparation.reserve import (
-    Reserve,
-    ReserveBuilder,
-    split_reserve,
-    sum_reserves,
-)
+from evalsampling.preparation.reserve import Reserve, split_reserve, sum_reserves
+from evalsampling.preparation.reserve_builder import ReserveBuilder
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.preparation.summary import Wanted, summary_columns
 from evalsampling.spec import EvaluationSpec

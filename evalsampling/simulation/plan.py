@@ -25,7 +25,9 @@ from evalsampling.samplers.build import build_sampler
 from evalsampling.simulation.effort import effort_of, saving_of
 from evalsampling.simulation.gain_plan import plan_gains
 from evalsampling.simulation.power import draws_for
-from evalsampling.simulation.simulate import Plan, Point, repeat_all, run_repeat, title
+from evalsampling.simulation.processes import repeat_all
+from evalsampling.simulation.simulate import Plan, run_repeat, title
+from evalsampling.simulation.summary import Point
 from evalsampling.simulation.truth import KnownPool
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellTable

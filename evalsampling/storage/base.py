@@ -322,10 +322,6 @@ class Store(abc.ABC):
     def replace(self, name: str, content: bytes) -> None:
         """Write a file in place of one that may be there: no part of a workspace, or cleared."""
 
-    def replace_text(self, name: str, text: str) -> None:
-        """Write a file of text, as `replace` does."""
-        self.replace(name, text.encode())
-
     @abc.abstractmethod
     def remove(self, names: Collection[str]) -> None:
         """Remove files; one that is not there is removed already."""

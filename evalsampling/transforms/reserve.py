@@ -10,14 +10,10 @@ from apache_beam.transforms import window
 
 from evalsampling.pool.splits import WorkItem
 from evalsampling.preparation.assignment import CellBatch
+from evalsampling.preparation.held_rows import HeldRows
 from evalsampling.preparation.payload import with_payload
-from evalsampling.preparation.reserve import (
-    HeldRows,
-    Reserve,
-    ReserveBuilder,
-    split_reserve,
-    sum_reserves,
-)
+from evalsampling.preparation.reserve import Reserve, split_reserve, sum_reserves
+from evalsampling.preparation.reserve_builder import ReserveBuilder
 from evalsampling.spec import EvaluationSpec
 from evalsampling.transforms.metering import Meter
 from evalsampling.transforms.sums import SumFn

@@ -99,6 +99,8 @@ def test_simulate_compares_them_and_plan_says_what_the_first_round_takes(job: An
     usable = usable_samplers(load_spec(one.spec), [(0.0, 1.0)])
     assert "ais" in usable
     assert not {"adastrat", "logstrat"} & set(usable)
+    planned = call("plan", one.spec, "--budgets", "20", "--repeats", 1, "--json").json
+    assert {error["sampler"] for error in planned} == set(usable), "its own has no plan"
     refused = call("plan", one.spec, "--sampler", "adastrat")
     assert refused.status == 1
     assert "sampler adastrat: there is no plan of it" in refused.err

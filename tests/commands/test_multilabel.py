@@ -11,7 +11,7 @@ import pytest
 import yaml
 from sklearn.metrics import f1_score
 
-from evalsampling.evaluation import Evaluation
+from evalsampling import Evaluation
 from tests.jobs import call
 
 NAMES = ("toxic", "insult", "threat")

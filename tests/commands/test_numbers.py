@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
+from evalsampling import Evaluation
 from evalsampling.errors import InputError
-from evalsampling.evaluation import Evaluation
 from evalsampling.evaluation.specs import check_buildable
 from evalsampling.labels.label_studio import label_config, read_export
 from evalsampling.labels.vendor import instructions

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from evalsampling import workspace
+from evalsampling import Evaluation
 from evalsampling.commands.report import is_inside
 from evalsampling.report.numbers import shown
 from tests.jobs import (
@@ -165,7 +165,7 @@ def test_roc_curves_have_thresholds_by_cost(job: Callable[..., Job]) -> None:
 def test_pictures_of_notebooks_are_those_of_the_page(job: Callable[..., Job]) -> None:
     one = answered(job(measure=["f1", "precision"]), 2)
     page, _ = check(one)
-    evaluation = workspace.load(one.workspace)
+    evaluation = Evaluation.open(one.workspace)
     for what in ("intervals", "convergence", "effort"):
         assert evaluation.plot(what).body in page
     assert evaluation.plot("calibration", label="1").body in page

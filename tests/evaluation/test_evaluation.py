@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evalsampling import Evaluation, InputError, measures, workspace
+from evalsampling import Evaluation, InputError, measures
 from tests.evaluation.user_measures import ErrorOdds
 from tests.jobs import make_pool, make_rich_pool
 
@@ -388,10 +388,8 @@ def test_measure_of_the_users_own_drives_the_sampling(tmp_path: Path, monkeypatc
 def test_rows_of_a_workspace_are_not_in_memory(job: Any) -> None:
     one = job()
     one.prepare()
-    evaluation = workspace.load(one.workspace)
-    for call in (lambda: evaluation.sample(5), lambda: evaluation.label([], [])):
-        with pytest.raises(InputError, match="not in memory: use its workspace"):
-            call()
+    with pytest.raises(InputError, match="not in memory: use its workspace"):
+        Evaluation.open(one.workspace).items([1])
 
 
 def calibrated_curve(thresholds: list[float]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from evalsampling.evaluation.evaluation import Evaluation
 from evalsampling.inference.nonresponse import adjust_for_nonresponse
 from evalsampling.measures import FBeta, Prevalence
 from evalsampling.samplers import Importance
-from evalsampling.simulation.simulate import _Urns
+from evalsampling.simulation.urns import Urns
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import NO_LABEL, History, Round
 from evalsampling.stats.outputs import Outputs
@@ -146,7 +146,7 @@ def estimates(answered: list[str], repeats: int) -> np.ndarray:
             confidence=0.95,
             history=History.start(1, 2),
         )
-        oracle, has_label = _Urns(known, repeat), np.zeros(0, dtype=bool)
+        oracle, has_label = Urns(known, repeat), np.zeros(0, dtype=bool)
         for answers in answered:
             new = np.full(len(evaluation.draw(75)), answers == "all")
             new[0] |= answers == "one"

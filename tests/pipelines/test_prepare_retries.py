@@ -12,7 +12,8 @@ from evalsampling.evaluation.in_memory import MemoryPool
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.formats import registry as formats
 from evalsampling.preparation.assignment import CellBatch
-from evalsampling.preparation.reserve import Reserve, ReserveBuilder
+from evalsampling.preparation.reserve import Reserve
+from evalsampling.preparation.reserve_builder import ReserveBuilder
 from evalsampling.spec import EvaluationSpec
 from evalsampling.workspace.manifest import ExecutionContext
 from evalsampling.workspace.workspace import Workspace

@@ -16,7 +16,7 @@ from evalsampling.preparation.poisson import (
     keep_batches,
     poisson_sample,
 )
-from evalsampling.preparation.reserve import reserve_capacity
+from evalsampling.preparation.reserve_builder import reserve_capacity
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.hashing import hash_integers
 from tests.jobs import call

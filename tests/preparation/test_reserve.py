@@ -15,7 +15,8 @@ from evalsampling.pool.stored_columns import (
     ID,
     ROW,
 )
-from evalsampling.preparation.reserve import Reserve, check_complete, hash_limits
+from evalsampling.preparation.reserve import Reserve, check_complete
+from evalsampling.preparation.reserve_builder import hash_limits
 from tests.contracts import assert_mergeable
 
 

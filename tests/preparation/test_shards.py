@@ -132,7 +132,7 @@ def test_sum_of_reserves(job: Callable[..., Job], monkeypatch: pytest.MonkeyPatc
     one_by_one = reduce(operator.add, parts)
     assert one_by_one.rows is not None
     for waiting in (1, 100, 1 << 18):
-        monkeypatch.setattr("evalsampling.preparation.reserve._COMPACT_ABOVE", waiting)
+        monkeypatch.setattr("evalsampling.preparation.reserve.COMPACT_ABOVE", waiting)
         assert sum_reserves(iter(parts)).rows == one_by_one.rows
     assert len(sum_reserves(parts[:1])) == len(parts[0])
 

@@ -136,6 +136,11 @@ def test_command_line(
     spec = tmp_path / "evaluation.yaml"
     spec.write_text(f"pool: {{path: {pool[0]}}}\nbudget: 100\nworkspace: here\n")
     with pytest.raises(SystemExit) as done:
+        main(["plan", str(spec), "--json", "--budgets", "50", "--repeats", "2"])
+    assert done.value.code == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["sampler"] for row in rows] == ["passive", "calibrated"]
+    with pytest.raises(SystemExit) as done:
         main(["plan", str(spec), "--json", "--sampler", "ais", "--repeats", "4"])
     assert done.value.code == 0
     rows = json.loads(capsys.readouterr().out)

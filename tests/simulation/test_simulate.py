@@ -24,8 +24,9 @@ from evalsampling.samplers import (
     Sampler,
     Stratified,
 )
-from evalsampling.simulation.simulate import Plan, _Urns, run_repeat, simulate
+from evalsampling.simulation.simulate import Plan, run_repeat, simulate
 from evalsampling.simulation.truth import KnownPool
+from evalsampling.simulation.urns import Urns
 from evalsampling.spec import RoundSize
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History, Round
@@ -93,13 +94,13 @@ def test_true_values_are_those_of_the_rows() -> None:
         assert POOL.known.value(measure) == pytest.approx(POOL.value(measure), rel=1e-12)
 
 
-def urns_of(labels: np.ndarray, seed: int) -> _Urns:
+def urns_of(labels: np.ndarray, seed: int) -> Urns:
     """Cells of so many rows of each label: shape (cells, classes)."""
     table = POOL.table
     cell, label = np.nonzero(labels)
     outputs = rows_of(cell * 10 + label)
     known = KnownPool(table, cell, label, labels[cell, label], outputs)
-    return _Urns(known, seed)
+    return Urns(known, seed)
 
 
 def rows_of(prediction: np.ndarray) -> Outputs:

@@ -148,7 +148,7 @@ def test_what_is_replaced_follows_no_link(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     for name in ("result.json", f".result.json-{os.getpid()}"):
         (tmp_path / "out" / name).symlink_to(victim)
-    open_store(tmp_path / "out").replace_text("result.json", "new")
+    open_store(tmp_path / "out").replace("result.json", b"new")
     assert victim.read_text() == "mine"
     assert (tmp_path / "out" / "result.json").read_text() == "new"
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from evalsampling.preparation.reserve import ReserveBuilder
+from evalsampling.preparation.reserve_builder import ReserveBuilder
 from tests.jobs import make_pool
 from tests.reference import (
     assert_same,

@@ -1,0 +1,304 @@
+"""The result of `estimate`: every number that a workspace's labels tell, and what to know of it."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from evalsampling.commands.label_quality import (
+    LabelError,
+    MissingLabels,
+    label_error,
+    label_warnings,
+    missing_labels,
+)
+from evalsampling.commands.result import Result
+from evalsampling.errors import InputError
+from evalsampling.evaluation.evaluation import Evaluation
+from evalsampling.evaluation.stopping import reason_to_stop
+from evalsampling.inference.label_likelihood import doubts
+from evalsampling.inference.many_systems import Contest
+from evalsampling.inference.precision_curve import Guarantee
+from evalsampling.inference.results import (
+    ReportedInterval,
+    ReportedSensitivity,
+    as_json,
+    brief,
+    no_width_because,
+    widest_half,
+)
+from evalsampling.measures import Joint
+from evalsampling.measures.build import build_joints
+from evalsampling.measures.calibrated import Requested, measure_of
+from evalsampling.spec import EvaluationSpec
+from evalsampling.stats.poisson import PoissonSize
+from evalsampling.workspace.snapshot import Snapshot
+
+
+@dataclasses.dataclass(frozen=True)
+class ReportedEstimate:
+    """One number of the result, as `inference.results.as_json` tells it."""
+
+    measure: str
+    system: str | None
+    against: str | None
+    slice: str | None
+    threshold: float | None
+    value: float | None
+    standard_error: float | None
+    low: float | None
+    high: float | None
+    confidence: float
+    method: str
+    intervals: tuple[ReportedInterval, ...]
+    reason: str | None
+    effective_size: float | None
+    design_effect: float | None
+    largest_share: float | None
+    largest_weight: float | None
+    sensitivity: tuple[ReportedSensitivity, ...] = ()
+    undetected: Mapping[str, Any] | None = None
+    bias: Mapping[str, float | None] | None = None
+    significance: Mapping[str, float | None] | None = None
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> "ReportedEstimate":
+        """Return the estimate that an object stands for."""
+        parts = {
+            "intervals": tuple(ReportedInterval(**one) for one in content["intervals"]),
+            "sensitivity": tuple(ReportedSensitivity(**one) for one in content["sensitivity"]),
+        }
+        return cls(**{**content, **parts})
+
+
+@dataclasses.dataclass(frozen=True)
+class RegionComponent:
+    """One of the numbers that a joint region is about."""
+
+    measure: str
+    system: str | None
+
+
+@dataclasses.dataclass(frozen=True)
+class ReportedRegion:
+    """The joint region of measures listed together, or the reason why there is none.
+
+    Attributes:
+        measures: k numbers.
+        confidence: level.
+        centre: the estimates, k numbers.
+        covariance: of the estimates, k by k.
+        radius: greatest squared Mahalanobis distance.
+        reason: why there is no region, else None.
+    """
+
+    measures: tuple[RegionComponent, ...]
+    confidence: float
+    centre: Sequence[float] | None = None
+    covariance: Sequence[Sequence[float]] | None = None
+    radius: float | None = None
+    reason: str | None = None
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> "ReportedRegion":
+        """Return the region that an object stands for."""
+        measures = tuple(RegionComponent(**one) for one in content["measures"])
+        return cls(**{**content, "measures": measures})
+
+
+@dataclasses.dataclass(frozen=True)
+class ReportedHidden:
+    """What is thought of positives that scores do not tell, by those that they do.
+
+    Attributes:
+        label: the class they are of.
+        prior: quantile of each level in the prior.
+        posterior: the same given all labels.
+    """
+
+    label: str
+    prior: Mapping[str, float]
+    posterior: Mapping[str, float]
+
+
+@dataclasses.dataclass(frozen=True)
+class EstimateResult(Result):
+    """Estimates from all labels so far.
+
+    Attributes:
+        round: number of rounds.
+        labels: questions with a label.
+        open: unanswered questions of open rounds.
+        rejects: rows of all deliveries that do not count, and that no later one made up for.
+        warnings: what a reader must know before trusting the intervals.
+        done: whether the budget is spent, every row that can add to the measure is labelled, or the
+            intervals are as narrow, or differences as significant, as the spec's ``stop`` wants
+            them.
+        measures: the estimates.
+        regions: of measures listed jointly.
+        half_width: of the widest default interval on the whole pool, None if it is not to be told.
+        half_width_reason: why it is not to be told, else None.
+        hidden: of each class that the model of the labels has a curve for; none without a model.
+        missing: rows without a label, None if all have one and none was late.
+        label_error: what wrong labels do, None without gold rows.
+        contests: who beats whom, of each measure of three systems or more.
+        guarantee: of the precision at every rank, if the sampler gives one.
+        sample_size: rows drawn and rows expected, if coins decide how many there are.
+        cost: what the labels so far cost, None if all cost the same.
+        label_likelihood: how good the scores' probabilities are by the labels, None of too few
+            (`inference.label_likelihood`).
+        messages: a line for each delivery; not part of the JSON.
+    """
+
+    round: int
+    labels: int
+    open: int
+    rejects: int
+    warnings: tuple[str, ...]
+    done: bool
+    measures: tuple[ReportedEstimate, ...]
+    regions: tuple[ReportedRegion, ...]
+    half_width: float | None
+    hidden: tuple[ReportedHidden, ...] = ()
+    missing: MissingLabels | None = None
+    label_error: LabelError | None = None
+    contests: tuple[Contest, ...] = ()
+    guarantee: Guarantee | None = None
+    sample_size: PoissonSize | None = None
+    half_width_reason: str | None = None
+    cost: float | None = None
+    label_likelihood: float | None = None
+    messages: tuple[str, ...] = ()
+
+    def to_json(self) -> Any:
+        """Return the object that `estimate --json` prints."""
+        content = super().to_json()
+        del content["messages"]
+        return content
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any], messages: Sequence[str]) -> "EstimateResult":
+        """Return the result that an object stands for."""
+        parts: dict[str, Any] = {
+            "warnings": tuple(content["warnings"]),
+            "measures": tuple(map(ReportedEstimate.from_json, content["measures"])),
+            "regions": tuple(map(ReportedRegion.from_json, content["regions"])),
+            "hidden": tuple(ReportedHidden(**one) for one in content["hidden"]),
+            "contests": tuple(map(Contest.from_json, content["contests"])),
+        }
+        missing, wrong = content["missing"], content["label_error"]
+        if missing is not None:
+            parts["missing"] = MissingLabels.from_json(missing)
+        if wrong is not None:
+            parts["label_error"] = LabelError.from_json(wrong)
+        if content["guarantee"] is not None:
+            parts["guarantee"] = Guarantee.from_json(content["guarantee"])
+        if content["sample_size"] is not None:
+            parts["sample_size"] = PoissonSize(**content["sample_size"])
+        return cls(**{**content, **parts}, messages=tuple(messages))
+
+
+def result_of(
+    snapshot: Snapshot, evaluation: Evaluation, measures: Sequence[Requested] | None = None
+) -> EstimateResult:
+    """Return the estimates from what a workspace holds.
+
+    Args:
+        snapshot: of the workspace.
+        evaluation: that of the snapshot.
+        measures: to report, instead of the spec's.
+    """
+    spec, history = snapshot.pool.spec, snapshot.history
+    estimates = evaluation.estimate(measures)
+    labels = len(history.labelled)
+    still_open = sum(snapshot.open_questions.values())
+    warnings = brief(estimates)
+    missing = len(history) - labels
+    if missing:
+        warnings.append(
+            f"{missing} of {len(history)} rows drawn have no label ({still_open} still open)"
+            + ("; others of their round stand for them, as if missing at random" * bool(labels))
+        )
+    wrong = label_error(snapshot, evaluation, measures, estimates)
+    warnings += label_warnings(wrong)
+    likelihood = evaluation.label_likelihood()
+    if evaluation.sampler.trusts_prior:
+        warnings += doubts(likelihood, "that the labels show")
+    curve = evaluation.curve()
+    guarantee = None if curve is None else curve.guarantee
+    warnings += () if guarantee is None else guarantee.warnings
+    exhausted = evaluation.exhausted and not still_open
+    # A Poisson sample whose expected size is the budget may come out smaller: it is all there is.
+    is_spent = evaluation.spent(labels) >= spec.budget and (labels >= spec.budget or not still_open)
+    if spec.money is not None and not still_open:
+        is_spent |= not evaluation.affords(spec.money - history.money)
+    joints = build_joints(spec, snapshot.pool.stratification.ranges)
+    enough = not still_open and reason_to_stop(spec, estimates) is not None
+    return EstimateResult(
+        round=len(history.rounds),
+        labels=labels,
+        open=still_open,
+        rejects=snapshot.rejects,
+        warnings=tuple(warnings),
+        done=is_spent or exhausted or enough,
+        measures=tuple(ReportedEstimate.from_json(as_json(one)) for one in estimates),
+        regions=tuple(_region(parts, spec, evaluation) for parts in joints),
+        half_width=widest_half(estimates),
+        half_width_reason=no_width_because(estimates),
+        hidden=_hidden(spec, evaluation),
+        missing=missing_labels(snapshot, evaluation, measures),
+        label_error=wrong,
+        guarantee=guarantee,
+        sample_size=evaluation.sample_size,
+        contests=tuple(evaluation.contests()),
+        cost=None if spec.pool.cost is None else history.money,
+        label_likelihood=likelihood,
+    )
+
+
+def _hidden(spec: EvaluationSpec, evaluation: Evaluation) -> tuple[ReportedHidden, ...]:
+    """Return the prior and the posterior of hidden positives, where there is a model."""
+    model = evaluation.label_model()
+    if model is None:
+        return ()
+    levels = ((1 - spec.confidence) / 2, 0.5, (1 + spec.confidence) / 2)
+    names = [f"{level:.3g}" for level in levels]
+    classes = spec.labels.classes[1:] if len(model.curves) == 1 else spec.labels.classes
+    return tuple(
+        ReportedHidden(
+            label=str(name),
+            prior={n: draws.curve.prior_ratio(q) for n, q in zip(names, levels, strict=True)},
+            posterior=dict(
+                zip(names, np.quantile(draws.hidden_ratio, levels).tolist(), strict=True)
+            ),
+        )
+        for name, draws in zip(classes, model.curves, strict=True)
+    )
+
+
+def _region(
+    parts: Sequence[Requested], spec: EvaluationSpec, evaluation: Evaluation
+) -> ReportedRegion:
+    """Return the joint region of measures listed together, or why there is none."""
+    systems = spec.pool.systems
+    nothing = ReportedRegion(
+        measures=tuple(
+            RegionComponent(component.name, systems[component.system].name)
+            for part in parts
+            for component in part.components
+        ),
+        confidence=spec.confidence,
+    )
+    try:
+        region = evaluation.region(Joint(tuple(map(measure_of, parts))))
+    except InputError as error:
+        return dataclasses.replace(nothing, reason=str(error))
+    if not np.isfinite(region.radius):
+        return dataclasses.replace(nothing, reason="too few draws for a region")
+    return dataclasses.replace(
+        nothing,
+        centre=region.centre.tolist(),
+        covariance=region.covariance.tolist(),
+        radius=region.radius,
+    )

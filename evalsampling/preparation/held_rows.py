@@ -1,0 +1,84 @@
+"""The last rows that a reserve holds, for adding later ones."""
+
+import dataclasses
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from evalsampling.errors import InputError
+from evalsampling.pool.columns import hash_ids
+from evalsampling.preparation.assignment import CellBatch
+from evalsampling.stats.hashing import UInt64Array
+
+
+@dataclasses.dataclass(frozen=True)
+class HeldRows:
+    """Last row that the reserve holds of each cell, for adding later ones.
+
+    Attributes:
+        short: shape (cells,), bool: whether more rows of the cell are wanted.
+        last_hash: shape (cells,): hash of the last row held.
+        last_id: shape (cells,): its id, which decides between equal hashes.
+        rows: shape (cells,): number of rows held.
+        count: shape (cells,): number of rows that the pool had when it was prepared.
+    """
+
+    short: npt.NDArray[np.bool_]
+    last_hash: UInt64Array
+    last_id: npt.NDArray[np.object_]
+    rows: npt.NDArray[np.int64]
+    count: npt.NDArray[np.int64]
+
+    def later(
+        self, cell: npt.NDArray[np.int64], keys: UInt64Array, ids: pa.Array
+    ) -> npt.NDArray[np.bool_]:
+        """Return which rows are of a short cell and behind the last row held of it."""
+        return self.short[cell] & self._behind(cell, keys, ids)
+
+    def _behind(
+        self, cell: npt.NDArray[np.int64], keys: UInt64Array, ids: pa.Array
+    ) -> npt.NDArray[np.bool_]:
+        """Return which rows are behind the last row held of their cell."""
+        behind = keys > self.last_hash[cell]
+        for row in np.flatnonzero((self.rows[cell] > 0) & (keys == self.last_hash[cell])):
+            behind[row] = ids[int(row)].as_py() > self.last_id[cell[row]]
+        return behind
+
+    def recount(self, cells: CellBatch, seed: int) -> npt.NDArray[np.int64]:
+        """Count the rows of a batch by cell; counts of batches add up.
+
+        Args:
+            cells: the batch.
+            seed: of the spec.
+
+        Returns:
+            Shape (2, cells): all rows, and those up to the last row held.
+        """
+        within = (self.rows[cells.cell] > 0) & ~self._behind(
+            cells.cell, hash_ids(cells.ids, seed), cells.ids
+        )
+        most = len(self.rows)
+        held = np.bincount(cells.cell[within], minlength=most)
+        return np.stack([np.bincount(cells.cell, minlength=most), held])
+
+    def check_recount(self, found: npt.NDArray[np.int64], path: str) -> None:
+        """Check that the pool is the one that the rows held are of.
+
+        Args:
+            found: sum of `recount` over the pool.
+            path: of the pool, for the message.
+
+        Raises:
+            InputError: if a cell has other rows than it had.
+        """
+        known = np.stack([self.count, self.rows])
+        differs = np.flatnonzero((found != known).any(axis=0))
+        if len(differs):
+            cell = int(differs[0])
+            why = (
+                f"cell {cell} has {found[0, cell]:,} rows and had {known[0, cell]:,}"
+                if found[0, cell] != known[0, cell]
+                else f"cell {cell} has other ids than it had"
+            )
+            raise InputError(f"{path}: the pool has changed since it was prepared: {why}")

@@ -1,0 +1,159 @@
+"""Building a reserve of batches that come one after another."""
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from evalsampling.pool.columns import hash_ids
+from evalsampling.pool.splits import WorkItem
+from evalsampling.pool.stored_columns import CELL, FILE, HASH, ID, PAYLOAD_PREFIX, ROW, SLICE_PREFIX
+from evalsampling.preparation.assignment import CellBatch
+from evalsampling.preparation.held_rows import HeldRows
+from evalsampling.preparation.reserve import COMPACT_ABOVE, Reserve, check_payload
+from evalsampling.preparation.stratification import Stratification
+from evalsampling.spec import EvaluationSpec
+from evalsampling.stats.hashing import UInt64Array
+
+_TOTAL_ROWS = 2_000_000
+_FEWEST_ROWS = 50
+
+_COMPACT_BYTES_ABOVE = 1 << 26
+"""Likewise bytes, of rows whose payload comes along."""
+
+
+def reserve_capacity(spec: EvaluationSpec, cells: int) -> int:
+    """Return B, the rows kept of each cell: min(budget, max(50, 2,000,000 / cells)).
+
+    The size of a Poisson sample varies about the budget, with at most its root as its standard
+    deviation: in place of the budget stand six of them more.
+    """
+    most = spec.budget
+    if spec.sampler.name == "poisson" and not spec.sampler.parameters.get("cap", False):
+        most += math.ceil(6 * math.sqrt(spec.budget))
+    return min(most, max(_FEWEST_ROWS, _TOTAL_ROWS // cells))
+
+
+def hash_limits(min_rows: npt.NDArray[np.int64], capacity: int) -> UInt64Array:
+    """Return hashes above which no row of a cell can be among the first ``capacity``.
+
+    Hashes are uniform. Of the n rows of a cell a share p = (B + 10 sqrt(B) + 100) / n is let
+    pass, so fewer than B = ``capacity`` pass with a probability below exp(-50), by Chernoff's
+    bound; `check_complete` would find it out.
+
+    Args:
+        min_rows: shape (cells,): rows that a cell has at least.
+        capacity: most rows kept of a cell.
+
+    Returns:
+        Shape (cells,), uint64.
+    """
+    passing = capacity + 10 * math.sqrt(capacity) + 100
+    share = passing / np.maximum(min_rows, 1)
+    limits = np.full(len(share), np.iinfo(np.uint64).max, dtype=np.uint64)
+    limits[share < 1] = (share[share < 1] * 2.0**64).astype(np.uint64)
+    return limits
+
+
+def located_ids(
+    cells: CellBatch, keys: UInt64Array, taken: npt.NDArray[np.int64]
+) -> dict[str, pa.Array]:
+    """Return hash, id, file and row of some rows of a batch, as columns of a table."""
+    batch = cells.batch
+    return {
+        HASH: pa.array(keys[taken]),
+        ID: cells.ids.take(pa.array(taken)),
+        FILE: pa.DictionaryArray.from_arrays(np.zeros(len(taken), dtype=np.int32), [batch.path]),
+        ROW: pa.array(batch.first_row + taken),
+    }
+
+
+class ReserveBuilder:
+    """Builds the reserve of batches that come one after another.
+
+    A threshold for each cell lets most rows fall before anything of them is copied: what the first
+    pass tells (`hash_limits`), then what has been seen.
+    """
+
+    def __init__(
+        self,
+        spec: EvaluationSpec,
+        stratification: Stratification,
+        capacity: int | None = None,
+        held: HeldRows | None = None,
+    ) -> None:
+        """Start with no rows.
+
+        Args:
+            spec: names the payload and the seed.
+            stratification: whose cells the rows are in.
+            capacity: most rows kept of a cell; by default as many as the spec's budget needs.
+            held: rows that an earlier reserve holds; only later ones are gathered then.
+        """
+        self._spec = spec
+        self._held = held
+        cells = stratification.grid.cells
+        capacity = reserve_capacity(spec, cells) if capacity is None else capacity
+        least = (
+            np.zeros(cells, dtype=np.int64)
+            if stratification.min_rows is None
+            else stratification.min_rows
+        )
+        self._threshold = hash_limits(least, capacity)
+        self._items: dict[tuple[str, int], WorkItem] = {}
+        self._reserve = Reserve.zero(capacity)
+        self._pending: list[pa.Table] = []
+        self._pending_rows = 0
+        self._pending_bytes = 0
+
+    def add(self, cells: CellBatch) -> int:
+        """Add a batch and return how many of its rows are kept so far."""
+        keys = hash_ids(cells.ids, self._spec.seed)
+        wanted = keys <= self._threshold[cells.cell]
+        if self._held is not None:
+            wanted &= self._held.later(cells.cell, keys, cells.ids)
+        taken = np.flatnonzero(wanted)
+        if not len(taken):
+            return 0
+        columns = {CELL: pa.array(cells.cell[taken]), **located_ids(cells, keys, taken)}
+        columns |= cells.stored(taken)
+        for name, values in cells.slices.items():
+            columns[SLICE_PREFIX + name] = values.take(pa.array(taken))
+        for name in self._spec.pool.payload:
+            if name in cells.batch.rows.schema.names:
+                columns[PAYLOAD_PREFIX + name] = cells.batch.payload(name, taken)
+        self._pending.append(pa.table(columns))
+        self._pending_rows += len(taken)
+        self._pending_bytes += self._pending[-1].nbytes
+        item = cells.batch.item
+        if item is not None:
+            self._items[item.origin, item.first_row] = item
+        many = self._pending_rows > max(COMPACT_ABOVE, len(self._reserve) // 2)
+        if many or self._pending_bytes > max(_COMPACT_BYTES_ABOVE, self._reserve.nbytes // 2):
+            self._compact()
+            check_payload(cells.batch.path, self._reserve.payload_bytes, len(self._reserve))
+        return len(taken)
+
+    @property
+    def items(self) -> tuple[WorkItem, ...]:
+        """Work items that the kept rows were read from, and perhaps others."""
+        return tuple(self._items.values())
+
+    def _compact(self) -> None:
+        tables = self._pending if self._reserve.rows is None else [
+            self._reserve.rows, *self._pending
+        ]  # fmt: skip
+        capacity = self._reserve.capacity
+        self._reserve = Reserve.from_rows(capacity, tables)
+        self._pending, self._pending_rows, self._pending_bytes = [], 0, 0
+        assert self._reserve.rows is not None
+        full = self._reserve.ranks == capacity - 1
+        cell = self._reserve.rows[CELL].to_numpy()[full]
+        self._threshold[cell] = self._reserve.rows[HASH].to_numpy()[full]
+
+    def build(self) -> Reserve:
+        """Return the reserve of all batches so far."""
+        if self._pending:
+            self._compact()
+        return self._reserve

@@ -1,0 +1,129 @@
+"""What repeats of an evaluation say together: errors of estimates, coverage of intervals."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from evalsampling.inference.assumption_light import METHOD
+from evalsampling.inference.intervals import Interval, covers, interval_score
+from evalsampling.inference.results import Estimate
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclasses.dataclass(frozen=True)
+class Point:
+    """Estimates of one measure in one repeat at one budget.
+
+    Attributes:
+        value: shape (components,), NaN where undefined.
+        estimates: of the components; empty where only values are compared.
+        draws: so far.
+        labels: so far.
+        cost: of these; their number if all cost the same.
+        seconds: of processor time so far.
+        divergence: of the latest proposal from the best one, if it can be told.
+    """
+
+    value: FloatArray
+    estimates: tuple[Estimate, ...]
+    draws: int
+    labels: int
+    cost: float
+    seconds: float
+    divergence: float | None
+
+
+def summary(points: Sequence[Point], truth: FloatArray, confidence: float) -> dict[str, Any]:
+    """Sum up the repeats; for a measure of several components the errors add up in squares."""
+    counted = np.isfinite(truth)
+    values = np.stack([point.value for point in points])[:, counted]
+    errors = np.nan_to_num(values) - truth[counted]
+    divergences = [point.divergence for point in points if point.divergence is not None]
+    return {
+        "rmse": float(np.sqrt(np.mean(np.sum(errors**2, axis=1)))),
+        "bias": float(np.mean(errors)),
+        **_intervals(points, truth, confidence, None),
+        "undefined": int(np.sum(np.any(np.isnan(values), axis=1))),
+        "draws": float(np.mean([point.draws for point in points])),
+        "labels": float(np.mean([point.labels for point in points])),
+        "cost": float(np.mean([point.cost for point in points])),
+        "seconds": float(np.sum([point.seconds for point in points])),
+        "wald": _intervals(points, truth, confidence, "wald"),
+        "intervals": {
+            method: _intervals(points, truth, confidence, method) for method in _methods(points)
+        },
+        "divergence": float(np.mean(divergences)) if divergences else None,
+        **_claims(points, truth),
+    }
+
+
+def _methods(points: Sequence[Point]) -> list[str]:
+    """Return the methods of intervals that stand beside the default one."""
+    found = {
+        interval.method: None
+        for point in points
+        for estimate in point.estimates
+        for interval in estimate.intervals[1:]
+        if (interval.low, interval.high) != estimate.target.bounds
+    }
+    return sorted(found)
+
+
+def _intervals(
+    points: Sequence[Point], truth: FloatArray, confidence: float, method: str | None
+) -> dict[str, Any]:
+    """Sum up the intervals of one method, or of the default.
+
+    Where the first of its kind claims nothing, no method does that rests on the labels met: it then
+    counts with that one. Where it is missing it counts with the default.
+    """
+    compared = _compared(points, truth)
+    if compared is None:
+        return {"coverage": None, "median_width": None, "interval_score": None}
+    chosen = [(_interval(estimate, method), true) for estimate, true in compared]
+    covered = [covers(interval, true) for interval, true in chosen]
+    scores = [interval_score(interval, true, confidence) for interval, true in chosen]
+    return {
+        "coverage": float(np.mean(covered)),
+        "median_width": float(np.median([i.high - i.low for i, _ in chosen])),
+        "interval_score": float(np.mean(scores)),
+    }
+
+
+def _claims(points: Sequence[Point], truth: FloatArray) -> dict[str, Any]:
+    """Tell how many default intervals are not the whole range, and how many of these cover."""
+    compared = _compared(points, truth)
+    if compared is None:
+        return {"claims": None, "coverage_of_claims": None}
+    claims = [(estimate.intervals[0], true) for estimate, true in compared if estimate.claims]
+    covered = [covers(interval, true) for interval, true in claims]
+    return {
+        "claims": len(claims) / len(compared),
+        "coverage_of_claims": float(np.mean(covered)) if covered else None,
+    }
+
+
+def _compared(points: Sequence[Point], truth: FloatArray) -> list[tuple[Estimate, float]] | None:
+    """Return each estimate with the truth, where there is one; None without estimates."""
+    if not all(point.estimates for point in points):
+        return None
+    return [
+        (estimate, true)
+        for point in points
+        for estimate, true in zip(point.estimates, truth.tolist(), strict=True)
+        if np.isfinite(true)
+    ]
+
+
+def _interval(estimate: Estimate, method: str | None) -> Interval:
+    default = estimate.intervals[0]
+    if method is None:
+        return default
+    chosen = next((i for i in estimate.intervals if i.method == method), default)
+    first = next(i for i in estimate.intervals if i.kind == chosen.kind)
+    says_nothing = (first.low, first.high) == estimate.target.bounds
+    return first if says_nothing and method not in ("wald", METHOD) else chosen

@@ -1,0 +1,41 @@
+"""Labels of a simulated oracle, drawn from urns.
+
+Rows of a cell are exchangeable, so the rows that a random order would bring are drawn from the
+cell's urn of kinds as they are asked for.
+"""
+
+import numpy as np
+
+from evalsampling.simulation.truth import KnownPool
+from evalsampling.stats.history import History
+
+
+class Urns:
+    """The rows of each cell in random order, drawn as they are asked for."""
+
+    def __init__(self, known: KnownPool, seed: int) -> None:
+        self._known = known
+        self._left = known.count.copy()
+        self._first = np.searchsorted(known.cell, np.arange(len(known.table) + 1))
+        self._rng = np.random.Generator(np.random.PCG64(seed))
+        self._kind: dict[tuple[int, int], int] = {}
+        self._kinds: list[int] = []
+
+    def answer(self, history: History) -> History:
+        """Return the history with the rows and labels of all questions that were asked."""
+        asked = len(self._kinds)
+        cells, ranks = history.cell[asked:].tolist(), history.rank[asked:].tolist()
+        uniforms = self._rng.random(len(cells)).tolist()
+        for place, uniform in zip(zip(cells, ranks, strict=True), uniforms, strict=True):
+            kind = self._kind.get(place)
+            if kind is None:
+                begin, end = self._first[place[0]], self._first[place[0] + 1]
+                cumulated = np.cumsum(self._left[begin:end])
+                at = np.searchsorted(cumulated, uniform * cumulated[-1], side="right")
+                kind = int(begin + at)
+                self._left[kind] -= 1
+                self._kind[place] = kind
+            self._kinds.append(kind)
+        kinds = np.array(self._kinds, dtype=np.int64)
+        history = history.with_rows(self._known.outputs.take(kinds), history.slice)
+        return history.with_labels(self._known.label[kinds])
