@@ -14,10 +14,6 @@ def _run(arguments: argparse.Namespace) -> PlanResult:
     return plan(read_options(PlanOptions, arguments))
 
 
-_FEW_DRAWS = 100
-"""Draws below which tests were seen to find less than the normal approximation says."""
-
-
 def _text(_: argparse.Namespace, result: PlanResult) -> str:
     compared = any(one.power is not None for one in result.errors)
     unit = "budget" if result.by_cost else "labels"
@@ -37,14 +33,6 @@ def _text(_: argparse.Namespace, result: PlanResult) -> str:
             cells += [_shown(one.draws, 0), _shown(one.labels, 1), _shown(one.cost, 1)]
         groups.setdefault(one.sampler, []).append(cells)
     lines = ["if the scores' probabilities are right:", *grouped_table(head, groups)]
-    by_formula = [one.budget for one in result.errors if one.power is not None
-                  and one.half_width is None and one.budget is not None]  # fmt: skip
-    if any(draws < _FEW_DRAWS for draws in by_formula):
-        lines += wrapped(
-            f"draws for a power are by a normal approximation: below {_FEW_DRAWS} a test finds "
-            "less",
-            "  ",
-        )
     return "\n".join([*lines, *_will_it_pay(result)])
 
 

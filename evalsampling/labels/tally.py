@@ -1,14 +1,21 @@
 """What votes come to: which rows are decided, which are not, and why."""
 
+import collections
 import dataclasses
 import enum
+import math
+import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from evalsampling.spec.labels import MAJORITY, MEDIAN, MODEL
 from evalsampling.stats.history import NO_LABEL
+
+EACH = "each"
+"""Rule of a stochastic oracle, beside those of `spec.labels`: no votes decide."""
 
 SKIPPED, UNSURE, CONTRADICTED = -1, -2, -3
 """Answers that name no class: declined, undecided, and two classes by one annotator."""
@@ -77,13 +84,15 @@ class Tally:
         answers: what each annotator said of each subject.
         corrected: by question, where its label was another one before: how many rounds there were
             when it was corrected.
-        by_model: whether a model decides in place of the majority, see `decide_by_model`.
+        rule: how votes decide: `MAJORITY`; `MODEL`, see `decide_by_model`; `MEDIAN`, of numbers;
+            `EACH`, where each answer is a draw of a stochastic oracle and counts as it is, and a
+            subject is decided once all answers wanted are there.
     """
 
     subjects: Subjects
     answers: dict[int, dict[str | None, int]] = dataclasses.field(default_factory=dict)
     corrected: dict[int, int] = dataclasses.field(default_factory=dict)
-    by_model: bool = False
+    rule: str = MAJORITY
     _by_model: dict[int, int] = dataclasses.field(default_factory=dict)
     _settled: dict[int, int] = dataclasses.field(default_factory=dict)
     _last: dict[int, int] = dataclasses.field(default_factory=dict)
@@ -127,7 +136,7 @@ class Tally:
             question = self.subjects.settles.get(subject)
             if question is not None:
                 self._settle(question, subject)
-        for question in () if self.by_model else touched:
+        for question in () if self.rule == MODEL else touched:
             self._note(question, rounds)
         return changed
 
@@ -170,32 +179,73 @@ class Tally:
         """Return the class that a subject is decided for, `NO_LABEL` if it is not.
 
         That is the class with more than half of the votes wanted, and with more votes than any
-        other.
+        other. Of numbers it is the median, once all are there that are wanted and more than half of
+        them are numbers. Where each answer counts, the first of the classes with most votes.
         """
         if subject in self._settled:
             return self._settled[subject]
-        if self.by_model and subject not in self.subjects.settles:
-            enough = len(self.answers.get(subject, {})) >= self.subjects.wanted(subject)
-            return self._by_model.get(subject, NO_LABEL) if enough else NO_LABEL
-        counts: dict[int, int] = {}
-        for code in self.answers.get(subject, {}).values():
-            if code >= 0:
-                counts[code] = counts.get(code, 0) + 1
+        if self.rule == MODEL and subject not in self.subjects.settles:
+            return self._by_model.get(subject, NO_LABEL) if self._is_full(subject) else NO_LABEL
+        counts = self._counts(subject)
+        wanted = self.subjects.wanted(subject)
+        if self.rule == MEDIAN and wanted > 1:
+            enough = self._is_full(subject) and 2 * counts.total() > wanted
+            return math.floor(statistics.median(counts.elements())) if enough else NO_LABEL
         if not counts:
             return NO_LABEL
         most = max(counts.values())
         leading = [code for code, count in counts.items() if count == most]
-        if len(leading) > 1 or 2 * most <= self.subjects.wanted(subject):
-            return NO_LABEL
-        return leading[0]
+        if self.rule == EACH:
+            return min(leading) if self._is_full(subject) else NO_LABEL
+        return leading[0] if len(leading) == 1 and 2 * most > wanted else NO_LABEL
+
+    def labels(self, subject: int) -> Mapping[int, int]:
+        """Return the classes that a subject is decided for, each with the answers behind it.
+
+        One class, counted once, unless each answer counts; none if it is not decided.
+        """
+        code = self.code(subject)
+        if code == NO_LABEL:
+            return {}
+        if self.rule == EACH and subject not in self._settled:
+            return self._counts(subject)
+        return {code: 1}
+
+    def shares(self, classes: int) -> npt.NDArray[np.float64] | None:
+        """Return the share of each class among the answers to each question, see `stats.history`.
+
+        Shape (questions, classes), zeros where one class is all; None unless each answer counts.
+
+        Args:
+            classes: how many there are.
+        """
+        if self.rule != EACH:
+            return None
+        shares = np.zeros((self.subjects.questions, classes))
+        for question in self.answers:
+            counts = self.labels(question) if question < len(shares) else {}
+            if len(counts) > 1:
+                shares[question, list(counts)] = np.array(list(counts.values()), dtype=np.float64)
+                shares[question] /= shares[question].sum()
+        return shares
+
+    def _counts(self, subject: int) -> collections.Counter[int]:
+        """Return how many answers name each class."""
+        return collections.Counter(
+            code for code in self.answers.get(subject, {}).values() if code >= 0
+        )
+
+    def _is_full(self, subject: int) -> bool:
+        """Tell whether all answers wanted are there."""
+        return len(self.answers.get(subject, {})) >= self.subjects.wanted(subject)
 
     def state(self, subject: int) -> State:
         """Return where a subject stands."""
         if self.code(subject) != NO_LABEL:
             return State.DECIDED
-        given = self.answers.get(subject, {}).values()
-        if len(given) < self.subjects.wanted(subject):
+        if not self._is_full(subject):
             return State.OPEN
+        given = self.answers.get(subject, {}).values()
         if any(code >= 0 or code == CONTRADICTED for code in given):
             return State.DISPUTED
         return State.UNSURE if UNSURE in given else State.SKIPPED

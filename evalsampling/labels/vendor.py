@@ -68,7 +68,10 @@ def instructions(
         sink: the question.
         labels: the classes.
     """
-    classes = "\n".join(f"- `{one}`" for one in labels.multilabel or labels.classes)
+    classes = "\n".join(
+        f"- `{one}`" + (f": {labels.meanings[one]}" if one in labels.meanings else "")
+        for one in labels.offered
+    )
     what = "one of these, exactly as it stands here"
     if labels.numbers is not None:
         low, high = labels.numbers.low, labels.numbers.high

@@ -24,6 +24,7 @@ from evalsampling.measures.on_cells import known_exactly
 from evalsampling.samplers.build import build_sampler
 from evalsampling.simulation.effort import effort_of, saving_of
 from evalsampling.simulation.gain_plan import plan_gains
+from evalsampling.simulation.imagined import imagine
 from evalsampling.simulation.power import draws_for
 from evalsampling.simulation.processes import repeat_all
 from evalsampling.simulation.simulate import Plan, run_repeat, title
@@ -94,8 +95,8 @@ def plan(
         measure, whose budget is the one from which on the half-width is met (interpolated), None
         if it is beyond the largest. Unless budgets are given, the largest is doubled until it is
         met, up to the rows of the pool and `MOST_LABELS`. With ``power`` one for each comparison
-        and sampler that draws with replacement, whose budget is the draws that its test needs by
-        the formula (`inference.significance.required_draws`), None if there is no such number.
+        and sampler that draws with replacement, whose budget pays for the draws that its test needs
+        (`simulation.power.draws_for`), None if there is no such number.
 
     Raises:
         InputError: if a measure is not to be told from the cells, or undefined if the scores are
@@ -161,9 +162,11 @@ def plan(
                 told.append(_needed(rows, half_width))
             measure = measure_of(requested)
             if power is not None and isinstance(measure, Comparison):
-                draws = draws_for(measure, sampler, table, spec.confidence, power, effect)
-                if draws is not None:
-                    told.append({**rows[0], "draws": None, "labels": None, "cost": None, **draws})
+                test = draws_for(
+                    measure, sampler, table, spec.confidence, power, effect, spec.seed, workers
+                )
+                if test is not None:
+                    told.append({**rows[0], **_budget_of(test, plan.by_cost), "power": power})
     return told
 
 
@@ -242,38 +245,6 @@ def _budgets(spec: EvaluationSpec, table: CellTable) -> tuple[float, ...]:
     while budgets[0] >= 2 * FEWEST_LABELS * mean:
         budgets.insert(0, budgets[0] / 2)
     return tuple(budgets)
-
-
-def imagine(table: CellTable, systems: tuple[str | None, ...], seed: Sequence[int]) -> KnownPool:
-    """Return a pool whose labels are drawn from the prior probabilities of its cells."""
-    rng = np.random.Generator(np.random.PCG64(list(seed)))
-    kinds = len(table.kind_cell)
-    rows = _whole_shares(table)
-    prior = table.prior / table.prior.sum(axis=1, keepdims=True)
-    counts = rng.multinomial(rows, prior[table.kind_cell])
-    label = np.tile(np.arange(table.classes), kinds)
-    kind = np.repeat(np.arange(kinds), table.classes)
-    held = np.flatnonzero(counts.ravel())
-    return KnownPool(
-        table=table,
-        cell=table.kind_cell[kind[held]],
-        label=label[held],
-        count=counts.ravel()[held],
-        outputs=table.outputs.take(kind[held]),
-        systems=systems,
-    )
-
-
-def _whole_shares(table: CellTable) -> npt.NDArray[np.int64]:
-    """Return the rows of each kind: shares of the cells' rows, rounded so that they add up."""
-    ends = np.cumsum(table.kind_share) - np.arange(len(table))[table.kind_cell]
-    count = table.count[table.kind_cell]
-    upper = np.rint(np.clip(ends, 0, 1) * count).astype(np.int64)
-    last = np.append(np.diff(table.kind_cell) > 0, True)
-    upper[last] = count[last]
-    lower = np.concatenate([[0], upper[:-1]])
-    lower[table.first_kind] = 0
-    return upper - lower
 
 
 @dataclasses.dataclass(frozen=True)
@@ -386,6 +357,13 @@ def _needed(rows: Sequence[dict[str, Any]], half_width: float) -> dict[str, Any]
         "budget": _whole_or_money(_between(before["budget"], after["budget"], share), rows),
         "standard_error": _between(*errors, share),
     }
+
+
+def _budget_of(test: dict[str, Any], by_cost: bool) -> dict[str, Any]:
+    """Return what a test takes, with the budget that pays for it and no half-width."""
+    paid = test["cost" if by_cost else "labels"]
+    budget = paid if by_cost or paid is None else math.ceil(paid)
+    return {**test, "budget": budget, "half_width": None}
 
 
 def _whole_or_money(budget: float, rows: Sequence[dict[str, Any]]) -> float:

@@ -1,6 +1,7 @@
 """Every format brings every id and text that a pool may hold to the annotators and back."""
 
 import csv
+import dataclasses
 import json
 import re
 import zipfile
@@ -19,7 +20,7 @@ from evalsampling.labels.formats import read_votes
 from evalsampling.labels.label_studio import data_keys, label_config
 from evalsampling.labels.sinks import TASK_FILES, write_tasks
 from evalsampling.labels.splink import as_table, make_pair
-from evalsampling.labels.vendor import escaped, unescaped
+from evalsampling.labels.vendor import escaped, instructions, unescaped
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.labels import LabelsSpec
 from evalsampling.spec.sink import SINK_FORMATS, SinkSpec
@@ -259,6 +260,18 @@ def test_choices_of_two_classes_of_many_and_of_several_at_once(
     assert offered.count("unsure") == 1
 
 
+def test_annotators_are_told_what_classes_mean() -> None:
+    told = {"1": 'the same "person" & address', "0": "different people"}
+    both = dataclasses.replace(labels(0, 1), meanings=told)
+    page = ElementTree.fromstring(label_config(["text"], both, SinkSpec()))
+    shown = [one.get("value") for one in page.iter("Header")]
+    assert shown[-2:] == ['1: the same "person" & address', "0: different people"]
+    (choices,) = page.iter("Choices")
+    assert [one.get("value") for one in choices] == ["0", "1", "unsure"]
+    sheet = instructions("batch.csv", 5, ["text"], SinkSpec(), both)
+    assert '- `0`: different people\n- `1`: the same "person" & address\n' in sheet
+
+
 def test_pairs_stand_side_by_side() -> None:
     sink = SinkSpec("label-studio", sides=("_l", "_r"))
     page = ElementTree.fromstring(
@@ -326,7 +339,7 @@ def test_what_is_no_export(content: bytes, words: str) -> None:
         ({"task": "t", "a-metadata": {}, "b-metadata": {}}, "labels of several jobs"),
         ({"a": 1, "a-metadata": {"human-annotated": "yes"}}, "'task' is missing"),
         ({"task": "t", "a": [1], "a-metadata": {"human-annotated": "yes", "class-map": {}}},
-         "several classes"),
+         "no list of numbers that 'class-map' names"),
         ({"task": "t", "label": 0, "label-metadata": {"human-annotated": "no", "class-name": "1"}},
          "labelled by a machine"),
         ({"task": "t", "label": 1}, "'label-metadata' is missing: nobody knows who labelled it"),

@@ -22,6 +22,7 @@ def load(**keys: Any) -> EvaluationSpec:
         {"sink": {"format": "label-studio", "pairs": {"left": "left_", "right": "right_"},
                   "chunk": 7}},
         {"sink": {"format": "splink", "records": {"left": "id_l", "right": "id_r"}}},
+        {"labels": {"meanings": {"1": "the same"}}},
         {"labels": {"votes": 3, "gold": {"path": "/g.csv", "rows": 2}, "repeats": 1,
                     "rule": "dawid-skene"}},
     ],
@@ -63,6 +64,10 @@ def test_specs_of_older_workspaces_are_as_they_were() -> None:
         ({"labels": {"votes": 0}}, "labels.votes: must be a whole number of at least 1"),
         ({"labels": {"rule": "first"}}, "labels.rule: must be one of majority, dawid-skene"),
         ({"labels": {"gold": {"rows": 3}}}, "labels.gold.path: missing"),
+        ({"labels": {"meanings": {2: "both"}}}, "labels.meanings: '2' is none of: 0, 1"),
+        ({"labels": {"meanings": {1: True}}}, "labels.meanings.1: must be text, got True"),
+        ({"labels": {"meanings": "same"}}, "labels.meanings: must be a mapping"),
+        ({"labels": {"range": [0, 5], "meanings": {1: "a"}}}, "labels.meanings: with labels.range"),
         ({"labels": {"oracle": "stochastic", "repeats": 3}}, "labels.repeats: a stochastic"),
     ],
 )
@@ -70,3 +75,25 @@ def test_wrong_values(keys: Any, words: str) -> None:
     with pytest.raises(InputError) as told:
         load(**keys)
     assert words in str(told.value)
+
+
+def test_tables_of_splink_are_about_two_classes() -> None:
+    content = {
+        "pool": {
+            "path": "pool.parquet",
+            "prediction": "tags",
+            "payload": ["id_l", "id_r"],
+            "probability": {"same": "p_same", "near": "p_near"},
+        },
+        "labels": {"multilabel": ["same", "near"]},
+        "measure": "macro_f1",
+        "budget": 10,
+        "sink": {"format": "splink", "records": {"left": "id_l", "right": "id_r"}},
+    }
+    with pytest.raises(InputError, match="says match or no match, labels are of 4 classes here"):
+        EvaluationSpec.from_mapping(content, "/dir")
+
+
+def test_meanings_are_kept_in_the_order_of_the_classes() -> None:
+    spec = load(labels={"meanings": {1: "the same ", "0": "another"}})
+    assert list(spec.labels.meanings.items()) == [("0", "another"), ("1", "the same")]
