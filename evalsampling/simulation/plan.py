@@ -134,30 +134,28 @@ def plan(
     )
     systems = tuple(system.name for system in spec.pool.systems)
     savings = [saving_of(measure_of(requested), table) for requested in measures]
-    all_runs = _all_runs(table, systems, measures, plan, built, workers, report)
+    spreads = _spreads(table, systems, measures, plan, built, workers, report)
     while (
         half_width is not None
         and budgets is None
-        and (more := _doubled(plan.budgets, _most(table, plan), all_runs, measures, half_width))
+        and (more := _doubled(plan.budgets, _most(table, plan), spreads, half_width))
     ):
         plan = dataclasses.replace(plan, budgets=more)
         report(-repeats * len(built))
-        all_runs = _all_runs(table, systems, measures, plan, built, workers, report)
+        spreads = _spreads(table, systems, measures, plan, built, workers, report)
     told: list[dict[str, Any]] = []
-    for sampler, runs in zip(built, all_runs, strict=True):
+    for sampler, of_sampler in zip(built, spreads, strict=True):
         for m, requested in enumerate(measures):
-            low, high = requested.components[0].bounds
-            widest = (high - low) / 2
             rows = [
                 {
                     "sampler": sampler.name,
                     "measure": title(requested, systems),
                     "budget": budget,
-                    **_spread([run[b][m] for run in runs], spec.confidence, widest),
+                    **spread,
                     **effort_of(sampler, table, budget, plan.by_cost),
                     "saving": savings[m],
                 }
-                for b, budget in enumerate(plan.budgets)
+                for budget, spread in zip(plan.budgets, of_sampler[m], strict=True)
             ]
             told += rows
             if half_width is not None:
@@ -172,7 +170,11 @@ def plan(
     return told
 
 
-def _all_runs(
+Spread = dict[str, float | None]
+"""Standard error, half-width and power of one sampler, measure and budget."""
+
+
+def _spreads(
     table: CellTable,
     systems: tuple[str | None, ...],
     measures: Sequence[Requested],
@@ -180,17 +182,27 @@ def _all_runs(
     built: Sequence[samplers.Sampler],
     workers: int | None,
     report: Callable[[int], None],
-) -> list[list[list[list["_Seen"]]]]:
-    """Return what counts of each sampler, repeat, budget and measure."""
+) -> list[list[list[Spread]]]:
+    """Return what to expect of each sampler, measure and budget."""
     each = functools.partial(_repeat, table, systems, measures=measures, plan=plan)
-    return repeat_all(each, built, plan.repeats, workers, report)
+    all_runs = repeat_all(each, built, plan.repeats, workers, report)
+    bounds = [requested.components[0].bounds for requested in measures]
+    return [
+        [
+            [
+                _spread([run[b][m] for run in runs], plan.confidence, (high - low) / 2)
+                for b in range(len(plan.budgets))
+            ]
+            for m, (low, high) in enumerate(bounds)
+        ]
+        for runs in all_runs
+    ]
 
 
 def _doubled(
     budgets: tuple[float, ...],
     most: float,
-    all_runs: Sequence[Sequence[Sequence[Sequence["_Seen"]]]],
-    measures: Sequence[Requested],
+    spreads: Sequence[Sequence[Sequence[Spread]]],
     half_width: float,
 ) -> tuple[float, ...] | None:
     """Return budgets with one of twice the last, if that may make intervals narrow enough.
@@ -198,8 +210,7 @@ def _doubled(
     Args:
         budgets: planned for so far.
         most: what all rows of the pool, or as many as may be planned for, come to.
-        all_runs: of these budgets.
-        measures: planned for.
+        spreads: of these budgets.
         half_width: that is wanted.
 
     Returns:
@@ -208,13 +219,9 @@ def _doubled(
     last = min(2 * budgets[-1], most)
     if last <= budgets[-1]:
         return None
-    for runs in all_runs:
-        for m in range(len(measures)):
-            halves = [run[-1][m].half for run in runs]
-            known = [half for half in halves if half is not None]
-            if known and float(np.median(known)) > half_width:
-                return (*budgets, last)
-    return None
+    halves = [of_measure[-1]["half_width"] for one in spreads for of_measure in one]
+    is_wide = any(half is not None and half > half_width for half in halves)
+    return (*budgets, last) if is_wide else None
 
 
 def _most(table: CellTable, plan: Plan) -> float:
@@ -307,7 +314,7 @@ def _error(point: Point, truth: npt.NDArray[np.float64]) -> _Seen:
     )
 
 
-def _spread(points: Sequence[_Seen], confidence: float, most: float) -> dict[str, float | None]:
+def _spread(points: Sequence[_Seen], confidence: float, most: float) -> Spread:
     """Return the root mean squared error, the half-width to expect, and the power of a test.
 
     That of the default interval in the middle repeat, and not less than the normal quantile times

@@ -91,6 +91,39 @@ def test_needed_budget_lies_between_its_neighbours(pool: tuple[Path, np.ndarray]
     assert curve[-1]["budget"] is None
 
 
+def test_a_half_width_is_searched_for_beyond_the_budget(pool: tuple[Path, np.ndarray]) -> None:
+    """The budget is that of the binomial variance; budgets that are given stay as they are."""
+    path, probability = pool
+    spec, table, ranges = read(path, measure="accuracy", budget=60, round_size=60)
+    *rows, needed = plan(spec, table, ranges, ["passive"], repeats=6, half_width=0.05)
+    assert [row["budget"] for row in rows] == [60, 120, 240, 480]
+    right = np.maximum(probability, 1 - probability).mean()
+    # The half-width is the larger of the median one and 1.96 errors of 6 repeats, whose own
+    # relative error is 1 / sqrt(12); the budget goes with its square.
+    assert needed["budget"] == pytest.approx(right * (1 - right) * (1.96 / 0.05) ** 2, rel=0.6)
+    *rows, needed = plan(
+        spec, table, ranges, ["passive"], budgets=(60,), repeats=2, half_width=0.05
+    )
+    assert [row["budget"] for row in rows] == [60]
+    assert needed["budget"] is None
+
+
+def test_the_search_for_a_half_width_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With all rows of the pool, or as many labels as may be planned for."""
+    make_pool(tmp_path / "pool.parquet", rows=150)
+    spec, table, ranges = read(
+        tmp_path / "pool.parquet", measure="accuracy", budget=50, strata={"leaves": 4}
+    )
+    *rows, needed = plan(spec, table, ranges, ["passive"], repeats=2, half_width=1e-9)
+    assert [row["budget"] for row in rows] == [50, 100, 150]
+    assert rows[-1]["half_width"] == 0
+    assert needed["budget"] == 150
+    monkeypatch.setattr("evalsampling.simulation.plan.MOST_LABELS", 60)
+    *rows, needed = plan(spec, table, ranges, ["passive"], repeats=2, half_width=1e-9)
+    assert [row["budget"] for row in rows] == [50, 60]
+    assert needed["budget"] is None
+
+
 def test_samplers_that_do_not_take_the_spec_are_left_out(pool: tuple[Path, np.ndarray]) -> None:
     spec, _, ranges = read(pool[0], measure="accuracy")
     usable = ["passive", "stratified", "importance", "ais", "calibrated"]
