@@ -50,14 +50,6 @@ def test_specs_of_older_workspaces_are_as_they_were() -> None:
         ),
         ({"sink": {"format": "splink"}}, "sink.records: missing"),
         (
-            {
-                "sink": {"format": "splink", "records": {"left": "id_l", "right": "id_r"}},
-                "labels": {"classes": ["no", "maybe", "yes"]},
-                "measure": "macro_f1",
-            },
-            "says match or no match, labels are of 3 classes here",
-        ),
-        (
             {"sink": {"records": {"left": "id_l", "right": "nope"}}},
             "sink.records.right: nope is no column of pool.payload",
         ),
@@ -76,3 +68,20 @@ def test_wrong_values(keys: Any, words: str) -> None:
     with pytest.raises(InputError) as told:
         load(**keys)
     assert words in str(told.value)
+
+
+def test_tables_of_splink_are_about_two_classes() -> None:
+    content = {
+        "pool": {
+            "path": "pool.parquet",
+            "prediction": "tags",
+            "payload": ["id_l", "id_r"],
+            "probability": {"same": "p_same", "near": "p_near"},
+        },
+        "labels": {"multilabel": ["same", "near"]},
+        "measure": "macro_f1",
+        "budget": 10,
+        "sink": {"format": "splink", "records": {"left": "id_l", "right": "id_r"}},
+    }
+    with pytest.raises(InputError, match="says match or no match, labels are of 4 classes here"):
+        EvaluationSpec.from_mapping(content, "/dir")
