@@ -12,6 +12,7 @@ from evalsampling.inference.results import Estimate, Target
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures.base import FloatArray, IntArray, Measure
 from evalsampling.stats.outputs import Outputs
+from evalsampling.stats.votes import Votes
 
 
 def estimate_from_inclusion(
@@ -57,7 +58,8 @@ def estimate_from_inclusion(
     influence = influence - sample.weight @ influence
     options = RatioOptions(beta=True, correct_bias=correct_bias)
     inside = np.ones(len(rows), dtype=np.bool_)
-    known_biases = biases(measure, outputs, label, sample, inside, normalised=True)
+    votes = Votes.of_labels(label)
+    known_biases = biases(measure, outputs, votes, sample, inside, normalised=True)
     value = options.corrected(measure.value(risk), known_biases)
     shares = measure.shares(outputs, label)
     gaps = find_gaps(shares, rows, len(measure.components), shares)

@@ -121,7 +121,7 @@ class EvaluationSpec:
         measures: the first drives the sampling, all are reported.
         strata: leaves and tree.
         sampler: the sampler.
-        budget: distinct rows labelled, in all; of a stochastic oracle, answers. At most so many if
+        budget: distinct rows labelled, in all; of a stochastic oracle, tasks. At most so many if
             there is an amount of money, too.
         round_size: new rows sent to annotators in a round.
         confidence: level of the intervals, in (0, 1).
