@@ -83,6 +83,7 @@ ELSEWHERE = {
     "simulation/processes.py": "cli/test_interrupted.py",
     "simulation/summary.py": "simulation/test_simulate.py",
     "simulation/urns.py": "simulation/test_simulate.py",
+    "spec/budget.py": "commands/test_budget.py",
     "spec/labels.py": "spec/test_evaluation.py",
     "spec/measures.py": "spec/test_evaluation.py",
     "spec/parameters.py": "measures/test_build.py",

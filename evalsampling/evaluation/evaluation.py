@@ -262,21 +262,26 @@ class Evaluation:
         """
         return self.sampler.curve(self.table, self.history)
 
-    def label_likelihood(self, slice: tuple[int, int] | None = None) -> float | None:
+    def label_likelihood(self) -> float | None:
         """Return how good the scores' probabilities are by the labels so far, in (0, 1].
 
         See `inference.label_likelihood`; None if there are too few labels, or they are no classes
         of rows.
+        """
+        return self.label_likelihoods([None])[0]
+
+    def label_likelihoods(self, parts: Sequence[tuple[int, int] | None]) -> list[float | None]:
+        """Return the label likelihood of parts of the labels, weighed once.
 
         Args:
-            slice: column and code of a slice, to take its labels alone.
+            parts: column and code of a slice each; None for all labels.
         """
         has_classes = self.spec is None or self.spec.has_classes
         if not (len(self.history.labelled) and has_classes):
-            return None
-        inside = None if slice is None else self.history.slice[:, slice[0]] == slice[1]
-        sample = self.sampler.weigh(self.table, self.history)
-        return label_likelihood(self.table, self.history, sample, inside)
+            return [None] * len(parts)
+        sample, slice = self.sampler.weigh(self.table, self.history), self.history.slice
+        inside = [None if part is None else slice[:, part[0]] == part[1] for part in parts]
+        return [label_likelihood(self.table, self.history, sample, one) for one in inside]
 
     def diagnose(self) -> list[LeafDiagnosis]:
         """Return, for each leaf, what the scores said and what the labels say."""
