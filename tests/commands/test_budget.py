@@ -52,7 +52,9 @@ def test_more_money(job: Any) -> None:
     """Also where labels are limited too; the rounds go on until the money is spent."""
     pool = {"score": "s0.score", "prediction": "s0.prediction", "cost": "size"}
     keys = {"pool": pool, "measure": "f1", "strata": {"leaves": 8}, "round_size": 30}
-    one: Job = job(make_rich_pool(600), budget={"cost": 10, "labels": 500}, sampler="passive", **keys)
+    one: Job = job(
+        make_rich_pool(600), budget={"cost": 10, "labels": 500}, sampler="passive", **keys
+    )
     one.prepare()
     number = 0
     while one.sample().json["reason"] != "budget":
