@@ -4,6 +4,7 @@ import argparse
 import functools
 
 from evalsampling.cli.command import Command
+from evalsampling.cli.wording import counted
 from evalsampling.commands.label_studio import (
     BatchOptions,
     PullOptions,
@@ -21,7 +22,7 @@ def _push(arguments: argparse.Namespace) -> PushResult:
 
 def _pushed(_: argparse.Namespace, result: PushResult) -> str:
     return (
-        f"batch {result.round}: {result.tasks} tasks in project {result.project} "
+        f"batch {result.round}: {counted(result.tasks, 'task')} in project {result.project} "
         f"({result.title}), {result.new} of them new"
     )
 

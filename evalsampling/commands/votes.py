@@ -14,7 +14,6 @@ from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
 from evalsampling.labels import splink
 from evalsampling.labels.tasks import GOLD, KIND, REPEAT, SAMPLE, TASK
-from evalsampling.stats.history import NO_LABEL
 from evalsampling.storage.durability import replace_file
 from evalsampling.workspace.snapshot import Snapshot
 
@@ -91,7 +90,10 @@ def long_table(snapshot: Snapshot) -> pa.Table:
 
 
 def _write_splink(snapshot: Snapshot, path: Path) -> VotesResult:
-    """Write the labels of decided questions as Splink reads them: 1 for a match, 0 for none."""
+    """Write the labels of decided questions as Splink reads them: 1 for a match, 0 for none.
+
+    Of a stochastic oracle the share of the votes that say match.
+    """
     spec, workspace = snapshot.pool.spec, snapshot.pool.workspace
     if spec.sink.records is None:
         raise InputError(f"{workspace.path}: sink.records names no columns of two records")
@@ -103,9 +105,9 @@ def _write_splink(snapshot: Snapshot, path: Path) -> VotesResult:
     for files in snapshot.standing:
         pairs = splink.records_of(files.batch, spec.sink.records)
         for task, pair in zip(files.batch[TASK].to_pylist(), pairs, strict=True):
-            code = int(snapshot.labels[snapshot.question_of_task[task]])
-            if pair is not None and code != NO_LABEL:
-                labels.append((pair, float(code == spec.labels.positive)))
+            found = snapshot.tally.labels(snapshot.question_of_task[task])
+            if pair is not None and found:
+                labels.append((pair, found.get(spec.labels.positive, 0) / sum(found.values())))
     replace_file(path, splink.as_table(labels))
     return VotesResult(str(path), len(labels))
 

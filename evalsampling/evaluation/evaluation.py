@@ -39,6 +39,12 @@ from evalsampling.stats.history import History
 from evalsampling.stats.permanent import PermanentNumbers
 from evalsampling.stats.poisson import PoissonSize
 
+Named = str | Mapping[str, Any]
+"""A measure by its name, or by its keys as in a spec."""
+
+Measures = Requested | Named | Sequence[Requested | Named]
+"""One measure or several."""
+
 
 @dataclasses.dataclass(repr=False)
 class Evaluation:
@@ -52,7 +58,7 @@ class Evaluation:
         confidence: level of the intervals, in (0, 1).
         history: rounds, draws and labels so far; replaced, never changed, as they come in.
         scope: systems and slices that are reported.
-            hidden: prior of the positives that scores do not tell; None for no model-assisted
+        hidden: prior of the positives that scores do not tell; None for no model-assisted
             intervals.
         numbers: reads the permanent random numbers of the rows, for samplers that draw by them;
             None where there are no rows behind the cells.
@@ -157,9 +163,7 @@ class Evaluation:
         """Return how much of the budget is spent, given the number of answers: see `Sampler`."""
         return self.sampler.spent(self.table, self.history, answers)
 
-    def estimate(
-        self, measures: str | Measure | Sequence[Requested | str | Mapping[str, Any]] | None = None
-    ) -> Estimates:
+    def estimate(self, measures: "Measures | None" = None) -> Estimates:
         """Return estimates of measures, by default the evaluation's own, from the labels so far.
 
         One estimate for every component of every measure, on the pool and on every slice.
@@ -214,7 +218,10 @@ class Evaluation:
         return self._fitted
 
     def contests(self) -> list[Contest]:
-        """Return who beats whom, for each measure of the evaluation of three systems or more."""
+        """Return who beats whom, for each measure of the evaluation of three systems or more.
+
+        Of each component of a measure of several; of none of a curve.
+        """
         own = [one for one in self.measures if not isinstance(one, Calibrated | Comparison)]
         contests = []
         for name in dict.fromkeys(one.name for one in own):
@@ -224,7 +231,10 @@ class Evaluation:
             scope = ReportedDomains(systems=self.scope.systems)
             found = self.sampler.estimate(self.table, self.history, pairs, self.confidence, scope)
             weighted = self.sampler.weigh(self.table, self.history)
-            contests.append(hold_contest(found, weighted.answered))
+            for part in dict.fromkeys(one.target.measure for one in found):
+                own_part = [one for one in found if one.target.measure == part]
+                if own_part[0].target.threshold is None:
+                    contests.append(hold_contest(own_part, weighted.answered))
         return contests
 
     def region(self, measure: Measure, method: str = "f") -> Ellipsoid:

@@ -27,9 +27,7 @@ _CLIP = 1e-9
 _STEPS = 50
 
 
-def calibrated_prior(
-    table: CellTable, cell: IntArray, label: IntArray, system: int = 0
-) -> FloatArray:
+def calibrated_prior(table: CellTable, seen: FloatArray, system: int = 0) -> FloatArray:
     """Return the probability of each class in each cell, the prior calibrated by labels.
 
     One logistic regression for each class, logit p = a + b logit(prior) + c 1[predicted], with the
@@ -38,16 +36,13 @@ def calibrated_prior(
 
     Args:
         table: the cells.
-        cell: shape (n,): cells of the labelled rows.
-        label: shape (n,): their labels.
+        seen: shape (cells, classes): labels of each class, see `History.seen`.
         system: whose predictions count.
 
     Returns:
         Shape (cells, classes), rows summing to 1.
     """
     predicted = table.outputs.prediction[table.first_kind, system]
-    seen = np.zeros((len(table), table.classes))
-    np.add.at(seen, (cell, label), 1)
     chance = np.stack(
         [
             _regress(table.prior[:, c], predicted == c, seen[:, c], seen.sum(axis=1))

@@ -99,11 +99,13 @@ def gamble_on(measure: Measure, inputs: EstimationInput) -> Gamble | None:
     adding = cells_adding_to(measure, table)
     values, bounds = [np.zeros(0)], [np.zeros(0)]
     for one in history.rounds:
-        label = history.label[one.question]
-        if one.cell_probability is None or np.any(label == NO_LABEL):
+        unlabelled = history.label[one.question] == NO_LABEL
+        if one.cell_probability is None or unlabelled.any():
             break
         least = one.cell_probability[adding].min(initial=np.inf)
-        loss = measure.loss(history.outputs.take(one.question), label)[:, 0]
+        votes = history.votes(one.question)
+        outputs = history.outputs.take(one.question[votes.row])
+        loss = votes.mean(measure.loss(outputs, votes.label)[:, 0])
         values.append(loss / (table.rows * one.probability))
         bounds.append(np.full(len(loss), largest / (table.rows * least)))
     bound = np.concatenate(bounds)

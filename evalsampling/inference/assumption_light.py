@@ -10,9 +10,10 @@ import numpy as np
 from evalsampling.inference.exposure import Exposure, RoundOfTrials
 from evalsampling.inference.intervals import Interval
 from evalsampling.inference.undetected import Most, fill, most_undetected
-from evalsampling.measures.base import BoolArray, IntArray, Measure
+from evalsampling.measures.base import FloatArray, IntArray, Measure
 from evalsampling.measures.tallies import Tally
 from evalsampling.stats.cells import CellTable
+from evalsampling.stats.votes import Votes
 
 KIND = "assumption-light"
 METHOD = "betting"
@@ -135,7 +136,7 @@ class Searched:
         cell: shape (questions,): of all questions of the history.
         known: shape (n,): labelled questions that are about rows of the domain.
         prediction: shape (questions, systems): of the rows asked about.
-        label: shape (questions,): class codes.
+        votes: the answers to the n questions.
         stochastic: whether a row's labels vary.
     """
 
@@ -145,7 +146,7 @@ class Searched:
     cell: IntArray
     known: IntArray
     prediction: IntArray
-    label: IntArray
+    votes: Votes
     stochastic: bool = False
 
 
@@ -224,10 +225,12 @@ def _bounds(
         alpha: chance of each bound to be wrong.
     """
     rows = np.where(tally.may_count(prediction), searched.rows, 0)
-    known, label = searched.known, searched.label[searched.known]
-    counts = tally.counts(searched.prediction[known, system], label)
-    inside = tally.may_count(searched.prediction[known, system])
-    met, labelled = int(counts.sum()), int(inside.sum())
+    known, votes = searched.known, searched.votes
+    told = searched.prediction[known, system]
+    # Of answers that differ, the share that counts: the rules about hits are linear in it.
+    counts = votes.mean(tally.counts(told[votes.row], votes.label).astype(np.float64))
+    inside = tally.may_count(told)
+    met, labelled = round(float(counts.sum())), int(inside.sum())
     free = rows
     if not searched.stochastic:
         free = rows - np.bincount(searched.cell[known[inside]], minlength=len(rows))
@@ -236,11 +239,12 @@ def _bounds(
         return CountBounds(tally.name, tally.among, 0, 0, 0, 0, 0), nothing
     assert searched.rounds is not None
     exposure = Exposure.over(searched.rounds, rows, searched.cell, searched.stochastic)
-    is_inside, is_hit = (
-        _flag(known[chosen], len(searched.cell))[exposure.question] for chosen in (inside, counts)
+    hit, miss = (
+        _spread(known, share, len(searched.cell))[exposure.question]
+        for share in (counts, inside - counts)
     )
-    most = most_undetected(exposure, is_hit, is_inside, free, alpha[1])
-    others = most_undetected(exposure, is_inside & ~is_hit, is_inside, free, alpha[0])
+    most = most_undetected(exposure, hit, miss, free, alpha[1])
+    others = most_undetected(exposure, miss, hit, free, alpha[0])
     total = int(free.sum())
     if searched.stochastic:
         low, high = total - others.count, most.count
@@ -254,10 +258,10 @@ def _bounds(
     return bounds, most
 
 
-def _flag(chosen: IntArray, count: int) -> BoolArray:
-    flags = np.zeros(count, dtype=bool)
-    flags[chosen] = True
-    return flags
+def _spread(known: IntArray, share: FloatArray, count: int) -> FloatArray:
+    shares = np.zeros(count)
+    shares[known] = share
+    return shares
 
 
 def _further(

@@ -20,7 +20,7 @@ from evalsampling.inference.evidence import (
 )
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.intervals import SIMULTANEOUS, Interval
-from evalsampling.inference.linearisation import linearise
+from evalsampling.inference.linearisation import linearise, sampled_risk
 from evalsampling.inference.model_assisted import assist
 from evalsampling.inference.ratio_bias import Bias, biases
 from evalsampling.inference.regions import (
@@ -81,7 +81,7 @@ def estimate_measure(
             )
         band = domain.count is None and scope.bands_seed is not None
         found = _with_model(found, measure, inputs, domain, inside, band)
-        if domain.count is None and not calibrate and len(found) == 1:
+        if scope.anytime and domain.count is None and not calibrate and len(found) == 1:
             found = [add_anytime(found[0], measure, inputs)]
         if scope.assumption_light and len(found) == 1 and targets[0].against is None:
             found = [_with_light(found[0], measure, inputs, domain)]
@@ -97,7 +97,7 @@ def _biases(
     if isinstance(requested, Calibrated) or inputs.response is not None:
         return [None] * len(measure.components)
     normalised = (domain.count is not None or inputs.self_normalised) and inputs.covers_pool
-    return biases(measure, inputs.outputs, inputs.label, sample, inside, normalised)
+    return biases(measure, inputs.outputs, inputs.votes, sample, inside, normalised)
 
 
 def _with_model(
@@ -120,15 +120,16 @@ def _with_light(
     one: Estimate, measure: Measure, inputs: EstimationInput, domain: Domain
 ) -> Estimate:
     """Add the assumption-light interval of a measure on a domain, or the reason why it has none."""
-    history, known = inputs.history, inputs.history.labelled
+    history = inputs.history
+    known = history.labelled[domain.holds(history, history.labelled)]
     searched = Searched(
         table=inputs.table,
         rounds=inputs.trials,
         rows=domain.rows(inputs.table),
         cell=history.cell,
-        known=known[domain.holds(history, known)],
+        known=known,
         prediction=history.outputs.prediction,
-        label=history.label,
+        votes=history.votes(known),
         stochastic=inputs.stochastic,
     )
     default = one.intervals[0] if one.claims else None
@@ -153,7 +154,7 @@ def _evidence(
     expected: Sequence[float | None] = [None] * len(gaps)
     if _can_anticipate(requested, inputs, domain):
         assert inputs.chance is not None
-        risk = measure.mean_loss(inputs.outputs, inputs.label, inputs.sample.weight)
+        risk = sampled_risk(measure, inputs, inputs.sample.weight)
         unlabelled = _unlabelled(inputs, domain, inside)
         prior, draws = inputs.prior(measure.system), inputs.sample.draws
         expected = anticipated_error(
@@ -188,9 +189,10 @@ def _labelled_shares(
     measure: Measure, inputs: EstimationInput, inside: npt.NDArray[np.bool_]
 ) -> tuple[Sequence[Share], IntArray]:
     """Return the shares of a domain's labelled rows, and numbers that tell these rows apart."""
-    kept = np.flatnonzero(inside)
+    row = inputs.votes.row
+    kept = np.flatnonzero(inside[row])
     shares = measure.shares(inputs.outputs.take(kept), inputs.label[kept])
-    return shares, np.unique(inputs.row[kept], return_inverse=True)[1].ravel()
+    return shares, np.unique(inputs.row[row[kept]], return_inverse=True)[1].ravel()
 
 
 def _unlabelled(inputs: EstimationInput, domain: Domain, inside: npt.NDArray[np.bool_]) -> IntArray:
@@ -305,7 +307,7 @@ def point_estimate(measure: Measure, inputs: EstimationInput) -> FloatArray:
     weight = inputs.sample.weight
     if inputs.self_normalised and inputs.covers_pool and len(weight):
         weight = weight / weight.sum()
-    return measure.value(measure.mean_loss(inputs.outputs, inputs.label, weight))
+    return measure.value(sampled_risk(measure, inputs, weight))
 
 
 def estimate_region(measure: Measure, inputs: EstimationInput, method: str = "f") -> Ellipsoid:

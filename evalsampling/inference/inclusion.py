@@ -1,5 +1,7 @@
 """Estimates from labelled rows and their inclusion probabilities alone: of any Poisson sample."""
 
+import dataclasses
+
 import numpy as np
 
 from evalsampling.inference.delta_method import Evidence, cautious_errors, estimate
@@ -10,6 +12,7 @@ from evalsampling.inference.results import Estimate, Target
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures.base import FloatArray, IntArray, Measure
 from evalsampling.stats.outputs import Outputs
+from evalsampling.stats.votes import Votes
 
 
 def estimate_from_inclusion(
@@ -19,6 +22,7 @@ def estimate_from_inclusion(
     inclusion: FloatArray,
     confidence: float = 0.95,
     correct_bias: bool = False,
+    stochastic: bool = False,
 ) -> list[Estimate]:
     """Return the estimates of the components of a measure, by the ratio estimator.
 
@@ -32,6 +36,8 @@ def estimate_from_inclusion(
         inclusion: shape (n,): the probability that each row had to be in the sample, in (0, 1].
         confidence: level of the intervals, in (0, 1).
         correct_bias: whether the bias is subtracted.
+        stochastic: whether another answer about a row may differ. The variance is then that of [Y]
+            eq. 27 without its second term: too large, never too small.
 
     Raises:
         ValueError: if the numbers of rows differ, or a probability is none.
@@ -43,12 +49,17 @@ def estimate_from_inclusion(
     rows = np.arange(len(label))
     estimated_rows = float(np.sum(1 / inclusion))
     sample = WeightedSample.without_replacement(rows, inclusion, max(estimated_rows, 1.0))
+    if stochastic:
+        sample = dataclasses.replace(
+            sample, weight_square_sum=sample.weight**2, weight_sum=sample.weight
+        )
     risk = measure.mean_loss(outputs, label, sample.weight)
     influence = measure.influence(outputs, label, risk)
     influence = influence - sample.weight @ influence
     options = RatioOptions(beta=True, correct_bias=correct_bias)
     inside = np.ones(len(rows), dtype=np.bool_)
-    known_biases = biases(measure, outputs, label, sample, inside, normalised=True)
+    votes = Votes.of_labels(label)
+    known_biases = biases(measure, outputs, votes, sample, inside, normalised=True)
     value = options.corrected(measure.value(risk), known_biases)
     shares = measure.shares(outputs, label)
     gaps = find_gaps(shares, rows, len(measure.components), shares)

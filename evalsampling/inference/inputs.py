@@ -15,6 +15,7 @@ from evalsampling.spec.numbers import hold_numbers
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
 from evalsampling.stats.outputs import Outputs
+from evalsampling.stats.votes import Votes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,14 +63,19 @@ class EstimationInput:
         return rounds_of_trials(self.table, self.history, self.with_replacement, self.stochastic)
 
     @functools.cached_property
-    def outputs(self) -> Outputs:
-        """Outputs of the labelled rows."""
-        return self.history.outputs.take(self.sample.question)
+    def votes(self) -> Votes:
+        """The answers about the labelled rows; as many, unless answers about one differ."""
+        return self.history.votes(self.sample.question)
 
     @functools.cached_property
+    def outputs(self) -> Outputs:
+        """Outputs of the row that each answer is about."""
+        return self.history.outputs.take(self.sample.question[self.votes.row])
+
+    @property
     def label(self) -> IntArray:
-        """Labels of the labelled rows."""
-        return self.history.label[self.sample.question]
+        """The answers, as class codes."""
+        return self.votes.label
 
     @functools.cached_property
     def row(self) -> IntArray:
@@ -86,9 +92,8 @@ class EstimationInput:
         if hold_numbers(self.history.label):
             return self.table.prior
         if system not in self._priors:
-            labelled = self.history.labelled
-            cell, label = self.history.cell[labelled], self.history.label[labelled]
-            self._priors[system] = calibrated_prior(self.table, cell, label, system)
+            seen = self.history.seen(len(self.table), self.table.classes)
+            self._priors[system] = calibrated_prior(self.table, seen, system)
         return self._priors[system]
 
     @functools.cached_property

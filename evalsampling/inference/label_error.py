@@ -172,19 +172,19 @@ class _Sums:
     @classmethod
     def of_sample(cls, measure: Measure, inputs: EstimationInput) -> "_Sums | None":
         """Return the sums of a sample, None for measures that have too many of them."""
-        classes, label = inputs.table.classes, inputs.label
+        classes, label, votes = inputs.table.classes, inputs.label, inputs.votes
         if len(measure.components) > 1 or classes**2 * measure.size > _MOST_FEATURES:
             return None
         of_class = [np.full(len(label), y, dtype=np.int64) for y in range(classes)]
         losses = np.stack([measure.loss(inputs.outputs, y) for y in of_class], axis=1)
         features = np.eye(classes)[label][:, :, None, None] * losses[:, None]
-        flat = features.reshape(len(label), -1)
+        flat = votes.mean(features.reshape(len(label), -1))
         return cls(
             measure,
             inputs.sample.mean(flat).reshape(features.shape[1:]),
             inputs.sample.covariance(flat),
             _pool_means(measure, inputs),
-            int(np.argmax(np.bincount(label, inputs.sample.weight, classes))),
+            int(np.argmax(np.bincount(label, votes.spread(inputs.sample.weight), classes))),
         )
 
     def _known_part(self, inverse: FloatArray) -> FloatArray:

@@ -53,11 +53,12 @@ def label_likelihood(
     if inside is not None:
         chosen = inside[sample.question]
     question, weight = sample.question[chosen], sample.weight[chosen]
+    votes = history.votes(question)
     if len(question) < FEWEST_LABELS or not weight.sum() > 0:
         return None
     prior: FloatArray = anticipate(table.prior[history.cell[question]], 1.0)
-    found = prior[np.arange(len(question)), history.label[question]]
-    return float(np.exp(weight @ np.log(found) / weight.sum()))
+    found = np.log(prior[votes.row, votes.label])
+    return float(np.exp(votes.spread(weight) @ found / weight.sum()))
 
 
 def doubts(likelihood: float | None, what: str) -> list[str]:

@@ -25,24 +25,33 @@ def linearise(
     self-normalised weights of the whole pool. With
     ``calibrate``, weights are moved to reproduce the known means of the losses.
     """
-    outputs, label, weight = inputs.outputs, inputs.label, inputs.sample.weight
-    table = inputs.table
+    weight, table = inputs.sample.weight, inputs.table
     factor = inside * (table.rows / max(int(domain.rows(table).sum()), 1))
-    if calibrate and len(label):
+    if calibrate and len(weight):
         calibrated = _calibrate_weights(measure, inputs, domain, inside)
-        risk = measure.mean_loss(outputs, label, calibrated.weight * factor)
-        influence = measure.influence(outputs, label, risk) * factor[:, None]
+        risk = sampled_risk(measure, inputs, calibrated.weight * factor)
+        influence = _influence(measure, inputs, risk) * factor[:, None]
         return measure.value(risk), calibrated.residuals(influence)
     if inputs.response is not None:
         return _differences(measure, inputs, domain, weight * factor, inputs.response)
     of_share = domain.count is not None or inputs.self_normalised
     if not (of_share and inputs.covers_pool and np.any(weight @ factor)):
-        risk = measure.mean_loss(outputs, label, weight * factor)
-        return measure.value(risk), measure.influence(outputs, label, risk) * factor[:, None]
+        risk = sampled_risk(measure, inputs, weight * factor)
+        return measure.value(risk), _influence(measure, inputs, risk) * factor[:, None]
     factor = factor / (weight @ factor)
-    risk = measure.mean_loss(outputs, label, weight * factor)
-    influence = measure.influence(outputs, label, risk)
+    risk = sampled_risk(measure, inputs, weight * factor)
+    influence = _influence(measure, inputs, risk)
     return measure.value(risk), (influence - (weight * factor) @ influence) * factor[:, None]
+
+
+def sampled_risk(measure: Measure, inputs: EstimationInput, weight: FloatArray) -> FloatArray:
+    """Return the weighted sum of losses, shape (d,), given the weight of each labelled row."""
+    return measure.mean_loss(inputs.outputs, inputs.label, inputs.votes.spread(weight))
+
+
+def _influence(measure: Measure, inputs: EstimationInput, risk: FloatArray) -> FloatArray:
+    """Return Dg(risk) l of each labelled row, shape (n, m), the mean over its answers."""
+    return inputs.votes.mean(measure.influence(inputs.outputs, inputs.label, risk))
 
 
 def _differences(
@@ -71,11 +80,11 @@ def _differences(
     cell = inputs.history.cell[inputs.sample.question]
     rows = domain.rows(table)
     share = rows / max(int(rows.sum()), 1) - np.bincount(cell, weight, len(table))
-    risk = measure.mean_loss(inputs.outputs, inputs.label, weight)
+    risk = sampled_risk(measure, inputs, weight)
     risk = risk + model_risk(measure, table, share[:, None] * response)
     mean = np.einsum("cy,cym->cm", response, influence_by_cell(measure, table, risk))
     factor = np.divide(weight, inputs.sample.weight)[:, None]
-    influence = measure.influence(inputs.outputs, inputs.label, risk)
+    influence = _influence(measure, inputs, risk)
     low, high = np.transpose([one.bounds for one in measure.components])
     return np.clip(measure.value(risk), low, high), (influence - mean[cell]) * factor
 
@@ -107,5 +116,6 @@ def _calibrate_weights(
     mass = np.zeros((len(table), table.classes))
     mass[:, 0] = domain.rows(table) / table.rows
     mean = model_risk(measure, table, mass)[known]
-    losses = measure.loss(inputs.outputs, inputs.label)[:, known] * inside[:, None]
+    losses = inputs.votes.mean(measure.loss(inputs.outputs, inputs.label)[:, known])
+    losses = losses * inside[:, None]
     return calibrate(inputs.sample.weight, losses, mean)

@@ -15,8 +15,7 @@ from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures.base import FloatArray, Measure
 from evalsampling.measures.mean_and_ratio import Ratio
 from evalsampling.stats.outputs import Outputs
-
-IntArray = npt.NDArray[np.int64]
+from evalsampling.stats.votes import Votes
 
 MOST_MEANS = 100
 """Most weighted means of a measure whose bias is told: it takes a covariance of so many."""
@@ -66,7 +65,7 @@ def ratio_bias(loss: FloatArray, sample: WeightedSample) -> Bias | None:
 def biases(
     measure: Measure,
     outputs: Outputs,
-    label: IntArray,
+    votes: Votes,
     sample: WeightedSample,
     inside: npt.NDArray[np.bool_],
     normalised: bool,
@@ -79,8 +78,8 @@ def biases(
 
     Args:
         measure: g and l.
-        outputs: of the n rows of the sample.
-        label: shape (n,): their class codes.
+        outputs: of the row that each answer is about.
+        votes: the answers about the n rows of the sample.
         sample: n rows with their weights.
         inside: shape (n,): which rows are of the domain.
         normalised: whether weights are divided by their sum over the domain.
@@ -90,11 +89,12 @@ def biases(
     if not sample.draws or total == 0 or measure.size > MOST_MEANS:
         return none
     if isinstance(measure, Ratio):
-        return [ratio_bias(measure.loss(outputs, label) * inside[:, None], sample)]
+        loss = votes.mean(measure.loss(outputs, votes.label))
+        return [ratio_bias(loss * inside[:, None], sample)]
     if measure.affine and not normalised:
         return none
     scale = inside / (total if normalised else 1.0)
-    loss = measure.loss(outputs, label)
+    loss = votes.mean(measure.loss(outputs, votes.label))
     risk = sample.mean(loss * scale[:, None])
     residual = (loss - risk if normalised else loss) * scale[:, None]
     covariance = sample.covariance(np.column_stack([residual, scale]))

@@ -84,10 +84,10 @@ def score_bands(
         most: bands wanted at most, at least 1.
     """
     known = history.labelled
-    by_cell = np.bincount(history.cell[known], minlength=len(table))
-    hits = np.bincount(
-        history.cell[known[np.isin(history.label[known], codes)]], minlength=len(table)
-    )
+    votes, cell = history.votes(known), history.cell[known]
+    by_cell = np.bincount(cell, minlength=len(table))
+    hit = votes.mean(np.isin(votes.label, codes).astype(np.float64))
+    hits = np.bincount(cell, hit, len(table)).astype(np.float64)
     band_of_leaf = _bands(table.sum_by_leaf(by_cell[:, None])[:, 0], most)
     low, high = _scores(table)
     found = []
@@ -104,7 +104,7 @@ def score_bands(
                 high=_finite(high[cells].max(initial=-np.inf)),
                 rows=total,
                 labelled=int(by_cell[cells].sum()),
-                met=int(hits[cells].sum()),
+                met=round(float(hits[cells].sum())),
                 prior=float(rows @ table.prior[cells][:, codes].sum(axis=1) / max(total, 1)),
                 observed=_observed(rows, by_cell[cells], hits[cells], confidence),
                 model=None if model is None else _modelled(model, cells, codes, confidence),
@@ -132,7 +132,9 @@ def _finite(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def _observed(rows: IntArray, labelled: IntArray, hits: IntArray, confidence: float) -> Rate | None:
+def _observed(
+    rows: IntArray, labelled: IntArray, hits: FloatArray, confidence: float
+) -> Rate | None:
     """Return the rate by the labels: rows of a cell are alike, cells count by their rows.
 
     The interval is that of Clopper and Pearson for Kish's effective number of labels.

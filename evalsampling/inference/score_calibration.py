@@ -17,7 +17,6 @@ from evalsampling.inference.anticipation import calibrated_prior
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
 
-IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
 CALIBRATIONS = ("logistic", "isotonic")
@@ -54,13 +53,10 @@ def recalibrated(
         calibration: of `CALIBRATIONS`, or None.
         system: whose predictions count in the logistic regression.
     """
-    known = history.labelled
-    if calibration is None or not len(known):
+    if calibration is None or not len(history.labelled):
         return table.prior
-    cell, label = history.cell[known], history.label[known]
-    if calibration == "logistic":
-        return calibrated_prior(table, cell, label, system)
-    return isotonic_prior(table, cell, label, system)
+    fit = calibrated_prior if calibration == "logistic" else isotonic_prior
+    return fit(table, history.seen(len(table), table.classes), system)
 
 
 def recalibrated_table(
@@ -71,9 +67,7 @@ def recalibrated_table(
     return table if prior is table.prior else dataclasses.replace(table, prior=prior)
 
 
-def isotonic_prior(
-    table: CellTable, cell: IntArray, label: IntArray, system: int = 0
-) -> FloatArray:
+def isotonic_prior(table: CellTable, seen: FloatArray, system: int = 0) -> FloatArray:
     """Return the prior after an isotonic regression of labels on it, for each class.
 
     The rate of a class in a cell is the least-squares fit, increasing with the cell's prior of the
@@ -83,16 +77,13 @@ def isotonic_prior(
 
     Args:
         table: the cells.
-        cell: shape (n,): cells of the labelled rows.
-        label: shape (n,): their labels.
+        seen: shape (cells, classes): labels of each class, see `History.seen`.
         system: whose predictions count in the logistic regression.
 
     Returns:
         Shape (cells, classes), rows summing to 1.
     """
-    smooth = calibrated_prior(table, cell, label, system)
-    seen = np.zeros((len(table), table.classes))
-    np.add.at(seen, (cell, label), 1)
+    smooth = calibrated_prior(table, seen, system)
     pseudo = PSEUDO_LABELS * table.count / table.rows
     weight = seen.sum(axis=1) + pseudo
     rate = np.stack(

@@ -23,6 +23,9 @@ By Jensen's inequality, for any probabilities v of the rules,
 and the largest sum of K, each in [0, rows of the cell without a label], fills the least searched
 cells first. The bound is the least of these over some v.
 
+Of a stochastic oracle a row is a hit with the chance K_i, and a trial that takes it brings the
+share f of its answers that are hits, E f = K_i: then 1 - (s g / x) f has the mean 1 - s g K_i.
+
 References:
     K. Joag-Dev and F. Proschan, *Negative association of random variables, with applications*,
     Annals of Statistics 11, 1983; J. Ville, *Étude critique de la notion de collectif*, 1939;
@@ -36,7 +39,7 @@ import numpy as np
 from scipy import special
 
 from evalsampling.inference.exposure import Exposure
-from evalsampling.measures.base import BoolArray, FloatArray, IntArray
+from evalsampling.measures.base import FloatArray, IntArray
 
 BETS = np.array([0.98, 0.85, 0.6, 0.35, 0.15, 0.05])
 """s of the rules about the hits."""
@@ -73,18 +76,19 @@ class Most:
 
 
 def most_undetected(
-    exposure: Exposure, hit: BoolArray, inside: BoolArray, rows: IntArray, alpha: float
+    exposure: Exposure, hit: FloatArray, miss: FloatArray, rows: IntArray, alpha: float
 ) -> Most:
     """Bound the number of hits among rows without a label from above.
 
     Args:
         exposure: of the design.
-        hit: shape (n,): which of its labelled questions are hits.
-        inside: shape (n,): which are about rows that may be hits, whatever their label.
+        hit: shape (n,): 1 for those of its labelled questions that are hits, else 0; of a
+            stochastic oracle the share of the answers that say so.
+        miss: shape (n,): likewise those that are no hits, and might be by their row.
         rows: shape (cells,): rows without a label that may be hits.
         alpha: chance to be wrong, in (0, 1).
     """
-    rules = _Rules.of(exposure, hit, inside & ~hit, rows)
+    rules = _Rules.of(exposure, hit, miss, rows)
     found = [rules.bound(rules.best_alone(rows, alpha), rows, alpha)]
     # The v of the least bound is in proportion to w_j W^j at the K of that bound: step towards it.
     log_weight = np.log(rules.weight)
@@ -113,7 +117,7 @@ class _Rules:
     bet: FloatArray
 
     @classmethod
-    def of(cls, exposure: Exposure, hit: BoolArray, miss: BoolArray, rows: IntArray) -> "_Rules":
+    def of(cls, exposure: Exposure, hit: FloatArray, miss: FloatArray, rows: IntArray) -> "_Rules":
         """Return the rules of each level and s, from which questions are hits and which not."""
         slope, offset = [], []
         for total, share, reached in zip(
@@ -121,10 +125,10 @@ class _Rules:
         ):
             for s in BETS.tolist():
                 slope.append(s * total)
-                offset.append(-np.sum(np.log1p(-s * share[hit]) + s * reached[hit]))
+                offset.append(-np.sum(np.log1p(-s * share * hit) + s * reached * hit))
             for s in COUNTER_BETS.tolist():
                 slope.append(-s * total)
-                gained = np.sum(np.log1p(-s * share[miss]) + s * reached[miss])
+                gained = np.sum(np.log1p(-s * share * miss) + s * reached * miss)
                 offset.append(-s * (total @ rows) - gained)
         weight = np.repeat(
             [_SHARE_OF_BETS / len(BETS), (1 - _SHARE_OF_BETS) / len(COUNTER_BETS)],

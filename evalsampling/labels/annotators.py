@@ -164,10 +164,12 @@ def gold_table(
 ) -> npt.NDArray[np.int64]:
     """Return the gold rows that are decided by their class and by their label: (classes, classes).
 
-    They are decided as all rows are, so this tells of labels as estimates use them.
+    They are decided as all rows are, so this tells of labels as estimates use them: of a
+    stochastic oracle of each answer.
     """
     table = np.zeros((classes, classes), dtype=np.int64)
     for one in controls:
-        if one.code != NO_LABEL and (label := tally.code(one.subject)) != NO_LABEL:
-            table[one.code, label] += 1
+        if one.code != NO_LABEL:
+            for label, answers in tally.labels(one.subject).items():
+                table[one.code, label] += answers
     return table

@@ -12,7 +12,6 @@ from pathlib import PurePath
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from evalsampling.errors import InputError
 from evalsampling.labels.task_names import opaque_name
@@ -20,6 +19,7 @@ from evalsampling.labels.tasks import GOLD, ID, KIND, LABEL, REPEAT, TASK
 from evalsampling.pool.rendering import rendered
 from evalsampling.pool.stored_columns import PAYLOAD_PREFIX
 from evalsampling.spec import EvaluationSpec
+from evalsampling.storage import parse_parquet
 from evalsampling.storage.filesystems import one_line, read_regular_file
 
 QUESTION = "question"
@@ -169,7 +169,7 @@ def _read(path: str) -> list[dict[str, Any]]:
             lines = content.decode("utf-8-sig").splitlines()
             return [json.loads(line) for line in lines if line.strip()]
         if suffix == ".parquet":
-            return list(pq.read_table(pa.BufferReader(content)).to_pylist())
+            return list(parse_parquet(content).to_pylist())
     except (OSError, ValueError, csv.Error, pa.ArrowException) as error:
         raise InputError(f"{path}: cannot be read: {one_line(error)}") from error
     raise InputError(f"{path}: gold rows come as .csv, .jsonl, .parquet")

@@ -108,6 +108,8 @@ def label_config(columns: Sequence[str], labels: LabelsSpec, sink: SinkSpec) -> 
         lines += _field(name, keys[name], 2)
     if not keys:
         lines.append(f'  <Text name="{_TASK}" value="${_TASK}"/>')
+    for one, meaning in labels.meanings.items():
+        lines.append(f'  <Header size="5" value={_attribute(f"{one}: {meaning}")}/>')
     lines += _question(labels, first)
     lines += [
         f'  <TextArea name="{_COMMENT}" toName="{first}" placeholder="Comment"/>',
@@ -127,7 +129,7 @@ def _question(labels: LabelsSpec, first: str) -> list[str]:
         f'  <Choices name="{_LABEL}" toName="{first}" choice="{choice}" required="{required}" '
         'showInline="true">'
     ]
-    classes = [_class_text(one) for one in labels.multilabel or labels.classes]
+    classes = [_class_text(one) for one in labels.offered]
     offered = [*classes, *([] if "unsure" in classes else ["unsure"])]
     for place, text in enumerate(offered, start=1):
         hotkey = f' hotkey="{place}"' if place < 10 else ""
@@ -167,8 +169,7 @@ def _attribute(text: str) -> str:
     return quoteattr(shown, {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})
 
 
-def _class_text(value: int | str) -> str:
-    text = str(value)
+def _class_text(text: str) -> str:
     if text != text.strip() or any(mark in text for mark in "\r\n\t") or _UNSHOWN.search(text):
         raise InputError(
             f"labels.classes: {text!r} cannot be a choice of Label Studio: it begins or ends with "

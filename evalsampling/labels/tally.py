@@ -82,6 +82,8 @@ class Tally:
             when it was corrected.
         by_model: whether a model decides in place of the majority, see `decide_by_model`.
         by_median: whether the median of several votes decides, which are numbers.
+        each_counts: whether no majority decides: each answer is one draw of a stochastic oracle,
+            and a subject is decided once all answers wanted are there.
     """
 
     subjects: Subjects
@@ -89,6 +91,7 @@ class Tally:
     corrected: dict[int, int] = dataclasses.field(default_factory=dict)
     by_model: bool = False
     by_median: bool = False
+    each_counts: bool = False
     _by_model: dict[int, int] = dataclasses.field(default_factory=dict)
     _settled: dict[int, int] = dataclasses.field(default_factory=dict)
     _last: dict[int, int] = dataclasses.field(default_factory=dict)
@@ -175,31 +178,74 @@ class Tally:
         """Return the class that a subject is decided for, `NO_LABEL` if it is not.
 
         That is the class with more than half of the votes wanted, and with more votes than any
-        other. Of numbers it is the median, once all are there that are wanted and more than half of
-        them are numbers.
+        other. Where each answer counts, the first of the classes with most votes. Of numbers it is
+        the median, once all answers wanted are there and more than half of them are numbers.
         """
         if subject in self._settled:
             return self._settled[subject]
-        given, wanted = self.answers.get(subject, {}), self.subjects.wanted(subject)
+        wanted = self.subjects.wanted(subject)
         if self.by_model and subject not in self.subjects.settles:
-            return self._by_model.get(subject, NO_LABEL) if len(given) >= wanted else NO_LABEL
-        counts = collections.Counter(code for code in given.values() if code >= 0)
-        if self.by_median and wanted > 1:
-            enough = len(given) >= wanted and 2 * counts.total() > wanted
-            return math.floor(statistics.median(counts.elements())) if enough else NO_LABEL
-        leading = counts.most_common(2)
-        if not leading or 2 * leading[0][1] <= wanted:
+            return self._by_model.get(subject, NO_LABEL) if self._is_full(subject) else NO_LABEL
+        counts = self._counts(subject)
+        if not counts:
             return NO_LABEL
-        is_tie = len(leading) > 1 and leading[0][1] == leading[1][1]
-        return NO_LABEL if is_tie else leading[0][0]
+        if self.by_median and wanted > 1:
+            enough = self._is_full(subject) and 2 * counts.total() > wanted
+            return math.floor(statistics.median(counts.elements())) if enough else NO_LABEL
+        most = max(counts.values())
+        leading = [code for code, count in counts.items() if count == most]
+        if self.each_counts:
+            return min(leading) if self._is_full(subject) else NO_LABEL
+        if len(leading) > 1 or 2 * most <= wanted:
+            return NO_LABEL
+        return leading[0]
+
+    def labels(self, subject: int) -> Mapping[int, int]:
+        """Return the classes that a subject is decided for, each with the answers behind it.
+
+        One class, counted once, unless each answer counts; none if it is not decided.
+        """
+        code = self.code(subject)
+        if code == NO_LABEL:
+            return {}
+        if self.each_counts and subject not in self._settled:
+            return self._counts(subject)
+        return {code: 1}
+
+    def shares(self, classes: int) -> npt.NDArray[np.float64] | None:
+        """Return the share of each class among the answers to each question, see `stats.history`.
+
+        Shape (questions, classes), zeros where one class is all; None unless each answer counts.
+
+        Args:
+            classes: how many there are.
+        """
+        if not self.each_counts:
+            return None
+        shares = np.zeros((self.subjects.questions, classes))
+        for question in self.answers:
+            counts = self.labels(question) if question < len(shares) else {}
+            if len(counts) > 1:
+                shares[question, list(counts)] = np.array(list(counts.values()), dtype=np.float64)
+                shares[question] /= shares[question].sum()
+        return shares
+
+    def _counts(self, subject: int) -> collections.Counter[int]:
+        """Return how many answers name each class."""
+        given = self.answers.get(subject, {}).values()
+        return collections.Counter(code for code in given if code >= 0)
+
+    def _is_full(self, subject: int) -> bool:
+        """Tell whether all answers wanted are there."""
+        return len(self.answers.get(subject, {})) >= self.subjects.wanted(subject)
 
     def state(self, subject: int) -> State:
         """Return where a subject stands."""
         if self.code(subject) != NO_LABEL:
             return State.DECIDED
-        given = self.answers.get(subject, {}).values()
-        if len(given) < self.subjects.wanted(subject):
+        if not self._is_full(subject):
             return State.OPEN
+        given = self.answers.get(subject, {}).values()
         if any(code >= 0 or code == CONTRADICTED for code in given):
             return State.DISPUTED
         return State.UNSURE if UNSURE in given else State.SKIPPED

@@ -118,9 +118,10 @@ class AdaptiveImportance(ReplacementSampler):
         posterior = prior
         if self.model == "tree":
             sample = self.weigh(table, history)
-            leaf = table.leaf[history.cell[sample.question]]
+            votes = history.votes(sample.question)
+            leaf = table.leaf[history.cell[sample.question[votes.row]]]
             counts = np.zeros((table.leaves, table.classes))
-            np.add.at(counts, (leaf, history.label[sample.question]), sample.weight_sum)
+            np.add.at(counts, (leaf, votes.label), votes.spread(sample.weight_sum))
             tree = _tree(table.leaves, self.branching)
             posterior = predict_stochastic(tree, prior, counts)
         response = posterior[table.leaf]

@@ -10,7 +10,7 @@ from evalsampling.measures.on_cells import model_risk
 from evalsampling.samplers.optimal import cell_norms, loss_norms
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import Proposal
-from evalsampling.stats.history import NO_LABEL, History
+from evalsampling.stats.history import History
 
 IntArray = npt.NDArray[np.int64]
 
@@ -43,10 +43,8 @@ def diagnose(table: CellTable, history: History) -> list[LeafDiagnosis]:
     Rows of a cell are drawn alike, so within a cell the plain share of a label is right; the
     cells of a leaf are weighted by their rows.
     """
-    known = np.flatnonzero(history.label != NO_LABEL)
-    counts = np.zeros((len(table), table.classes))
-    np.add.at(counts, (history.cell[known], history.label[known]), 1)
-    labelled = counts.sum(axis=1)
+    counts = history.seen(len(table), table.classes)
+    labelled = np.bincount(history.cell[history.labelled], minlength=len(table))
     seen = labelled > 0
     share = counts / np.maximum(labelled, 1)[:, None]
     mass = table.sum_by_leaf((table.count * seen)[:, None] * share)

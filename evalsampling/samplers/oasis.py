@@ -66,10 +66,10 @@ class Oasis(ReplacementSampler):
         predicted = table.sum_by_leaf(mass[:, None])[:, 0] / np.maximum(table.leaf_count, 1)
         draws = history.question
         draws = draws[history.label[draws] >= 0]
-        leaf = table.leaf[history.cell[draws]]
-        positive = history.label[draws] == measure.positive
+        leaf, votes = table.leaf[history.cell[draws]], history.votes(draws)
+        positive = votes.mean((votes.label == measure.positive).astype(np.float64))
         positives, negatives = (
-            np.bincount(leaf, y, table.leaves).astype(np.float64) for y in (positive, ~positive)
+            np.bincount(leaf, y, table.leaves).astype(np.float64) for y in (positive, 1 - positive)
         )
         rate = beta_by_stratum(
             table.leaf_prior[:, measure.positive],
@@ -96,9 +96,10 @@ class Oasis(ReplacementSampler):
     ) -> float:
         """Return the estimate so far, or what the rates imply while it is undefined."""
         sample = self.weigh(table, history)
-        outputs = history.outputs.take(sample.question)
-        label = history.label[sample.question]
-        value = float(self.measure.value(self.measure.mean_loss(outputs, label, sample.weight))[0])
+        votes = history.votes(sample.question)
+        outputs = history.outputs.take(sample.question[votes.row])
+        risk = self.measure.mean_loss(outputs, votes.label, votes.spread(sample.weight))
+        value = float(self.measure.value(risk)[0])
         if np.isfinite(value):
             return value
         return plug_in_f(weight, rate, predicted, self._weight_of_precision)

@@ -119,7 +119,7 @@ class EvaluationSpec:
         measures: the first drives the sampling, all are reported.
         strata: leaves and tree.
         sampler: the sampler.
-        budget: distinct rows labelled, in all; of a stochastic oracle, answers. At most so many if
+        budget: distinct rows labelled, in all; of a stochastic oracle, tasks. At most so many if
             there is an amount of money, too.
         round_size: new rows sent to annotators in a round.
         confidence: level of the intervals, in (0, 1).
@@ -241,6 +241,11 @@ class EvaluationSpec:
             raise InputError(f"pool.systems: {len(self.pool.systems)} systems are too many")
         if self.pool.lists is not None and self.sink.format == "splink":
             raise InputError("sink.format: splink takes pairs of records, no items of lists")
+        if self.sink.format == "splink" and len(self.labels.classes) != 2:
+            raise InputError(
+                "sink.format: a table of Splink says match or no match, labels are of "
+                f"{len(self.labels.classes)} classes here"
+            )
 
     def to_mapping(self) -> dict[str, Any]:
         """Return the spec with every default filled in, as `from_mapping` takes it."""

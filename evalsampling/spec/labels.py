@@ -1,7 +1,7 @@
 """What a spec says of labels."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evalsampling.errors import InputError
@@ -35,7 +35,7 @@ class LabelsSpec:
         classes: integers or strings, at least two; their places here are their codes.
         positive: code of the positive class.
         oracle: ``deterministic`` or ``stochastic``.
-        votes: answers wanted for each row, of as many annotators.
+        votes: answers wanted for each task, of as many annotators.
         gold: rows whose class is known, None for none.
         repeats: rows of earlier rounds that are asked about again, in every batch.
         rule: how votes decide: ``majority`` or ``dawid-skene``; of numbers ``median``.
@@ -43,6 +43,8 @@ class LabelsSpec:
             Empty where a row is of one class.
         numbers: the range of labels that are numbers; then the classes are the errors that a
             prediction expects (`stats.normal_errors`). None where labels are classes.
+        meanings: of classes as text, or of labels of which a row may have several, what annotators
+            are told they mean.
     """
 
     classes: tuple[int | str, ...]
@@ -54,6 +56,12 @@ class LabelsSpec:
     rule: str = "majority"
     multilabel: tuple[str, ...] = ()
     numbers: NumberRange | None = None
+    meanings: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+    @property
+    def offered(self) -> tuple[str, ...]:
+        """What annotators choose from, as text."""
+        return self.multilabel or tuple(map(str, self.classes))
 
     @property
     def codes(self) -> Mapping[str, int]:
@@ -74,7 +82,16 @@ def read_labels(section: Section, directory: str) -> LabelsSpec:
         InputError: naming the key that is wrong.
     """
     section.check_keys(
-        "classes", "positive", "oracle", "votes", "gold", "repeats", "rule", "multilabel", "range"
+        "classes",
+        "positive",
+        "oracle",
+        "votes",
+        "gold",
+        "repeats",
+        "rule",
+        "multilabel",
+        "range",
+        "meanings",
     )
     if section.get("range") is not None:
         return _numbers(section)
@@ -100,17 +117,16 @@ def read_labels(section: Section, directory: str) -> LabelsSpec:
     if oracle not in ("deterministic", "stochastic"):
         raise InputError(f"labels.oracle: must be deterministic or stochastic, got {oracle!r}")
     votes, repeats = section.integer("votes", 1, least=1), section.integer("repeats", 0, least=0)
-    if oracle == "stochastic" and (votes > 1 or repeats):
-        key = "votes" if votes > 1 else "repeats"
-        raise InputError(
-            f"labels.{key}: a stochastic oracle's answers count as they are, each draw asks for one"
-        )
+    if oracle == "stochastic" and repeats:
+        raise InputError("labels.repeats: a stochastic oracle is asked again by the draws as it is")
     rule = section.get("rule", RULES[0])
     if rule not in RULES:
         raise InputError(f"labels.rule: must be one of {', '.join(RULES)}, got {rule!r}")
+    if rule != RULES[0] and oracle == "stochastic":
+        raise InputError(f"labels.rule: {rule}: votes of a stochastic oracle count as they are")
     if rule != RULES[0] and votes == 1:
         raise InputError(f"labels.rule: {rule} needs labels.votes of at least 2")
-    return LabelsSpec(
+    spec = LabelsSpec(
         classes=tuple(classes),
         positive=classes.index(positive),
         oracle=oracle,
@@ -120,6 +136,18 @@ def read_labels(section: Section, directory: str) -> LabelsSpec:
         rule=rule,
         multilabel=multilabel,
     )
+    return dataclasses.replace(spec, meanings=_meanings(section.section("meanings"), spec.offered))
+
+
+def _meanings(section: Section, offered: Sequence[str]) -> dict[str, str]:
+    """Return what classes mean, in their order."""
+    told = {str(key): value for key, value in section.content.items()}
+    for key, value in told.items():
+        if key not in offered:
+            raise InputError(f"{section.name}: {key!r} is none of: {', '.join(offered)}")
+        if not isinstance(value, str) or not value.strip():
+            raise InputError(f"{section.name}.{key}: must be text, got {value!r}")
+    return {one: told[one].strip() for one in offered if one in told}
 
 
 def _numbers(section: Section) -> LabelsSpec:
@@ -128,7 +156,7 @@ def _numbers(section: Section) -> LabelsSpec:
     Raises:
         InputError: naming the key that is wrong, or that is for classes only.
     """
-    for key in ("classes", "positive", "multilabel"):
+    for key in ("classes", "positive", "multilabel", "meanings"):
         if section.get(key) is not None:
             raise InputError(f"labels.{key}: with labels.range, labels are numbers")
     for key in ("gold", "repeats"):
@@ -165,8 +193,8 @@ def _multilabel(section: Section) -> tuple[str, ...]:
     if isinstance(labels, list) and len(labels) > MOST_LABELS:
         raise InputError(
             f"labels.multilabel: must list 2 to {MOST_LABELS} labels, got {len(labels)}: their "
-            f"sets are the classes, 2^{MOST_LABELS} of them at most; evaluate parts of the labels, "
-            "each by a spec of its own"
+            f"sets are the classes, 2^{MOST_LABELS} of them at most; docs/poisson.md says what to "
+            "do with more"
         )
     if not isinstance(labels, list) or len(labels) < 2:
         raise InputError(f"labels.multilabel: must list 2 to {MOST_LABELS} labels, got {labels!r}")
@@ -208,4 +236,6 @@ def labels_mapping(labels: LabelsSpec) -> dict[str, Any]:
         mapping["repeats"] = labels.repeats
     if labels.rule not in (RULES[0], MEDIAN):
         mapping["rule"] = labels.rule
+    if labels.meanings:
+        mapping["meanings"] = dict(labels.meanings)
     return mapping

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evalsampling.stats.outputs import Outputs
+from evalsampling.stats.votes import Votes
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -53,12 +54,15 @@ class History:
     Attributes:
         cell: shape (questions,): index into the cell table.
         rank: shape (questions,): place of the row in the cell's permanent order, from 0.
-        label: shape (questions,): class code, or `NO_LABEL`.
+        label: shape (questions,): class code, or `NO_LABEL`; where answers differ, that of most.
         outputs: of the rows asked about.
         slice: shape (questions, slice columns): codes of the row's values.
         rounds: in order.
         corrected: by question, where its label was another one before: how many rounds there were
             when it was corrected.
+        shares: shape (questions, classes): share of each class among the answers to a question,
+            a row of zeros where the label tells all; None if it does everywhere. Of a stochastic
+            oracle, which may have several.
     """
 
     cell: IntArray
@@ -68,6 +72,7 @@ class History:
     slice: IntArray
     rounds: tuple[Round, ...] = ()
     corrected: Mapping[int, int] = dataclasses.field(default_factory=dict)
+    shares: FloatArray | None = None
 
     @classmethod
     def start(cls, systems: int = 1, classes: int = 2, slices: int = 0) -> "History":
@@ -90,6 +95,21 @@ class History:
     def labelled(self) -> IntArray:
         """Indices of the questions that have an answer."""
         return np.flatnonzero(self.label != NO_LABEL)
+
+    def votes(self, question: IntArray) -> Votes:
+        """Return the answers to some questions that have one, in their order."""
+        shares = None if self.shares is None else self.shares[question]
+        return Votes.of_labels(self.label[question], shares)
+
+    def seen(self, cells: int, classes: int) -> FloatArray:
+        """Return the answers of each class in each cell, shape (cells, classes).
+
+        A question with an answer counts once, divided among the classes that its answers name.
+        """
+        known = self.labelled
+        votes, seen = self.votes(known), np.zeros((cells, classes))
+        np.add.at(seen, (self.cell[known[votes.row]], votes.label), votes.share)
+        return seen
 
     @property
     def money(self) -> float:
@@ -136,6 +156,7 @@ class History:
             self.slice[kept],
             kept_rounds,
             {one: at for one, at in self.corrected.items() if one < questions},
+            None if self.shares is None else self.shares[kept],
         )
 
     def drawn_by_cell(self, cells: int) -> IntArray:
@@ -159,6 +180,9 @@ class History:
         Slices that are not given are unknown: -1.
         """
         slices = np.full((len(cell), self.slice.shape[1]), -1) if slice is None else slice
+        shares = self.shares
+        if shares is not None:
+            shares = np.concatenate([shares, np.zeros((len(cell), shares.shape[1]))])
         return History(
             np.concatenate([self.cell, cell]),
             np.concatenate([self.rank, rank]),
@@ -167,17 +191,25 @@ class History:
             np.concatenate([self.slice, slices]),
             (*self.rounds, drawn),
             self.corrected,
+            shares,
         )
 
     def with_labels(self, label: IntArray) -> "History":
-        """Replace the labels of all questions, shape (questions,)."""
-        return dataclasses.replace(self, label=label)
+        """Replace the labels of all questions, shape (questions,).
+
+        Where one is another than it was it stands for all answers to its question.
+        """
+        shares = self.shares
+        if shares is not None:
+            shares = np.where((label == self.label)[:, None], shares, 0.0)
+        return dataclasses.replace(self, label=label, shares=shares)
 
     def with_corrections(self, label: IntArray) -> "History":
         """Replace labels, shape (questions,), and note which of them were others before."""
         was = (self.label != NO_LABEL) & (self.label != label)
         rounds = dict.fromkeys(np.flatnonzero(was).tolist(), len(self.rounds))
-        return dataclasses.replace(self, label=label, corrected={**self.corrected, **rounds})
+        found = self.with_labels(label)
+        return dataclasses.replace(found, corrected={**self.corrected, **rounds})
 
     def with_rows(self, outputs: Outputs, slice: IntArray) -> "History":
         """Replace what is known of the rows of all questions."""

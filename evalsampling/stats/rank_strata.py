@@ -6,7 +6,7 @@ import functools
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.stats.history import NO_LABEL, History
+from evalsampling.stats.history import History
 from evalsampling.stats.ranked_list import RankedList
 
 IntArray = npt.NDArray[np.int64]
@@ -71,7 +71,8 @@ class RankStrata:
             if one.cell_probability is not None:
                 begins[1:groups] |= np.diff(one.cell_probability[cell]) != 0
         stratum = np.cumsum(begins[:groups]) - 1
-        is_answered, is_positive = history.label != NO_LABEL, history.label == positive
+        known = history.labelled
+        answered, hits = history.cell[known], _positive(history, positive)
 
         def summed(by_group: npt.NDArray[np.generic]) -> FloatArray:
             return np.bincount(stratum, by_group).astype(np.float64)
@@ -81,8 +82,8 @@ class RankStrata:
             stratum=stratum,
             rows=summed(ranked.rows).astype(np.int64),
             questions=summed(ranked.sums(history.cell)),
-            answers=summed(ranked.sums(history.cell, is_answered)),
-            positives=summed(ranked.sums(history.cell, is_positive)),
+            answers=summed(ranked.sums(answered)),
+            positives=summed(ranked.sums(answered, hits)),
             majorities=_majorities(ranked, history, positive),
             head=head,
             stochastic=stochastic,
@@ -138,6 +139,12 @@ def _majorities(ranked: RankedList, history: History, positive: int) -> FloatArr
     cell, rank = history.cell[known], history.rank[known]
     stride = int(rank.max(initial=0)) + 1
     rows, row = np.unique(cell * stride + rank, return_inverse=True)
-    hits = np.bincount(row, history.label[known] == positive, len(rows))
+    hits = np.bincount(row, _positive(history, positive), len(rows))
     answers = np.bincount(row, minlength=len(rows))
     return ranked.sums(rows // stride, 2 * hits > answers)
+
+
+def _positive(history: History, positive: int) -> FloatArray:
+    """Return the share of the answers to each labelled question that are positive."""
+    votes = history.votes(history.labelled)
+    return votes.mean((votes.label == positive).astype(np.float64))

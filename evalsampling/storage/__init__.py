@@ -8,6 +8,7 @@ from evalsampling.errors import InputError
 from evalsampling.storage.base import Draft as Draft
 from evalsampling.storage.base import Store as Store
 from evalsampling.storage.checksums import checksums_of as checksums_of
+from evalsampling.storage.checksums import parse_parquet as parse_parquet
 from evalsampling.storage.checksums import write_parquet as write_parquet
 from evalsampling.storage.filesystems import folder_of as folder_of
 from evalsampling.storage.filesystems import is_url as is_url

@@ -26,6 +26,7 @@ from evalsampling.storage.checksums import (
     Checksum,
     Checksums,
     checksums_of,
+    parse_parquet,
     sealed,
     unsealed,
     write_parquet,
@@ -212,29 +213,33 @@ class Store(abc.ABC):
         if not self.is_as_written(name, checksum, found):
             checksum.check(found, self.url(name))
 
-    def read_table(
-        self, names: str | Sequence[str], checksums: Checksums | None = None, **options: Any
-    ) -> pa.Table:
-        """Read Parquet files of one schema; checksums of their pages are compared.
+    def read_table(self, name: str, checksums: Checksums | None = None) -> pa.Table:
+        """Read a Parquet file; checksums of its pages are compared.
+
+        Args:
+            name: of the file.
+            checksums: what markers tell of files. If there is one of it, it is compared first.
+
+        Raises:
+            InputError: if it cannot be read, or is not as it was written.
+        """
+        checksum = (checksums or {}).get(name)
+        if checksum is None:
+            return self.read_rows([name])
+        return self.parse_table(name, self.read_checked(name, checksum))
+
+    def read_rows(self, names: Sequence[str], **options: Any) -> pa.Table:
+        """Read rows of Parquet files of one schema; checksums of the pages read are compared.
 
         Args:
             names: of one or several.
-            checksums: what markers tell of files. Those that have one are read as a whole, and
-                compared, first.
             **options: columns and filters, as `pyarrow.parquet.read_table` takes them.
 
         Raises:
-            InputError: if one cannot be read, or is not as it was written.
+            InputError: if one cannot be read, or a page is not as it was written.
         """
-        listed = [names] if isinstance(names, str) else list(names)
+        listed = list(names)
         options = {"page_checksum_verification": True, **options}
-        known = [(checksums or {}).get(name) for name in listed]
-        if any(known):
-            tables = [
-                self.parse_table(name, self.read_checked(name, checksum), **options)
-                for name, checksum in zip(listed, known, strict=True)
-            ]
-            return pa.concat_tables(tables)
         try:
             try:
                 return self._read_table(listed, options)
@@ -244,15 +249,14 @@ class Store(abc.ABC):
             common = self.url(listed[0] if len(listed) == 1 else listed[0].rpartition("/")[0])
             raise InputError(f"{common}: cannot be read: {one_line(error)}") from error
 
-    def parse_table(self, name: str, content: bytes, **options: Any) -> pa.Table:
+    def parse_table(self, name: str, content: bytes) -> pa.Table:
         """Return the table of a Parquet file that was read.
 
         Raises:
             InputError: naming the file, if its content is damaged.
         """
-        options = {"page_checksum_verification": True, **options}
         try:
-            return pq.read_table(pa.BufferReader(content), **options)
+            return parse_parquet(content)
         except (OSError, ValueError, pa.ArrowException) as error:
             raise unreadable(self.url(name), error) from error
 

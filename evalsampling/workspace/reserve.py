@@ -118,7 +118,7 @@ class ReserveFiles:
         ]
         if not names:
             raise InputError(f"{self.store.url(FOLDER)}: cannot be read: no such files")
-        return self.store.read_table(names, columns=list(columns), filters=filters)
+        return self.store.read_rows(names, columns=list(columns), filters=filters)
 
     @property
     def parts(self) -> int:

@@ -157,8 +157,12 @@ class Snapshot:
         settles = {first + place: q for place, (_, _, q) in enumerate(self._settling)}
         labels = self.pool.spec.labels
         by_model = labels.rule == "dawid-skene"
-        subjects = Subjects(first, settles, labels.votes)
-        tally = Tally(subjects, by_model=by_model, by_median=labels.rule == MEDIAN)
+        tally = Tally(
+            Subjects(first, settles, labels.votes),
+            by_model=by_model,
+            by_median=labels.rule == MEDIAN,
+            each_counts=labels.oracle == "stochastic",
+        )
         # A model looks at all votes together: once for all that came before the next round.
         for rounds, deliveries in itertools.groupby(self.deliveries, self._standing_then):
             for one in deliveries:
@@ -338,7 +342,8 @@ class Snapshot:
             for question, rounds in self.tally.corrected.items()
             if question < len(history) and self.labels[question] != NO_LABEL
         }
-        return dataclasses.replace(history, label=self.labels, corrected=corrected)
+        shares = self.tally.shares(classes)
+        return dataclasses.replace(history, label=self.labels, corrected=corrected, shares=shares)
 
     def _history_of_queries(self) -> History:
         """Return the history of a pool of queries, with the grades of those that are graded."""

@@ -1,15 +1,21 @@
-"""Rounds of a stochastic oracle: every draw is a task."""
+"""Rounds of a stochastic oracle: every draw is a task, and every vote on it an answer."""
 
+import csv
+import io
+import json
+import random
 import shutil
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from evalsampling import workspace
 from tests.commands.rounds import doubtful, repeated
-from tests.jobs import Job, call, make_rich_pool
+from tests.jobs import Job, call, make_pool, make_rich_pool
 
 
 def test_every_draw_is_a_task_of_its_own(asked: Job) -> None:
@@ -86,3 +92,150 @@ def test_stochastic_rounds_start_from_the_files_alone(job: Any, sampler: str) ->
     assert (here["round"], here["rows"]) == (there["round"], there["rows"])
     theirs = pq.read_table(rival / "rounds" / "0004" / "draws.parquet")
     assert pq.read_table(one.round_directory(4) / "draws.parquet") == theirs
+
+
+# --- several votes a task
+
+
+def csv_file(votes: dict[str, str], name: str) -> bytes:
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows(
+        [("task", "label", "annotator"), *((task, label, name) for task, label in votes.items())]
+    )
+    return text.getvalue().encode()
+
+
+def json_lines(votes: dict[str, str], name: str) -> bytes:
+    rows = [{"task": task, "label": votes[task], "annotator": name} for task in votes]
+    return "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+
+def parquet(votes: dict[str, str], name: str) -> bytes:
+    table = pa.table(
+        {"task": list(votes), "label": list(votes.values()), "annotator": [name] * len(votes)}
+    )
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink)
+    return bytes(sink.getvalue())
+
+
+def label_studio(votes: dict[str, str], name: str) -> bytes:
+    def annotation(label: str) -> dict[str, Any]:
+        value = {"from_name": "label", "type": "choices", "value": {"choices": [label]}}
+        return {"completed_by": {"email": name}, "was_cancelled": False, "result": [value]}
+
+    return json.dumps(
+        [{"data": {"task": task}, "annotations": [annotation(votes[task])]} for task in votes]
+    ).encode()
+
+
+def ground_truth(votes: dict[str, str], name: str) -> bytes:
+    rows = [
+        {
+            "source": "x",
+            "task": task,
+            "a": int(label),
+            "a-metadata": {"class-name": label, "job-name": name, "human-annotated": "yes"},
+        }
+        for task, label in votes.items()
+    ]
+    return "\n".join(json.dumps(row) for row in rows).encode()
+
+
+def splink(votes: dict[str, str], name: str) -> bytes:
+    text = io.StringIO(newline="")
+    rows = [(task, label, name) for task, label in votes.items()]
+    csv.writer(text).writerows([("task", "clerical_match_score", "annotator"), *rows])
+    return text.getvalue().encode()
+
+
+FORMATS = {
+    "long.csv": csv_file,
+    "lines.jsonl": json_lines,
+    "table.parquet": parquet,
+    "export.json": label_studio,
+    "output.manifest": ground_truth,
+    "splink.csv": splink,
+}
+
+
+@pytest.fixture
+def voted(job: Callable[..., Job]) -> Job:
+    """A job whose draws are to have a vote by an annotator for each format of files."""
+    one = job(
+        make_pool(text_ids=True),
+        labels={"oracle": "stochastic", "votes": len(FORMATS)},
+        strata={"leaves": 4},
+        measure=["accuracy", "f1"],
+        sampler={"name": "importance", "delta": 0.3},
+        round_size=60,
+        budget=100,
+    )
+    assert one.prepare().status == 0
+    assert one.sample().json["rows"] == 60
+    return one
+
+
+def test_each_vote_is_an_answer_whatever_file_it_is_in(voted: Job) -> None:
+    """The files in two orders; value and error by the formulas for a mean of clusters."""
+    draw = random.Random(3)
+    tasks = [task for task, _ in voted.asked(1)]
+    votes = {
+        name: {task: draw.choice("001") for task in draw.sample(tasks, 60)} for name in FORMATS
+    }
+    paths = []
+    for name, write in FORMATS.items():
+        paths.append(voted.directory / name)
+        paths[-1].write_bytes(write(votes[name], name.partition(".")[0]))
+    rival = shutil.copytree(voted.workspace, voted.directory / "rival")
+    for path in paths[:-1]:
+        result = voted.estimate("--labels", path).json
+        assert (result["labels"], result["open"], result["rejects"]) == (0, 60, 0)
+    result = voted.estimate("--labels", paths[-1]).json
+    assert (result["labels"], result["open"], result["rejects"]) == (60, 0, 0)
+    other = call("estimate", rival, "--labels", *reversed(paths), "--json").json
+    assert other["measures"] == result["measures"]
+    draws = pq.read_table(voted.round_directory(1) / "draws.parquet")
+    positive = np.array([sum(one[task] == "1" for one in votes.values()) for task in tasks])
+    predicted = draws["prediction.0"].to_numpy()
+    wrong = np.where(predicted == 1, 1 - positive / 6, positive / 6)
+    weighted = wrong / (len(voted.pool.truth) * draws["q"].to_numpy())
+    (accuracy,) = (one for one in result["measures"] if one["measure"] == "accuracy")
+    assert accuracy["value"] == pytest.approx(1 - weighted.mean())
+    error = weighted.std(ddof=1) / np.sqrt(60)
+    assert accuracy["standard_error"] == pytest.approx(error)
+    sampled = voted.sample().json
+    assert (sampled["round"], sampled["rows"]) == (2, 40), "the budget counts draws, not votes"
+
+
+def test_tasks_count_once_all_their_votes_are_there(voted: Job) -> None:
+    """Skips are answers; with votes for two classes there is nothing to settle."""
+    tasks = [task for task, _ in voted.asked(1)]
+    rows = [(task, name, "01"[i % 2], "") for task in tasks[:20] for i, name in enumerate("abcd")]
+    rows += [(task, name, "", "yes") for task in tasks[:10] for name in "ef"]
+    rows += [(task, name, "", "yes") for task in tasks[20:25] for name in "abcdef"]
+    path = voted.deliver(rows, header="task,annotator,label,skipped")
+    result = voted.estimate("--labels", path).json
+    assert (result["labels"], result["open"]) == (10, 45)
+    missing = result["missing"]
+    assert (missing["open"], missing["skipped"], missing["disputed"]) == (45, 5, 0)
+    assert missing["bounds"]
+    assert voted.sample("--adjudicate").json["reason"] == "no-disputes"
+    told = call("annotators", voted.workspace, "--json").json
+    assert told["rows"]["decided"] == 10
+    unnamed = voted.estimate("--labels", voted.deliver(voted.answers(1), "unnamed.csv"))
+    assert unnamed.json["rejects"] == 60
+
+
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [
+        ({"repeats": 2}, "labels.repeats: a stochastic oracle is asked again by the draws"),
+        ({"votes": 3, "rule": "dawid-skene"}, "labels.rule: dawid-skene: votes of a stochastic"),
+    ],
+)
+def test_what_a_stochastic_oracle_has_no_use_for(
+    job: Callable[..., Job], labels: dict[str, Any], words: str
+) -> None:
+    result = job(labels={"oracle": "stochastic", **labels}, sampler="importance").prepare()
+    assert (result.status, words in result.err) == (1, True), result.err

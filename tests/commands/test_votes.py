@@ -179,10 +179,3 @@ def test_late_labels_and_rows_that_were_given_up(voted: Job) -> None:
     result = voted.estimate("--labels", deliver(voted, rows[:165], "late.csv")).json
     assert result["missing"]["late"] == 5
     assert (result["missing"]["closed"], result["missing"]["open"]) == (5, 60)
-
-
-def test_stochastic_oracles_take_votes_as_they_are(job: Callable[..., Job]) -> None:
-    one = job(labels={"oracle": "stochastic", "votes": 2}, sampler="importance")
-    result = one.prepare()
-    assert result.status == 1
-    assert "labels.votes: a stochastic oracle's answers count as they are" in result.err

@@ -131,8 +131,11 @@ def local(job: Callable[..., Job], tmp_path: Path, one_key: None) -> Callable[[s
             one.prepare()
         if command in ("next", "estimate"):
             one.sample()
-            labels = one.deliver([*one.answers(1)[:3], ["nobody", "1"]])
-            arguments["estimate"] = ("estimate", here, "--labels", labels, "--close")
+            zone = one.directory / "zone"
+            zone.mkdir()
+            one.deliver([*one.answers(1)[:2], ["nobody", "1"]], "zone/a.csv")
+            one.deliver(one.answers(1)[2:3], "zone/b.csv")
+            arguments["estimate"] = ("estimate", here, "--labels", zone, "--close")
         if here.exists():
             here.rename(kept)
 
@@ -194,8 +197,15 @@ def remote(
         if command in ("next", "estimate"):
             call("sample", url)
             tasks = open_store(url).read_table("rounds/0001/batch.parquet")["task"].to_pylist()
-            labels = one.deliver([*([task, "0"] for task in tasks[:3]), ["nobody", "1"]])
-            arguments["estimate"] = ("estimate", url, "--labels", labels, "--close")
+            halves = {
+                "a": [[tasks[0], "0"], [tasks[1], "0"], ["nobody", "1"]],
+                "b": [[tasks[2], "0"]],
+            }
+            for name, rows in halves.items():
+                blob = bucket.blob(f"zone/{name}.csv")
+                blob.upload_from_filename(str(one.deliver(rows, f"{name}.csv")))
+            zone = f"gs://{bucket.name}/zone/"
+            arguments["estimate"] = ("estimate", url, "--labels", zone, "--close")
         kept = {blob.name: blob.download_as_bytes() for blob in bucket.list_blobs(prefix="specs/r")}
 
         def reset() -> None:

@@ -16,7 +16,7 @@ def test_calibrated_prior_is_the_mode_of_the_regression() -> None:
     pool = make_pool(400, 10, seed=2, positive=0.2)
     rng = np.random.default_rng(3)
     drawn = rng.choice(400, 90, replace=False)
-    found = calibrated_prior(pool.table, pool.cell[drawn], pool.label[drawn])
+    found = calibrated_prior(pool.table, pool.seen(drawn))
     chance = []
     for code in (0, 1):
         x = special.logit(pool.table.prior[:, code])
@@ -37,8 +37,8 @@ def test_calibrated_prior_is_the_mode_of_the_regression() -> None:
 
 def test_without_labels_the_prior_stays() -> None:
     pool = make_pool(400, 10, seed=2, positive=0.2)
-    none = np.zeros(0, dtype=np.int64)
-    np.testing.assert_allclose(calibrated_prior(pool.table, none, none), pool.table.prior)
+    nothing = pool.seen(np.zeros(0, dtype=np.int64))
+    np.testing.assert_allclose(calibrated_prior(pool.table, nothing), pool.table.prior)
 
 
 @pytest.mark.parametrize("classes", [2, 4])
@@ -50,7 +50,7 @@ def test_labels_correct_a_prior_that_is_far_off(classes: int) -> None:
     pool = Pool(pool.leaf, pool.prediction, wrong, pool.label)
     truth = np.bincount(pool.label, minlength=classes)
     assert abs(pool.table.count @ pool.table.prior / truth - 1).max() > 0.2
-    found = calibrated_prior(pool.table, pool.cell, pool.label)
+    found = calibrated_prior(pool.table, pool.seen(np.arange(len(pool))))
     np.testing.assert_allclose(pool.table.count @ found, truth, rtol=0.1)
 
 

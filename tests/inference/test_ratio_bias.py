@@ -10,6 +10,7 @@ from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures import Accuracy, MacroF1, Measure, Recall
 from evalsampling.measures.base import Component, FloatArray, IntArray
 from evalsampling.stats.outputs import Outputs
+from evalsampling.stats.votes import Votes
 
 F, G = np.array([1.0, 0.4, 2.0]), np.array([2.0, 1.0, 1.5])
 """A positive pair for each row."""
@@ -95,7 +96,7 @@ def test_bias_of_what_is_no_ratio_is_that_of_many_samples(measure: Measure) -> N
         weight = sample.weight / sample.weight.sum()
         values.append(measure.value(measure.mean_loss(outputs, label, weight))[0])
         inside = np.ones(len(rows), dtype=bool)
-        (found,) = biases(measure, outputs, label, sample, inside, normalised=True)
+        (found,) = biases(measure, outputs, Votes.of_labels(label), sample, inside, normalised=True)
         assert found is not None
         told.append(found.total)
     truth = measure.value(measure.mean_loss(OUTPUTS, LABEL, np.full(ROWS, 1 / ROWS)))[0]
@@ -109,7 +110,7 @@ def test_curvature_of_a_product_is_the_covariance() -> None:
     rows = np.arange(0, ROWS, 9)
     sample = WeightedSample.without_replacement(rows, INCLUSION[rows], ROWS)
     outputs, label, inside = OUTPUTS.take(rows), LABEL[rows], np.ones(len(rows), dtype=bool)
-    (found,) = biases(Product(), outputs, label, sample, inside, normalised=False)
+    (found,) = biases(Product(), outputs, Votes.of_labels(label), sample, inside, normalised=False)
     assert found is not None
     wanted = sample.covariance(Product().loss(outputs, label))[0, 1]
     assert found.total == pytest.approx(wanted, abs=1e-12)
@@ -117,9 +118,9 @@ def test_curvature_of_a_product_is_the_covariance() -> None:
 
 
 def test_mean_with_given_weights_has_none() -> None:
-    rows = np.arange(20)
+    rows, inside = np.arange(20), np.ones(20, dtype=bool)
     sample = WeightedSample.without_replacement(rows, INCLUSION[rows], ROWS)
-    inside = np.ones(20, dtype=bool)
-    assert biases(Accuracy(), OUTPUTS.take(rows), LABEL[rows], sample, inside, False) == [None]
-    nothing = biases(Recall(), OUTPUTS.take(rows), np.zeros(20, int), sample, inside, True)
-    assert nothing == [None]
+    outputs, votes = OUTPUTS.take(rows), Votes.of_labels(LABEL[rows])
+    assert biases(Accuracy(), outputs, votes, sample, inside, False) == [None]
+    negative = Votes.of_labels(np.zeros(20, int))
+    assert biases(Recall(), outputs, negative, sample, inside, True) == [None]

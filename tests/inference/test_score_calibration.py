@@ -30,9 +30,9 @@ def test_isotonic_is_that_of_scikit_learn() -> None:
     table = pool.table
     rng = np.random.default_rng(1)
     rows = rng.integers(0, len(pool), 60)
-    found = isotonic_prior(table, pool.cell[rows], pool.label[rows])[:, 1]
+    found = isotonic_prior(table, pool.seen(rows))[:, 1]
     prior = table.prior[:, 1]
-    smooth = calibrated_prior(table, pool.cell[rows], pool.label[rows])[:, 1]
+    smooth = calibrated_prior(table, pool.seen(rows))[:, 1]
     pseudo = PSEUDO_LABELS * table.count / table.rows
     x = np.concatenate([prior[pool.cell[rows]], prior])
     y = np.concatenate([pool.label[rows], smooth])

@@ -127,7 +127,7 @@ def misses(pool: Pool, history: History, replacement: bool, alpha: float) -> boo
     hit = history.label[exposure.question] == 1
     cell = history.cell[history.labelled]
     rows = pool.table.count - np.bincount(cell, minlength=len(pool.table))
-    most = most_undetected(exposure, hit, np.ones(len(hit), bool), rows, alpha)
+    most = most_undetected(exposure, hit, ~hit, rows, alpha)
     return bool(hit.sum() + most.count < pool.label.sum() - 1e-9)
 
 
@@ -158,7 +158,7 @@ def test_bound_is_near_that_of_clopper_and_pearson(hits: int) -> None:
     exposure = uniform(100_000, 1000)
     hit = np.zeros(1000, bool)
     hit[np.linspace(0, 999, hits).astype(int)] = True
-    most = most_undetected(exposure, hit, np.ones(1000, bool), np.array([99_000]), 0.0125)
+    most = most_undetected(exposure, hit, ~hit, np.array([99_000]), 0.0125)
     exact = stats.beta.ppf(1 - 0.0125, hits + 1, 1000 - hits) if hits < 1000 else 1.0
     assert exact - 0.002 < most.count / 99_000
     assert most.count / 99_000 - hits / 1000 < 2.6 * (exact - hits / 1000) + 1e-9
@@ -174,7 +174,7 @@ def test_hits_where_much_was_searched_say_little_of_the_rest() -> None:
     counts = []
     for hits in (0, 50):
         hit = np.arange(1000) < hits
-        counts.append(most_undetected(exposure, hit, np.ones(1000, bool), rows, 0.05).count)
+        counts.append(most_undetected(exposure, hit, ~hit, rows, 0.05).count)
     assert counts[1] < 1.25 * counts[0]
 
 

@@ -159,3 +159,36 @@ def test_a_copy_goes_its_own_way() -> None:
     other.add([Answer(0, "b", 1)], replace=False, rounds=1)
     assert (one.code(0), other.code(0)) == (NO_LABEL, 1)
     np.testing.assert_array_equal(one.codes, [NO_LABEL])
+
+
+@pytest.mark.parametrize(
+    ("answers", "state", "labels", "shares"),
+    [
+        ([("a", 1), ("b", 1)], State.OPEN, {}, [0, 0]),
+        ([("a", 1), ("b", 0), ("c", 1)], State.DECIDED, {0: 1, 1: 2}, [1 / 3, 2 / 3]),
+        ([("a", 1), ("b", 1), ("c", 1)], State.DECIDED, {1: 3}, [0, 0]),
+        ([("a", 1), ("b", 0), ("c", SKIPPED)], State.DECIDED, {0: 1, 1: 1}, [0.5, 0.5]),
+        (
+            [("a", 1), ("b", 0), ("c", UNSURE), ("d", 0)],
+            State.DECIDED,
+            {0: 2, 1: 1},
+            [2 / 3, 1 / 3],
+        ),
+        ([("a", 1), ("a", 0), ("b", 0), ("c", 1)], State.DECIDED, {0: 1, 1: 1}, [0.5, 0.5]),
+        ([("a", SKIPPED), ("b", UNSURE), ("c", UNSURE)], State.UNSURE, {}, [0, 0]),
+    ],
+)
+def test_where_each_answer_counts_no_majority_decides(
+    answers: list[tuple[str, int]], state: State, labels: dict[int, int], shares: list[float]
+) -> None:
+    for order in itertools.permutations(answers):
+        one = Tally(Subjects(1, votes=3), each_counts=True)
+        for answer in order:
+            one.add([Answer(0, *answer)], replace=False, rounds=1)
+        assert one.state(0) is state
+        assert one.labels(0) == labels
+        found = one.shares(2)
+        assert found is not None
+        assert found[0].tolist() == pytest.approx(shares)
+    assert one.add([Answer(0, None, 0)], replace=True, rounds=1)
+    assert (one.labels(0), one.code(0)) == ({0: 1}, 0)

@@ -46,7 +46,7 @@ def pairs(job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch) -> Job:
     one = job(
         Pool(table, pool.truth),
         pool={"payload": payload},
-        labels={"votes": 3},
+        labels={"votes": 3, "meanings": {0: "different people", 1: "the same person"}},
         sink={
             "format": "label-studio",
             "question": "Do these two records refer to the same person?",
@@ -169,6 +169,7 @@ def test_what_an_annotator_sees(pairs: Job, server: Server, tmp_path: Path) -> N
     assert first.strip() in page
     assert "&lt;b&gt;bold&lt;/b&gt;" in page, "text is shown, not carried out"
     assert "unsure" in page
+    assert "1: the same person" in page
     scores = dict(
         zip(pairs.pool.table["id"].to_pylist(), pairs.pool.table["score"].to_pylist(), strict=True)
     )

@@ -163,6 +163,12 @@ class Pool:
         count = np.bincount(self.cell[self.slices[:, column] == value], minlength=len(self.table))
         return Domain(f"column-{column}={value}", column, value, count)
 
+    def seen(self, rows: np.ndarray) -> np.ndarray:
+        """Labels of each class in each cell, of some rows, one of which may be there twice."""
+        seen = np.zeros((len(self.table), self.classes))
+        np.add.at(seen, (self.cell[rows], self.label[rows]), 1)
+        return seen
+
     def start(self) -> History:
         """The history of nothing."""
         return History.start(self.outputs.prediction.shape[1], self.classes, self.slices.shape[1])

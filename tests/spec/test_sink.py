@@ -18,9 +18,11 @@ def load(**keys: Any) -> EvaluationSpec:
     [
         {},
         {"sink": {"format": "vendor", "escape": False, "question": "Same?"}},
+        {"sink": {"format": "xlsx", "question": "Same?"}},
         {"sink": {"format": "label-studio", "pairs": {"left": "left_", "right": "right_"},
                   "chunk": 7}},
         {"sink": {"format": "splink", "records": {"left": "id_l", "right": "id_r"}}},
+        {"labels": {"meanings": {"1": "the same"}}},
         {"labels": {"votes": 3, "gold": {"path": "/g.csv", "rows": 2}, "repeats": 1,
                     "rule": "dawid-skene"}},
     ],
@@ -41,7 +43,8 @@ def test_specs_of_older_workspaces_are_as_they_were() -> None:
 @pytest.mark.parametrize(
     ("keys", "words"),
     [
-        ({"sink": {"format": "xlsx"}}, "sink.format: must be one of csv, jsonl, parquet, vendor"),
+        ({"sink": {"format": "xls"}}, "sink.format: must be one of csv, jsonl, parquet, vendor"),
+        ({"sink": {"format": "xlsx", "escape": True}}, "sink.escape: the cells of an xlsx file"),
         ({"sink": {"escape": "yes"}}, "sink.escape: must be true or false"),
         ({"sink": {"pairs": {"left": "l_"}}}, "sink.pairs.right: missing"),
         (
@@ -49,6 +52,14 @@ def test_specs_of_older_workspaces_are_as_they_were() -> None:
             "sink.pairs: no column of pool.payload begins or ends with 'l_'",
         ),
         ({"sink": {"format": "splink"}}, "sink.records: missing"),
+        (
+            {
+                "sink": {"format": "splink", "records": {"left": "id_l", "right": "id_r"}},
+                "labels": {"classes": ["no", "maybe", "yes"]},
+                "measure": "macro_f1",
+            },
+            "says match or no match, labels are of 3 classes here",
+        ),
         (
             {"sink": {"records": {"left": "id_l", "right": "nope"}}},
             "sink.records.right: nope is no column of pool.payload",
@@ -61,6 +72,10 @@ def test_specs_of_older_workspaces_are_as_they_were() -> None:
         ({"labels": {"votes": 0}}, "labels.votes: must be a whole number of at least 1"),
         ({"labels": {"rule": "first"}}, "labels.rule: must be one of majority, dawid-skene"),
         ({"labels": {"gold": {"rows": 3}}}, "labels.gold.path: missing"),
+        ({"labels": {"meanings": {2: "both"}}}, "labels.meanings: '2' is none of: 0, 1"),
+        ({"labels": {"meanings": {1: True}}}, "labels.meanings.1: must be text, got True"),
+        ({"labels": {"meanings": "same"}}, "labels.meanings: must be a mapping"),
+        ({"labels": {"range": [0, 5], "meanings": {1: "a"}}}, "labels.meanings: with labels.range"),
         ({"labels": {"oracle": "stochastic", "repeats": 3}}, "labels.repeats: a stochastic"),
     ],
 )
@@ -68,3 +83,8 @@ def test_wrong_values(keys: Any, words: str) -> None:
     with pytest.raises(InputError) as told:
         load(**keys)
     assert words in str(told.value)
+
+
+def test_meanings_are_kept_in_the_order_of_the_classes() -> None:
+    spec = load(labels={"meanings": {1: "the same ", "0": "another"}})
+    assert list(spec.labels.meanings.items()) == [("0", "another"), ("1", "the same")]

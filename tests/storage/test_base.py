@@ -64,8 +64,8 @@ def test_tables(store: Store) -> None:
     table = pa.table({"x": range(10)})
     store.write_table("t/1.parquet", table.slice(0, 4), 2)
     store.write_table("t/2.parquet", table.slice(4), 2)
-    assert store.read_table(["t/1.parquet", "t/2.parquet"]) == table
-    few = store.read_table("t/1.parquet", columns=["x"], filters=pa.compute.field("x") > 2)
+    assert store.read_rows(["t/1.parquet", "t/2.parquet"]) == table
+    few = store.read_rows(["t/1.parquet"], columns=["x"], filters=pa.compute.field("x") > 2)
     assert few["x"].to_pylist() == [3]
     with pytest.raises(InputError, match=r"t/3\.parquet: cannot be read"):
         store.read_table("t/3.parquet")

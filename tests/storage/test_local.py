@@ -2,14 +2,17 @@
 
 import fcntl
 import itertools
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from evalsampling.errors import InputError
-from evalsampling.storage import open_store
+from evalsampling.storage import open_store, write_parquet
 from tests.storage.drafts import fill
 
 
@@ -80,3 +83,27 @@ def test_a_prepare_that_loses_a_race_is_told_what_happened(
         pytest.fail("it was given out")
     left = ["cells", "marker", "run"] if how == "finished" else []
     assert sorted(path.name for path in tmp_path.rglob("*")) == left
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="threads are counted on Linux")
+def test_tables_are_read_by_one_thread(tmp_path: Path) -> None:
+    """A thread of Arrow that still holds bytes of Python aborts an interpreter that ends."""
+    store = open_store(tmp_path)
+    with store.draft() as draft:
+        write_parquet(pa.table({"x": [1.0, 2.0], "y": ["a", "b"]}), draft.path("t.parquet"))
+        draft.commit("marker.json", {})
+    program = (
+        "from pathlib import Path\n"
+        "def threads():\n"
+        "    names = [path.read_text() for path in Path('/proc/self/task').glob('*/comm')]\n"
+        "    return sum('jemalloc' not in name for name in names)\n"
+        "from evalsampling.storage import checksums_of, open_store\n"
+        f"store = open_store({str(tmp_path)!r})\n"
+        "known = checksums_of(store.read_json('marker.json'))\n"
+        "before = threads()\n"
+        "assert store.read_table('t.parquet', known).num_rows == 2\n"
+        "print(threads() - before)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "0\n"), done.stderr
+    assert store.read_table("t.parquet")["y"].to_pylist() == ["a", "b"]
