@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from evalsampling.evaluation.memory_evaluation import MemoryEvaluation
 from evalsampling.evaluation.in_memory import MemoryPool
+from evalsampling.evaluation.memory_evaluation import MemoryEvaluation
 from evalsampling.inference.results import as_json
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.spec import EvaluationSpec

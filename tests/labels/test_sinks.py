@@ -268,7 +268,7 @@ def test_annotators_are_told_what_classes_mean() -> None:
     assert shown[-2:] == ['1: the same "person" & address', "0: different people"]
     (choices,) = page.iter("Choices")
     assert [one.get("value") for one in choices] == ["0", "1", "unsure"]
-    sheet = instructions(5, ["text"], SinkSpec(), both)
+    sheet = instructions("batch.csv", 5, ["text"], SinkSpec(), both)
     assert '- `0`: different people\n- `1`: the same "person" & address\n' in sheet
 
 
