@@ -6,7 +6,7 @@ Without the pools it says so and does the simulated part alone.
 """
 
 import argparse
-import dataclasses
+import functools
 import tempfile
 from pathlib import Path
 
@@ -17,14 +17,13 @@ import pyarrow.parquet as pq
 
 from evalsampling import EvaluationSpec
 from evalsampling.inference.anytime import Gamble
-from evalsampling.inference.domains import ReportedDomains
-from evalsampling.inference.significance import required_draws, two_sided_p_value
+from evalsampling.inference.significance import required_draws_of_student, two_sided_p_value
 from evalsampling.measures import Difference
 from evalsampling.measures.build import build_measures
 from evalsampling.preparation.local import stratify_pool
 from evalsampling.samplers import Compare, Passive, ReplacementSampler
+from evalsampling.simulation.power import MOST_DRAWS, PowerPlanner
 from evalsampling.simulation.truth import KnownPool
-from evalsampling.simulation.urns import Urns
 from evalsampling.stats.history import History
 
 ALPHA, POWER = 0.05, 0.8
@@ -33,12 +32,6 @@ ROUND, LOOKS = 50, 16
 
 MORE = 3
 """Positives that the second system predicts, by those of the first."""
-
-FEWEST_DRAWS = 20
-"""Less than that is no test: of the rows that favour a system 10 must be seen."""
-
-MOST_DRAWS = 2000
-"""Beyond which power is not simulated."""
 
 EFFECTS = (0.0, 0.1, 0.2)
 """Shares of the disagreements by which the one system is right more often than the other."""
@@ -55,7 +48,7 @@ def main() -> None:
     print("| --- | --- | ---: | --- | ---: | ---: | ---: |")
     for name in pools.find(arguments.pools):
         if (arguments.pools / f"{name}-features.parquet").exists():
-            labels_to_power(arguments.pools, name, max(arguments.repeats // 10, 1))
+            labels_to_power(arguments.pools, name)
 
 
 def stopping(repeats: int) -> None:
@@ -122,10 +115,11 @@ def write_systems(directory: Path, name: str, folder: Path) -> Path:
     return truth
 
 
-def labels_to_power(directory: Path, name: str, repeats: int) -> None:
+def labels_to_power(directory: Path, name: str) -> None:
     """Print the labels that a test of 5 % needs for a power of 80 %, way of sampling by way.
 
-    By the variance of a draw, all labels being known; and the power that simulations find.
+    By simulated tests; of more than `MOST_DRAWS` draws by the variance of a draw, all labels being
+    known.
     """
     with tempfile.TemporaryDirectory() as folder:
         truth = write_systems(directory, name, Path(folder))
@@ -149,7 +143,7 @@ def labels_to_power(directory: Path, name: str, repeats: int) -> None:
             (compared,) = build_measures(spec, stratification.ranges)
             assert isinstance(compared, Difference)
             for sampler in samplers_for(compared):
-                print(row(name, known, compared, sampler, repeats))
+                print(row(name, known, compared, sampler), flush=True)
 
 
 def samplers_for(measure: Difference) -> list[ReplacementSampler]:
@@ -158,13 +152,7 @@ def samplers_for(measure: Difference) -> list[ReplacementSampler]:
     return [Passive(measure), *(Compare(measure, variant=variant) for variant in variants)]
 
 
-def row(
-    name: str,
-    known: KnownPool,
-    measure: Difference,
-    sampler: ReplacementSampler,
-    repeats: int,
-) -> str:
+def row(name: str, known: KnownPool, measure: Difference, sampler: ReplacementSampler) -> str:
     """Return the line of the table for one pool, measure and way of sampling."""
     table = known.table
     start = History.start(2, table.classes)
@@ -180,13 +168,14 @@ def row(
         variance = float(share @ (ratio * (influence - centre) ** 2))
     else:
         variance = float(share @ (ratio * influence**2)) - centre**2
-    needed = int(np.ceil(required_draws(value, np.sqrt(variance), POWER, ALPHA)))
-    draws = max(needed, FEWEST_DRAWS)
-    labels = float(table.count @ -np.expm1(draws * np.log1p(-np.minimum(q, 1 - 1e-12))))
+    draws = required_draws_of_student(value, float(np.sqrt(variance)), POWER, ALPHA)
     power = "-"
     if draws <= MOST_DRAWS:
-        fixed = dataclasses.replace(sampler, draws=draws)
-        power = f"{np.mean([_rejects(known, fixed, measure, r) for r in range(repeats)]):.2f}"
+        pool = functools.partial(_always, known)
+        planner = PowerPlanner(measure, sampler, pool, 1 - ALPHA, seed=1, workers=1)
+        found = planner.draws(draws, POWER)
+        draws, power = (found, f"{planner.power(found):.2f}") if found else (draws, "0.00")
+    labels = float(table.count @ -np.expm1(draws * np.log1p(-np.minimum(q, 1 - 1e-12))))
     way = sampler.name if isinstance(sampler, Passive) else getattr(sampler, "variant", "")
     return (
         f"| {name} | {measure.first.name} | {value:+.5f} | {way} | {draws:,} | {labels:,.0f} "
@@ -194,19 +183,9 @@ def row(
     )
 
 
-def _rejects(
-    known: KnownPool, sampler: ReplacementSampler, measure: Difference, repeat: int
-) -> bool:
-    """Tell whether the test of one simulated round is significant, on the right side."""
-    history, oracle = History.start(2, known.table.classes), Urns(known, repeat)
-    rng = np.random.default_rng([1, repeat])
-    history = oracle.answer(sampler.design(known.table, history, known.table.rows, rng))
-    scope = ReportedDomains(systems=known.systems)
-    (found,) = sampler.estimate(known.table, history, [measure], 0.95, scope)
-    tested, true = found.significance, known.value(measure)[0]
-    if tested is None or tested.p_value is None or found.value is None:
-        return False
-    return tested.p_value <= ALPHA and found.value * true > 0
+def _always(known: KnownPool, repeat: int) -> KnownPool:
+    """Return the same pool for every test."""
+    return known
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pools
 import pyarrow as pa
 import pyarrow.parquet as pq
-from coverage_situations import CLASSES, SITUATIONS, write_situations
+from coverage_situations import CLASSES, NUMBERS, RANGE, SITUATIONS, write_situations
 
 from evalsampling import EvaluationSpec
 from evalsampling.inference.estimates import BANDS
@@ -70,6 +70,10 @@ METHODS = (
     Method("ais, delta .1", {"name": "ais", "delta": 0.1}),
     Method("calibrated", {"name": "calibrated"}),
     Method("poisson", {"name": "poisson"}),
+    Method("active_risk", {"name": "active_risk"}),
+    Method("active_err", {"name": "active_err"}),
+    Method("strat", {"name": "strat"}),
+    Method("strat_model", {"name": "strat_model"}),
     Method("ais for the curve", {"name": "ais"}, CURVE, thresholds=FEW),
     Method("passive, 1,024 thresholds", {"name": "passive"}, CURVE, 1024, ("balanced",), 60),
     Method("ais, 1,024 thresholds", {"name": "ais"}, CURVE, 1024, ("balanced",), 60),
@@ -78,6 +82,9 @@ METHODS = (
 
 BINARY = ("f1", "recall", "precision", "accuracy", "mcc", "brier", "log_loss")
 MULTICLASS = ("macro_f1", "recall", "precision", "accuracy", "micro_f1", "brier", "log_loss")
+OF_NUMBERS = ("mse", "rmse", "mae", "mean_error")
+TAKE_NUMBERS = ("passive", "stratified", "importance", "poisson", "active_risk")
+"""Samplers of predicted numbers."""
 
 DEFAULT = "default"
 BESIDE = "design-based"
@@ -164,9 +171,11 @@ def run(
 
 
 def _possible(pool: str, method: Method) -> bool:
-    """Oasis is for two classes, as curves are in this study."""
+    """Oasis is for two classes, as curves are in this study; few samplers are for numbers."""
     if method.pools and pool not in method.pools:
         return False
+    if pool == NUMBERS:
+        return method.name in TAKE_NUMBERS
     return pool != "four-classes" or (method.name != "oasis" and method.drives != CURVE)
 
 
@@ -188,7 +197,10 @@ class Ground:
         measures: list[Any] = list(MULTICLASS if pool == "four-classes" else BINARY)
         columns: dict[str, Any] = {"path": f"{pool}.parquet", "probability": "probability"}
         labels: dict[str, Any] = {}
-        if pool == "four-classes":
+        if pool == NUMBERS:
+            measures, labels = list(OF_NUMBERS), {"range": list(RANGE)}
+            del columns["probability"]
+        elif pool == "four-classes":
             columns["probability"] = {c: f"probability_{c}" for c in range(CLASSES)}
             labels = {"classes": list(range(CLASSES)), "positive": 1}
         elif thresholds:
@@ -253,9 +265,10 @@ def _simulate(folder: dict[str, Path], results: Path, block: Block) -> float:
     ground = Ground.read(folder[block.pool], block.pool, method.drives, method.thresholds)
     sampler, measures = ground.sampler(method), ground.measures(method)
     truths = [ground.known.value(measure) for measure in measures]
+    plan = dataclasses.replace(PLAN, hidden=ground.spec.label_prior)
     rows: list[dict[str, Any]] = []
     for repeat in range(block.first, block.end):
-        points = run_repeat(ground.known, sampler, measures, PLAN, repeat)
+        points = run_repeat(ground.known, sampler, measures, plan, repeat)
         for budget, of_budget in zip(PLAN.budgets, points, strict=True):
             for measure, truth, point in zip(measures, truths, of_budget, strict=True):
                 for row in _rows(measure, truth, point.estimates):

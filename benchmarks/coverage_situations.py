@@ -15,6 +15,8 @@ Columns = dict[str, npt.NDArray[np.generic]]
 
 ROWS = 15_000
 CLASSES = 4
+NUMBERS, RANGE = "numbers", (-1000.0, 1000.0)
+"""The pool of predicted numbers, and what its labels may be."""
 
 
 def write_situations(directory: Path) -> list[str]:
@@ -35,7 +37,7 @@ def write_pool(
         return
     directory.mkdir(parents=True, exist_ok=True)
     columns = make(np.random.default_rng(seed))
-    columns["id"] = np.arange(len(columns["score"]))
+    columns["id"] = np.arange(len(columns["label"]))
     truth = {"id": columns["id"], "label": columns.pop("label")}
     _write(directory / f"{name}.parquet", columns)
     _write(directory / f"{name}-truth.parquet", truth)
@@ -168,6 +170,14 @@ def _balanced(rng: np.random.Generator) -> Columns:
     return _pool(rng, _logits(rng, mean=0.0))
 
 
+def _numbers(rng: np.random.Generator) -> Columns:
+    """Errors are normal, a few of variances far above the others; some are larger than told."""
+    variance = rng.gamma(0.5, 10.0, ROWS)
+    twice = np.where(rng.random(ROWS) < 0.1, 2.0, 1.0)
+    label = np.clip(twice * np.sqrt(variance) * rng.normal(size=ROWS) + 0.1, *RANGE)
+    return {"prediction": np.zeros(ROWS), "variance": variance, "label": label}
+
+
 SITUATIONS: Mapping[str, Callable[[np.random.Generator], Columns]] = {
     "calibrated": _calibrated,
     "over-confident": _over_confident,
@@ -183,4 +193,5 @@ SITUATIONS: Mapping[str, Callable[[np.random.Generator], Columns]] = {
     "separated": _separated,
     "useless": _useless,
     "balanced": _balanced,
+    NUMBERS: _numbers,
 }

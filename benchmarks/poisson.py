@@ -6,7 +6,7 @@ project, in ../shared/pools; without them the tables of made-up pools are printe
 
 import argparse
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +24,8 @@ from evalsampling.measures import (
     Recall,
     Specificity,
 )
+from evalsampling.measures.deviation import Deviation
+from evalsampling.preparation.poisson import PoissonFilter
 from evalsampling.samplers import OptimalImportance, Passive, Poisson, Sampler
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
@@ -66,6 +68,14 @@ class KnownRows:
         """Return the value of a measure on all rows."""
         weight = np.full(len(self.label), 1 / len(self.label))
         return float(measure.value(measure.mean_loss(self.outputs, self.label, weight))[0])
+
+    def standard_error(self, measure: Measure, inclusion: np.ndarray) -> float:
+        """Return the root of [Y] eq. 21 of a measure, of independent rows with these chances."""
+        weight = np.full(len(self.label), 1 / len(self.label))
+        risk = measure.mean_loss(self.outputs, self.label, weight)
+        influence = measure.influence(self.outputs, self.label, risk)[:, 0]
+        residual = (influence - influence.mean()) * weight
+        return float(np.sqrt(np.sum((1 / inclusion - 1) * residual**2)))
 
     def estimates(
         self, sampler: Sampler, measures: Sequence[Measure], labels: int, seed: int
@@ -113,33 +123,33 @@ def _covers(one: Estimate, true: float) -> bool:
     return found.low - 1e-9 <= true <= found.high + 1e-9
 
 
-def like_mnist(rows: int = 11_200) -> KnownRows:
+def like_mnist(rows: int = 11_200, leaves: int = 256) -> KnownRows:
     """Return a pool like the source's: one row in ten positive, calibrated scores."""
     rng = np.random.default_rng(8)
     margin = np.where(rng.random(rows) < 0.1, rng.normal(3.5, 2.5, rows), rng.normal(-5, 2, rows))
     p = 1 / (1 + np.exp(-margin))
     label = (rng.random(rows) < p).astype(np.int64)
     evaluation = Evaluation.from_arrays(
-        p, (p > 0.5).astype(int), probability=p, strata={"leaves": 256}, sampler="poisson"
+        p, (p > 0.5).astype(int), probability=p, strata={"leaves": leaves}, sampler="poisson"
     )
     return KnownRows.of(evaluation, label)
 
 
-def like_comments(rows: int = 600) -> KnownRows:
-    """Return a pool like the source's second: 600 rows, six labels, rare positives."""
+def like_comments(rows: int = 600, leaves: int = 32) -> KnownRows:
+    """Return a pool like the source's second: 600 rows, six labels, 125 of 3,600 positive."""
     rng = np.random.default_rng(6)
-    base = np.array([-3.2, -5.6, -4.0, -6.3, -4.2, -5.6])
+    base = np.array([-3.94, -6.34, -4.74, -7.04, -4.94, -6.34])
     margin = base + 1.9 * rng.normal(0, 1, (rows, 1)) + 0.9 * rng.normal(0, 1, (rows, 6))
     p = 1 / (1 + np.exp(-margin))
     label = (rng.random((rows, 6)) < p) @ (1 << np.arange(6))
     evaluation = Evaluation.from_arrays(
-        p.max(axis=1), (p > 0.3).astype(int), probability=p, strata={"leaves": 32},
+        p.max(axis=1), (p > 0.3).astype(int), probability=p, strata={"leaves": leaves},
         sampler="poisson", labels={"multilabel": LABELS}, measure="micro_f1",
     )  # fmt: skip
     return KnownRows.of(evaluation, label)
 
 
-def shared_pool(name: str, probability: str) -> KnownRows | None:
+def shared_pool(name: str, probability: str, leaves: int = 256) -> KnownRows | None:
     """Return a real pool, None if it is not there."""
     path = SHARED / f"{name}.parquet"
     if not path.exists():
@@ -156,6 +166,7 @@ def shared_pool(name: str, probability: str) -> KnownRows | None:
         columns["prediction"].to_numpy(),
         probability=columns[probability].to_numpy(),
         sampler="poisson",
+        strata={"leaves": leaves},
     )
     return KnownRows.of(evaluation, truth["label"].to_numpy().astype(np.int64))
 
@@ -215,6 +226,43 @@ def shares(pools: dict[str, KnownRows], repeats: int) -> None:
     table("F1 at equal distinct labels: error, coverage of nominal 90 %", head, rows)
 
 
+def by_cell(
+    pools: dict[str, Callable[[int], KnownRows | None]], measure: Measure, leaves: Sequence[int]
+) -> list[list[str]]:
+    """Return what is lost where rows of a cell share a probability: exact, nothing is drawn."""
+    rows = []
+    for name, pool_of in pools.items():
+        for number in leaves:
+            pool = pool_of(number)
+            if pool is None:
+                continue
+            deviation = Deviation.from_cells(measure, pool.table, pool.table.prior)
+            chosen = PoissonFilter.from_cells(deviation, pool.table, 1000)
+            h = deviation.of_rows(pool.outputs, pool.outputs.probability[:, 0])
+            own = np.minimum(chosen.factor * h + chosen.least, 1.0)
+            errors = [pool.standard_error(measure, b) for b in (own, chosen.chance[pool.cell])]
+            told = [name, measure.name, str(number), f"{own.sum():.0f}"]
+            rows.append([*told, *(f"{one:.4f}" for one in errors), f"{errors[1] / errors[0]:.3f}"])
+    return rows
+
+
+def own_beside_shared() -> None:
+    """Probabilities of rows beside those of cells, 1,000 labels wanted: exact, nothing is drawn."""
+    two_classes: dict[str, Callable[[int], KnownRows | None]] = {
+        "like MNIST": lambda leaves: like_mnist(leaves=leaves),
+        "abt-buy, probability": lambda leaves: shared_pool("abt-buy", "probability", leaves),
+        "abt-buy, probability_platt": lambda leaves: shared_pool(
+            "abt-buy", "probability_platt", leaves
+        ),
+    }
+    six = {"six labels, 20,000 rows": lambda leaves: like_comments(20_000, leaves)}
+    rows = by_cell(two_classes, FBeta(), (24, 256))
+    rows += by_cell(six, MicroF1(6, sets=True), (24, 256))
+    rows += by_cell(six, MacroF1(6, sets=True), (24, 256))
+    head = ["pool", "measure", "leaves", "rows expected, own b", "error, own b", "error, by cell"]
+    table("Own probabilities beside those of cells", [*head, "ratio"], rows)
+
+
 def across(pool: KnownRows, repeats: int) -> None:
     """The source's appendix F.1: design measure against evaluated measure."""
     measures = [FBeta(), Precision(), Recall(), Accuracy(), Specificity()]
@@ -261,6 +309,7 @@ def main() -> None:
     )
     across(mnist, repeats)
     multilabel(like_comments(), repeats)
+    own_beside_shared()
 
 
 if __name__ == "__main__":

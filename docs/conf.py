@@ -40,6 +40,7 @@ napoleon_attr_annotations = False
 autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
+autodoc_type_aliases = {name: name for name in ("Ids", "Measures")}
 python_maximum_signature_line_length = 88
 
 suppress_warnings = ["misc.highlighting_failure"]  # JSON that is shortened with "...".

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from evalsampling.evaluation.evaluation import Evaluation
 from evalsampling.evaluation.in_memory import MemoryPool
+from evalsampling.evaluation.memory_evaluation import MemoryEvaluation
 from evalsampling.inference.results import as_json
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.spec import EvaluationSpec
@@ -86,7 +86,7 @@ def assert_same_evaluation(job: Job, rounds: int = 2, size: int = 20) -> list[An
     """Check that rounds drawn from the workspace are those drawn in memory; return estimates."""
     pool = reference(job)
     assert_same(job.workspace, pool, pool.spec.budget)
-    evaluation = Evaluation.from_spec(pool.spec, pool.table, pool.stratification, pool.slices)
+    evaluation = MemoryEvaluation.from_spec(pool.spec, pool.table, pool.stratification, pool.slices)
     evaluation.pool = pool
     rng = np.random.default_rng(1)
     for number in range(1, rounds + 1):

@@ -7,6 +7,8 @@ from evalsampling.cli.command import Beam, Command
 from evalsampling.cli.wording import counted, wrapped
 from evalsampling.commands.budget import BudgetOptions, BudgetResult, raise_budget
 from evalsampling.commands.options import add_to_command, read_options
+from evalsampling.spec.budget import Budget
+from evalsampling.spec.sections import Section
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.workspace import Workspace
 
@@ -24,7 +26,10 @@ def _run(arguments: argparse.Namespace) -> BudgetResult:
 
 
 def _text(_: argparse.Namespace, result: BudgetResult) -> str:
-    lines = wrapped(f"budget: {counted(result.budget, 'label')}, {result.before:,} before")
+    budget, before = (
+        Budget.read(Section("", {"budget": one})).words for one in (result.budget, result.before)
+    )
+    lines = wrapped(f"budget: {budget}, {before} before")
     if result.short:
         lines += wrapped(f"the reserve of {counted(result.short, 'cell')} was topped up")
     return "\n".join(lines)

@@ -4,6 +4,7 @@ import argparse
 import functools
 
 from evalsampling.cli.command import Command
+from evalsampling.cli.wording import grouped_table, wrapped
 from evalsampling.commands.options import add_to_command, read_options
 from evalsampling.commands.plan import PlanOptions, PlanResult, plan
 from evalsampling.inference.label_likelihood import WORTH_CHOOSING
@@ -13,60 +14,47 @@ def _run(arguments: argparse.Namespace) -> PlanResult:
     return plan(read_options(PlanOptions, arguments))
 
 
-_FEW_DRAWS = 100
-"""Draws below which tests were seen to find less than the normal approximation says."""
-
-
 def _text(_: argparse.Namespace, result: PlanResult) -> str:
-    width = max(24, *(len(one.measure) + 2 for one in result.errors))
-    name = max(12, *(len(one.sampler) + 2 for one in result.errors))
     compared = any(one.power is not None for one in result.errors)
-    lines = ["if the scores' probabilities are right:",
-             f"{'sampler':<{name}}{'measure':<{width}}"
-             f"{'budget' if result.by_cost else 'labels':>10}{'std. error':>12}"
-             f"{'half-width':>12}" + f"{'power':>8}" * compared
-             + f"{'draws':>9}{'labels':>9}{'cost':>10}" * result.by_cost]  # fmt: skip
+    unit = "budget" if result.by_cost else "labels"
+    head = ["sampler, measure", unit, "std. error", "half-width"]
+    head += ["power"] * compared + ["draws", "labels", "cost"] * result.by_cost
+    groups: dict[str, list[list[str]]] = {}
     for one in result.errors:
-        budget = "more" if one.budget is None else f"{one.budget:,.10g}"
-        error, half = (
-            "-" if number is None else f"{number:.4f}"
-            for number in (one.standard_error, one.half_width)
-        )
-        line = f"{one.sampler:<{name}}{one.measure:<{width}}{budget:>10}{error:>12}{half:>12}"
+        cells = [
+            one.measure,
+            "more" if one.budget is None else f"{one.budget:,.10g}",
+            _shown(one.standard_error, 4),
+            _shown(one.half_width, 4),
+        ]
         if compared:
-            line += "" if one.power is None else f"{one.power:>8.2f}"
+            cells.append("" if one.power is None else f"{one.power:.2f}")
         if result.by_cost:
-            line += "".join(
-                f"{'-' if number is None else format(number, f',.{digits}f'):>{room}}"
-                for number, digits, room in (
-                    (one.draws, 0, 9), (one.labels, 1, 9), (one.cost, 1, 10)
-                )
-            )  # fmt: skip
-        lines.append(line)
-    by_formula = [one.budget for one in result.errors if one.power is not None
-                  and one.half_width is None and one.budget is not None]  # fmt: skip
-    if any(draws < _FEW_DRAWS for draws in by_formula):
-        lines.append(
-            f"draws for a power are by a normal approximation: below {_FEW_DRAWS} a test finds less"
-        )
+            cells += [_shown(one.draws, 0), _shown(one.labels, 1), _shown(one.cost, 1)]
+        groups.setdefault(one.sampler, []).append(cells)
+    lines = ["if the scores' probabilities are right:", *grouped_table(head, groups)]
     return "\n".join([*lines, *_will_it_pay(result)])
+
+
+def _shown(number: float | None, digits: int) -> str:
+    return "-" if number is None else f"{number:,.{digits}f}"
 
 
 def _will_it_pay(result: PlanResult) -> list[str]:
     """Return what the best choice of rows saves, and how sure the scores are."""
     savings = {one.measure: one.saving for one in result.errors if one.saving is not None}
-    lines = [
+    told = [
         f"{measure}: the best proposal has {saving:.2f} of the variance of even draws"
         + " for equal money" * result.by_cost
         for measure, saving in savings.items()
     ]
     likelihood = result.errors[0].label_likelihood if result.errors else None
     if likelihood is not None:
-        lines.append(
+        told.append(
             f"label likelihood {likelihood:.2f}: rows are worth choosing by the scores from "
             f"{WORTH_CHOOSING:g} on, if labels bear it out"
         )
-    return lines
+    return [line for sentence in told for line in wrapped(sentence, "  ")]
 
 
 COMMAND = Command(

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Mapping, Sequence
 
 from evalsampling.cli.command import Command
-from evalsampling.cli.wording import counted
+from evalsampling.cli.wording import counted, table, wrapped
 from evalsampling.commands.options import WorkspaceOptions, add_to_command, read_options
 from evalsampling.commands.status import StatusResult, status
 from evalsampling.workspace.manifest import JobRecord
@@ -46,23 +46,38 @@ def _labels(result: StatusResult) -> str:
 
 def _tables(jobs: Sequence[JobRecord]) -> list[str]:
     """Return a table of all jobs, and one of the steps of each job that has any."""
-    lines = [f"{'job':<19}{'started':<21}{'seconds':>9}  {'runner':<14}counts"]
-    for job in jobs:
+    head, *rows = table(
+        ["job", "started", "runner", "seconds"],
+        [
+            [
+                job.name[:17],
+                job.started[:19].replace("T", " "),
+                job.runner or "-",
+                f"{job.seconds:,.1f}",
+            ]
+            for job in jobs
+        ],
+        left=3,
+    )
+    lines = [head]
+    for row, job in zip(rows, jobs, strict=True):
         counts = ", ".join(f"{key} {count:,}" for key, count in job.counts.items())
-        started, runner = job.started[:19].replace("T", " "), job.runner or "-"
-        lines.append(f"{job.name[:17]:<19}{started:<21}{job.seconds:>9,.1f}  {runner:<14}{counts}")
+        lines += [row, *wrapped(f"  {counts}", "  ")]
     return ["\n".join(lines), *(_steps_table(job.name, job.steps) for job in jobs if job.steps)]
 
 
 def _steps_table(name: str, steps: Mapping[str, Mapping[str, float]]) -> str:
-    lines = [f"{name:<36}{'rows':>16}{'seconds':>11}{'rows/s':>14}{'peak MiB':>10}"]
-    for step, cost in steps.items():
-        rate = f"{cost['rows'] / cost['seconds']:,.0f}" if cost["seconds"] >= 0.1 else ""
-        lines.append(
-            f"{step:<36}{cost['rows']:>16,}{cost['seconds']:>11,.1f}{rate:>14}"
-            f"{cost['peak_mebibytes']:>10,}"
-        )
-    return "\n".join(lines)
+    rows = [
+        [
+            step,
+            f"{cost['rows']:,}",
+            f"{cost['seconds']:,.1f}",
+            f"{cost['rows'] / cost['seconds']:,.0f}" if cost["seconds"] >= 0.1 else "",
+            f"{cost['peak_mebibytes']:,}",
+        ]
+        for step, cost in steps.items()
+    ]
+    return "\n".join(table([name, "rows", "seconds", "rows/s", "peak MiB"], rows))
 
 
 COMMAND = Command("status", "Tell where an evaluation stands.", _add_options, _run, _text)

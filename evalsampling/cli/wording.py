@@ -4,7 +4,7 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 NARROWEST, WIDEST = 60, 120
 """Columns that text is made for, whatever the terminal has."""
@@ -39,6 +39,20 @@ def bold(text: str) -> str:
     """Return a text that stands out, on a terminal and unless NO_COLOR is set."""
     plain = not sys.stdout.isatty() or bool(os.environ.get("NO_COLOR"))
     return text if plain else f"\033[1m{text}\033[0m"
+
+
+def grouped_table(head: Sequence[str], groups: Mapping[str, Sequence[Sequence[str]]]) -> list[str]:
+    """Return the lines of a table whose rows stand below the names of their groups.
+
+    Args:
+        head: names of the columns.
+        groups: rows by the name of their group.
+    """
+    rows: list[Sequence[str]] = []
+    for name, members in groups.items():
+        rows.append([name, *[""] * (len(head) - 1)])
+        rows += [[f"  {first}", *others] for first, *others in members]
+    return table(head, rows)
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:

@@ -81,7 +81,7 @@ def _write(
     pool, number = snapshot.pool, len(snapshot.adjudications) + 1
     rows = rows_of(snapshot, disputed)
     names = [opaque_name(pool.task_key, ADJUDICATION, number, question) for question in disputed]
-    if pool.spec.sink.format == "vendor":
+    if pool.spec.sink.checks_tasks:
         names = [with_check(name) for name in names]
     tasks = make_batch(names, rows, pool.spec, mask_key(pool.task_key, -number))
     question = dict(zip(names, disputed, strict=True))

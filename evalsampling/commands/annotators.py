@@ -7,8 +7,7 @@ import numpy as np
 
 from evalsampling.commands.options import WorkspaceOptions
 from evalsampling.commands.result import Result
-from evalsampling.errors import InputError
-from evalsampling.labels.annotators import AnnotatorRecord, agreement, records
+from evalsampling.labels.annotators import AnnotatorRecord, agreement, agreement_of_numbers, records
 from evalsampling.labels.tally import State
 from evalsampling.stats.agreement import Agreement
 from evalsampling.workspace.snapshot import Snapshot
@@ -20,7 +19,7 @@ class AnnotatorsResult(Result):
 
     Attributes:
         votes: answers wanted for each row.
-        classes: as text.
+        classes: as text; none where labels are numbers.
         rows: questions by where they stand: open, decided, disputed, skipped, unsure.
         agreement: of the annotators on the rows drawn.
         gold: gold rows that are decided, by their class and by their label.
@@ -56,17 +55,19 @@ def annotators(options: WorkspaceOptions) -> AnnotatorsResult:
 def annotators_of(snapshot: Snapshot) -> AnnotatorsResult:
     """Return the same of what a workspace holds."""
     spec, tally = snapshot.pool.spec, snapshot.tally
-    if spec.labels.numbers is not None:
-        raise InputError("annotators: its shares are of classes, and here labels are numbers")
-    classes = len(spec.labels.classes)
+    classes = tuple(spec.labels.codes)  # of numbers none
     states = [state.value for state in snapshot.states]
     table: list[list[int]] = np.asarray(snapshot.gold).tolist()
+    if classes:
+        agreed = agreement(tally, len(classes), spec.confidence)
+    else:
+        agreed = agreement_of_numbers(tally, spec.confidence)
     return AnnotatorsResult(
         votes=spec.labels.votes,
-        classes=tuple(spec.labels.codes),
+        classes=classes,
         rows={state.value: states.count(state.value) for state in State},
-        agreement=agreement(tally, classes, spec.confidence),
+        agreement=agreed,
         gold=tuple(map(tuple, table)),
-        annotators=tuple(records(tally, snapshot.control_subjects, classes, spec.confidence)),
+        annotators=tuple(records(tally, snapshot.control_subjects, len(classes), spec.confidence)),
         confidence=spec.confidence,
     )

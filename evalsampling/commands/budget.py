@@ -2,8 +2,9 @@
 
 import dataclasses
 import time
+from typing import Any
 
-from evalsampling.commands.options import WorkspaceOptions, argument, positive
+from evalsampling.commands.options import WorkspaceOptions, amount, argument, option, positive
 from evalsampling.commands.result import Result
 from evalsampling.commands.top_up import short_cells
 from evalsampling.errors import InputError
@@ -17,7 +18,14 @@ from evalsampling.workspace.workspace import Workspace
 class BudgetOptions(WorkspaceOptions):
     """What a call of `budget` asks for."""
 
-    labels: int = argument("labels in all, more than the budget is now", type=positive)
+    amount: float = argument(
+        "labels in all, or what they may cost if the budget is of that: more than now", type=amount
+    )
+    labels: int | None = option(
+        "labels in all, of a budget that limits both their costs and their number",
+        type=positive,
+        metavar="N",
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,13 +33,13 @@ class BudgetResult(Result):
     """The budget of a workspace.
 
     Attributes:
-        budget: labels in all.
+        budget: labels in all, or costs and labels, as a spec says it.
         before: what it was.
         short: cells of which the reserve may not last for another round.
     """
 
-    budget: int
-    before: int
+    budget: Any
+    before: Any
     short: int
 
 
@@ -49,23 +57,25 @@ def raise_budget(options: BudgetOptions, context: ExecutionContext = HERE) -> Bu
     workspace = Workspace(options.workspace)
     with workspace.in_use():
         pool = PreparedPool.read(workspace)
-        before = pool.spec.budget
-        if options.labels < before:
+        before = pool.spec.limits
+        wanted = before.raised(options.amount, options.labels)
+        if not wanted.allows(before):
             raise InputError(
-                f"{workspace.path}: the budget is {before:,}, and can only be raised, "
-                f"not set to {options.labels:,}"
+                f"{workspace.path}: the budget is {before.words}, and can only be raised, not set "
+                f"to {wanted.words}"
             )
-        if options.labels > before:
+        told = {"budget": wanted.to_mapping(), "before": before.to_mapping()}
+        if wanted != before:
             number = len(pool.budgets) + 1
             manifest = context.manifest(
                 f"budget-{number:04d}",
                 pool.spec,
                 pool.marker["pool"],
                 started=started,
-                options={"labels": options.labels},
-                counts={"budget": options.labels},
+                options={"amount": options.amount, "labels": options.labels},
+                counts={"budget": round(options.amount)},
             )
-            workspace.add_budget(number, {"budget": options.labels, "before": before}, manifest)
+            workspace.add_budget(number, told, manifest)
         snapshot = Snapshot.read(PreparedPool.read(workspace))
         short = int(short_cells(snapshot, None).short.sum())
-    return BudgetResult(options.labels, before, short)
+    return BudgetResult(**told, short=short)

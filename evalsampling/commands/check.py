@@ -22,7 +22,7 @@ from evalsampling.pool.formats.registry import read_batches
 from evalsampling.pool.scorer import Scorer
 from evalsampling.preparation.summary import summarize
 from evalsampling.spec import EvaluationSpec
-from evalsampling.spec.sections import nearest
+from evalsampling.spec.sections import nearest, unknown_keys
 from evalsampling.workspace.manifest import HERE
 
 Found = TypeVar("Found")
@@ -56,12 +56,15 @@ class CheckResult(Result):
 def check(options: SpecOptions) -> CheckResult:
     """Return what is wrong with a spec, its pool's files and their first rows; changes nothing."""
     problems: list[str] = []
-    specs = _tried(lambda: [load_spec(options.spec)], problems)
+    with unknown_keys() as unknown:
+        specs = _tried(lambda: [load_spec(options.spec)], problems)
+    problems = [*(f"{options.spec}: {message}" for message in unknown), *problems]
     if not specs:
         return CheckResult(tuple(problems), None, None, 0)
     spec = specs[0]
-    problems += _missing_columns(spec)
-    catalogs = [] if problems else _tried(lambda: [Catalog.read(spec)], problems)
+    missing = _missing_columns(spec)
+    problems += missing
+    catalogs = [] if missing else _tried(lambda: [Catalog.read(spec)], problems)
     batches = _tried(lambda: _rows(spec, catalogs[0]), problems) if catalogs else []
     of_features = (read_features,) if spec.pool.features else ()
     looks = (summarize, read_slices, *of_features, _payload, _ids)

@@ -67,13 +67,14 @@ def diagnose(options: WorkspaceOptions) -> DiagnoseResult:
         return dict(zip(classes, shares, strict=True))
 
     evaluation = Snapshot.read(pool).evaluation()
-    of_slices = {
-        f"{name}={value}": evaluation.label_likelihood((column, code))
+    parts = {
+        f"{name}={value}": (column, code)
         for column, (name, values) in enumerate(
             zip(pool.slices.names, pool.slices.values, strict=True)
         )
         for code, value in enumerate(values)
     }
+    likelihood, *of_parts = evaluation.label_likelihoods([None, *parts.values()])
     return DiagnoseResult(
         positive=classes[pool.spec.labels.positive],
         leaves=tuple(
@@ -87,6 +88,8 @@ def diagnose(options: WorkspaceOptions) -> DiagnoseResult:
             )
             for leaf in evaluation.diagnose()
         ),
-        label_likelihood=evaluation.label_likelihood(),
-        label_likelihood_of={k: one for k, one in of_slices.items() if one is not None},
+        label_likelihood=likelihood,
+        label_likelihood_of={
+            name: one for name, one in zip(parts, of_parts, strict=True) if one is not None
+        },
     )

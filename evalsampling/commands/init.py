@@ -83,8 +83,10 @@ def spec_text(pattern: str, columns: Sequence[SampledColumn], guess: Guess) -> s
         f"  path: {_quoted(pattern)}",
         _line("id", guess.id, "names each row: no two alike"),
         _line("score", guess.score, "numeric; higher means more likely positive"),
-        *_prediction(guess),
     ]
+    if guess.probability is not None:
+        lines.append(_line("probability", guess.probability, "of a positive, before any label"))
+    lines += _prediction(guess)
     lines += _list("slices", guess.slices, "measures are told for each value of these too")
     lines += _list("payload", guess.payload, "what annotators see of a row, and nothing else")
     classes = ", ".join(map(_quoted, guess.classes))

@@ -306,12 +306,14 @@ class Preparation:
         prepared = PreparedPool.read(self.workspace)
         here, there = self.spec.to_mapping(), prepared.own_spec.to_mapping()
         for key, value in here.items():
-            if key == "budget" and value in prepared.budgets:
+            if key == "budget" and self.spec.limits in prepared.budgets:
                 continue  # It was raised there.
-            if key == "budget" and value > prepared.spec.budget and value != there[key]:
+            now = prepared.spec.limits
+            if key == "budget" and value != there[key] and self.spec.limits.allows(now):
                 raise InputError(
-                    f"{self.workspace.path}: prepared with a budget of {prepared.spec.budget:,}; "
-                    f"`evalsampling budget {self.workspace.path} {value}` raises it"
+                    f"{self.workspace.path}: prepared with a budget of {now.words}; "
+                    f"`evalsampling budget {self.workspace.path} {self.spec.limits.arguments}` "
+                    "raises it"
                 )
             if value != there[key]:
                 raise InputError(

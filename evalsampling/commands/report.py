@@ -69,7 +69,7 @@ def report(options: ReportOptions) -> ReportResult:
     twin = json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
     # The page comes last: once it is there, what it speaks of is.
     replace_file(f"{stem}.json", twin.encode())
-    replace_file(f"{stem}.csv", as_csv(content, escaped).encode())
+    replace_file(f"{stem}.csv", as_csv(content, escaped).encode("utf-8-sig"))
     replace_file(options.to, html)
     return ReportResult(
         page=options.to,

@@ -9,7 +9,6 @@ import numpy as np
 
 from evalsampling.commands.annotators import annotators_of
 from evalsampling.commands.estimate_result import EstimateResult, result_of
-from evalsampling.errors import InputError
 from evalsampling.evaluation.convergence import convergence
 from evalsampling.evaluation.evaluation import Evaluation
 from evalsampling.evaluation.pictures import labelled_bands, prevalence
@@ -40,8 +39,6 @@ def report_facts(
         anonymous: whether annotators are called by numbers.
     """
     spec, workspace = snapshot.pool.spec, snapshot.pool.workspace
-    if spec.labels.numbers is not None:
-        raise InputError("report: its page is about classes, and here labels are numbers")
     evaluation = snapshot.evaluation()
     estimated = result_of(snapshot, evaluation)
     jobs = read_jobs(workspace)
@@ -57,7 +54,7 @@ def report_facts(
             "rows": snapshot.pool.table.rows,
             "budget": spec.budget,
             "classes": classes,
-            "positive": classes[spec.labels.positive],
+            "positive": classes[spec.labels.positive] if classes else None,
             "systems": [system.name for system in spec.pool.systems],
             "sampler": spec.sampler.name,
             "oracle": spec.labels.oracle,
@@ -83,9 +80,10 @@ def report_facts(
 def _shown_classes(spec: EvaluationSpec) -> dict[str, list[int]]:
     """Return the classes whose rates are shown, with their codes: of two the positive one.
 
-    Of rows with several labels it is the labels, each with the codes of the sets that hold it.
+    Of rows with several labels it is the labels, each with the codes of the sets that hold it; of
+    queries, which have no scores, and of numbers there are none.
     """
-    if spec.pool.lists is not None:  # Queries have no scores, so there are no bands of them.
+    if not spec.has_classes:
         return {}
     if spec.labels.multilabel:
         codes = range(len(spec.labels.classes))

@@ -208,7 +208,7 @@ def write_round(
     """
     pool, history = snapshot.pool, evaluation.history
     spec, number = pool.spec, len(snapshot.rounds) + 1
-    check = spec.sink.format == "vendor"
+    check = spec.sink.checks_tasks
     code = evaluation.table.code[history.cell]
     rows = pool.read_rows(code[new], history.rank[new])
     _check_ids(snapshot, rows, code, history)

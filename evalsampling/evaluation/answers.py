@@ -12,7 +12,7 @@ from evalsampling.labels.class_texts import class_texts
 from evalsampling.pool.frames import Table, has_index, index_of, to_array
 from evalsampling.spec import LabelsSpec
 from evalsampling.spec.label_sets import set_text
-from evalsampling.spec.numbers import NumberCodes
+from evalsampling.spec.numbers import NumberCodes, text_of
 from evalsampling.stats.history import NO_LABEL
 
 LABEL = "label"
@@ -90,10 +90,10 @@ class Answers:
             question = waiting[value].pop(0) if stochastic else waiting[value][0]
             before = found.setdefault(question, code)
             if before != code:
-                told = f"{classes[before]!r} and {text!r}"
+                told = f"{text_of(codes, before)!r} and {text!r}"
                 raise InputError(f"id {value!r} has two labels, {told}")
             if not replace and known[question] not in (NO_LABEL, code):
-                told = f"{classes[known[question]]!r} already, not {text!r}"
+                told = f"{text_of(codes, known[question])!r} already, not {text!r}"
                 raise InputError(f"id {value!r} has label {told}; replace=True takes the new one")
         return found
 

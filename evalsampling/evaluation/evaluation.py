@@ -39,6 +39,12 @@ from evalsampling.stats.history import History
 from evalsampling.stats.permanent import PermanentNumbers
 from evalsampling.stats.poisson import PoissonSize
 
+Named = str | Mapping[str, Any]
+"""A measure by its name, or by its keys as in a spec."""
+
+Measures = Requested | Named | Sequence[Requested | Named]
+"""One measure or several."""
+
 
 @dataclasses.dataclass(repr=False)
 class Evaluation:
@@ -52,7 +58,7 @@ class Evaluation:
         confidence: level of the intervals, in (0, 1).
         history: rounds, draws and labels so far; replaced, never changed, as they come in.
         scope: systems and slices that are reported.
-            hidden: prior of the positives that scores do not tell; None for no model-assisted
+        hidden: prior of the positives that scores do not tell; None for no model-assisted
             intervals.
         numbers: reads the permanent random numbers of the rows, for samplers that draw by them;
             None where there are no rows behind the cells.
@@ -157,9 +163,7 @@ class Evaluation:
         """Return how much of the budget is spent, given the number of answers: see `Sampler`."""
         return self.sampler.spent(self.table, self.history, answers)
 
-    def estimate(
-        self, measures: str | Measure | Sequence[Requested | str | Mapping[str, Any]] | None = None
-    ) -> Estimates:
+    def estimate(self, measures: "Measures | None" = None) -> Estimates:
         """Return estimates of measures, by default the evaluation's own, from the labels so far.
 
         One estimate for every component of every measure, on the pool and on every slice.
@@ -214,7 +218,10 @@ class Evaluation:
         return self._fitted
 
     def contests(self) -> list[Contest]:
-        """Return who beats whom, for each measure of the evaluation of three systems or more."""
+        """Return who beats whom, for each measure of the evaluation of three systems or more.
+
+        Of each component of a measure of several; of none of a curve.
+        """
         own = [one for one in self.measures if not isinstance(one, Calibrated | Comparison)]
         contests = []
         for name in dict.fromkeys(one.name for one in own):
@@ -224,7 +231,10 @@ class Evaluation:
             scope = ReportedDomains(systems=self.scope.systems)
             found = self.sampler.estimate(self.table, self.history, pairs, self.confidence, scope)
             weighted = self.sampler.weigh(self.table, self.history)
-            contests.append(hold_contest(found, weighted.answered))
+            for part in dict.fromkeys(one.target.measure for one in found):
+                own_part = [one for one in found if one.target.measure == part]
+                if own_part[0].target.threshold is None:
+                    contests.append(hold_contest(own_part, weighted.answered))
         return contests
 
     def region(self, measure: Measure, method: str = "f") -> Ellipsoid:
@@ -252,21 +262,26 @@ class Evaluation:
         """
         return self.sampler.curve(self.table, self.history)
 
-    def label_likelihood(self, slice: tuple[int, int] | None = None) -> float | None:
+    def label_likelihood(self) -> float | None:
         """Return how good the scores' probabilities are by the labels so far, in (0, 1].
 
         See `inference.label_likelihood`; None if there are too few labels, or they are no classes
         of rows.
+        """
+        return self.label_likelihoods([None])[0]
+
+    def label_likelihoods(self, parts: Sequence[tuple[int, int] | None]) -> list[float | None]:
+        """Return the label likelihood of parts of the labels, weighed once.
 
         Args:
-            slice: column and code of a slice, to take its labels alone.
+            parts: column and code of a slice each; None for all labels.
         """
         has_classes = self.spec is None or self.spec.has_classes
         if not (len(self.history.labelled) and has_classes):
-            return None
-        inside = None if slice is None else self.history.slice[:, slice[0]] == slice[1]
-        sample = self.sampler.weigh(self.table, self.history)
-        return label_likelihood(self.table, self.history, sample, inside)
+            return [None] * len(parts)
+        sample, slice = self.sampler.weigh(self.table, self.history), self.history.slice
+        inside = [None if part is None else slice[:, part[0]] == part[1] for part in parts]
+        return [label_likelihood(self.table, self.history, sample, one) for one in inside]
 
     def diagnose(self) -> list[LeafDiagnosis]:
         """Return, for each leaf, what the scores said and what the labels say."""

@@ -5,14 +5,13 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from evalsampling.errors import InputError
 from evalsampling.evaluation.answers import Answers
 from evalsampling.evaluation.evaluation import Evaluation
 from evalsampling.evaluation.graded import take_grades
 from evalsampling.evaluation.in_memory import MemoryPool
-from evalsampling.pool.frames import Column, Frame
+from evalsampling.pool.frames import Column, Frame, Ids
 from evalsampling.pool.lists import list_names
 
 
@@ -123,7 +122,7 @@ class MemoryEvaluation(Evaluation):
         evaluation.pool, evaluation.numbers = pool, pool.numbers
         return evaluation
 
-    def sample(self, new_rows: int) -> npt.NDArray[Any]:
+    def sample(self, new_rows: int) -> "Ids":
         """Draw one round from a pool in memory and return the ids of its new rows.
 
         A stochastic oracle is to answer for each entry, also for a row that is there again.

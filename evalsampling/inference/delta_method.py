@@ -86,7 +86,8 @@ def estimate(
 
     The default is the Korn-Graubard interval for measures in [0, 1], Fisher's z (the normal one on
     the logit scale) for correlations, whose bounds lie evenly about 0, Student's on the logarithmic
-    scale for ratios of two systems, and Student's for all others, differences of two systems among
+    scale for what is above 0 and has no upper bound, as ratios of two systems and mean squared
+    errors, and Student's for all others, differences of two systems among
     them; the others stand beside it. Comparisons have a p-value, by Student's test.
     Where the labels allow no claim, because of a gap in the evidence or because the variance is
     estimated to be zero, the default is the whole range of the measure, with a warning in words.
@@ -262,7 +263,7 @@ def _intervals(
         return plain
     degrees = degrees_of_freedom(moments.terms, draws)
     robust = student(value, error, confidence, bounds, degrees)
-    if target.null and value > 0:
+    if bounds == (0.0, np.inf) and value > 0:
         return [log_student(value, error, confidence, degrees), robust, *plain]
     if target.against is not None:
         return [robust, *plain]

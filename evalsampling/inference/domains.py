@@ -48,12 +48,14 @@ class ReportedDomains:
         systems: names of the systems, None for one that needs no name.
         bands_seed: of the simultaneous bands of curves; None for none, which is faster.
         assumption_light: whether assumption-light intervals are made, which takes time.
+        anytime: whether anytime-valid tests are made, which takes time too.
     """
 
     domains: tuple[Domain, ...] = (Domain(),)
     systems: tuple[str | None, ...] = (None,)
     bands_seed: int | None = None
     assumption_light: bool = False
+    anytime: bool = True
 
     def domains_of(self, requested: Requested) -> tuple[Domain, ...]:
         """Return the domains that a measure is reported for."""

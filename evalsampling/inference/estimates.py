@@ -81,7 +81,7 @@ def estimate_measure(
             )
         band = domain.count is None and scope.bands_seed is not None
         found = _with_model(found, measure, inputs, domain, inside, band)
-        if domain.count is None and not calibrate and len(found) == 1:
+        if scope.anytime and domain.count is None and not calibrate and len(found) == 1:
             found = [add_anytime(found[0], measure, inputs)]
         if scope.assumption_light and len(found) == 1 and targets[0].against is None:
             found = [_with_light(found[0], measure, inputs, domain)]

@@ -1,5 +1,7 @@
 """Estimates from labelled rows and their inclusion probabilities alone: of any Poisson sample."""
 
+import dataclasses
+
 import numpy as np
 
 from evalsampling.inference.delta_method import Evidence, cautious_errors, estimate
@@ -20,6 +22,7 @@ def estimate_from_inclusion(
     inclusion: FloatArray,
     confidence: float = 0.95,
     correct_bias: bool = False,
+    stochastic: bool = False,
 ) -> list[Estimate]:
     """Return the estimates of the components of a measure, by the ratio estimator.
 
@@ -33,6 +36,8 @@ def estimate_from_inclusion(
         inclusion: shape (n,): the probability that each row had to be in the sample, in (0, 1].
         confidence: level of the intervals, in (0, 1).
         correct_bias: whether the bias is subtracted.
+        stochastic: whether another answer about a row may differ. The variance is then that of [Y]
+            eq. 27 without its second term: too large, never too small.
 
     Raises:
         ValueError: if the numbers of rows differ, or a probability is none.
@@ -44,6 +49,10 @@ def estimate_from_inclusion(
     rows = np.arange(len(label))
     estimated_rows = float(np.sum(1 / inclusion))
     sample = WeightedSample.without_replacement(rows, inclusion, max(estimated_rows, 1.0))
+    if stochastic:
+        sample = dataclasses.replace(
+            sample, weight_square_sum=sample.weight**2, weight_sum=sample.weight
+        )
     risk = measure.mean_loss(outputs, label, sample.weight)
     influence = measure.influence(outputs, label, risk)
     influence = influence - sample.weight @ influence

@@ -93,8 +93,10 @@ def student(
 def log_student(value: float, standard_error: float, confidence: float, degrees: float) -> Interval:
     """Student interval on the logarithmic scale, value exp(+- t standard_error / value).
 
+    Means of squares are skewed to the right, and their logarithms less so.
+
     Args:
-        value: estimate of a ratio, above 0.
+        value: estimate of what can only be above 0, above 0.
         standard_error: at least 0.
         confidence: in (0, 1).
         degrees: see `student`.

@@ -5,9 +5,11 @@ References:
     and 5.1. Equation 3.24 prints a one-sided probability; the two-sided one is meant.
 """
 
+import bisect
 import dataclasses
 import math
 
+import numpy as np
 from scipy import special
 
 
@@ -48,20 +50,28 @@ def two_sided_p_value(statistic: float, degrees: float = math.inf) -> float:
     return float(2 * special.stdtr(degrees, -abs(statistic)))
 
 
-def power(effect: float, deviation: float, draws: float, alpha: float) -> float:
-    """Return the probability that a two-sided Wald test rejects (eq. 5.3, 5.4, in closed form).
+def power(
+    effect: float, deviation: float, draws: float, alpha: float, degrees: float = math.inf
+) -> float:
+    """Return the probability that a two-sided test rejects (eq. 5.3, 5.4, in closed form).
 
-    1 - Phi(z - mu) + Phi(-z - mu) with mu = sqrt(n) effect / deviation.
+    1 - Phi(z - mu) + Phi(-z - mu) with mu = sqrt(n) effect / deviation; of Student's test with the
+    noncentral t distribution in place of the normal one, as if contributions of draws were normal.
 
     Args:
         effect: the true difference, of any sign.
         deviation: of a single draw's contribution: the root of its asymptotic variance, above 0.
         draws: n, above 0.
         alpha: level of the test, in (0, 1).
+        degrees: of freedom of the test, above 0; infinite for Wald's.
     """
-    reach = float(special.ndtri(1 - alpha / 2))
     location = math.sqrt(draws) * abs(effect) / deviation
-    return float(special.ndtr(location - reach) + special.ndtr(-location - reach))
+    if math.isinf(degrees):
+        reach = float(special.ndtri(1 - alpha / 2))
+        return float(special.ndtr(location - reach) + special.ndtr(-location - reach))
+    reach = float(special.stdtrit(degrees, 1 - alpha / 2))
+    kept = special.nctdtr(degrees, location, reach) - special.nctdtr(degrees, location, -reach)
+    return float(1 - np.nan_to_num(kept))  # far out, where it is next to 0, scipy has no number
 
 
 def required_draws(effect: float, deviation: float, wanted: float, alpha: float) -> float:
@@ -75,3 +85,17 @@ def required_draws(effect: float, deviation: float, wanted: float, alpha: float)
     """
     reach = float(special.ndtri(1 - alpha / 2) + special.ndtri(wanted))
     return (reach * deviation / effect) ** 2
+
+
+def required_draws_of_student(effect: float, deviation: float, wanted: float, alpha: float) -> int:
+    """Return the fewest draws with which Student's test has the power: see `power`.
+
+    At least 2, and hardly more than `required_draws` where these are many.
+    """
+    few = max(math.floor(required_draws(effect, deviation, wanted, alpha)), 2)
+    many = few
+    while power(effect, deviation, many, alpha, many - 1) < wanted:
+        few, many = many + 1, 2 * many
+    return few + bisect.bisect_left(
+        range(few, many), wanted, key=lambda n: power(effect, deviation, n, alpha, n - 1)
+    )

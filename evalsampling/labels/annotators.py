@@ -9,7 +9,12 @@ import numpy.typing as npt
 from evalsampling.labels.controls import Controls
 from evalsampling.labels.tally import CONTRADICTED, SKIPPED, UNSURE, Tally
 from evalsampling.labels.tasks import GOLD, KIND, LABEL
-from evalsampling.stats.agreement import Agreement, Share, krippendorff_alpha
+from evalsampling.stats.agreement import (
+    Agreement,
+    Share,
+    krippendorff_alpha,
+    krippendorff_alpha_of_numbers,
+)
 from evalsampling.stats.history import NO_LABEL
 
 
@@ -139,6 +144,19 @@ def agreement(tally: Tally, classes: int, confidence: float) -> Agreement:
             if code >= 0:
                 counts[row, code] += 1
     return krippendorff_alpha(counts, confidence)
+
+
+def agreement_of_numbers(tally: Tally, confidence: float) -> Agreement:
+    """Return how far annotators agree on numbers, by Krippendorff's alpha for interval data."""
+    votes = [
+        (question, code)
+        for question, given in tally.answers.items()
+        if question < tally.subjects.questions
+        for code in given.values()
+        if code >= 0
+    ]
+    row, value = np.array(votes, dtype=np.int64).reshape(-1, 2).T
+    return krippendorff_alpha_of_numbers(value.astype(np.float64), row, confidence)
 
 
 def gold_table(

@@ -14,8 +14,8 @@ from evalsampling.storage.filesystems import is_url, locate, unreadable
 def files_in(paths: Sequence[str]) -> tuple[str, ...]:
     """Return files of labels, with those of a folder in place of it, ordered by name.
 
-    Of a folder, names that begin with a dot and other extensions are passed over: files on their
-    way, and what else may be there.
+    Of a folder, names that begin with ``.`` or ``~`` and other extensions are passed over: files
+    on their way, those of workbooks that are open, and what else may be there.
 
     Args:
         paths: of files or folders; a folder of a store ends in ``/``.
@@ -47,4 +47,4 @@ def _files_of(path: str) -> list[str]:
 
 def _is_wanted(path: str) -> bool:
     name = PurePath(path).name
-    return not name.startswith(".") and PurePath(name).suffix.lower() in SUFFIXES
+    return not name.startswith((".", "~")) and PurePath(name).suffix.lower() in SUFFIXES

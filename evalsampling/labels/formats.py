@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from evalsampling.errors import InputError
-from evalsampling.labels import ground_truth, label_studio, splink
+from evalsampling.labels import ground_truth, label_studio, splink, workbook
 from evalsampling.labels.label_sets import is_flag, labels_of_row
 from evalsampling.labels.parquet_votes import EXACT, MOST_ROWS, inexact, read_columns, too_large
 from evalsampling.labels.vote import Vote as Vote
@@ -29,7 +29,7 @@ def read_votes(path: str, content: bytes, id_column: str = _ID) -> list[Vote]:
     Columns are ``task`` or ``id`` (or what the pool calls it), ``label``, and if there are any
     ``annotator``, ``time``, ``skipped`` and ``comment``; others are passed over. Tables of Splink
     have columns of their own, ``.json`` is an export of Label Studio, ``.manifest`` one of Ground
-    Truth.
+    Truth, ``.xlsx`` a workbook.
 
     Args:
         path: of the file.
@@ -85,10 +85,7 @@ def _read_csv(path: str, content: bytes, own: str) -> Iterator[Vote]:
     header = next(rows, None)
     if header is None:
         raise InputError(f"{path}: the file is empty")
-    is_splink = splink.is_table(header)
-    if _ID not in header:
-        header = [_ID if name == own else name for name in header]
-    _check_columns(path, header, is_splink)
+    header, read_row = _table(path, header, own)
     for row in rows:
         lines.taken = 0
         if not any(row):
@@ -97,8 +94,36 @@ def _read_csv(path: str, content: bytes, own: str) -> Iterator[Vote]:
             problem = f"{len(row)} fields where the header has {len(header)}"
             yield Vote(rows.line_num, problem=problem)
             continue
-        values = dict(zip(header, row, strict=True))
-        yield (splink.read_row if is_splink else _vote)(rows.line_num, values)
+        yield read_row(rows.line_num, dict(zip(header, row, strict=True)))
+
+
+def _read_xlsx(path: str, content: bytes, own: str) -> Iterator[Vote]:
+    rows = workbook.read_rows(path, content)
+    names = [str(name) if name is not None else "" for name in next(rows, [])]
+    header, read_row = _table(path, names, own)
+    for line, row in enumerate(rows, start=2):
+        values = {name: value for name, value in zip(header, row, strict=False) if name}
+        for name in EXACT:
+            value = values.get(name)
+            if isinstance(value, int | float) and abs(value) >= _WHOLE_BELOW:
+                raise inexact(path, name, f"{value:.17g}", _WHOLE_BELOW)
+        if any(value not in (None, "") for value in values.values()):
+            yield read_row(line, values)
+
+
+def _table(
+    path: str, header: list[str], own: str
+) -> tuple[list[str], Callable[[int, Mapping[str, Any]], Vote]]:
+    """Return the columns of a table, its ids called so, and what reads a row of it.
+
+    Raises:
+        InputError: if a column is missing, or is there twice.
+    """
+    is_splink = splink.is_table(header)
+    if _ID not in header:
+        header = [_ID if name == own else name for name in header]
+    _check_columns(path, header, is_splink)
+    return header, splink.read_row if is_splink else _vote
 
 
 def _read_jsonl(
@@ -199,6 +224,7 @@ _READERS: Mapping[str, Callable[[str, bytes, str], Iterator[Vote]]] = {
     ".csv": _read_csv,
     ".jsonl": _read_jsonl,
     ".parquet": _read_parquet,
+    ".xlsx": _read_xlsx,
     ".json": _read_export,
     ".manifest": functools.partial(_read_jsonl, is_manifest=True),
 }

@@ -2,7 +2,8 @@
 
 A line of the input has ``source``, the text that is shown, and keys of ours, which come back as
 they are. A line of the output has also the label attribute of the job and, under the same name
-and ``-metadata``, how it came about.
+and ``-metadata``, how it came about. Of a job with several classes for one row the attribute lists
+their places, and ``class-map`` of the metadata names them.
 """
 
 import json
@@ -64,20 +65,42 @@ def read_line(line: int, row: Mapping[str, Any]) -> Vote:
         return Vote(line, task=task)
     if metadata.get("human-annotated") != "yes":
         return Vote(line, problem="labelled by a machine: human-annotated is not 'yes'")
+    label: str | None = None
+    chosen: tuple[str, ...] | None = None
     if "class-map" in metadata:
-        return Vote(line, problem="several classes for one row ('class-map')")
-    label = metadata.get("class-name", row.get(name.removesuffix(METADATA)))
-    if isinstance(label, bool) or not isinstance(label, str | int) or label == "":
-        return Vote(line, problem="no class-name, and the label is no text and no whole number")
+        chosen = _chosen(row.get(name.removesuffix(METADATA)), metadata["class-map"])
+        if chosen is None:
+            return Vote(line, problem="the label is no list of numbers that 'class-map' names")
+    else:
+        told = metadata.get("class-name", row.get(name.removesuffix(METADATA)))
+        if isinstance(told, bool) or not isinstance(told, str | int) or told == "":
+            return Vote(line, problem="no class-name, and the label is no text and no whole number")
+        label = str(told)
     job, time = metadata.get("job-name"), metadata.get("creation-date")
     return Vote(
         line,
         task=task,
-        label=str(label),
+        label=label,
+        labels=chosen,
         annotator=job if isinstance(job, str) and job else None,
         time=time if isinstance(time, str) else None,
         comment=_comment(metadata.get("worker-feedback")),
     )
+
+
+def _chosen(places: Any, class_map: Any) -> tuple[str, ...] | None:
+    """Return the classes that a job with several for one row has chosen, None if none is told.
+
+    Args:
+        places: the label attribute: places of the classes, in the job's list of them.
+        class_map: name of each of these classes, by its place as text.
+    """
+    if not isinstance(places, list) or not isinstance(class_map, dict):
+        return None
+    names = [class_map.get(str(place)) for place in places if not isinstance(place, bool)]
+    if len(names) < len(places) or not all(isinstance(one, str) and one for one in names):
+        return None
+    return tuple(map(str, names))
 
 
 def _comment(feedback: Any) -> str | None:

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from evalsampling.labels import ground_truth, label_studio, splink, vendor
+from evalsampling.labels import ground_truth, label_studio, splink, vendor, workbook
 from evalsampling.spec import EvaluationSpec
 
 TASK_FILES = {
@@ -16,6 +16,7 @@ TASK_FILES = {
     "jsonl": "batch.jsonl",
     "parquet": "tasks.parquet",
     "vendor": vendor.BATCH,
+    "xlsx": workbook.BATCH,
     "label-studio": label_studio.FOLDER,
     "ground-truth": "tasks.manifest",
     "splink": "clerical-labels.csv",
@@ -31,6 +32,9 @@ def write_tasks(table: pa.Table, directory: Path, spec: EvaluationSpec, batch: s
         directory: where to; see `TASK_FILES`.
         spec: of the evaluation, with the format.
         batch: opaque name of the batch.
+
+    Raises:
+        InputError: if the format needs a package that is not installed.
     """
     sink = spec.sink
     path = directory / TASK_FILES[sink.format]
@@ -40,6 +44,8 @@ def write_tasks(table: pa.Table, directory: Path, spec: EvaluationSpec, batch: s
         label_studio.write_tasks(table, directory, sink, spec.labels, batch)
     elif sink.format == "vendor":
         vendor.write_tasks(table, directory, sink, spec.labels)
+    elif sink.format == "xlsx":
+        workbook.write_tasks(table, directory, sink, spec.labels)
     elif sink.format == "ground-truth":
         ground_truth.write_manifest(table, path)
     elif sink.format == "splink":

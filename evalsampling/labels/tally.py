@@ -1,14 +1,21 @@
 """What votes come to: which rows are decided, which are not, and why."""
 
+import collections
 import dataclasses
 import enum
+import math
+import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from evalsampling.spec.labels import MAJORITY, MEDIAN, MODEL
 from evalsampling.stats.history import NO_LABEL
+
+EACH = "each"
+"""Rule of a stochastic oracle, beside those of `spec.labels`: no votes decide."""
 
 SKIPPED, UNSURE, CONTRADICTED = -1, -2, -3
 """Answers that name no class: declined, undecided, and two classes by one annotator."""
@@ -77,16 +84,15 @@ class Tally:
         answers: what each annotator said of each subject.
         corrected: by question, where its label was another one before: how many rounds there were
             when it was corrected.
-        by_model: whether a model decides in place of the majority, see `decide_by_model`.
-        each_counts: whether no majority decides: each answer is one draw of a stochastic oracle,
-            and a subject is decided once all answers wanted are there.
+        rule: how votes decide: `MAJORITY`; `MODEL`, see `decide_by_model`; `MEDIAN`, of numbers;
+            `EACH`, where each answer is a draw of a stochastic oracle and counts as it is, and a
+            subject is decided once all answers wanted are there.
     """
 
     subjects: Subjects
     answers: dict[int, dict[str | None, int]] = dataclasses.field(default_factory=dict)
     corrected: dict[int, int] = dataclasses.field(default_factory=dict)
-    by_model: bool = False
-    each_counts: bool = False
+    rule: str = MAJORITY
     _by_model: dict[int, int] = dataclasses.field(default_factory=dict)
     _settled: dict[int, int] = dataclasses.field(default_factory=dict)
     _last: dict[int, int] = dataclasses.field(default_factory=dict)
@@ -130,7 +136,7 @@ class Tally:
             question = self.subjects.settles.get(subject)
             if question is not None:
                 self._settle(question, subject)
-        for question in () if self.by_model else touched:
+        for question in () if self.rule == MODEL else touched:
             self._note(question, rounds)
         return changed
 
@@ -173,22 +179,25 @@ class Tally:
         """Return the class that a subject is decided for, `NO_LABEL` if it is not.
 
         That is the class with more than half of the votes wanted, and with more votes than any
-        other. Where each answer counts, the first of the classes with most votes.
+        other. Of numbers it is the median, once all are there that are wanted and more than half of
+        them are numbers. Where each answer counts, the first of the classes with most votes.
         """
         if subject in self._settled:
             return self._settled[subject]
-        if self.by_model and subject not in self.subjects.settles:
+        if self.rule == MODEL and subject not in self.subjects.settles:
             return self._by_model.get(subject, NO_LABEL) if self._is_full(subject) else NO_LABEL
         counts = self._counts(subject)
+        wanted = self.subjects.wanted(subject)
+        if self.rule == MEDIAN and wanted > 1:
+            enough = self._is_full(subject) and 2 * counts.total() > wanted
+            return math.floor(statistics.median(counts.elements())) if enough else NO_LABEL
         if not counts:
             return NO_LABEL
         most = max(counts.values())
         leading = [code for code, count in counts.items() if count == most]
-        if self.each_counts:
+        if self.rule == EACH:
             return min(leading) if self._is_full(subject) else NO_LABEL
-        if len(leading) > 1 or 2 * most <= self.subjects.wanted(subject):
-            return NO_LABEL
-        return leading[0]
+        return leading[0] if len(leading) == 1 and 2 * most > wanted else NO_LABEL
 
     def labels(self, subject: int) -> Mapping[int, int]:
         """Return the classes that a subject is decided for, each with the answers behind it.
@@ -198,7 +207,7 @@ class Tally:
         code = self.code(subject)
         if code == NO_LABEL:
             return {}
-        if self.each_counts and subject not in self._settled:
+        if self.rule == EACH and subject not in self._settled:
             return self._counts(subject)
         return {code: 1}
 
@@ -210,7 +219,7 @@ class Tally:
         Args:
             classes: how many there are.
         """
-        if not self.each_counts:
+        if self.rule != EACH:
             return None
         shares = np.zeros((self.subjects.questions, classes))
         for question in self.answers:
@@ -220,13 +229,11 @@ class Tally:
                 shares[question] /= shares[question].sum()
         return shares
 
-    def _counts(self, subject: int) -> dict[int, int]:
+    def _counts(self, subject: int) -> collections.Counter[int]:
         """Return how many answers name each class."""
-        counts: dict[int, int] = {}
-        for code in self.answers.get(subject, {}).values():
-            if code >= 0:
-                counts[code] = counts.get(code, 0) + 1
-        return counts
+        return collections.Counter(
+            code for code in self.answers.get(subject, {}).values() if code >= 0
+        )
 
     def _is_full(self, subject: int) -> bool:
         """Tell whether all answers wanted are there."""

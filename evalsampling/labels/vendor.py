@@ -12,6 +12,9 @@ from evalsampling.spec.sink import SinkSpec
 
 BATCH, SHEET = "batch.csv", "instructions.md"
 
+ADDED = ("annotator", "comment")
+"""Columns that people may fill beside the label."""
+
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
 """What a cell may begin with that a spreadsheet takes for a formula, and the escape itself."""
 
@@ -38,7 +41,7 @@ def write_tasks(table: pa.Table, directory: Path, sink: SinkSpec, labels: Labels
         labels: the classes.
     """
     names = table.column_names
-    added = [name for name in ("annotator", "comment") if name not in names]
+    added = [name for name in ADDED if name not in names]
     columns: list[list[Any]] = [column.to_pylist() for column in table.columns]
     if sink.escape:
         columns = [[escaped(value) for value in column] for column in columns]
@@ -49,14 +52,17 @@ def write_tasks(table: pa.Table, directory: Path, sink: SinkSpec, labels: Labels
         rows.writerow([*names, *added])
         rows.writerows(zip(*columns, strict=True))
     shown = [name for name in names if name not in ("task", "label")]
-    sheet = instructions(len(table), shown, sink, labels)
+    sheet = instructions(BATCH, len(table), shown, sink, labels)
     (directory / SHEET).write_text(sheet, encoding="utf-8")
 
 
-def instructions(rows: int, columns: list[str], sink: SinkSpec, labels: LabelsSpec) -> str:
+def instructions(
+    batch: str, rows: int, columns: list[str], sink: SinkSpec, labels: LabelsSpec
+) -> str:
     """Return the sheet: what is asked, what to write where, and what to leave alone.
 
     Args:
+        batch: what the file is called.
         rows: of the batch.
         columns: of the payload.
         sink: the question.
@@ -83,7 +89,7 @@ def instructions(rows: int, columns: list[str], sink: SinkSpec, labels: LabelsSp
         else ""
     )
     return (
-        f"# What to do with {BATCH}\n\n{sink.question or QUESTION}\n\n"
+        f"# What to do with {batch}\n\n{sink.question or QUESTION}\n\n"
         f"{rows} rows. Of each you see:\n\n{shown}\n\n"
         f"Write into the column `label` {what}:\n\n{classes}\n\n"
         "If you cannot tell, write `unsure`. If you will not or may not answer, leave `label`\n"
@@ -91,7 +97,11 @@ def instructions(rows: int, columns: list[str], sink: SinkSpec, labels: LabelsSp
         f"{votes}"
         "Please leave the column `task` as it is: its last character is a check, and a row whose\n"
         "task was changed is refused. Rows may come back in any order and in several files.\n"
-        "Save as CSV in UTF-8, with commas.\n"
+        + (
+            "Save as CSV in UTF-8, with commas.\n"
+            if batch == BATCH
+            else "Save it as it is, as .xlsx.\n"
+        )
         + (
             "\nText that begins with `=`, `+`, `-`, `@` or an apostrophe has an apostrophe before\n"
             "it, so that no program takes it for a formula. It is not part of the text.\n"

@@ -14,7 +14,7 @@ from evalsampling.labels.task_names import check_problem
 from evalsampling.labels.vendor import unescaped
 from evalsampling.labels.vote import Pair, Vote
 from evalsampling.spec.label_sets import set_text
-from evalsampling.spec.numbers import NumberCodes
+from evalsampling.spec.numbers import NumberCodes, text_of
 
 UNSURE_LABEL = "unsure"
 """What an annotator may answer who cannot tell, unless that is a class."""
@@ -58,12 +58,6 @@ class Register:
     def classes(self) -> Sequence[str]:
         """The classes as text, by their codes."""
         return list(self.codes)
-
-    def text(self, code: int) -> str:
-        """Return the text of a code."""
-        if isinstance(self.codes, NumberCodes):
-            return self.codes.text(code)
-        return self.classes[code]
 
     @property
     def known(self) -> Tally:
@@ -271,7 +265,7 @@ def _contradiction(
     if other is None:
         return ""
     return (
-        f"label {vote.label!r}, but the row has {register.text(other)!r} already; "
+        f"label {vote.label!r}, but the row has {text_of(register.codes, other)!r} already; "
         "a correction comes by --replace"
     )
 

@@ -29,6 +29,7 @@ from evalsampling.measures.comparisons import MeanDifference as MeanDifference
 from evalsampling.measures.comparisons import Quotient as Quotient
 from evalsampling.measures.comparisons import difference as difference
 from evalsampling.measures.confusion import ConfusionMatrix as ConfusionMatrix
+from evalsampling.measures.curve_points import PrecisionAtRecall as PrecisionAtRecall
 from evalsampling.measures.curves import AveragePrecision as AveragePrecision
 from evalsampling.measures.curves import PRCurve as PRCurve
 from evalsampling.measures.curves import ROCArea as ROCArea
@@ -97,6 +98,7 @@ BY_NAME: Mapping[str, Callable[..., Measure]] = {
     "average_precision": AveragePrecision,
     "roc_curve": ROCCurve,
     "roc_auc": ROCArea,
+    "precision_at_recall": PrecisionAtRecall,
     "mse": MeanSquaredError,
     "rmse": RootMeanSquaredError,
     "mae": MeanAbsoluteError,

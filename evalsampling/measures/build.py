@@ -12,16 +12,13 @@ from evalsampling.errors import InputError
 from evalsampling.measures import BY_NAME, Accuracy, Joint, gains
 from evalsampling.measures.base import FloatArray, Measure
 from evalsampling.measures.calibrated import Calibrated, Requested, measure_of
-from evalsampling.measures.comparisons import BY_KIND, Comparison, is_comparable, systems_of
+from evalsampling.measures.comparisons import BY_KIND, Comparison, are_comparable, systems_of
 from evalsampling.measures.curves import Thresholded
 from evalsampling.measures.joint import parts_of
 from evalsampling.spec import MAX_CELLS, EvaluationSpec, MeasureSpec, PoolSpec, SystemSpec
 from evalsampling.spec.measures import COMPARISONS, JOINT
 from evalsampling.spec.parameters import check_name, construct
 from evalsampling.spec.references import load_object
-
-DEFAULT_THRESHOLDS = 1024
-"""L of [MR] section 6.3."""
 
 Range = tuple[float, float]
 """Least and greatest score of a system."""
@@ -55,7 +52,7 @@ def build_reported(
     if entry.name in COMPARISONS:
         return built
     return [*built, *(compare("difference", built[0], other) for other in built[1:]
-                      if is_comparable(measure_of(other)))]  # fmt: skip
+                      if are_comparable(measure_of(built[0]), measure_of(other)))]  # fmt: skip
 
 
 def choose_measures(
@@ -253,7 +250,8 @@ class _Builder:
             "titles": labels.multilabel or tuple(map(str, labels.classes)),
         }
         if "thresholds" in names:
-            given["thresholds"] = self._thresholds(parameters.pop("thresholds", DEFAULT_THRESHOLDS))
+            wanted = parameters.pop("thresholds", maker.usual_thresholds)
+            given["thresholds"] = self._thresholds(wanted)
         if parameters.get("over") is not None:
             parameters["over"] = self._codes(parameters["over"])
         if self.entry.name == "f1":

@@ -61,8 +61,13 @@ class Comparison(Measure):
                 f"{one.name} of system {one.system} and {other.name} of system {other.system} "
                 "cannot be compared: it takes one measure of two systems"
             )
-        if not is_comparable(one):
-            raise ValueError(f"{one.name} cannot be compared: it is a curve, or of no system")
+        if not (one.looks_at and one.of_system):
+            raise ValueError(f"{one.name} cannot be compared: it is of no system")
+        if not are_comparable(one, other):
+            raise ValueError(
+                f"{one.name} cannot be compared: its points are at other thresholds of each "
+                "system's score; list the thresholds"
+            )
         object.__setattr__(self, "name", f"{self.kind}({one.name})")
         object.__setattr__(self, "system", one.system)
         object.__setattr__(self, "evidence_name", one.evidence_name)
@@ -288,14 +293,16 @@ class Quotient(Comparison):
         return inverse, -first * inverse**2
 
 
-def is_comparable(measure: Measure) -> bool:
-    """Tell whether a measure of two systems has a difference.
+def are_comparable(first: Measure, other: Measure) -> bool:
+    """Tell whether two measures, each of its own system, have a difference.
 
-    Points of curves have none, for their thresholds are on scores of different systems; nor has a
-    measure that is the same for all systems.
+    One that is the same for all systems has none; nor have curves whose points are at different
+    thresholds.
     """
-    is_curve = any(one.threshold is not None for one in measure.components)
-    return bool(measure.looks_at) and not is_curve and measure.of_system
+    if (type(first), first.name) != (type(other), other.name):
+        return False
+    at = [[one.threshold for one in measure.components] for measure in (first, other)]
+    return bool(first.looks_at) and first.of_system and at[0] == at[1]
 
 
 def systems_of(measure: Measure) -> tuple[int, ...]:
@@ -322,11 +329,11 @@ def pairs_of(measure: Measure) -> tuple[Difference, ...]:
     """
     parts = parts_of(measure)
     listed = [part for part in parts if isinstance(part, Difference)]
-    own = [part for part in parts if not isinstance(part, Comparison) and is_comparable(part)]
+    own = [part for part in parts if not isinstance(part, Comparison)]
     pairs = [
         difference(one, other)
         for one, other in itertools.combinations(own, 2)
-        if type(one) is type(other) and one.name == other.name
+        if are_comparable(one, other)
     ]
     return (*listed, *pairs)
 

@@ -47,6 +47,8 @@ class Thresholded(Measure):
     system: int = 0
     evidence_name = "positives"
     looks_at = frozenset({"score"})
+    usual_thresholds: ClassVar[int] = 1024
+    """L of [MR] section 6.3, unless a spec says another."""
 
     def __post_init__(self) -> None:
         """Check the thresholds."""

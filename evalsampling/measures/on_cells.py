@@ -1,5 +1,6 @@
 """Cells of the table: which add to a measure, what they add, and what labels systems expect."""
 
+import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
@@ -82,6 +83,9 @@ def rows_of_cells(
 ) -> tuple[Outputs, IntArray]:
     """Return rows that stand for those of some cells, with every label that they may have.
 
+    A measure that does not look at probabilities gets none: of C classes there would be C^2 for
+    each cell.
+
     Args:
         measure: what the rows are for.
         table: the cells.
@@ -89,6 +93,9 @@ def rows_of_cells(
     """
     kinds = np.flatnonzero(chosen[table.kind_cell])
     views = [outputs.take(kinds) for outputs in bounding_outputs(measure, table)]
+    if "probability" not in measure.looks_at:
+        none = np.zeros((len(kinds), views[0].probability.shape[1], 0))
+        views = [dataclasses.replace(one, probability=none) for one in views]
     outputs = Outputs.concatenate([view for view in views for _ in range(table.classes)])
     label = np.repeat(np.arange(table.classes), len(kinds))
     return outputs, np.tile(label, len(views))

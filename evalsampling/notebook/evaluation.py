@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from evalsampling.commands.deliveries import take
@@ -15,6 +14,7 @@ from evalsampling.errors import InputError
 from evalsampling.evaluation.memory_evaluation import MemoryEvaluation
 from evalsampling.evaluation.pictures import picture
 from evalsampling.notebook.saving import Answered, delivery, save
+from evalsampling.pool.frames import Ids
 from evalsampling.pool.stored_columns import ID
 from evalsampling.report.svg import Picture
 from evalsampling.workspace.snapshot import Snapshot
@@ -68,7 +68,7 @@ class Evaluation(MemoryEvaluation):
             raise InputError(f"it is in a workspace already: {self.stored.pool.workspace.path}")
         save(self, self._memory(), self.answered, path)
 
-    def sample(self, new_rows: int) -> npt.NDArray[Any]:
+    def sample(self, new_rows: int) -> "Ids":
         """Draw one round and return the ids of its new rows.
 
         A stochastic oracle is to answer for each entry, also for a row that is there again. Of a

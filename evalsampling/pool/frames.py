@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.interchange
 
@@ -32,6 +33,9 @@ class Frame(Protocol):
     def __getitem__(self, key: Any, /) -> Any:
         """Return one of the columns."""
 
+
+Ids = npt.NDArray[Any]
+"""Ids of rows in an array: whole numbers, or texts as objects."""
 
 _VIEWS = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
 """Few functions of Arrow's know views."""

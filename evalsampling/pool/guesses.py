@@ -23,6 +23,7 @@ _MOST_CLASSES = 20
 
 _IDS = ("id", "key", "uid", "uuid", "pair_id", "row_id", "record_id")
 _SCORES = ("score", "logit", "probability", "prob", "proba", "confidence", "similarity", "weight")
+_PROBABILITIES = ("probability", "prob", "proba", "chance")
 _PREDICTIONS = ("prediction", "predicted", "pred", "guess", "decision", "class", "label", "output")
 
 
@@ -87,6 +88,7 @@ class Guess:
     Attributes:
         id: names the rows.
         score: higher for positives.
+        probability: in [0, 1], of the positive class of two, beside the score.
         prediction: the classes predicted.
         classes: of predictions, as they stand in a spec.
         slices: columns with few values.
@@ -95,6 +97,7 @@ class Guess:
 
     id: SampledColumn | None
     score: SampledColumn | None
+    probability: SampledColumn | None
     prediction: SampledColumn | None
     classes: tuple[int | str, ...]
     slices: tuple[SampledColumn, ...]
@@ -110,7 +113,14 @@ class Guess:
         score = _best(numbers, _SCORES) or next(iter(numbers), None)
         coded = [one for one in rest if one.values and one.kind != "number" and one.distinct >= 1]
         prediction = _best(coded, _PREDICTIONS)
-        used = {id and id.name, score and score.name, prediction and prediction.name}
+        classes = _classes(prediction)
+        shares = [
+            one for one in numbers
+            if one is not score and one.low is not None and one.high is not None
+            and 0 <= one.low <= one.high <= 1
+        ]  # fmt: skip
+        probability = _best(shares, _PROBABILITIES) if len(classes) == 2 else None
+        used = {one.name for one in (id, score, probability, prediction) if one is not None}
         others = [one for one in columns if one.name not in used]
         slices = [
             one for one in others
@@ -118,7 +128,9 @@ class Guess:
             and _best([one], _PREDICTIONS) is None
         ]  # fmt: skip
         payload = [one for one in others if one.kind == "text" and one not in slices]
-        return cls(id, score, prediction, _classes(prediction), tuple(slices), tuple(payload))
+        return cls(
+            id, score, probability, prediction, classes, tuple(slices), tuple(payload)
+        )  # fmt: skip
 
 
 def look_at(pattern: str) -> tuple[int, list[SampledColumn]]:

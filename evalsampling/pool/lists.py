@@ -3,7 +3,10 @@
 Lists are read as Arrow keeps them, one long column with offsets, and ranked all at once.
 """
 
+import bisect
 import dataclasses
+import json
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +16,7 @@ import pyarrow.compute as pc
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.spec import EvaluationSpec, SystemSpec
 from evalsampling.stats.gains import NO_ITEM, ExpectedLists
+from evalsampling.storage.filesystems import one_line
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -130,15 +134,56 @@ def read_queries(batch: PoolBatch, spec: EvaluationSpec, depth: int) -> QueryBat
     )
 
 
+def list_column(batch: PoolBatch, name: str) -> pa.Array:
+    """Return a column of lists; text is taken to be their JSON, as in formats that have no lists.
+
+    Raises:
+        InputError: if it is no such column, or has a null.
+    """
+    column = batch.column(name)
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        column = _parsed(batch, name, column)
+    if not (pa.types.is_list(column.type) or pa.types.is_large_list(column.type)):
+        raise batch.error(name, 0, f"must be a list, got type {column.type}")
+    return column
+
+
+def _parsed(batch: PoolBatch, name: str, texts: pa.Array) -> pa.Array:
+    """Return the lists that texts spell as JSON."""
+    values = []
+    for row, text in enumerate(texts.to_pylist()):
+        try:
+            value = json.loads(text)
+        except ValueError as error:
+            raise batch.error(name, row, f"is no list in JSON: {error}") from error
+        if not isinstance(value, list):
+            raise batch.error(name, row, f"is no list: {text[:40]}")
+        values.append(value)
+    try:
+        return pa.array(values) if any(values) else pa.array(values, pa.list_(pa.string()))
+    except (pa.ArrowException, TypeError, OverflowError) as error:
+        row = bisect.bisect_left(
+            range(len(values)), True, key=lambda row: not _is_array(values[: row + 1])
+        )
+        raise batch.error(name, row, f"its values do not go together: {one_line(error)}") from error
+
+
+def _is_array(values: list[Any]) -> bool:
+    """Tell whether Arrow has a type for values."""
+    try:
+        pa.array(values)
+    except (pa.ArrowException, TypeError, OverflowError):
+        return False
+    return True
+
+
 def _flat(batch: PoolBatch, name: str) -> tuple[IntArray, pa.Array]:
     """Return the row, and the value, of each element of a column of lists.
 
     Raises:
         InputError: if it is no such column, or has a null.
     """
-    column = batch.column(name)
-    if not (pa.types.is_list(column.type) or pa.types.is_large_list(column.type)):
-        raise batch.error(name, 0, f"must be a list, got type {column.type}")
+    column = list_column(batch, name)
     lengths = pc.list_value_length(column).to_numpy()
     values = pc.list_flatten(column)
     if pa.types.is_dictionary(values.type):

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from evalsampling.errors import InputError
 from evalsampling.measures.deviation import Deviation
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import hash_ids
@@ -122,6 +123,12 @@ class PoissonFilter:
             InputError: if a parameter is wrong, or the measure undefined on the pool.
         """
         given = spec.sampler.parameters if spec.sampler.name == "poisson" else {}
+        for key in ("cap", "online"):
+            if given.get(key):
+                raise InputError(
+                    f"sampler.{key}: a filter knows nothing of the other rows; leave it out, or "
+                    "draw rounds in a workspace"
+                )
         rows = RowSizes.from_spec(spec, stratification, sums, given)
         table, expected = rows.table, float(spec.budget)
         if spec.money is not None:

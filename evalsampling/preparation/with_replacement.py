@@ -25,7 +25,7 @@ from evalsampling.preparation.local import SecondPass, read_sums, stratify_pool
 from evalsampling.preparation.row_sizes import RowSizes, sizes_of_rows
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.spec import EvaluationSpec
-from evalsampling.spec.evaluation import NO_BUDGET
+from evalsampling.spec.budget import NO_BUDGET
 from evalsampling.stats.arrivals import first_arrivals
 from evalsampling.stats.cells import CellSums
 from evalsampling.stats.costs import draws_within

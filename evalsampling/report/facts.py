@@ -62,8 +62,8 @@ class Facts:
         as_of: when the last job on it began, ISO 8601; None if none is kept.
         rows: of the pool.
         budget: labels wanted.
-        classes: as text.
-        positive: the positive class.
+        classes: as text; none where labels are numbers.
+        positive: the positive class; None where labels are numbers.
         systems: names of the systems, None for one that needs none.
         sampler: name of the sampler.
         oracle: ``deterministic`` or ``stochastic``.
@@ -86,7 +86,7 @@ class Facts:
     rows: int
     budget: int
     classes: tuple[str, ...]
-    positive: str
+    positive: str | None
     systems: tuple[str | None, ...]
     sampler: str
     oracle: str

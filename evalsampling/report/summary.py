@@ -39,6 +39,10 @@ _MEANINGS = {
     "roc_auc": "The chance that a positive scores above a negative.",
     "brier": "Mean squared error of the probabilities; 0 is perfect.",
     "log_loss": "Mean surprise at the labels given the probabilities; 0 is perfect.",
+    "mse": "The mean of the squared errors of the predicted numbers.",
+    "rmse": "The root of the mean squared error, in the unit of the labels.",
+    "mae": "How far the predicted numbers are off on average.",
+    "mean_error": "How much too large the predicted numbers are on average.",
 }
 _NEEDS_ALL_POSITIVES = ("recall", "f1", "f_beta", "macro", "micro", "average_precision", "mcc",
                         "roc_auc", "balanced_accuracy", "fowlkes_mallows", "pr_curve",

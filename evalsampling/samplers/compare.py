@@ -91,6 +91,10 @@ class Compare(ReplacementSampler):
                 f"{self.measure.name} compares nothing: it needs a difference, or a measure of "
                 "two systems or more"
             )
+        curve = next((one for one in self.pairs if one.components[0].threshold is not None), None)
+        if curve is not None:
+            raise ValueError(f"rows are drawn for a number, such as average_precision, not for "
+                             f"the curve {curve.first.name}")  # fmt: skip
         needs_means = self.variant in ("active_neq", "committee")
         if needs_means and not all(isinstance(one, MeanDifference) for one in self.pairs):
             raise ValueError(f"variant {self.variant} is for mean losses, not {self.measure.name}")
@@ -192,10 +196,10 @@ def _own_size(measure: Measure, table: CellTable) -> FloatArray:
 def _spread(
     measure: Measure, table: CellTable, probability: FloatArray, centred: bool
 ) -> FloatArray:
-    """Return sqrt(E d^2) of the rows of each cell, d the influence, less its mean if centred.
+    """Return sqrt(E |d|^2) of the rows of each cell, d the influence, less its mean if centred.
 
     Args:
-        measure: of one component.
+        measure: of few components, whose squares add up.
         table: the cells.
         probability: shape (kinds, classes): what labels are expected.
         centred: whether d is taken from its mean over the pool.
@@ -205,12 +209,12 @@ def _spread(
     risk = model_risk(measure, table, mass) / table.rows
     views = bounding_outputs(measure, table)
     influence = np.nan_to_num(
-        [[measure.influence(view, y, risk)[:, 0] for y in each_label(table)] for view in views]
-    )  # views, classes, kinds
+        [[measure.influence(view, y, risk) for y in each_label(table)] for view in views]
+    )  # views, classes, kinds, components
     expected = probability.T / len(views)
     if centred:
-        influence = influence - np.sum(influence * expected * rows) / table.rows
-    return np.sqrt(table.mean_by_cell(np.sum(influence**2 * expected, axis=(0, 1))))
+        influence -= np.einsum("vykm,yk->m", influence, expected * rows) / table.rows
+    return np.sqrt(table.mean_by_cell(np.einsum("vykm,yk->k", influence**2, expected)))
 
 
 def _distance(pair: Difference, table: CellTable) -> FloatArray:

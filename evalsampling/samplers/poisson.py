@@ -196,6 +196,8 @@ class Poisson(Sampler):
 
     def support(self, table: CellTable) -> npt.NDArray[np.bool_]:
         """Return which cells have rows that can be drawn, shape (cells,)."""
+        if self.delta > 0:
+            return np.ones(len(table), dtype=np.bool_)
         start = History.start(table.outputs.prediction.shape[1], table.classes)
         return self.size(table, start) > 0
 

@@ -53,6 +53,13 @@ def _of_draws(
         draws = _draws_to_meet(budget, proposal, table)
     if draws is None:
         return dict.fromkeys(("draws", "labels", "cost"))
+    return dict(effort_of_draws(proposal, table, draws))
+
+
+def effort_of_draws(proposal: Proposal, table: CellTable, draws: float) -> dict[str, float]:
+    """Return the draws, whole ones, and the distinct rows and their cost that are expected."""
+    chance, rows = proposal.cell_probability, table.count
+    cost = np.ones(len(table)) if table.cost is None else table.cost
     with np.errstate(divide="ignore"):
         met = -np.expm1(draws * np.log1p(-chance))
     return {

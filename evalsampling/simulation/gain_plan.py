@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from scipy import optimize, special
 
-from evalsampling.inference.significance import power, required_draws
+from evalsampling.inference.evidence import FEWEST_EVIDENCE
+from evalsampling.inference.significance import power, required_draws_of_student
 from evalsampling.measures.base import FloatArray, Measure
 from evalsampling.measures.build import Range, build_gains, build_measures
 from evalsampling.measures.calibrated import measure_of
@@ -87,7 +88,7 @@ class GainPlanner:
         return value, math.sqrt(max(variance, 0.0))
 
     def at(self, measure: Measure, queries: int) -> dict[str, float | None]:
-        """Return what to expect of a number of graded queries."""
+        """Return what to expect of a number of graded queries; of too few there is no test."""
         if not self.sampler.can_estimate(self.table, measure):
             return {"standard_error": None, "half_width": None, "power": None}
         value, deviation = self.one_draw(measure)
@@ -95,15 +96,24 @@ class GainPlanner:
         error = 0.0 if math.isinf(draws) else deviation / math.sqrt(draws)
         rejects = None
         if isinstance(measure, Difference):
-            alpha = 1 - self.confidence
-            rejects = 1.0 if not error else power(value, deviation, draws, alpha)
+            rejects = 1.0 if not error else power(
+                value, deviation, draws, 1 - self.confidence, max(draws - 1, 1.0)
+            ) * (queries >= FEWEST_EVIDENCE)  # fmt: skip
         reach = float(special.ndtri((1 + self.confidence) / 2))
         return {"standard_error": error, "half_width": reach * error, "power": rejects}
 
     def for_power(
         self, measure: Difference, wanted: float, effect: float | None
     ) -> dict[str, float | int | None]:
-        """Return the draws whose test has a power: see `simulation.power.draws_for`."""
+        """Return the queries, and the draws, whose test has a power.
+
+        By the noncentral t distribution; as many queries at least as a claim takes.
+
+        Args:
+            measure: the difference that is tested.
+            wanted: the power.
+            effect: the true difference; None for the expected one.
+        """
         entry: dict[str, float | int | None] = {
             "budget": None, "standard_error": None, "half_width": None, "power": wanted,
         }  # fmt: skip
@@ -113,8 +123,11 @@ class GainPlanner:
         effect = value if effect is None else effect
         if not effect or not deviation:
             return entry
-        draws = max(required_draws(effect, deviation, wanted, 1 - self.confidence), 1.0)
-        return entry | {"budget": math.ceil(draws), "standard_error": deviation / math.sqrt(draws)}
+        draws: float = required_draws_of_student(effect, deviation, wanted, 1 - self.confidence)
+        draws = math.ceil(max(draws, self.draws(FEWEST_EVIDENCE)))
+        met = expected_distinct(self.chance, self.table.count, draws)
+        error = deviation / math.sqrt(draws)
+        return entry | {"budget": math.ceil(met), "standard_error": error, "draws": draws}
 
     def for_half_width(self, measure: Measure, wanted: float) -> dict[str, float | int | None]:
         """Return the fewest queries whose half-width is as small as wanted."""

@@ -13,7 +13,7 @@ from evalsampling.errors import InputError
 from evalsampling.labels.items import graded_outputs, item_ids
 from evalsampling.measures.build import build_gains
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.pool.lists import list_names
+from evalsampling.pool.lists import list_column, list_names
 from evalsampling.pool.stored_columns import ID
 from evalsampling.preparation.local import SecondPass
 from evalsampling.preparation.stratification import Stratification
@@ -58,10 +58,7 @@ class Grades:
         if not len(table):
             raise InputError(f"{path}: no labels")
         batch = PoolBatch(table.to_batches()[0], str(path))
-        id, items, grade = (batch.column(name) for name in named)
-        for name, column in zip(named[1:], (items, grade), strict=True):
-            if not (pa.types.is_list(column.type) or pa.types.is_large_list(column.type)):
-                raise batch.error(name, 0, f"must be a list, got type {column.type}")
+        id, items, grade = batch.column(named[0]), *(list_column(batch, one) for one in named[1:])
         lengths = [pc.list_value_length(one).to_numpy() for one in (items, grade)]
         wrong = np.flatnonzero(lengths[0] != lengths[1])
         if len(wrong):

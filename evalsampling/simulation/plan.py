@@ -24,6 +24,7 @@ from evalsampling.measures.on_cells import known_exactly
 from evalsampling.samplers.build import build_sampler
 from evalsampling.simulation.effort import effort_of, saving_of
 from evalsampling.simulation.gain_plan import plan_gains
+from evalsampling.simulation.imagined import imagine
 from evalsampling.simulation.power import draws_for
 from evalsampling.simulation.processes import repeat_all
 from evalsampling.simulation.simulate import Plan, run_repeat, title
@@ -94,8 +95,8 @@ def plan(
         measure, whose budget is the one from which on the half-width is met (interpolated), None
         if it is beyond the largest. Unless budgets are given, the largest is doubled until it is
         met, up to the rows of the pool and `MOST_LABELS`. With ``power`` one for each comparison
-        and sampler that draws with replacement, whose budget is the draws that its test needs by
-        the formula (`inference.significance.required_draws`), None if there is no such number.
+        and sampler that draws with replacement, whose budget pays for the draws that its test needs
+        (`simulation.power.draws_for`), None if there is no such number.
 
     Raises:
         InputError: if a measure is not to be told from the cells, or undefined if the scores are
@@ -133,43 +134,47 @@ def plan(
     )
     systems = tuple(system.name for system in spec.pool.systems)
     savings = [saving_of(measure_of(requested), table) for requested in measures]
-    all_runs = _all_runs(table, systems, measures, plan, built, workers, report)
+    spreads = _spreads(table, systems, measures, plan, built, workers, report)
     while (
         half_width is not None
         and budgets is None
-        and (more := _doubled(plan.budgets, _most(table, plan), all_runs, measures, half_width))
+        and (more := _doubled(plan.budgets, _most(table, plan), spreads, half_width))
     ):
         plan = dataclasses.replace(plan, budgets=more)
         report(-repeats * len(built))
-        all_runs = _all_runs(table, systems, measures, plan, built, workers, report)
+        spreads = _spreads(table, systems, measures, plan, built, workers, report)
     told: list[dict[str, Any]] = []
-    for sampler, runs in zip(built, all_runs, strict=True):
+    for sampler, of_sampler in zip(built, spreads, strict=True):
         for m, requested in enumerate(measures):
-            low, high = requested.components[0].bounds
-            widest = (high - low) / 2
             rows = [
                 {
                     "sampler": sampler.name,
                     "measure": title(requested, systems),
                     "budget": budget,
-                    **_spread([run[b][m] for run in runs], spec.confidence, widest),
+                    **spread,
                     **effort_of(sampler, table, budget, plan.by_cost),
                     "saving": savings[m],
                 }
-                for b, budget in enumerate(plan.budgets)
+                for budget, spread in zip(plan.budgets, of_sampler[m], strict=True)
             ]
             told += rows
             if half_width is not None:
                 told.append(_needed(rows, half_width))
             measure = measure_of(requested)
             if power is not None and isinstance(measure, Comparison):
-                draws = draws_for(measure, sampler, table, spec.confidence, power, effect)
-                if draws is not None:
-                    told.append({**rows[0], "draws": None, "labels": None, "cost": None, **draws})
+                test = draws_for(
+                    measure, sampler, table, spec.confidence, power, effect, spec.seed, workers
+                )
+                if test is not None:
+                    told.append({**rows[0], **_budget_of(test, plan.by_cost), "power": power})
     return told
 
 
-def _all_runs(
+Spread = dict[str, float | None]
+"""Standard error, half-width and power of one sampler, measure and budget."""
+
+
+def _spreads(
     table: CellTable,
     systems: tuple[str | None, ...],
     measures: Sequence[Requested],
@@ -177,17 +182,27 @@ def _all_runs(
     built: Sequence[samplers.Sampler],
     workers: int | None,
     report: Callable[[int], None],
-) -> list[list[list[list["_Seen"]]]]:
-    """Return what counts of each sampler, repeat, budget and measure."""
+) -> list[list[list[Spread]]]:
+    """Return what to expect of each sampler, measure and budget."""
     each = functools.partial(_repeat, table, systems, measures=measures, plan=plan)
-    return repeat_all(each, built, plan.repeats, workers, report)
+    all_runs = repeat_all(each, built, plan.repeats, workers, report)
+    bounds = [requested.components[0].bounds for requested in measures]
+    return [
+        [
+            [
+                _spread([run[b][m] for run in runs], plan.confidence, (high - low) / 2)
+                for b in range(len(plan.budgets))
+            ]
+            for m, (low, high) in enumerate(bounds)
+        ]
+        for runs in all_runs
+    ]
 
 
 def _doubled(
     budgets: tuple[float, ...],
     most: float,
-    all_runs: Sequence[Sequence[Sequence[Sequence["_Seen"]]]],
-    measures: Sequence[Requested],
+    spreads: Sequence[Sequence[Sequence[Spread]]],
     half_width: float,
 ) -> tuple[float, ...] | None:
     """Return budgets with one of twice the last, if that may make intervals narrow enough.
@@ -195,8 +210,7 @@ def _doubled(
     Args:
         budgets: planned for so far.
         most: what all rows of the pool, or as many as may be planned for, come to.
-        all_runs: of these budgets.
-        measures: planned for.
+        spreads: of these budgets.
         half_width: that is wanted.
 
     Returns:
@@ -205,13 +219,9 @@ def _doubled(
     last = min(2 * budgets[-1], most)
     if last <= budgets[-1]:
         return None
-    for runs in all_runs:
-        for m in range(len(measures)):
-            halves = [run[-1][m].half for run in runs]
-            known = [half for half in halves if half is not None]
-            if known and float(np.median(known)) > half_width:
-                return (*budgets, last)
-    return None
+    halves = [of_measure[-1]["half_width"] for one in spreads for of_measure in one]
+    is_wide = any(half is not None and half > half_width for half in halves)
+    return (*budgets, last) if is_wide else None
 
 
 def _most(table: CellTable, plan: Plan) -> float:
@@ -235,38 +245,6 @@ def _budgets(spec: EvaluationSpec, table: CellTable) -> tuple[float, ...]:
     while budgets[0] >= 2 * FEWEST_LABELS * mean:
         budgets.insert(0, budgets[0] / 2)
     return tuple(budgets)
-
-
-def imagine(table: CellTable, systems: tuple[str | None, ...], seed: Sequence[int]) -> KnownPool:
-    """Return a pool whose labels are drawn from the prior probabilities of its cells."""
-    rng = np.random.Generator(np.random.PCG64(list(seed)))
-    kinds = len(table.kind_cell)
-    rows = _whole_shares(table)
-    prior = table.prior / table.prior.sum(axis=1, keepdims=True)
-    counts = rng.multinomial(rows, prior[table.kind_cell])
-    label = np.tile(np.arange(table.classes), kinds)
-    kind = np.repeat(np.arange(kinds), table.classes)
-    held = np.flatnonzero(counts.ravel())
-    return KnownPool(
-        table=table,
-        cell=table.kind_cell[kind[held]],
-        label=label[held],
-        count=counts.ravel()[held],
-        outputs=table.outputs.take(kind[held]),
-        systems=systems,
-    )
-
-
-def _whole_shares(table: CellTable) -> npt.NDArray[np.int64]:
-    """Return the rows of each kind: shares of the cells' rows, rounded so that they add up."""
-    ends = np.cumsum(table.kind_share) - np.arange(len(table))[table.kind_cell]
-    count = table.count[table.kind_cell]
-    upper = np.rint(np.clip(ends, 0, 1) * count).astype(np.int64)
-    last = np.append(np.diff(table.kind_cell) > 0, True)
-    upper[last] = count[last]
-    lower = np.concatenate([[0], upper[:-1]])
-    lower[table.first_kind] = 0
-    return upper - lower
 
 
 @dataclasses.dataclass(frozen=True)
@@ -336,7 +314,7 @@ def _error(point: Point, truth: npt.NDArray[np.float64]) -> _Seen:
     )
 
 
-def _spread(points: Sequence[_Seen], confidence: float, most: float) -> dict[str, float | None]:
+def _spread(points: Sequence[_Seen], confidence: float, most: float) -> Spread:
     """Return the root mean squared error, the half-width to expect, and the power of a test.
 
     That of the default interval in the middle repeat, and not less than the normal quantile times
@@ -379,6 +357,13 @@ def _needed(rows: Sequence[dict[str, Any]], half_width: float) -> dict[str, Any]
         "budget": _whole_or_money(_between(before["budget"], after["budget"], share), rows),
         "standard_error": _between(*errors, share),
     }
+
+
+def _budget_of(test: dict[str, Any], by_cost: bool) -> dict[str, Any]:
+    """Return what a test takes, with the budget that pays for it and no half-width."""
+    paid = test["cost" if by_cost else "labels"]
+    budget = paid if by_cost or paid is None else math.ceil(paid)
+    return {**test, "budget": budget, "half_width": None}
 
 
 def _whole_or_money(budget: float, rows: Sequence[dict[str, Any]]) -> float:

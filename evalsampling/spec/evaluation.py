@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from evalsampling.errors import InputError
+from evalsampling.spec.budget import Budget
 from evalsampling.spec.hidden import MOST_CLASSES, HiddenPrior, read_hidden
 from evalsampling.spec.labels import LabelsSpec, labels_mapping, read_labels
 from evalsampling.spec.measures import MeasureSpec
@@ -24,9 +25,6 @@ MAX_CELLS = 4096
 
 LARGEST_ROUND = 10**9
 """Where a growing round stops growing."""
-
-NO_BUDGET = 10**9
-"""Budget of labels where money is all there is."""
 
 SCORE_METHODS = ("csf", "geometric", "equal_width", "equal_count", "log_rank")
 """Ways to cut strata from scores: the names of `stats.strata.METHODS`."""
@@ -205,6 +203,7 @@ class EvaluationSpec:
         pool = read_pool(section, labels, str(directory), strata.by_features)
         if pool.lists is not None:
             strata = _of_moments(strata, top.section("strata"))
+        limits = Budget.read(top)
         chosen = top.get("measure", "f1" if labels.numbers is None else "mse")
         listed = chosen if isinstance(chosen, list) else [chosen]
         if not listed:
@@ -215,7 +214,8 @@ class EvaluationSpec:
             measures=tuple(MeasureSpec.parse(item) for item in listed),
             strata=strata,
             sampler=_sampler(top, pool, labels),
-            **_budget(top),
+            budget=limits.labels,
+            money=limits.money,
             round_size=_round_size(top),
             confidence=top.number("confidence", 0.95),
             hidden=read_hidden(top.section("hidden")),
@@ -241,6 +241,11 @@ class EvaluationSpec:
             raise InputError(f"pool.systems: {len(self.pool.systems)} systems are too many")
         if self.pool.lists is not None and self.sink.format == "splink":
             raise InputError("sink.format: splink takes pairs of records, no items of lists")
+        if self.sink.format == "splink" and len(self.labels.classes) != 2:
+            raise InputError(
+                "sink.format: a table of Splink says match or no match, labels are of "
+                f"{len(self.labels.classes)} classes here"
+            )
 
     def to_mapping(self) -> dict[str, Any]:
         """Return the spec with every default filled in, as `from_mapping` takes it."""
@@ -257,7 +262,7 @@ class EvaluationSpec:
             "measure": [measure.to_mapping() for measure in self.measures],
             "strata": strata,
             "sampler": {"name": self.sampler.name, **self.sampler.parameters},
-            "budget": self._budget_mapping(),
+            "budget": self.limits.to_mapping(),
             "round_size": dataclasses.asdict(self.round_size),
             "confidence": self.confidence,
             "hidden": dataclasses.asdict(self.hidden),
@@ -267,13 +272,6 @@ class EvaluationSpec:
             "workspace": self.workspace,
         }
 
-    def _budget_mapping(self) -> Any:
-        """Return what the key ``budget`` says."""
-        if self.money is None:
-            return self.budget
-        labels = {} if self.budget == NO_BUDGET else {"labels": self.budget}
-        return {"cost": self.money, **labels}
-
     def _other_stops(self) -> dict[str, Any]:
         """Return what else `stop` says, without what is not wished for, as it was before."""
         told: dict[str, Any] = {}
@@ -282,6 +280,11 @@ class EvaluationSpec:
         if self.stop_significance is not None:
             told |= {"significance": self.stop_significance, "test": self.stop_test}
         return told
+
+    @property
+    def limits(self) -> Budget:
+        """The budget, of labels and of money."""
+        return Budget(self.budget, self.money)
 
     @property
     def has_classes(self) -> bool:
@@ -308,20 +311,6 @@ class EvaluationSpec:
     def row_classes(self) -> int:
         """Number of classes of a row: one of a query, whose items have the grades."""
         return self.signature_shape[0]
-
-
-def _budget(top: Section) -> dict[str, Any]:
-    """Return the budget: of labels (``1000``), of money (``{cost: 500}``) or both."""
-    if not isinstance(top.get("budget"), Mapping):
-        return {"budget": top.integer("budget", 1000, least=1)}
-    section = top.section("budget")
-    section.check_keys("cost", "labels")
-    if section.get("cost") is None:
-        return {"budget": section.integer("labels", 1000, least=1)}
-    money = section.number("cost", 0.0)
-    if not 0 < money < math.inf:
-        raise InputError(f"budget.cost: must be above 0, got {money:g}")
-    return {"budget": section.integer("labels", NO_BUDGET, least=1), "money": money}
 
 
 def _strata(section: Section) -> StrataSpec:

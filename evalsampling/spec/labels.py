@@ -9,8 +9,11 @@ from evalsampling.spec.label_sets import EMPTY, JOINT, MOST_LABELS, set_classes
 from evalsampling.spec.numbers import EXPECTED, NumberCodes, NumberRange
 from evalsampling.spec.sections import STORES, Section, absolute, number
 
-RULES = ("majority", "dawid-skene")
+MAJORITY, MODEL, MEDIAN = "majority", "dawid-skene", "median"
 """How several votes decide a row."""
+
+RULES = (MAJORITY, MODEL)
+"""Of classes; numbers have their median."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,7 +40,7 @@ class LabelsSpec:
         votes: answers wanted for each task, of as many annotators.
         gold: rows whose class is known, None for none.
         repeats: rows of earlier rounds that are asked about again, in every batch.
-        rule: how votes decide: ``majority`` or ``dawid-skene``.
+        rule: how votes decide: ``majority`` or ``dawid-skene``; of numbers ``median``.
         multilabel: the labels of which a row may have several; then the classes are their sets.
             Empty where a row is of one class.
         numbers: the range of labels that are numbers; then the classes are the errors that a
@@ -52,7 +55,7 @@ class LabelsSpec:
     votes: int = 1
     gold: GoldSpec | None = None
     repeats: int = 0
-    rule: str = "majority"
+    rule: str = MAJORITY
     multilabel: tuple[str, ...] = ()
     numbers: NumberRange | None = None
     meanings: Mapping[str, str] = dataclasses.field(default_factory=dict)
@@ -118,12 +121,12 @@ def read_labels(section: Section, directory: str) -> LabelsSpec:
     votes, repeats = section.integer("votes", 1, least=1), section.integer("repeats", 0, least=0)
     if oracle == "stochastic" and repeats:
         raise InputError("labels.repeats: a stochastic oracle is asked again by the draws as it is")
-    rule = section.get("rule", RULES[0])
+    rule = section.get("rule", MAJORITY)
     if rule not in RULES:
         raise InputError(f"labels.rule: must be one of {', '.join(RULES)}, got {rule!r}")
-    if rule != RULES[0] and oracle == "stochastic":
+    if rule != MAJORITY and oracle == "stochastic":
         raise InputError(f"labels.rule: {rule}: votes of a stochastic oracle count as they are")
-    if rule != RULES[0] and votes == 1:
+    if rule != MAJORITY and votes == 1:
         raise InputError(f"labels.rule: {rule} needs labels.votes of at least 2")
     spec = LabelsSpec(
         classes=tuple(classes),
@@ -155,19 +158,17 @@ def _numbers(section: Section) -> LabelsSpec:
     Raises:
         InputError: naming the key that is wrong, or that is for classes only.
     """
-    of_classes = (
-        "classes",
-        "positive",
-        "votes",
-        "gold",
-        "repeats",
-        "rule",
-        "multilabel",
-        "meanings",
-    )
-    for key in of_classes:
+    for key in ("classes", "positive", "multilabel", "meanings"):
         if section.get(key) is not None:
             raise InputError(f"labels.{key}: with labels.range, labels are numbers")
+    for key in ("gold", "repeats"):
+        if section.get(key) is not None:
+            raise InputError(
+                f"labels.{key}: answers are compared with others there, and with labels.range no "
+                "two numbers need be the same"
+            )
+    if section.get("rule", MEDIAN) != MEDIAN:
+        raise InputError(f"labels.rule: with labels.range it is {MEDIAN}")
     ends = section.get("range")
     if not isinstance(ends, list) or len(ends) != 2:
         raise InputError(f"labels.range: must be the least and the greatest label, got {ends!r}")
@@ -177,7 +178,8 @@ def _numbers(section: Section) -> LabelsSpec:
     oracle = section.get("oracle", "deterministic")
     if oracle != "deterministic":
         raise InputError("labels.oracle: numbers come from a deterministic oracle")
-    return LabelsSpec(EXPECTED, 0, oracle, numbers=NumberRange(low, high))
+    votes = section.integer("votes", 1, least=1)
+    return LabelsSpec(EXPECTED, 0, oracle, votes, rule=MEDIAN, numbers=NumberRange(low, high))
 
 
 def _multilabel(section: Section) -> tuple[str, ...]:
@@ -193,8 +195,8 @@ def _multilabel(section: Section) -> tuple[str, ...]:
     if isinstance(labels, list) and len(labels) > MOST_LABELS:
         raise InputError(
             f"labels.multilabel: must list 2 to {MOST_LABELS} labels, got {len(labels)}: their "
-            f"sets are the classes, 2^{MOST_LABELS} of them at most; evaluate parts of the labels, "
-            "each by a spec of its own"
+            f"sets are the classes, 2^{MOST_LABELS} of them at most; docs/poisson.md says what to "
+            "do with more"
         )
     if not isinstance(labels, list) or len(labels) < 2:
         raise InputError(f"labels.multilabel: must list 2 to {MOST_LABELS} labels, got {labels!r}")
@@ -221,8 +223,8 @@ def labels_mapping(labels: LabelsSpec) -> dict[str, Any]:
     """Return the section ``labels``, with the defaults that every spec had from the start."""
     mapping: dict[str, Any] = {"oracle": labels.oracle}
     if labels.numbers is not None:
-        return mapping | {"range": [labels.numbers.low, labels.numbers.high]}
-    if labels.multilabel:
+        mapping["range"] = [labels.numbers.low, labels.numbers.high]
+    elif labels.multilabel:
         mapping["multilabel"] = list(labels.multilabel)
     else:
         mapping["classes"] = list(labels.classes)
@@ -234,7 +236,7 @@ def labels_mapping(labels: LabelsSpec) -> dict[str, Any]:
         mapping["gold"] = dataclasses.asdict(labels.gold)
     if labels.repeats:
         mapping["repeats"] = labels.repeats
-    if labels.rule != RULES[0]:
+    if labels.rule not in (MAJORITY, MEDIAN):
         mapping["rule"] = labels.rule
     if labels.meanings:
         mapping["meanings"] = dict(labels.meanings)

@@ -5,6 +5,7 @@ classes; in the place of classes stand four errors that a model expects (`stats.
 """
 
 import dataclasses
+import math
 from collections.abc import Iterator, Mapping
 
 import numpy as np
@@ -95,8 +96,14 @@ class NumberCodes(Mapping[str, int]):
         return f"the numbers from {self.range.low:g} to {self.range.high:g}"
 
     def text(self, code: int) -> str:
-        """Return the text of a code, of up to twelve digits."""
-        return f"{float(self.range.values(np.array(code))):.12g}"
+        """Return the text of a code, of so many decimals as its steps tell apart."""
+        decimals = -math.ceil(math.log10(self.range.step))
+        return f"{round(float(self.range.values(np.array(code))), decimals):.12g}"
+
+
+def text_of(codes: Mapping[str, int], code: int) -> str:
+    """Return the text of a code: of a class, or of a number."""
+    return codes.text(code) if isinstance(codes, NumberCodes) else list(codes)[code]
 
 
 def hold_numbers(label: IntArray) -> bool:

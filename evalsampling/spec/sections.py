@@ -1,9 +1,11 @@
 """Sections of a spec file: mappings with typed and checked access to their keys."""
 
+import contextlib
+import contextvars
 import difflib
 import math
 import posixpath
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,25 @@ from evalsampling.storage import is_url
 
 STORES = ("gs", "s3", "hdfs")
 """Where files that are only read may be beside this machine."""
+
+
+_passed_over: contextvars.ContextVar[list[str] | None] = contextvars.ContextVar(
+    "_passed_over", default=None
+)
+
+
+@contextlib.contextmanager
+def unknown_keys() -> Iterator[list[str]]:
+    """Give a list that gets a message for each unknown key; while the block runs none is refused.
+
+    The rest of a section is read as if such a key were not there.
+    """
+    messages: list[str] = []
+    token = _passed_over.set(messages)
+    try:
+        yield messages
+    finally:
+        _passed_over.reset(token)
 
 
 class Section:
@@ -28,11 +49,15 @@ class Section:
 
     def check_keys(self, *known: str) -> None:
         """Raise an `InputError` for a key that is not known, naming the nearest one."""
-        for key in self.content:
-            if key not in known:
-                paths = [self._path(name) for name in known]
-                path = self._path(str(key))
-                raise InputError(f"unknown key {path}{nearest(path, paths)}")
+        paths = [self._path(name) for name in known]
+        unknown = [self._path(str(key)) for key in self.content if key not in known]
+        messages = [f"unknown key {path}{nearest(path, paths)}" for path in unknown]
+        told = _passed_over.get()
+        if messages and told is None:
+            raise InputError(messages[0])
+        if messages and told is not None:
+            told += messages
+            self.content = {key: self.content[key] for key in known if key in self.content}
 
     def get(self, key: str, default: Any = None) -> Any:
         """Return a value, the default if it is missing or null."""

@@ -7,7 +7,12 @@ from typing import Any
 from evalsampling.errors import InputError
 from evalsampling.spec.sections import Section, nearest
 
-SINK_FORMATS = ("csv", "jsonl", "parquet", "vendor", "label-studio", "ground-truth", "splink")
+SINK_FORMATS = (
+    "csv", "jsonl", "parquet", "vendor", "xlsx", "label-studio", "ground-truth", "splink",
+)  # fmt: skip
+
+_TYPED = ("vendor", "xlsx")
+"""Formats that people handle, who may cut or mistype a task."""
 
 _SIDES = ("left", "right")
 _RECORD_KEYS = ("left", "right", "left_source", "right_source")
@@ -70,6 +75,8 @@ class SinkSpec:
         escape = section.get("escape", chosen == "vendor")
         if not isinstance(escape, bool):
             raise InputError(f"sink.escape: must be true or false, got {escape!r}")
+        if escape and chosen == "xlsx":
+            raise InputError("sink.escape: the cells of an xlsx file are text and need none")
         _check_columns(str(chosen), payload)
         sink = cls(
             format=str(chosen),
@@ -82,6 +89,11 @@ class SinkSpec:
         if sink.format == "splink" and sink.records is None:
             raise InputError("sink.records: missing, a table of Splink names two records a row")
         return sink
+
+    @property
+    def checks_tasks(self) -> bool:
+        """Whether the names of tasks end in a check character."""
+        return self.format in _TYPED
 
     def to_mapping(self) -> dict[str, Any]:
         """Return the section; what is not used is left out, as in specs of older workspaces."""
@@ -100,7 +112,7 @@ class SinkSpec:
         return mapping
 
 
-_COME_BACK = ("csv", "jsonl", "parquet", "vendor", "splink")
+_COME_BACK = ("csv", "jsonl", "parquet", "vendor", "xlsx", "splink")
 """Formats whose files of tasks come back with the answers in them, the payload beside these."""
 
 _READ = ("annotator", "skipped", "clerical_match_score")

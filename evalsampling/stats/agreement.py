@@ -19,10 +19,10 @@ FloatArray = npt.NDArray[np.float64]
 
 @dataclasses.dataclass(frozen=True)
 class Agreement:
-    """Krippendorff's alpha of classes, with an interval.
+    """Krippendorff's alpha, with an interval.
 
     Attributes:
-        alpha: 1 if all agree, 0 if no more than by chance; None if there was one class only.
+        alpha: 1 if all agree, 0 if no more than by chance; None if all votes are alike.
         low: lower end, None without alpha.
         high: upper end, likewise.
         rows: that have two votes or more.
@@ -49,33 +49,88 @@ def krippendorff_alpha(counts: IntArray, confidence: float = 0.95) -> Agreement:
         counts: shape (rows, classes): votes for each class. Rows with less than two are left out.
         confidence: of the interval, in (0, 1).
     """
-    size = counts.sum(axis=1)
-    kept = size >= 2
-    counts, size = counts[kept].astype(np.float64), size[kept].astype(np.float64)
-    rows, votes = len(size), int(size.sum())
+    counts = counts[counts.sum(axis=1) >= 2].astype(np.float64)
+    size, totals = counts.sum(axis=1), counts.sum(axis=0)
     differing = size - (counts * (counts - 1)).sum(axis=1) / np.maximum(size - 1, 1)
-    totals = counts.sum(axis=0)
-    alpha = float(_alpha(np.array(differing.sum()), totals, np.array(float(votes))))
+    expected = _differing_pairs(totals)
+    pairs = float(size.sum() * (size.sum() - 1))
+    without, chance = _differing_pairs(totals - counts), float(expected) / max(pairs, 1)
+    return _with_interval(size, differing, expected, without, chance, confidence)
+
+
+def krippendorff_alpha_of_numbers(
+    value: FloatArray, row: IntArray, confidence: float = 0.95
+) -> Agreement:
+    """Return Krippendorff's alpha for interval data: a pair counts by its squared difference.
+
+    The interval is that of `krippendorff_alpha`; where no two votes on a row differ, a row with a
+    difference is taken to have that of two votes on any rows.
+
+    Args:
+        value: shape (votes,).
+        row: shape (votes,): that each is about. Rows with less than two are left out.
+        confidence: of the interval, in (0, 1).
+    """
+    _, row, size = np.unique(row, return_inverse=True, return_counts=True)
+    kept = size[row] >= 2
+    _, row, size = np.unique(row[kept], return_inverse=True, return_counts=True)
+    value = value[kept] - (value[kept].mean() if kept.any() else 0.0)
+    total, squares = np.bincount(row, value), np.bincount(row, value**2)
+    differing = 2 * np.maximum(size * squares - total**2, 0.0) / np.maximum(size - 1, 1)
+    differing[differing <= _ROUNDING * squares] = 0.0
+    votes = size.sum()
+    expected = 2 * (votes * squares.sum() - total.sum() ** 2)
+    without = 2 * ((votes - size) * (squares.sum() - squares) - (total.sum() - total) ** 2)
+    return _with_interval(size.astype(np.float64), differing, expected, without, 1.0, confidence)
+
+
+_ROUNDING = 1e-12
+"""Share of the squares of a row's votes below which their differences are rounding errors."""
+
+
+def _differing_pairs(totals: FloatArray) -> FloatArray:
+    """Return the pairs of votes of two classes, from the votes of each: shape (...)."""
+    votes = totals.sum(axis=-1)
+    return np.asarray(votes * (votes - 1) - (totals * (totals - 1)).sum(axis=-1))
+
+
+def _with_interval(
+    size: FloatArray,
+    differing: FloatArray,
+    expected: FloatArray,
+    without: FloatArray,
+    chance: float,
+    confidence: float,
+) -> Agreement:
+    """Return alpha = 1 - D_o / D_e with the interval of the jackknife over the rows.
+
+    Args:
+        size: shape (rows,): votes of each row, at least 2.
+        differing: shape (rows,): differences of its pairs, over its other votes.
+        expected: differences of the pairs of all votes.
+        without: shape (rows,): the same without the votes of a row.
+        chance: difference of a row that has one, over that of any two votes, inverted.
+        confidence: in (0, 1).
+    """
+    rows, votes = len(size), int(size.sum())
+    alpha = float(_alpha(np.array(differing.sum()), expected, np.array(float(votes))))
     if not np.isfinite(alpha):
         return Agreement(None, None, None, rows, votes)
     tail = (1 - confidence) / 2
     if differing.sum() == 0:
-        expected = 1 - float((totals * (totals - 1)).sum()) / (votes * (votes - 1))
         share = 1 - tail ** (1 / rows)
-        return Agreement(alpha, max(1 - share / expected, -1.0), 1.0, rows, votes)
+        return Agreement(alpha, max(1 - share / chance, -1.0), 1.0, rows, votes)
     if rows < 3:
         return Agreement(alpha, -1.0, 1.0, rows, votes)
-    without = _alpha(differing.sum() - differing, totals - counts, votes - size)
-    without = np.where(np.isfinite(without), without, 1.0)
-    error = np.sqrt((rows - 1) / rows * ((without - without.mean()) ** 2).sum())
+    left = _alpha(differing.sum() - differing, without, votes - size)
+    left = np.where(np.isfinite(left), left, 1.0)
+    error = np.sqrt((rows - 1) / rows * ((left - left.mean()) ** 2).sum())
     reach = float(special.stdtrit(rows - 1, 1 - tail)) * float(error)
     return Agreement(alpha, max(alpha - reach, -1.0), min(alpha + reach, 1.0), rows, votes)
 
 
-def _alpha(differing: FloatArray, totals: FloatArray, votes: FloatArray) -> FloatArray:
-    """Return alpha from the differing votes, the votes of each class and their number."""
-    pairs = votes * (votes - 1)
-    expected = pairs - (totals * (totals - 1)).sum(axis=-1)
+def _alpha(differing: FloatArray, expected: FloatArray, votes: FloatArray) -> FloatArray:
+    """Return alpha from the differences of rows, those of all pairs of votes and their number."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(expected > 0, 1 - differing * (votes - 1) / expected, np.nan)
 

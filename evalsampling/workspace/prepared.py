@@ -22,6 +22,8 @@ from evalsampling.pool.stored_columns import (
 from evalsampling.preparation.slices import Slices
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.budget import Budget
+from evalsampling.spec.sections import Section
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.permanent import PermanentNumbers
 from evalsampling.storage import checksums_of
@@ -50,7 +52,7 @@ class PreparedPool:
 
     workspace: Workspace
     marker: dict[str, Any]
-    budgets: tuple[int, ...] = ()
+    budgets: tuple[Budget, ...] = ()
 
     @classmethod
     def read(cls, workspace: Workspace) -> "PreparedPool":
@@ -69,14 +71,17 @@ class PreparedPool:
                 "prepare a workspace anew"
             )
         names = sorted(name for name in store.names(BUDGETS) if name.endswith(".json"))
-        budgets = [store.read_json(f"{BUDGETS}/{name}", ["budget"])["budget"] for name in names]
-        return cls(workspace, store.read_json(MARKER, _MARKER_KEYS), tuple(budgets))
+        budgets = tuple(
+            Budget.read(Section("", store.read_json(f"{BUDGETS}/{name}", ["budget"])))
+            for name in names
+        )
+        return cls(workspace, store.read_json(MARKER, _MARKER_KEYS), budgets)
 
     @functools.cached_property
     def spec(self) -> EvaluationSpec:
         """The spec the workspace was prepared with, with the budget that it has now."""
-        budget = self.budgets[-1] if self.budgets else self.own_spec.budget
-        return dataclasses.replace(self.own_spec, budget=budget)
+        now = self.budgets[-1] if self.budgets else self.own_spec.limits
+        return dataclasses.replace(self.own_spec, budget=now.labels, money=now.money)
 
     @functools.cached_property
     def own_spec(self) -> EvaluationSpec:

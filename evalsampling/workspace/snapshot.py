@@ -16,13 +16,14 @@ from evalsampling.labels.annotators import ControlSubject, control_subjects, gol
 from evalsampling.labels.controls import Controls
 from evalsampling.labels.dawid_skene import fit_labels
 from evalsampling.labels.items import graded_outputs
-from evalsampling.labels.tally import State, Subjects, Tally
+from evalsampling.labels.tally import EACH, State, Subjects, Tally
 from evalsampling.labels.task_names import opaque_name
 from evalsampling.labels.tasks import TASK
 from evalsampling.labels.vote import Pair
 from evalsampling.labels.votes import Register, answers_of
 from evalsampling.measures.build import build_gains
 from evalsampling.pool.stored_columns import CELL, ID, RANK, SLICE_PREFIX, outputs_of_columns
+from evalsampling.spec.labels import MODEL
 from evalsampling.stats.history import NO_LABEL, History
 from evalsampling.workspace.adjudications import Adjudication, read_adjudications
 from evalsampling.workspace.deliveries import Delivery, read_deliveries
@@ -155,18 +156,14 @@ class Snapshot:
         first = len(self.tasks)
         settles = {first + place: q for place, (_, _, q) in enumerate(self._settling)}
         labels = self.pool.spec.labels
-        by_model = labels.rule == "dawid-skene"
-        tally = Tally(
-            Subjects(first, settles, labels.votes),
-            by_model=by_model,
-            each_counts=labels.oracle == "stochastic",
-        )
+        rule = EACH if labels.oracle == "stochastic" else labels.rule
+        tally = Tally(Subjects(first, settles, labels.votes), rule=rule)
         # A model looks at all votes together: once for all that came before the next round.
         for rounds, deliveries in itertools.groupby(self.deliveries, self._standing_then):
             for one in deliveries:
                 answers = answers_of(one.votes, self.subject_of_task, labels.codes)
                 tally.add(answers, one.replace, rounds)
-            if by_model:
+            if rule == MODEL:
                 tally.decide_by_model(fit_labels(tally), rounds)
         return tally
 
@@ -197,8 +194,11 @@ class Snapshot:
 
     @property
     def gold(self) -> npt.NDArray[np.int64]:
-        """Gold rows that are decided, by their class and by their label: (classes, classes)."""
-        classes = len(self.pool.spec.labels.classes)
+        """Gold rows that are decided, by their class and by their label: (classes, classes).
+
+        Numbers have no gold rows: (0, 0).
+        """
+        classes = len(self.pool.spec.labels.codes)
         return gold_table(self.tally, self.control_subjects, classes)
 
     @functools.cached_property

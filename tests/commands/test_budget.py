@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from tests.jobs import Job, call, files_below, make_pool
+from tests.jobs import Job, call, files_below, make_pool, make_rich_pool
 
 
 def spend(one: Job, number: int, *options: Any) -> dict[str, Any]:
@@ -39,11 +39,44 @@ def test_a_budget_that_is_not_raised(job: Any, tmp_path: Path) -> None:
     one.prepare()
     refused = call("budget", one.workspace, "39")
     assert refused.status == 1
-    assert "the budget is 40, and can only be raised, not set to 39" in refused.err
+    assert "the budget is 40 labels, and can only be raised, not set to 39 labels" in refused.err
     assert call("budget", one.workspace, "many").status == 2
+    assert "a whole number, got 40.5" in call("budget", one.workspace, "40.5").err
+    assert "the budget is of labels" in call("budget", one.workspace, "50", "--labels", "60").err
     assert not (one.workspace / "budgets").exists()
     one.spec.write_text(one.spec.read_text().replace("budget: 40", "budget: 60"))
     assert "workspace 60` raises it" in one.prepare().err
+
+
+def test_more_money(job: Any) -> None:
+    """Also where labels are limited too; the rounds go on until the money is spent."""
+    pool = {"score": "s0.score", "prediction": "s0.prediction", "cost": "size"}
+    keys = {"pool": pool, "measure": "f1", "strata": {"leaves": 8}, "round_size": 30}
+    one: Job = job(
+        make_rich_pool(600), budget={"cost": 10, "labels": 500}, sampler="passive", **keys
+    )
+    one.prepare()
+    number = 0
+    while one.sample().json["reason"] != "budget":
+        number += 1
+        told = one.estimate("--labels", one.deliver(one.answers(number), f"{number}.csv")).json
+    assert told["done"]
+    changed = one.spec.read_text().replace("cost: 10", "cost: 90.5")
+    one.spec.write_text(changed)
+    refused = one.prepare()
+    assert "prepared with a budget of money 10.00 and 500 labels" in refused.err
+    assert f"budget {one.workspace} 90.5 --labels 500` raises it" in refused.err
+    raised = call("budget", one.workspace, "90.5", "--json")
+    before, now = {"cost": 10.0, "labels": 500}, {"cost": 90.5, "labels": 500}
+    assert raised.json == {"budget": now, "before": before, "short": 0}
+    assert one.prepare().status == 0
+    again = one.sample()
+    assert again.json["reason"] != "budget", again.err
+    assert call("status", one.workspace, "--json").json["money"] == 90.5
+    limited = call("budget", one.workspace, "120", "--labels", "700")
+    assert "budget: money 120.00 and 700 labels, money 90.50 and 500 labels before" in limited.out
+    lowered = call("budget", one.workspace, "110")
+    assert "is money 120.00 and 700 labels, and can only be raised" in lowered.err
 
 
 def test_a_reserve_that_runs_short_is_topped_up(job: Any) -> None:

@@ -30,6 +30,19 @@ def test_nothing_is_wrong_and_nothing_is_changed(job: Any) -> None:
 @pytest.mark.parametrize(
     ("keys", "problems"),
     [
+        (
+            {"budgett": 5, "pool": {"scor": "x", "payload": ["nam"]}, "strata": {"n": 3}},
+            [
+                "unknown key budgett; did you mean budget?",
+                "unknown key strata.n",
+                "unknown key pool.scor; did you mean pool.score?",
+                "column 'nam' is missing",
+            ],
+        ),
+        (
+            {"seedd": 1, "measure": "f3"},
+            ["unknown key seedd; did you mean seed?", "unknown measure 'f3'; did you mean f1?"],
+        ),
         ({"measure": "f3"}, ["unknown measure 'f3'; did you mean f1?"]),
         ({"pool": {"path": "none/*.parquet"}}, ["none/*.parquet: no such file"]),
         (

@@ -1,6 +1,7 @@
 """What was erased is nowhere, and no number changes."""
 
 import shutil
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,19 +23,24 @@ def secret_pool() -> Pool:
 
 
 def holders(workspace: Path, text: str) -> list[str]:
-    """Files that hold a text, Parquet decoded."""
+    """Files that hold a text, Parquet and workbooks decoded."""
     found = []
     for path in sorted(workspace.rglob("*")):
         if path.is_file():
             told = path.read_bytes().decode("utf-8", "replace")
             if path.suffix == ".parquet":
                 told = str(pq.read_table(path).to_pylist())
+            if path.suffix == ".xlsx":
+                with zipfile.ZipFile(path) as parts:
+                    told = str([parts.read(name) for name in parts.namelist()])
             if text in told:
                 found.append(str(path.relative_to(workspace)))
     return found
 
 
-@pytest.fixture(params=["csv", "jsonl", "parquet", "vendor", "label-studio", "ground-truth"])
+@pytest.fixture(
+    params=["csv", "jsonl", "parquet", "vendor", "xlsx", "label-studio", "ground-truth"]
+)
 def sent(request: Any, job: Callable[..., Job]) -> tuple[Job, int]:
     """A job with an answered round, and the id of one of its rows."""
     one = job(

@@ -46,6 +46,25 @@ def test_what_columns_look_like(tmp_path: Path) -> None:
     assert Path(content["pool"]["path"]).is_absolute()
 
 
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [
+        ({"score": [-1.0, 2.0], "match_prob": [0.1, 0.9]}, ("score", "match_prob")),
+        ({"score": [-1.0, 2.0], "match_prob": [0.1, 1.9]}, ("score", None)),
+        ({"probability": [0.1, 0.9]}, ("probability", None)),
+        ({"score": [0.1, 0.9], "share": [0.1, 0.9]}, ("score", None)),
+    ],
+)
+def test_probabilities_beside_the_score(tmp_path: Path, columns: Any, expected: Any) -> None:
+    table = pa.table({"id": [1, 2], "prediction": [0, 1], **columns})
+    pq.write_table(table, tmp_path / "pool.parquet")
+    spec = tmp_path / "mine.yaml"
+    assert call("init", tmp_path / "pool.parquet", "--output", spec).status == 0
+    pool = yaml.safe_load(spec.read_text())["pool"]
+    assert (pool["score"], pool.get("probability")) == expected
+    assert call("check", spec).status == 0
+
+
 def test_what_cannot_be_guessed_is_to_be_filled_in(tmp_path: Path) -> None:
     pq.write_table(pa.table({"a": np.arange(50) % 7 / 9}), tmp_path / "pool.parquet")
     done = call("init", tmp_path / "pool.parquet", "--output", tmp_path / "e.yaml", "--json").json

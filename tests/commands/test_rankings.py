@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import fastavro
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
@@ -71,6 +72,46 @@ def test_prepare_sample_and_estimate(tmp_path: Path, queries: Queries, suffix: s
     told = call("estimate", workspace, "--labels", answers, "--json").json
     assert told["labels"] == 40
     assert told["measures"][0]["value"] == pytest.approx(expected(workspace, queries, "dcg", 2))
+
+
+def as_format(queries: Queries, path: Path) -> None:
+    """Write the pool with its lists as its format has them: arrays, or text with JSON."""
+    table = pa.table(queries.columns)
+    if path.suffix == ".csv":
+        lists = [name for name in table.column_names if pa.types.is_list(table[name].type)]
+        text = {name: list(map(json.dumps, table[name].to_pylist())) for name in lists}
+        columns = {name: text.get(name, table[name]) for name in table.column_names}
+        pyarrow.csv.write_csv(pa.table(columns), path)
+    elif path.suffix == ".jsonl":
+        path.write_text("\n".join(map(json.dumps, table.to_pylist())))
+    else:
+        numbers = {"type": "array", "items": ["null", "double"]}
+        kinds = {"doc": {"type": "array", "items": "string"}, "new": numbers, "old": numbers,
+                 "chances": {"type": "array", "items": numbers}, "cost": "double"}  # fmt: skip
+        kinds["title"] = kinds["doc"]
+        fields = [{"name": one, "type": kinds.get(one, "string")} for one in table.column_names]
+        with path.open("wb") as file:
+            fastavro.writer(file, {"type": "record", "name": "query", "fields": fields},
+                            table.to_pylist())  # fmt: skip
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "avro"])
+def test_pools_of_every_format_are_sampled_alike(
+    tmp_path: Path, queries: Queries, suffix: str
+) -> None:
+    """Tasks show what those of the same pool in Parquet do."""
+    batches = []
+    for pattern in ("pool/*.parquet", f"pool.{suffix}"):
+        folder = tmp_path / pattern.rpartition(".")[2]
+        folder.mkdir()
+        as_format(queries, folder / f"pool.{suffix}")
+        spec = queries.write(folder, pool={"path": pattern})
+        call("prepare", spec, "--in-process")
+        drawn = call("sample", folder / "work", "--json").json
+        shown = pyarrow.csv.read_csv(drawn["batch"]).select(["text", "title"])
+        batches.append(shown.sort_by([("text", "ascending"), ("title", "ascending")]))
+    assert batches[0] == batches[1]
+    assert len(batches[0]) > 20
 
 
 def test_annotators_see_items_and_neither_ranks_nor_scores(

@@ -61,7 +61,7 @@ def check(job: Job, *options: Any) -> tuple[str, dict[str, Any]]:
     page, twin = path.read_text(), json.loads(path.with_suffix(".json").read_text())
     assert twin["estimate"] == job.estimate().json
     assert {float(value) for value in DATA.findall(page)} <= numbers_in(twin)
-    with path.with_suffix(".csv").open(newline="") as file:
+    with path.with_suffix(".csv").open(encoding="utf-8-sig", newline="") as file:
         latest = [line for line in csv.DictReader(file) if line["latest"] == "true"]
     for name in ("value", "low", "high"):
         written = [float(line[name]) if line[name] else None for line in latest]
@@ -177,7 +177,7 @@ def test_numbers_of_the_spreadsheet_are_no_formulas(job: Callable[..., Job]) -> 
     one = answered(job(make_rich_pool(400), pool={"systems": systems}, measure="f1"), 1)
     done, page = report(one)
     assert done.status == 0, done.err
-    with page.with_suffix(".csv").open(newline="") as file:
+    with page.with_suffix(".csv").open(encoding="utf-8-sig", newline="") as file:
         lines = list(csv.DictReader(file))
     assert {line["system"] for line in lines} == {"'=1+1", "'-b"}
     assert all(float(line["value"]) <= 1 for line in lines)

@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from sklearn.metrics import f1_score
 
 from evalsampling.inference.inclusion import estimate_from_inclusion
-from evalsampling.measures import Accuracy, FBeta, Measure
+from evalsampling.measures import Accuracy, FBeta, MacroF1, Measure, MicroF1
+from evalsampling.stats.outputs import Outputs
 from tests.samplers.pools import make_pool
 
 POOL = make_pool(3000, 30, seed=4, positive=0.1, strength=3)
@@ -53,3 +55,32 @@ def test_what_is_no_sample_is_refused() -> None:
     for wrong in (0.0, 1.5, np.nan):
         with pytest.raises(ValueError, match=r"must lie in \(0, 1\]"):
             estimate_from_inclusion(FBeta(), *given, np.array([0.5, wrong]))
+
+
+def test_variance_of_a_stochastic_oracle_counts_rows_that_are_certain() -> None:
+    """[Y] eq. 27 without its second term: sum (f - F g)^2 / b^2 over the square of sum g / b."""
+    rows = np.arange(0, len(POOL), 5)
+    b = np.where(rows % 2, 0.3, 1.0)
+    given = POOL.outputs.take(rows), POOL.label[rows], b
+    (one,) = estimate_from_inclusion(FBeta(), *given, stochastic=True)
+    loss = FBeta().loss(*given[:2])
+    residual = (loss[:, 0] - one.value * loss[:, 1]) / b
+    wanted = np.sqrt(np.sum(residual**2)) / np.sum(loss[:, 1] / b)
+    assert one.standard_error == pytest.approx(wanted)
+    (plain,) = estimate_from_inclusion(FBeta(), *given)
+    assert plain.standard_error < one.standard_error
+
+
+@pytest.mark.parametrize(("measure", "average"), [(MacroF1, "macro"), (MicroF1, "micro")])
+def test_twenty_labels_a_row(measure: type[Measure], average: str) -> None:
+    """More than an evaluation takes, whose classes are the sets: codes are sums of 2^i."""
+    rng = np.random.default_rng(2)
+    p = rng.beta(0.4, 1.5, (500, 20))
+    f, y = p > 0.35, rng.random((500, 20)) < p
+    predicted, label = (flags @ (1 << np.arange(20)) for flags in (f, y))
+    outputs = Outputs(predicted[:, None], np.zeros((500, 1)), np.zeros((500, 1, 0)))
+    b = rng.uniform(0.2, 1, 500)
+    (one,) = estimate_from_inclusion(measure(20, sets=True), outputs, label, b, 0.9)
+    assert one.value == pytest.approx(f1_score(y, f, average=average, sample_weight=1 / b))
+    beta = next(each for each in one.intervals if each.method == "beta")
+    assert 0 < one.value - beta.low < 0.1

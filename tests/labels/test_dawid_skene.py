@@ -7,6 +7,7 @@ import pytest
 
 from evalsampling.labels.dawid_skene import fit_labels
 from evalsampling.labels.tally import Answer, State, Subjects, Tally
+from evalsampling.spec.labels import MODEL
 from tests.commands.votes import deliver, numbers, votes
 from tests.jobs import Job
 
@@ -31,7 +32,7 @@ def test_a_good_annotator_outweighs_two_bad_ones() -> None:
     pytest.importorskip("crowdkit.aggregation")
     rng = np.random.default_rng(1)
     truth = (rng.random(400) < 0.5).astype(int)
-    tally = Tally(Subjects(400, votes=5), by_model=True)
+    tally = Tally(Subjects(400, votes=5), rule=MODEL)
     rates = {"a": 0.97, "b": 0.95, "c": 0.6, "d": 0.55, "e": 0.55}
     for name, rate in rates.items():
         said = np.where(rng.random(400) < rate, truth, 1 - truth).tolist()

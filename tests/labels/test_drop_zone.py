@@ -24,6 +24,7 @@ def test_every_new_file_is_taken_once(job: Callable[..., Job]) -> None:
     before = files_below(one.workspace)
     (zone / "notes.txt").write_text("not for us")
     (zone / ".4.csv").write_text("half a fi")
+    (zone / "~$4.xlsx").write_text("of a workbook that is open")
     (zone / "old").mkdir()
     again = one.estimate("--labels", zone)
     assert (again.json["labels"], again.json["rejects"]) == (20, 0)
@@ -55,7 +56,7 @@ def test_every_new_object_of_a_bucket_is_taken_once(
 
 
 def test_files_and_folders_side_by_side(tmp_path: Path) -> None:
-    for name in ("b.csv", "a.JSON", "c.manifest", "d.xlsx", ".e.csv"):
+    for name in ("b.csv", "a.JSON", "c.manifest", "d.xls", ".e.csv", "~$f.xlsx"):
         (tmp_path / name).write_text("")
     found = files_in([str(tmp_path), "x.csv", "gs://bucket/y.csv"])
     names = [Path(path).name for path in found]

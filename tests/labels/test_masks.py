@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import openpyxl
 import pyarrow as pa
 import pytest
 
@@ -39,6 +40,9 @@ def texts(job: Job, number: int) -> str:
             import pyarrow.parquet as pq
 
             told.append(str(pq.read_table(path).to_pylist()))
+        elif path.suffix == ".xlsx":
+            book = openpyxl.load_workbook(path)
+            told += [str(cell.value) for sheet in book for row in sheet for cell in row]
         else:
             told.append(path.read_text())
     return "\n".join(told)

@@ -3,6 +3,8 @@
 import csv
 import dataclasses
 import json
+import re
+import zipfile
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -66,6 +68,8 @@ def shown(format: str, directory: Path) -> list[dict[str, Any]]:
         if format == "vendor":
             return [{name: unescaped(value) for name, value in row.items()} for row in rows]
         return rows
+    if format == "xlsx":
+        return sheet(path)
     if format == "jsonl":
         return [json.loads(line) for line in path.read_text().split("\n")[:-1]]
     if format == "parquet":
@@ -81,6 +85,25 @@ def shown(format: str, directory: Path) -> list[dict[str, Any]]:
         return found
     files = sorted(path.glob("tasks-*.json"))
     return [task["data"] for file in files for task in json.loads(file.read_text())]
+
+
+def sheet(path: Path) -> list[dict[str, Any]]:
+    """The tasks of a workbook, by its XML, in which a spreadsheet program reads ``_xHHHH_``."""
+    names = {"x": "http://schemas.openxmlformats.org/spreadsheetml/2006/main"}
+    with zipfile.ZipFile(path) as archive:
+        content = ElementTree.fromstring(archive.read("xl/worksheets/sheet1.xml"))
+    head, *rows = [
+        [
+            re.sub(
+                "_x([0-9A-F]{4})_",
+                lambda found: chr(int(found[1], 16)),
+                cell.findtext("x:is/x:t", "", names),
+            )
+            for cell in row.iterfind("x:c", names)
+        ]
+        for row in content.iterfind("x:sheetData/x:row", names)
+    ]
+    return [dict(zip(head, row, strict=True)) for row in rows]
 
 
 @settings(max_examples=60, deadline=None)
@@ -258,7 +281,7 @@ def test_annotators_are_told_what_classes_mean() -> None:
     assert shown[-2:] == ['1: the same "person" & address', "0: different people"]
     (choices,) = page.iter("Choices")
     assert [one.get("value") for one in choices] == ["0", "1", "unsure"]
-    sheet = instructions(5, ["text"], SinkSpec(), both)
+    sheet = instructions("batch.csv", 5, ["text"], SinkSpec(), both)
     assert '- `0`: different people\n- `1`: the same "person" & address\n' in sheet
 
 
@@ -329,7 +352,7 @@ def test_what_is_no_export(content: bytes, words: str) -> None:
         ({"task": "t", "a-metadata": {}, "b-metadata": {}}, "labels of several jobs"),
         ({"a": 1, "a-metadata": {"human-annotated": "yes"}}, "'task' is missing"),
         ({"task": "t", "a": [1], "a-metadata": {"human-annotated": "yes", "class-map": {}}},
-         "several classes"),
+         "no list of numbers that 'class-map' names"),
         ({"task": "t", "label": 0, "label-metadata": {"human-annotated": "no", "class-name": "1"}},
          "labelled by a machine"),
         ({"task": "t", "label": 1}, "'label-metadata' is missing: nobody knows who labelled it"),
@@ -384,7 +407,7 @@ def test_every_pair_of_records_comes_back(pairs: list[Any]) -> None:
 @pytest.mark.parametrize("name", ["annotator", "skipped", "clerical_match_score", "label.a"])
 def test_no_column_of_the_payload_is_taken_for_an_answer(name: str) -> None:
     content: dict[str, Any] = {"pool": {"path": "x", "payload": [name]}}
-    for format in ("csv", "jsonl", "parquet", "vendor"):
+    for format in ("csv", "jsonl", "parquet", "vendor", "xlsx"):
         with pytest.raises(InputError, match=f"{name} is a column of answers"):
             EvaluationSpec.from_mapping({**content, "sink": {"format": format}}, "/")
     shown = {**content, "sink": {"format": "label-studio"}}

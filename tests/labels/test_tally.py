@@ -8,6 +8,7 @@ import pytest
 
 from evalsampling.labels.tally import (
     CONTRADICTED,
+    EACH,
     SKIPPED,
     UNSURE,
     Answer,
@@ -159,7 +160,7 @@ def test_where_each_answer_counts_no_majority_decides(
     answers: list[tuple[str, int]], state: State, labels: dict[int, int], shares: list[float]
 ) -> None:
     for order in itertools.permutations(answers):
-        one = Tally(Subjects(1, votes=3), each_counts=True)
+        one = Tally(Subjects(1, votes=3), rule=EACH)
         for answer in order:
             one.add([Answer(0, *answer)], replace=False, rounds=1)
         assert one.state(0) is state

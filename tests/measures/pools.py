@@ -65,6 +65,8 @@ NAMED = {
     "class_f_alpha, two classes": build("class_f_alpha", alpha=0.7, over=(1, 2)),
     "log_loss, clipped": build("log_loss", clip=0.1),
     "roc_auc, system 1": build("roc_auc", system=1),
+    "precision_at_recall": build("precision_at_recall", recall=0.7),
+    "precision_at_recall, 0.6, system 1": build("precision_at_recall", recall=0.6, system=1),
     "pr_curve, one threshold": build("pr_curve", thresholds=(0.2,)),
 }
 STACKED = {
@@ -74,6 +76,7 @@ STACKED = {
     "difference of average precision": difference(
         build("average_precision"), build("average_precision", system=1)
     ),
+    "difference of curves": difference(build("pr_curve"), build("pr_curve", system=1)),
     "ratio": Quotient(build("mcc"), build("mcc", system=1)),
     "joint of joints": Joint((Joint((build("recall"),)), build("average_precision"))),
 }

@@ -20,8 +20,8 @@ from evalsampling.measures import (
 )
 from evalsampling.measures.comparisons import (
     GUARD,
+    are_comparable,
     is_aimed_at,
-    is_comparable,
     is_nil,
     pairs_of,
     systems_of,
@@ -141,8 +141,8 @@ def test_systems_that_say_the_same_do_not_differ() -> None:
         (FBeta(), FBeta(), "one measure of two systems"),
         (FBeta(), Precision(system=1), "one measure of two systems"),
         (FBeta(), FBeta(system=1, beta=2.0), "one measure of two systems"),
-        (Prevalence(), Prevalence(system=1), "a curve, or of no system"),
-        (PRCurve((0.0,)), PRCurve((0.0,), system=1), "a curve, or of no system"),
+        (Prevalence(), Prevalence(system=1), "it is of no system"),
+        (PRCurve((0.0,)), PRCurve((0.5,), system=1), "other thresholds of each system's score"),
     ],
 )
 def test_what_cannot_be_compared(first: Measure, other: Measure, words: str) -> None:
@@ -150,8 +150,21 @@ def test_what_cannot_be_compared(first: Measure, other: Measure, words: str) -> 
         difference(first, other)
 
 
+def test_points_of_curves_at_the_same_thresholds_differ_point_by_point() -> None:
+    outputs, label = make_pool(3)
+    pair = PRCurve((-0.5, 0.5)), PRCurve((-0.5, 0.5), system=1)
+    compared = difference(*pair)
+    values = [value_of(one, outputs, label) for one in pair]
+    assert value_of(compared, outputs, label) == pytest.approx(values[0] - values[1])
+    names = [(one.name, one.threshold, one.against) for one in compared.components]
+    assert names[1] == ("pr_curve.precision", 0.5, 1)
+    assert compared.components[0].bounds == (-1, 1)
+
+
 def test_which_measures_have_a_difference() -> None:
-    assert is_comparable(FBeta())
-    assert not is_comparable(Prevalence())
+    assert are_comparable(FBeta(), FBeta(system=1))
+    assert not are_comparable(FBeta(), FBeta(system=1, beta=2.0))
+    assert not are_comparable(Prevalence(), Prevalence(system=1))
+    assert not are_comparable(PRCurve((0.0,)), PRCurve((0.5,), system=1))
     with pytest.raises(ValueError, match="not affine"):
         MeanDifference(FBeta(), FBeta(system=1))

@@ -5,8 +5,13 @@ import dataclasses
 import numpy as np
 import pytest
 
-from evalsampling.measures import FBeta, Joint, Measure, PRCurve, Precision
-from evalsampling.measures.on_cells import adds_to, cells_adding_to, model_risk
+from evalsampling.measures import Brier, FBeta, Joint, MacroF1, Measure, PRCurve, Precision
+from evalsampling.measures.on_cells import (
+    adds_to,
+    cells_adding_to,
+    model_risk,
+    rows_of_cells,
+)
 from tests.samplers.pools import THREE_CLASSES, make_pool, pooled_pool, with_second_system
 
 
@@ -56,3 +61,15 @@ def test_scores_that_cells_do_not_know_may_always_add() -> None:
     first = adds_to(PRCurve(thresholds=(1.0, 2.0)), pool.table)
     expected = np.stack([pool.table.leaf >= 1, np.ones(len(pool.table), bool)], axis=1)
     np.testing.assert_array_equal(first, expected)
+
+
+@pytest.mark.parametrize(("measure", "columns"), [(MacroF1(3), 0), (Brier(), 3)])
+def test_rows_that_stand_for_cells_have_the_probabilities_that_are_looked_at(
+    measure: Measure, columns: int
+) -> None:
+    """Of 256 sets of labels they took gigabytes."""
+    table = make_pool(300, 8, seed=1, classes=3).table
+    rows, label = rows_of_cells(measure, table, np.arange(len(table)) < 5)
+    assert len(rows) == len(label) >= 5 * 3
+    assert np.bincount(label).tolist() == [len(rows) / 3] * 3
+    assert rows.probability.shape == (len(rows), 1, columns)

@@ -1,5 +1,8 @@
 """Notebooks and workspaces: the same evaluation in both."""
 
+import inspect
+import pydoc
+import re
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import evalsampling
 from evalsampling import Evaluation, InputError
 from evalsampling.workspace.snapshot import Snapshot
 from tests.jobs import call, make_pool
@@ -29,6 +33,22 @@ def same(one: Evaluation, other: Evaluation) -> None:
         np.testing.assert_array_equal(getattr(one.history, name), getattr(other.history, name))
     assert one.history.corrected == other.history.corrected
     assert one.estimate().to_dict() == other.estimate().to_dict()
+
+
+@pytest.mark.parametrize(
+    "name", ["from_frame", "from_arrays", "sample", "label", "estimate", "plot", "open", "save"]
+)
+def test_signatures_can_be_read(name: str) -> None:
+    signature = str(inspect.signature(getattr(Evaluation, name)))
+    assert not {"ndarray", "Mapping", "Calibrated"} & set(re.findall(r"\w+", signature))
+    assert len(signature) < (400 if name == "from_arrays" else 200)
+
+
+def test_help_begins_with_the_public_names() -> None:
+    told = pydoc.plain(pydoc.render_doc(evalsampling))
+    names, *_ = told.partition("PACKAGE CONTENTS")
+    assert [name for name in evalsampling.__all__ if name not in names] == ["__version__"]
+    assert dir(evalsampling) == sorted(evalsampling.__all__)
 
 
 def several_rounds() -> Evaluation:

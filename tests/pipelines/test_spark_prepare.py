@@ -3,7 +3,6 @@
 import contextlib
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -12,65 +11,19 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 
 from evalsampling import InputError
-from evalsampling.pool.columns import required_columns
 from evalsampling.preparation import shards as shares
-from evalsampling.preparation.local import SecondPass, stratify_pool
-from evalsampling.preparation.poisson import (
-    INCLUSION,
-    PoissonFilter,
-    keep_batches,
-    poisson_sample,
-)
 from evalsampling.spec import EvaluationSpec
 from tests.bad_pools import BAD
 from tests.cases import CASES
 from tests.jobs import Job, Pool, make_pool, make_rich_pool
 from tests.reference import by_beam, contents
+from tests.spark import MASTER, SPARK, environment
 
 ROOT = Path(__file__).resolve().parents[2]
-MASTER = "local[2,4]"
-"""Two workers, four tries of a task."""
-
-pytestmark = [
-    pytest.mark.runners,
-    pytest.mark.filterwarnings("ignore::DeprecationWarning:pyspark.*"),
-    pytest.mark.filterwarnings("ignore::FutureWarning:pyspark.*"),
-    # PySpark leaves its sockets to the garbage collector.
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-    pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java, which is not here"),
-]
-pytest.importorskip("pyspark", reason="PySpark is not installed: pip install '.[spark]'")
-pytest.importorskip("pandas", reason="mapInArrow needs pandas: pip install '.[spark]'")
-
-
-def environment(master: str = MASTER) -> dict[str, str]:
-    """Variables of a process that starts Spark here, and whose workers find this package."""
-    options = ["--master", master, "--conf", "spark.ui.enabled=false"]
-    return {
-        **os.environ,
-        "PYSPARK_SUBMIT_ARGS": " ".join([*options, "pyspark-shell"]),
-        "PYSPARK_PYTHON": sys.executable,
-        "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
-        "SPARK_LOCAL_IP": "127.0.0.1",
-    }
-
-
-@pytest.fixture(scope="module")
-def session() -> Iterator[Any]:
-    """A session of Spark on this machine."""
-    from pyspark.sql import SparkSession
-
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in environment().items():
-            patch.setenv(name, value)
-        started = SparkSession.builder.getOrCreate()
-        started.sparkContext.setLogLevel("OFF")
-        yield started
-        started.stop()
+pytestmark = SPARK
 
 
 @pytest.fixture
@@ -327,36 +280,3 @@ def test_pool_of_one_row(session: Any, job: Any) -> None:
     expected = by_beam(one)
     prepare(session, one)
     assert contents(one.workspace) == expected
-
-
-def test_poisson_sample_is_that_of_one_process(session: Any, tmp_path: Path) -> None:
-    """Rows are kept by their hashes, each partition by itself."""
-    from pyspark.sql.types import StructType
-
-    pool = make_pool()
-    pq.write_table(pool.table, tmp_path / "pool.parquet", row_group_size=300)
-    content = {
-        "pool": {"path": str(tmp_path / "pool.parquet")},
-        "strata": {"leaves": 16},
-        "budget": 200,
-        "seed": 4,
-    }
-    spec = EvaluationSpec.from_mapping(content, tmp_path)
-    wanted = poisson_sample(spec)
-    stratification = stratify_pool(spec)
-    work = SecondPass(spec, stratification)
-    for _ in work.over_pool():
-        pass
-    assert work.sums is not None
-    chosen = PoissonFilter.from_spec(spec, stratification, work.sums)
-    rows = session.read.parquet(str(tmp_path / "pool.parquet")).repartition(3)
-    rows = rows.select(*required_columns(spec))
-    schema = StructType([*rows.schema.fields]).add(INCLUSION, "double")
-
-    def keep(batches: Iterator[Any]) -> Iterator[Any]:
-        return keep_batches(batches, spec, stratification, chosen)
-
-    kept = rows.mapInArrow(keep, schema).collect()
-    found = {row["id"]: row[INCLUSION] for row in kept}
-    assert found == dict(zip(wanted["id"].to_pylist(), wanted[INCLUSION].to_pylist(), strict=True))
-    assert len(found) > 100

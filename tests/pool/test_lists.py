@@ -1,5 +1,6 @@
 """Reading queries: ranks, probabilities, costs, and what is wrong with a list."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +10,12 @@ import pytest
 
 from evalsampling.errors import InputError
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.pool.lists import QueryBatch, list_columns, list_names, read_queries
+from evalsampling.pool.lists import QueryBatch, list_column, list_columns, list_names, read_queries
 from evalsampling.spec import EvaluationSpec
 from tests.queries import CUT, GRADES, make_queries
 
 NAN = float("nan")
+LISTS = ("doc", "new", "old", "chances")
 
 
 def spec_of(**keys: Any) -> EvaluationSpec:
@@ -57,6 +59,33 @@ def test_items_are_ranked_by_falling_score_and_ties_by_place() -> None:
     assert found.cost.tolist() == [3.0, 1.0, 0.5]
 
 
+def test_text_is_the_json_of_lists() -> None:
+    """As JSON Lines, Avro and CSV have them."""
+    plain = batch_of().rows
+    text = {name: pa.array(map(json.dumps, plain[name].to_pylist())) for name in LISTS}
+    text["old"] = pa.array(["[0.7, null, 0.7]", "[NaN]", "[]"])
+    found, expected = read(**text), read()
+    assert found.item == expected.item
+    np.testing.assert_array_equal(found.rank, expected.rank)
+    np.testing.assert_array_equal(found.lists.place, expected.lists.place)
+    np.testing.assert_allclose(found.lists.mean, expected.lists.mean)
+    nothing = PoolBatch(pa.record_batch({"doc": ["[]", "[]"]}))
+    assert list_column(nothing, "doc").to_pylist() == [[], []]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[1, 2", "column 'doc', row 11: is no list in JSON"),
+        ('{"x": 1}', "column 'doc', row 11: is no list: "),
+        ('["x", 1]', "column 'doc', row 11: its values do not go together"),
+    ],
+)
+def test_text_that_is_no_list_is_told_with_its_row(text: str, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        read(doc=pa.array(['["x", "y", "z"]', text, "[]"]))
+
+
 def test_items_beyond_the_depth_of_all_lists_are_not_graded() -> None:
     found = read(depth=1)
     assert found.length.tolist() == [2, 1, 0]
@@ -90,7 +119,7 @@ def test_what_is_expected_of_grades_is_the_mean_of_what_the_rankers_say() -> Non
         ({"doc": [["x", "y", "x"], ["x"], []]}, "column 'doc', row 10: item 'x' is there twice"),
         ({"doc": [["x", "y", "z"], [None], []]}, "column 'doc', row 11: an item is null"),
         ({"doc": [["x", "y", "z"], None, []]}, "column 'doc', row 11: null"),
-        ({"doc": pa.array(["x", "y", "z"])}, "column 'doc', row 10: must be a list, got type"),
+        ({"doc": pa.array([1, 2, 3])}, "column 'doc', row 10: must be a list, got type"),
         ({"new": [[0.1, 0.9, 0.5], [1.0, 2.0], []]},
          "column 'new', row 11: 2 values for the 1 items of column 'doc'"),
         ({"new": pa.array([["a"] * 3, ["b"], []])}, "column 'new', row 10: must hold numbers"),

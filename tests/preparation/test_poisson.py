@@ -118,6 +118,12 @@ def test_wrong_parameter_is_told(pool: Path) -> None:
         poisson_sample(spec_of(pool, sampler={"name": "poisson", "delta": 3}))
 
 
+@pytest.mark.parametrize("parameter", [{"cap": True}, {"online": "exclude"}])
+def test_what_a_filter_cannot_do_is_told(pool: Path, parameter: dict) -> None:
+    with pytest.raises(InputError, match="a filter knows nothing of the other rows"):
+        poisson_sample(spec_of(pool, sampler={"name": "poisson", **parameter}))
+
+
 def test_rows_by_cell_are_those_of_a_workspace(pool: Path, tmp_path: Path) -> None:
     """One round of the whole budget, or three; with each row's own probability nearly the same."""
     wanted = set(poisson_sample(spec_of(pool), by_cell=True)["id"].to_pylist())

@@ -1,14 +1,18 @@
 """Portable runners give what the in-process runner gives."""
 
+from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
+from evalsampling.preparation.poisson import poisson_sample
+from evalsampling.spec import EvaluationSpec
 from evalsampling.workspace.manifest import read_jobs
 from evalsampling.workspace.workspace import Workspace
 from tests.bad_pools import replaced
-from tests.jobs import Job
+from tests.jobs import Job, make_pool
+from tests.kept_rows import kept_by_beam, pairs
 from tests.reference import assert_same, reference
 from tests.runners.portable import Server
 
@@ -52,6 +56,19 @@ def test_metrics_arrive(job: Any, server: Server) -> None:
     steps = read_jobs(Workspace(one.workspace))[0].steps
     assert steps["FetchScores/ReadBatches"]["rows"] == 2000
     assert steps["FetchCells/ReadCells"]["rows"] == 2000
+
+
+@pytest.mark.parametrize("by_cell", [False, True])
+def test_poisson_sample_is_that_of_one_process(
+    tmp_path: Path, server: Server, by_cell: bool
+) -> None:
+    table = make_pool().table
+    pq.write_table(table, tmp_path / "pool.parquet")
+    content = {"pool": {"path": "pool.parquet"}, "strata": {"leaves": 16}, "budget": 200, "seed": 4}
+    spec = EvaluationSpec.from_mapping(content, tmp_path)
+    found = kept_by_beam(table, 170, spec, by_cell, tmp_path / "kept", server.options)
+    assert found == pairs(poisson_sample(spec, by_cell))
+    assert len(found) > 100
 
 
 def test_what_a_user_can_mend_is_one_line(job: Any, server: Server) -> None:

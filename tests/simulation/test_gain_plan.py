@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from evalsampling.inference.significance import required_draws
+from evalsampling.inference.significance import required_draws_of_student
 from evalsampling.measures import difference
 from evalsampling.measures.build import build_gains
 from evalsampling.measures.gains import GainMoments
@@ -34,6 +34,12 @@ def planner(sampler: ReplacementSampler) -> GainPlanner:
     return GainPlanner(sampler, TABLE, GainMoments.of_cells(GAINS, TABLE), 0.95)
 
 
+def distinct(plan: GainPlanner, draws: float) -> float:
+    """Queries that so many draws meet on average, query by query."""
+    chance = plan.chance[np.searchsorted(TABLE.code, CELLS.cell)]
+    return float(np.sum(1 - (1 - chance) ** draws))
+
+
 @pytest.mark.parametrize("variant", ["passive", "rescaled", "active"])
 def test_the_deviation_of_a_draw_is_that_of_all_queries(variant: str) -> None:
     """Query by query: sum of E (L - R)^2 / (M^2 q), or of E L^2 / (M^2 q) less R^2."""
@@ -55,8 +61,7 @@ def test_the_deviation_of_a_draw_is_that_of_all_queries(variant: str) -> None:
 def test_draws_meet_as_many_queries_as_planned_for() -> None:
     plan = planner(Ranking(DCGS, gains=GAINS))
     draws = plan.draws(40)
-    chance = plan.chance[np.searchsorted(TABLE.code, CELLS.cell)]
-    assert np.sum(1 - (1 - chance) ** draws) == pytest.approx(40)
+    assert distinct(plan, draws) == pytest.approx(40)
     # No more queries than are ranked differently can be met.
     assert plan.draws(200) == np.inf
     assert plan.at(DCGS, 200) == {"standard_error": 0.0, "half_width": 0.0, "power": 1.0}
@@ -66,7 +71,11 @@ def test_draws_for_a_power_and_queries_for_a_width() -> None:
     plan = planner(Ranking(DCGS, gains=GAINS))
     _, deviation = plan.one_draw(DCGS)
     told = plan.for_power(DCGS, 0.8, 0.05)
-    assert told["budget"] == int(np.ceil(required_draws(0.05, deviation, 0.8, 0.05)))
+    assert told["draws"] == required_draws_of_student(0.05, deviation, 0.8, 0.05)
+    assert told["budget"] == pytest.approx(distinct(plan, told["draws"]), abs=1)
+    fewest = plan.for_power(DCGS, 0.8, 50.0)["budget"]
+    assert fewest in (10, 11), "no claim is made of fewer queries"
+    assert plan.at(DCGS, 9)["power"] == 0
     assert plan.for_power(DCGS, 0.8, 0.0)["budget"] is None
     needed = plan.for_half_width(DCGS, 0.2)["budget"]
     assert isinstance(needed, int)

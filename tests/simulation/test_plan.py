@@ -14,7 +14,7 @@ from evalsampling.cli.main import main
 from evalsampling.errors import InputError
 from evalsampling.preparation.local import read_table, stratify_pool
 from evalsampling.samplers.build import build_sampler
-from evalsampling.simulation.plan import imagine, plan, usable_samplers
+from evalsampling.simulation.plan import plan, usable_samplers
 from evalsampling.stats.cells import CellTable
 
 
@@ -41,34 +41,6 @@ def read(pool: Path, **spec: object) -> tuple[EvaluationSpec, CellTable, tuple]:
     checked = EvaluationSpec.from_mapping(content, pool.parent)
     stratification = stratify_pool(checked)
     return checked, read_table(checked, stratification), stratification.ranges
-
-
-def test_imagined_labels_follow_the_scores(pool: tuple[Path, np.ndarray]) -> None:
-    _, table, _ = read(pool[0])
-    totals = [imagine(table, (None,), (seed,)).labels.sum(axis=0) for seed in range(20)]
-    known = imagine(table, (None,), (1,))
-    assert np.array_equal(known.labels.sum(axis=1), table.count)
-    assert np.array_equal(imagine(table, (None,), (1,)).labels, known.labels)
-    expected, variance = pool[1].sum(), (pool[1] * (1 - pool[1])).sum()
-    # Variance within a cell is that of its mean probability: at least that of its rows.
-    assert abs(np.mean([total[1] for total in totals]) - expected) < 4 * math.sqrt(variance / 20)
-
-
-def test_pooled_kinds_of_a_cell_share_its_rows(pool: tuple[Path, np.ndarray]) -> None:
-    """Of a cell of several kinds, each gets its share of the rows, and all add up."""
-    _, table, _ = read(pool[0])
-    cells = len(table)
-    mixed = CellTable(
-        **{
-            **{name: getattr(table, name) for name in ("code", "leaf", "prior", "leaves")},
-            "count": table.count,
-            "kind_cell": np.repeat(np.arange(cells), 3),
-            "kind_share": np.tile([0.2, 0.5, 0.3], cells),
-            "outputs": table.outputs.take(np.repeat(np.arange(cells), 3)),
-        }
-    )
-    known = imagine(mixed, (None,), (0,))
-    assert np.array_equal(known.labels.sum(axis=1), table.count)
 
 
 @pytest.mark.slow
@@ -118,6 +90,39 @@ def test_needed_budget_lies_between_its_neighbours(pool: tuple[Path, np.ndarray]
     assert curve[-1]["budget"] is None
 
 
+def test_a_half_width_is_searched_for_beyond_the_budget(pool: tuple[Path, np.ndarray]) -> None:
+    """The budget is that of the binomial variance; budgets that are given stay as they are."""
+    path, probability = pool
+    spec, table, ranges = read(path, measure="accuracy", budget=60, round_size=60)
+    *rows, needed = plan(spec, table, ranges, ["passive"], repeats=6, half_width=0.05)
+    assert [row["budget"] for row in rows] == [60, 120, 240, 480]
+    right = np.maximum(probability, 1 - probability).mean()
+    # The half-width is the larger of the median one and 1.96 errors of 6 repeats, whose own
+    # relative error is 1 / sqrt(12); the budget goes with its square.
+    assert needed["budget"] == pytest.approx(right * (1 - right) * (1.96 / 0.05) ** 2, rel=0.6)
+    *rows, needed = plan(
+        spec, table, ranges, ["passive"], budgets=(60,), repeats=2, half_width=0.05
+    )
+    assert [row["budget"] for row in rows] == [60]
+    assert needed["budget"] is None
+
+
+def test_the_search_for_a_half_width_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With all rows of the pool, or as many labels as may be planned for."""
+    make_pool(tmp_path / "pool.parquet", rows=150)
+    spec, table, ranges = read(
+        tmp_path / "pool.parquet", measure="accuracy", budget=50, strata={"leaves": 4}
+    )
+    *rows, needed = plan(spec, table, ranges, ["passive"], repeats=2, half_width=1e-9)
+    assert [row["budget"] for row in rows] == [50, 100, 150]
+    assert rows[-1]["half_width"] == 0
+    assert needed["budget"] == 150
+    monkeypatch.setattr("evalsampling.simulation.plan.MOST_LABELS", 60)
+    *rows, needed = plan(spec, table, ranges, ["passive"], repeats=2, half_width=1e-9)
+    assert [row["budget"] for row in rows] == [50, 60]
+    assert needed["budget"] is None
+
+
 def test_samplers_that_do_not_take_the_spec_are_left_out(pool: tuple[Path, np.ndarray]) -> None:
     spec, _, ranges = read(pool[0], measure="accuracy")
     usable = ["passive", "stratified", "importance", "ais", "calibrated"]
@@ -160,7 +165,7 @@ def test_command_line(
 
 
 def test_power_of_comparisons(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Beside each budget that of the test; by the formula the draws for a power that is wanted."""
+    """Beside each budget that of the test; and the labels for a power that is wanted."""
     rng = np.random.default_rng(4)
     chance = rng.beta(1, 3, 800)
     old = chance + 0.3 * rng.random(800) - 0.15

@@ -163,7 +163,7 @@ def test_names_of_strata_are_those_that_can_be_cut() -> None:
         ({"strata": {"edges": [1, 1]}}, "strata.edges: must be strictly increasing"),
         ({"strata": {"edges": []}}, "strata.edges: must be a list of numbers, got []"),
         ({"strata": {"edges": [0, "x"]}}, "strata.edges: must be a number, got 'x'"),
-        ({"sink": {"format": "xlsx"}}, "sink.format: must be one of csv, jsonl, parquet"),
+        ({"sink": {"format": "xls"}}, "sink.format: must be one of csv, jsonl, parquet"),
         ({"pool": systems(prediction="p")}, "pool.prediction: with systems, each has a"),
         ({"pool": systems(systems={})}, "pool.systems: must name at least one system"),
         ({"pool": systems(systems=["a"])}, "pool.systems: must be a mapping, got ['a']"),

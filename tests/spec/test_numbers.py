@@ -33,6 +33,14 @@ def test_other_texts_have_none(text: str) -> None:
     assert codes.get(text, -1) == -1
 
 
+@pytest.mark.parametrize("high", [1.0, 100.0, 120.0, 1e6])
+def test_short_numbers_are_shown_as_they_were(high: float) -> None:
+    """Though a code is a step of the range, which few decimals are whole numbers of."""
+    codes = NumberCodes(NumberRange(0, high))
+    for text in ("0", "1", "0.25", "0.1", "0.333333"):
+        assert codes.text(codes[text]) == text
+
+
 def test_numbers_are_told_from_classes() -> None:
     assert not hold_numbers(np.array([-1, 0, 200]))
     assert not hold_numbers(np.zeros(0, dtype=np.int64))

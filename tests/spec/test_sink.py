@@ -18,6 +18,7 @@ def load(**keys: Any) -> EvaluationSpec:
     [
         {},
         {"sink": {"format": "vendor", "escape": False, "question": "Same?"}},
+        {"sink": {"format": "xlsx", "question": "Same?"}},
         {"sink": {"format": "label-studio", "pairs": {"left": "left_", "right": "right_"},
                   "chunk": 7}},
         {"sink": {"format": "splink", "records": {"left": "id_l", "right": "id_r"}}},
@@ -42,7 +43,8 @@ def test_specs_of_older_workspaces_are_as_they_were() -> None:
 @pytest.mark.parametrize(
     ("keys", "words"),
     [
-        ({"sink": {"format": "xlsx"}}, "sink.format: must be one of csv, jsonl, parquet, vendor"),
+        ({"sink": {"format": "xls"}}, "sink.format: must be one of csv, jsonl, parquet, vendor"),
+        ({"sink": {"format": "xlsx", "escape": True}}, "sink.escape: the cells of an xlsx file"),
         ({"sink": {"escape": "yes"}}, "sink.escape: must be true or false"),
         ({"sink": {"pairs": {"left": "l_"}}}, "sink.pairs.right: missing"),
         (
@@ -73,6 +75,23 @@ def test_wrong_values(keys: Any, words: str) -> None:
     with pytest.raises(InputError) as told:
         load(**keys)
     assert words in str(told.value)
+
+
+def test_tables_of_splink_are_about_two_classes() -> None:
+    content = {
+        "pool": {
+            "path": "pool.parquet",
+            "prediction": "tags",
+            "payload": ["id_l", "id_r"],
+            "probability": {"same": "p_same", "near": "p_near"},
+        },
+        "labels": {"multilabel": ["same", "near"]},
+        "measure": "macro_f1",
+        "budget": 10,
+        "sink": {"format": "splink", "records": {"left": "id_l", "right": "id_r"}},
+    }
+    with pytest.raises(InputError, match="says match or no match, labels are of 4 classes here"):
+        EvaluationSpec.from_mapping(content, "/dir")
 
 
 def test_meanings_are_kept_in_the_order_of_the_classes() -> None:

@@ -1,12 +1,17 @@
 """Agreement against published figures, enumeration and simulation."""
 
+import dataclasses
 import itertools
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from evalsampling.stats.agreement import Share, krippendorff_alpha
+from evalsampling.stats.agreement import (
+    Share,
+    krippendorff_alpha,
+    krippendorff_alpha_of_numbers,
+)
 
 # K. Krippendorff, Computing Krippendorff's Alpha-Reliability, 2011: sections B (binary data, two
 # observers) and C (nominal data, any number of observers, missing data).
@@ -49,6 +54,45 @@ def test_definition() -> None:
         assert found.alpha == pytest.approx(by_pairs(table), abs=1e-12)
         assert found.low is not None
         assert found.low <= found.alpha <= (found.high or 0)
+
+
+def long_form(observers: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Votes and the rows that they are about."""
+    votes = [
+        (float(vote), row)
+        for row, unit in enumerate(zip(*observers, strict=True))
+        for vote in unit
+        if vote != "."
+    ]
+    value, row = np.array(votes).T
+    return value, row.astype(np.int64)
+
+
+def test_published_example_of_numbers() -> None:
+    """Section D there: the same data as numbers, alpha for interval data .849."""
+    found = krippendorff_alpha_of_numbers(*long_form(FOUR_OBSERVERS))
+    assert found.alpha == pytest.approx(0.849, abs=5e-4)
+    assert (found.rows, found.votes) == (11, 40)
+
+
+def test_of_two_classes_numbers_are_classes() -> None:
+    """A difference is 1 or 0 then, so all of the jackknife is the same."""
+    by_class = krippendorff_alpha(counts(TWO_OBSERVERS, "01"))
+    found = krippendorff_alpha_of_numbers(*long_form(TWO_OBSERVERS))
+    assert dataclasses.astuple(found) == pytest.approx(dataclasses.astuple(by_class))
+    value, row = long_form(FOUR_OBSERVERS)
+    plain = krippendorff_alpha_of_numbers(value, row)
+    moved = krippendorff_alpha_of_numbers(1e6 + 3 * value, row)
+    assert moved.alpha == pytest.approx(plain.alpha, abs=1e-9)
+
+
+def test_numbers_that_are_all_alike_and_none() -> None:
+    value, row = np.array([5.0, 5.0, 7.0, 7.0]), np.array([0, 0, 1, 1])
+    found = krippendorff_alpha_of_numbers(value, row)
+    assert (found.alpha, found.high) == (1.0, 1.0)
+    assert found.low == pytest.approx(1 - (1 - 0.025**0.5))
+    assert krippendorff_alpha_of_numbers(value[:1], row[:1]).alpha is None
+    assert krippendorff_alpha_of_numbers(np.full(4, 2.0), row).alpha is None
 
 
 def test_the_interval_holds_the_truth() -> None:

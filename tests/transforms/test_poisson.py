@@ -2,16 +2,14 @@
 
 from pathlib import Path
 
-import apache_beam as beam
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evalsampling.pool.batch import PoolBatch
-from evalsampling.preparation.poisson import INCLUSION, poisson_sample
+from evalsampling.preparation.poisson import poisson_sample
 from evalsampling.spec import EvaluationSpec
-from evalsampling.transforms import PoissonSample
+from tests.kept_rows import kept_by_beam, pairs
 
 
 @pytest.mark.parametrize(("rows", "by_cell"), [(37, False), (400, False), (37, True)])
@@ -31,21 +29,5 @@ def test_rows_are_those_of_one_process(tmp_path: Path, rows: int, by_cell: bool)
     }
     spec = EvaluationSpec.from_mapping(content, tmp_path)
     wanted = pairs(poisson_sample(spec, by_cell))
-    folder = tmp_path / "kept"
-    folder.mkdir()
-    batches = [PoolBatch(part) for part in table.combine_chunks().to_batches(max_chunksize=rows)]
-    with beam.Pipeline("FnApiRunner") as root:
-        kept = root | beam.Create(batches) | PoissonSample(spec, by_cell)
-        _ = kept | beam.Map(_write, str(folder))
-    assert pairs(pq.read_table(folder)) == wanted
+    assert kept_by_beam(table, rows, spec, by_cell, tmp_path / "kept") == wanted
     assert len(wanted) > 20
-
-
-def pairs(kept: pa.Table) -> dict[str, float]:
-    """Inclusion probability of each row, by its id."""
-    return dict(zip(kept["id"].to_pylist(), kept[INCLUSION].to_pylist(), strict=True))
-
-
-def _write(kept: pa.Table, folder: str) -> None:
-    if len(kept):
-        pq.write_table(kept, Path(folder) / f"{kept['id'][0]}.parquet")

@@ -1,0 +1,152 @@
+"""What choosing queries saves, on pools like the one of the thesis, beside its own figures.
+
+    python benchmarks/rankings.py    # prints the table of docs/rankings.md
+
+The thesis has 31,531 queries of MSLR-WEB30k with about 119 documents each, grades 0 to 4, and
+models fitted to some of them. Here qualities, grades and models are drawn.
+"""
+
+import argparse
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from evalsampling import EvaluationSpec
+from evalsampling.measures.base import Measure
+from evalsampling.measures.build import build_driver, build_gains
+from evalsampling.measures.gains import GainMoments
+from evalsampling.preparation.local import stratify_pool
+from evalsampling.samplers.build import build_sampler
+from evalsampling.simulation.truth import KnownPool
+from evalsampling.stats.history import History
+
+CUTS = np.array([0.0, 1.0, 2.0, 3.0])
+"""Qualities from which on the odds are even that a document has the next grade."""
+
+SLOPE = 2.5
+
+TASKS = {
+    "one ranker": {"dcg": "10 to 20 %", "err": "10 to 20 %"},
+    "the better of two": {"dcg": "30 to 55 %", "err": "30 to 55 %"},
+    "index update": {"dcg": "30 %", "err": "75 %"},
+}
+"""What the thesis says is saved."""
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--queries", type=int, default=800, metavar="N")
+    parser.add_argument("--documents", type=float, default=119, metavar="N", help="of a query")
+    arguments = parser.parse_args()
+    print("| task | thesis | gain | drawn by | queries saved | grades saved |")
+    print("| --- | ---: | --- | --- | ---: | ---: |", flush=True)
+    for task, published in TASKS.items():
+        with tempfile.TemporaryDirectory() as folder:
+            write_pool(Path(folder), task, arguments.queries, arguments.documents)
+            for gain, thesis in published.items():
+                for variant, saved in savings(Path(folder), task, gain).items():
+                    told = " | ".join(f"{100 * one:.0f} %" for one in saved)
+                    print(f"| {task} | {thesis} | {gain}@10 | {variant} | {told} |", flush=True)
+
+
+def write_pool(folder: Path, task: str, queries: int, documents: float) -> None:
+    """Write a pool of queries and its grades.
+
+    The second ranker is another model of the same quality, or the first without a tenth of the
+    documents.
+    """
+    rng = np.random.default_rng(11)
+    names = ("query", "document", "new", "old", "new chances", "old chances", "cost", "grade")
+    columns: dict[str, list] = {name: [] for name in names}
+    for number in range(queries):
+        items = 5 + int(rng.poisson(rng.gamma(2, (documents - 5) / 2)))
+        quality = rng.normal(rng.normal(-1.0, 0.8), 1.0, items)
+        new = quality + rng.normal(0, 0.6, items)
+        old = quality + rng.normal(0, 0.7, items)
+        kept = np.where(rng.random(items) < 0.1, np.nan, new)
+        columns["query"].append(f"q{number}")
+        columns["document"].append([f"d{place}" for place in range(items)])
+        columns["new"].append(new)
+        columns["old"].append(kept if task == "index update" else old)
+        columns["new chances"].append(list(chances(new, 0.6)))
+        columns["old chances"].append(list(chances(old, 0.7)))
+        columns["grade"].append([int(rng.choice(5, p=one)) for one in chances(quality, 0.0)])
+        columns["cost"].append(float(items))
+    pool = pa.table(columns)
+    pq.write_table(pool.drop(["grade"]), folder / "pool.parquet")
+    pq.write_table(pool.select(["query", "document", "grade"]), folder / "grades.parquet")
+
+
+def chances(quality: np.ndarray, noise: float) -> np.ndarray:
+    """Return the probabilities of the grades of documents, given qualities seen with some noise.
+
+    The logistic curve's slope is lowered by the noise, as that of a normal one would be.
+    """
+    slope = SLOPE / np.sqrt(1 + (SLOPE * noise / 1.7) ** 2)
+    above = 1 / (1 + np.exp(slope * (CUTS - quality[:, None])))
+    found = np.maximum(-np.diff(above, axis=1, prepend=1, append=0), 0.0)
+    return found / found.sum(axis=1, keepdims=True)
+
+
+def savings(folder: Path, task: str, gain: str) -> dict[str, tuple[float, float]]:
+    """Return what each variant saves against queries drawn alike: of queries, and of grades.
+
+    At equal variance, all grades being known; the cost of a query is the number of its documents.
+    """
+    driver = {"name": gain, "cut": 10}
+    systems = {
+        name: {"score": name, "probability": f"{name} chances"}
+        for name in (("new",) if task == "one ranker" else ("new", "old"))
+    }
+    if task == "index update":
+        systems["old"].pop("probability")
+    content = {
+        "pool": {
+            "path": "pool.parquet", "id": "query", "systems": systems,
+            "lists": {"items": "document", "cost": "cost"},
+        },
+        "labels": {"classes": [0, 1, 2, 3, 4]},
+        "measure": driver if task == "one ranker" else {"difference": driver},
+    }  # fmt: skip
+    found = {}
+    for variant in ("passive", "uniform_cost", "active", "rescaled"):
+        sampler = "passive" if variant == "passive" else {"name": "ranking", "variant": variant}
+        spec = EvaluationSpec.from_mapping({**content, "sampler": sampler}, folder)
+        stratification = stratify_pool(spec)
+        known = KnownPool.read(spec, stratification, folder / "grades.parquet")
+        measure = build_driver(spec, stratification.ranges)
+        found[variant] = variance_and_cost(spec, known, measure, stratification.ranges)
+    passive = found.pop("passive")
+    if task == "one ranker":
+        found.pop("rescaled")  # which is active, of one ranker's gain
+    return {
+        variant: (1 - variance / passive[0], 1 - variance * cost / (passive[0] * passive[1]))
+        for variant, (variance, cost) in found.items()
+    }
+
+
+def variance_and_cost(
+    spec: EvaluationSpec, known: KnownPool, measure: Measure, ranges: tuple
+) -> tuple[float, float]:
+    """Return the variance of one draw, and what it costs on average."""
+    table, sampler = known.table, build_sampler(spec, ranges)
+    start = History.start(len(spec.pool.systems), 1)
+    q = sampler.proposal(table, start).cell_probability
+    cost = GainMoments.of_cells(build_gains(spec), table).cost
+    loss = measure.loss(known.outputs, known.label)[:, 0]
+    share = known.count / table.rows
+    ratio = np.divide(1 / table.rows, q, out=np.zeros(len(q)), where=q > 0)[known.cell]
+    mean = float(share @ loss)
+    if sampler.inputs(table, start, 0.95).self_normalised:
+        variance = float(share @ (ratio * (loss - mean) ** 2))
+    else:
+        variance = float(share @ (ratio * loss**2)) - mean**2
+    return variance, float((table.count * q) @ cost)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,83 @@
+"""Estimates from rows that a filter kept of a pool, with the labels that annotators gave them."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from evalsampling.errors import InputError
+from evalsampling.evaluation.answers import Answers
+from evalsampling.inference.inclusion import estimate_from_inclusion
+from evalsampling.inference.results import Estimate
+from evalsampling.measures.build import build_measures
+from evalsampling.measures.calibrated import Calibrated, measure_of
+from evalsampling.pool.batch import PoolBatch
+from evalsampling.pool.columns import NO_PROBABILITY, read_outputs, required_columns
+from evalsampling.pool.frames import Frame, Table, to_array
+from evalsampling.preparation.poisson import INCLUSION
+from evalsampling.spec import EvaluationSpec
+from evalsampling.stats.history import NO_LABEL
+
+
+def estimate_kept_rows(
+    spec: EvaluationSpec, rows: Frame, id: Any, label: Any = None
+) -> list[Estimate]:
+    """Return the estimates of a spec's measures from a Poisson sample: one for each number.
+
+    Rows without a label are taken to be missing at random: those with one have their inclusion
+    probability times the share of the rows that has one. The rows of a part of the pool make
+    the estimates of that part.
+
+    Args:
+        spec: of the evaluation; its sampler's ``correct_bias`` counts.
+        rows: all that a filter kept (`preparation.poisson`, on any engine), a table of any kind:
+            the columns that the spec names, and `INCLUSION`.
+        id: of the rows that have labels, or a table of ids and labels: see `Evaluation.label`.
+        label: of these rows, in their order.
+
+    Raises:
+        InputError: naming the column and row, the id or the key of the spec that is wrong.
+    """
+    batch = _batch(spec, Table.of(rows, "the rows"))
+    inclusion = batch.numbers(INCLUSION).astype(np.float64)
+    wrong = ~((inclusion > 0) & (inclusion <= 1))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        words = f"an inclusion probability lies in (0, 1], got {inclusion[row]:g}"
+        raise batch.error(INCLUSION, row, words)
+    labels, parameters = spec.labels, spec.sampler.parameters
+    if parameters.get("estimator") == "difference":
+        raise InputError("sampler.estimator: the totals of the prior are those of the pool")
+    answers = Answers.read(id, label, labels, spec.pool.id)
+    ids = batch.ids(spec.pool.id).to_pylist()
+    found = answers.by_question(ids, [NO_LABEL] * len(ids), labels.codes, False, False)
+    if not found:
+        raise InputError("no row has a label")
+    kept = np.array(sorted(found))
+    code = np.array([found[place] for place in kept.tolist()])
+    rules = ["column" if one.probability else NO_PROBABILITY for one in spec.pool.systems]
+    outputs = read_outputs(batch, spec, tuple(rules)).take(kept)
+    estimates: list[Estimate] = []
+    for requested in build_measures(spec, [None] * len(rules)):
+        measure = measure_of(requested)
+        if isinstance(requested, Calibrated):
+            raise InputError(f"{requested.name}: its totals are those of the pool, not of a sample")
+        if measure.looks_at == {"probability"} and NO_PROBABILITY in rules:
+            raise InputError(f"{measure.name}: needs pool.probability here")
+        estimates += estimate_from_inclusion(
+            measure,
+            outputs,
+            code,
+            inclusion[kept] * len(kept) / len(batch),
+            spec.confidence,
+            bool(parameters.get("correct_bias", False)),
+            labels.oracle == "stochastic",
+        )
+    return estimates
+
+
+def _batch(spec: EvaluationSpec, rows: Table) -> PoolBatch:
+    """Return the columns of rows that estimates are made from."""
+    names = [*required_columns(spec, payload=False), INCLUSION]
+    columns = {name: to_array(rows.column(name), name) for name in names}
+    return PoolBatch(pa.record_batch(columns))

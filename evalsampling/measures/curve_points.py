@@ -1,0 +1,77 @@
+"""Single points of curves that are told by one of their values, not by a threshold.
+
+So systems whose scores are on different scales can be compared at such a point.
+"""
+
+import dataclasses
+
+import numpy as np
+
+from evalsampling.measures.base import FloatArray
+from evalsampling.measures.curves import Area
+
+
+@dataclasses.dataclass(frozen=True)
+class PrecisionAtRecall(Area):
+    """Precision where the threshold is so low that a given share of the positives is found.
+
+    With T* = r P, g(R) = T* / F*, F* being the share of rows reached where T* is: interpolated
+    between the two thresholds that T* lies between. Below the first all rows are reached, beyond
+    the last none. Undefined without positives.
+
+    Attributes:
+        recall: r, in (0, 1].
+
+    Raises:
+        ValueError: it is no such number.
+    """
+
+    recall: float = 0.9
+    usual_thresholds = 128
+
+    def __post_init__(self) -> None:
+        """Check the recall, which is part of the name."""
+        if isinstance(self.recall, bool) or not isinstance(self.recall, int | float):
+            raise ValueError(f"recall must be a number, got {self.recall!r}")
+        if not 0 < self.recall <= 1:
+            raise ValueError(f"recall must be above 0 and at most 1, got {self.recall}")
+        object.__setattr__(self, "name", f"precision_at_recall({self.recall:g})")
+        super().__post_init__()
+
+    def value(self, risk: FloatArray) -> FloatArray:
+        """Return the precision, shape (1,)."""
+        if not np.real(risk[-1]) > 0:
+            return np.full(1, np.nan)
+        wanted = self.recall * risk[-1]
+        return np.array([wanted / self._reached(risk)[0]])
+
+    def jacobian(self, risk: FloatArray) -> FloatArray:
+        """Return Dg, shape (1, 2 L + 1): NaN without positives."""
+        if not risk[-1] > 0:
+            return np.full((1, len(risk)), np.nan)
+        rows, place, share, slope = self._reached(risk)
+        by_rows, by_hits = np.zeros((2, len(self.thresholds) + 2))
+        by_rows[place : place + 2] = share, 1 - share
+        by_hits[place : place + 2] = -slope * share, -slope * (1 - share)
+        by_positives = by_hits[0] + slope * self.recall
+        by = np.concatenate([by_rows[1:-1], by_hits[1:-1], [by_positives]])
+        by *= -self.recall * risk[-1] / rows**2
+        by[-1] += self.recall / rows
+        return by[None]
+
+    def _reached(self, risk: FloatArray) -> tuple[float, int, float, float]:
+        """Return F*, the threshold before it, how far it is from the next, and dF / dT there."""
+        passed, hits, positives = self._parts(risk)
+        passed, hits = (np.concatenate([[whole], one, [0]]) for whole, one in
+                        ((1, passed), (positives, hits)))  # fmt: skip
+        wanted = self.recall * positives
+        enough = np.real(hits) >= np.real(wanted) * (1 - _ROUNDING)
+        place = int(np.flatnonzero(enough)[-1])
+        slope = (passed[place] - passed[place + 1]) / (hits[place] - hits[place + 1])
+        share = (wanted - hits[place + 1]) / (hits[place] - hits[place + 1])
+        rows = passed[place + 1] + slope * (wanted - hits[place + 1])
+        return rows, place, share, slope
+
+
+_ROUNDING = 1e-12
+"""By how much positives may fall short: all of them are the sum of others in another order."""

@@ -1,0 +1,97 @@
+"""Pools imagined before any label: their labels are drawn from the scores' probabilities."""
+
+import dataclasses
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+from scipy import optimize
+
+from evalsampling.inference.linearisation import influence_by_cell
+from evalsampling.measures.base import Measure
+from evalsampling.measures.on_cells import model_risk
+from evalsampling.simulation.truth import KnownPool
+from evalsampling.stats.cells import CellTable
+
+FloatArray = npt.NDArray[np.float64]
+
+_FARTHEST = 1e3
+"""Largest change of the logarithm of a probability: beyond, labels are as good as certain."""
+
+
+def imagine(table: CellTable, systems: tuple[str | None, ...], seed: Sequence[int]) -> KnownPool:
+    """Return a pool whose labels are drawn from the prior probabilities of its cells."""
+    rng = np.random.Generator(np.random.PCG64(list(seed)))
+    kinds = len(table.kind_cell)
+    rows = _whole_shares(table)
+    prior = table.prior / table.prior.sum(axis=1, keepdims=True)
+    counts = rng.multinomial(rows, prior[table.kind_cell])
+    label = np.tile(np.arange(table.classes), kinds)
+    kind = np.repeat(np.arange(kinds), table.classes)
+    held = np.flatnonzero(counts.ravel())
+    return KnownPool(
+        table=table,
+        cell=table.kind_cell[kind[held]],
+        label=label[held],
+        count=counts.ravel()[held],
+        outputs=table.outputs.take(kind[held]),
+        systems=systems,
+    )
+
+
+def _whole_shares(table: CellTable) -> npt.NDArray[np.int64]:
+    """Return the rows of each kind: shares of the cells' rows, rounded so that they add up."""
+    ends = np.cumsum(table.kind_share) - np.arange(len(table))[table.kind_cell]
+    count = table.count[table.kind_cell]
+    upper = np.rint(np.clip(ends, 0, 1) * count).astype(np.int64)
+    last = np.append(np.diff(table.kind_cell) > 0, True)
+    upper[last] = count[last]
+    lower = np.concatenate([[0], upper[:-1]])
+    lower[table.first_kind] = 0
+    return upper - lower
+
+
+def with_value(measure: Measure, table: CellTable, wanted: float) -> CellTable | None:
+    """Return the table with probabilities that make expect a given value of a measure.
+
+    Those of a label y are multiplied by exp(t d(y)), d being the influence of a row with that label
+    on the measure: of all that make d as great on average, these are the nearest in relative
+    entropy (I. Csiszár, *I-divergence geometry of probability distributions and minimization
+    problems*, Annals of Probability 3, 1975).
+
+    Args:
+        measure: of one component.
+        table: the cells.
+        wanted: the value.
+
+    Returns:
+        None if no such probabilities make expect it.
+    """
+    influence = influence_by_cell(measure, table, _expected_risk(measure, table))[:, :, 0]
+    largest = float(np.abs(influence).max())
+    if largest == 0:
+        return None
+    with np.errstate(divide="ignore"):
+        logarithm = np.log(table.prior)
+
+    def tilted(t: float) -> CellTable:
+        height = logarithm + t * influence
+        prior = np.exp(height - height.max(axis=1, keepdims=True))
+        return dataclasses.replace(table, prior=prior / prior.sum(axis=1, keepdims=True))
+
+    def missing(t: float) -> float:
+        there = tilted(t)
+        return float(measure.value(_expected_risk(measure, there))[0]) - wanted
+
+    far = math.copysign(1 / largest, -missing(0.0)) / 64
+    while missing(far) * far < 0:
+        if abs(far) * largest > _FARTHEST:
+            return None
+        far *= 2
+    return tilted(float(optimize.brentq(missing, 0.0, far)))
+
+
+def _expected_risk(measure: Measure, table: CellTable) -> FloatArray:
+    """Return the mean loss that the probabilities of a table make expect, shape (d,)."""
+    return np.asarray(model_risk(measure, table, table.prior * table.count[:, None]) / table.rows)

@@ -1,0 +1,86 @@
+"""How much may be labelled: so many labels, so much money, or both."""
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from evalsampling.errors import InputError
+from evalsampling.spec.sections import Section
+
+NO_BUDGET = 10**9
+"""Budget of labels where money is all there is."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Budget:
+    """Limits to what is labelled: whichever comes first.
+
+    Attributes:
+        labels: labels wanted in all, of draws if the oracle is stochastic; `NO_BUDGET` for no
+            limit.
+        money: what labels may cost, in all, in the unit of ``pool.cost``; None for no limit.
+    """
+
+    labels: int
+    money: float | None = None
+
+    @classmethod
+    def read(cls, top: Section) -> "Budget":
+        """Read the key ``budget``: of labels (``1000``), of money (``{cost: 500}``) or both.
+
+        Raises:
+            InputError: naming the key that is wrong.
+        """
+        if not isinstance(top.get("budget"), Mapping):
+            return cls(top.integer("budget", 1000, least=1))
+        section = top.section("budget")
+        section.check_keys("cost", "labels")
+        if section.get("cost") is None:
+            return cls(section.integer("labels", 1000, least=1))
+        money = section.number("cost", 0.0)
+        if not 0 < money < math.inf:
+            raise InputError(f"budget.cost: must be above 0, got {money:g}")
+        return cls(section.integer("labels", NO_BUDGET, least=1), money)
+
+    def to_mapping(self) -> Any:
+        """Return what the key ``budget`` says."""
+        if self.money is None:
+            return self.labels
+        labels = {} if self.labels == NO_BUDGET else {"labels": self.labels}
+        return {"cost": self.money, **labels}
+
+    @property
+    def words(self) -> str:
+        """Return it for a reader: ``1,000 labels``, ``money 500.00``."""
+        labels = f"{self.labels:,} label{'s' * (self.labels != 1)}"
+        if self.money is None:
+            return labels
+        return f"money {self.money:,.2f}" + f" and {labels}" * (self.labels != NO_BUDGET)
+
+    @property
+    def arguments(self) -> str:
+        """Return what `evalsampling budget` is to be told of it after the workspace."""
+        if self.money is None:
+            return str(self.labels)
+        return f"{self.money:g}" + f" --labels {self.labels}" * (self.labels != NO_BUDGET)
+
+    def allows(self, other: "Budget") -> bool:
+        """Tell whether whatever another budget pays for is paid for by this one, too."""
+        if self.money is None or other.money is None:
+            return self.money == other.money and self.labels >= other.labels
+        return self.money >= other.money and self.labels >= other.labels
+
+    def raised(self, amount: float, labels: int | None = None) -> "Budget":
+        """Return the budget of another amount, of money if there is any, and of other labels.
+
+        Raises:
+            InputError: if there are no such labels.
+        """
+        if self.money is not None:
+            return Budget(labels or self.labels, amount)
+        if labels is not None:
+            raise InputError("--labels: the budget is of labels, which stand after the workspace")
+        if amount != int(amount):
+            raise InputError(f"the budget is of labels, a whole number, got {amount:g}")
+        return Budget(int(amount))

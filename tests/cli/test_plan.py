@@ -1,0 +1,47 @@
+"""`plan` in words."""
+
+import argparse
+
+import pytest
+
+from evalsampling.cli import plan
+from evalsampling.commands.plan import PlannedError, PlanResult
+
+
+def text(*errors: PlannedError, by_cost: bool = False) -> list[str]:
+    return plan.COMMAND.text(argparse.Namespace(), PlanResult(errors, by_cost)).splitlines()
+
+
+def test_errors_stand_below_their_sampler(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With all columns that there may be, in a terminal of 80 columns."""
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = text(
+        PlannedError("optimal_importance", "accuracy of new against old", 800.5, 0.01, 0.02,
+                     power=0.8, draws=1_600, labels=745.6, cost=800.5, saving=0.25,
+                     label_likelihood=0.7),
+        PlannedError("optimal_importance", "f1 of old", None, None, 0.05),
+        PlannedError("passive", "f1 of old", 50, 0.01, None, power=0.8),
+        by_cost=True,
+    )  # fmt: skip
+    assert max(map(len, lines)) <= 80
+    assert lines[1].split() == [
+        "sampler,", "measure", "budget", "std.", "error", "half-width", "power", "draws",
+        "labels", "cost",
+    ]  # fmt: skip
+    assert [line for line in lines[2:] if line in ("optimal_importance", "passive")]
+    assert lines[4].split() == ["f1", "of", "old", "more", "-", "0.0500", "-", "-", "-"]
+    words = " ".join(" ".join(lines[7:]).split())
+    assert words == (
+        "draws for a power are by a normal approximation: below 100 a test finds less "
+        "accuracy of new against old: the best proposal has 0.25 of the variance of even draws for "
+        "equal money label likelihood 0.70: rows are worth choosing by the scores from 0.6 on, if "
+        "labels bear it out"
+    )
+
+
+def test_a_half_width_that_no_budget_had() -> None:
+    lines = text(
+        PlannedError("ais", "f1", 100, 0.1, 0.2), PlannedError("ais", "f1", None, None, 0.1)
+    )
+    assert lines[3].split() == ["f1", "100", "0.1000", "0.2000"]
+    assert lines[4].split() == ["f1", "more", "-", "0.1000"]

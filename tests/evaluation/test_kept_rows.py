@@ -1,0 +1,161 @@
+"""Rows that a filter kept, their labels, and the estimates: with no workspace in between."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from sklearn.metrics import f1_score
+
+from evalsampling import Evaluation, InputError
+from evalsampling.evaluation.kept_rows import estimate_kept_rows
+from evalsampling.inference.inclusion import estimate_from_inclusion
+from evalsampling.measures import FBeta
+from evalsampling.preparation.poisson import INCLUSION, poisson_sample
+from evalsampling.spec import EvaluationSpec
+from evalsampling.stats.outputs import Outputs
+
+ROWS = 1500
+NAMES = ["toxic", "insult", "threat"]
+
+
+def columns() -> tuple[pa.Table, np.ndarray]:
+    """A pool of two classes, and the class of each row."""
+    rng = np.random.default_rng(3)
+    score = rng.normal(-1.5, 1.5, ROWS)
+    p = 1 / (1 + np.exp(-score))
+    table = pa.table(
+        {"id": np.arange(ROWS), "score": score, "prediction": (score > 0) * 1, "probability": p}
+    )
+    return table, (rng.random(ROWS) < p).astype(int)
+
+
+@pytest.fixture
+def spec(tmp_path: Any) -> EvaluationSpec:
+    pq.write_table(columns()[0], tmp_path / "pool.parquet")
+    content = {
+        "pool": {"path": str(tmp_path / "pool.parquet"), "probability": "probability"},
+        "measure": ["f1", "recall", "brier"],
+        "sampler": "poisson",
+        "strata": {"leaves": 24},
+        "budget": 300,
+        "seed": 11,
+    }
+    return EvaluationSpec.from_mapping(content, tmp_path)
+
+
+def changed(spec: EvaluationSpec, **keys: Any) -> EvaluationSpec:
+    return EvaluationSpec.from_mapping({**spec.to_mapping(), **keys}, None)
+
+
+def test_estimates_are_those_of_an_evaluation_of_the_same_rows(spec: EvaluationSpec) -> None:
+    table, label = columns()
+    kept = poisson_sample(spec, by_cell=True)
+    ids = kept["id"].to_numpy()
+    found = estimate_kept_rows(spec, kept, kept["id"], label[ids])
+    evaluation = Evaluation.from_arrays(
+        *(table[name].to_numpy() for name in ("score", "prediction")),
+        probability=table["probability"].to_numpy(),
+        **{
+            "measure": ["f1", "recall", "brier"],
+            "sampler": "poisson",
+            "strata": {"leaves": 24},
+            "seed": 11,
+        },
+    )
+    assert sorted(evaluation.sample(300)) == ids.tolist()
+    evaluation.label(ids, label[ids])
+    for one, other in zip(found, evaluation.estimate(), strict=True):
+        assert one.measure == other.measure
+        assert one.value == pytest.approx(other.value)
+        assert one.standard_error == pytest.approx(other.standard_error)
+        assert one.bias.total == pytest.approx(other.bias.total)
+
+
+def test_answers_may_be_a_table_and_some_may_be_missing(spec: EvaluationSpec) -> None:
+    """Rows with a label have their probability times the share of rows that have one."""
+    _, label = columns()
+    kept = poisson_sample(spec)
+    there = np.arange(len(kept)) % 4 != 1
+    ids = kept["id"].to_numpy()[there]
+    order = np.argsort(-ids)
+    answers = {"id": ids[order], "label": label[ids[order]]}
+    found = estimate_kept_rows(spec, kept.to_pandas(), answers)[0]
+    inclusion = kept[INCLUSION].to_numpy()[there] * there.mean()
+    prediction = kept["prediction"].to_numpy()[there][:, None]
+    outputs = Outputs(prediction, np.zeros(prediction.shape), np.zeros((len(ids), 1, 2)))
+    (wanted,) = estimate_from_inclusion(FBeta(), outputs, label[ids], inclusion)
+    assert found.value == pytest.approx(wanted.value)
+    assert found.standard_error == pytest.approx(wanted.standard_error)
+    for interval, other in zip(found.intervals, wanted.intervals, strict=True):
+        assert interval.method == other.method
+        assert [interval.low, interval.high] == pytest.approx([other.low, other.high])
+
+
+def test_sets_of_labels(tmp_path: Any) -> None:
+    rng = np.random.default_rng(5)
+    p = rng.beta(0.3, 2, (400, 3))
+    f, y = p > 0.4, rng.random((400, 3)) < p
+    listed = [[name for name, held in zip(NAMES, row, strict=True) if held] for row in f]
+    table = {"id": np.arange(400), "score": p.max(axis=1), "tags": listed}
+    pq.write_table(
+        pa.table(table | {f"p_{name}": p[:, i] for i, name in enumerate(NAMES)}),
+        tmp_path / "pool.parquet",
+    )
+    content = {
+        "pool": {
+            "path": str(tmp_path / "pool.parquet"),
+            "prediction": "tags",
+            "probability": {name: f"p_{name}" for name in NAMES},
+        },
+        "labels": {"multilabel": NAMES},
+        "measure": ["macro_f1", "class_f1"],
+        "sampler": "poisson",
+        "budget": 150,
+    }
+    kept = poisson_sample(EvaluationSpec.from_mapping({**content, "budget": 400}, tmp_path))
+    whole = estimate_kept_rows(EvaluationSpec.from_mapping(content, tmp_path), kept, kept["id"], y)
+    assert [one.measure for one in whole][1:] == [f"class_f1[{name}]" for name in NAMES]
+    exact = [f1_score(y, f, average="macro"), *f1_score(y, f, average=None)]
+    assert [one.value for one in whole] == pytest.approx(exact)
+    spec = EvaluationSpec.from_mapping(content, tmp_path)
+    kept = poisson_sample(spec)
+    told = [[name for name, held in zip(NAMES, y[i], strict=True) if held] for i in
+            kept["id"].to_pylist()]  # fmt: skip
+    for one, true in zip(estimate_kept_rows(spec, kept, kept["id"], told), exact, strict=True):
+        assert one.value == pytest.approx(true, abs=4 * one.standard_error)
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ({"sampler": {"name": "poisson", "estimator": "difference"}}, "sampler.estimator: the tot"),
+        ({"measure": {"name": "precision", "calibrate": True}}, "its totals are those of the pool"),
+        ({"measure": "pr_curve"}, "list the thresholds"),
+    ],
+)
+def test_what_rows_alone_cannot_tell_is_said(
+    spec: EvaluationSpec, keys: dict[str, Any], words: str
+) -> None:
+    kept = poisson_sample(spec)
+    with pytest.raises(InputError, match=words):
+        estimate_kept_rows(changed(spec, **keys), kept, kept["id"], np.zeros(len(kept), int))
+
+
+def test_bad_rows_and_answers_are_told(spec: EvaluationSpec) -> None:
+    kept = poisson_sample(spec)
+    ids, labels = kept["id"], np.zeros(len(kept), int)
+    wrong = kept.set_column(
+        kept.column_names.index(INCLUSION), INCLUSION, pa.array(np.zeros(len(kept)))
+    )
+    for rows, id, label, words in (
+        (kept.drop_columns([INCLUSION]), ids, labels, "'inclusion_probability' is missing"),
+        (wrong, ids, labels, r"row 0: an inclusion probability lies in \(0, 1\], got 0"),
+        (kept, [-5], [1], "id -5 was not drawn"),
+        (kept, ids, labels + 7, "label '7' of id"),
+        (kept, [], [], "no row has a label"),
+        (kept.drop_columns(["prediction"]), ids, labels, "column 'prediction' is missing"),
+    ):
+        with pytest.raises(InputError, match=words):
+            estimate_kept_rows(spec, rows, id, label)

@@ -1,0 +1,243 @@
+"""Workbooks: what goes out is text, what comes back is what was typed, damage is told."""
+
+import datetime
+import io
+import random
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evalsampling import InputError
+from evalsampling.labels import workbook
+from evalsampling.labels.formats import read_votes
+from evalsampling.labels.workbook import BATCH, CUT, MOST_CHARACTERS, read_rows, write_tasks
+from evalsampling.spec.labels import LabelsSpec
+from evalsampling.spec.sink import SinkSpec
+
+TYPED = st.text(
+    st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\ufffe\uffff"), max_size=30
+)
+"""What somebody may type into a cell."""
+
+
+def saved(*rows: Any, sheet: str = "tasks") -> bytes:
+    """A workbook that has cells as a spreadsheet program would save them."""
+    book = openpyxl.Workbook()
+    book.active.title = sheet
+    for row in rows:
+        book.active.append(row)
+        for cell in book.active[book.active.max_row]:
+            if isinstance(cell.value, str):
+                cell.data_type = "s"
+    file = io.BytesIO()
+    book.save(file)
+    return file.getvalue()
+
+
+def rewritten(content: bytes, change: Any, shared: str = "") -> bytes:
+    """A workbook with another sheet, and maybe a text that cells share by its number, 0."""
+    kind = "application/vnd.openxmlformats-officedocument.spreadsheetml.sharedStrings+xml"
+    part = f'<Override PartName="/xl/sharedStrings.xml" ContentType="{kind}"/></Types>'
+    space = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    file = io.BytesIO()
+    with (
+        zipfile.ZipFile(io.BytesIO(content)) as old,
+        zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as new,
+    ):
+        for name in old.namelist():
+            text = old.read(name).decode()
+            text = text.replace("</Types>", part) if shared else text
+            new.writestr(name, change(text) if "worksheets/" in name else text)
+        if shared:
+            new.writestr(
+                "xl/sharedStrings.xml", f'<sst xmlns="{space}"><si><t>{shared}</t></si></sst>'
+            )
+    return file.getvalue()
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.tuples(TYPED.filter(bool), TYPED.filter(bool), TYPED, TYPED), min_size=1))
+def test_what_was_typed_comes_back(rows: list[Any]) -> None:
+    head = ("task", "label", "annotator", "comment", "more")
+    found = read_votes("votes.xlsx", saved(head, *((*row, "x") for row in rows)))
+    assert [vote.problem for vote in found] == [None] * len(rows)
+    assert [(one.task, one.label, one.annotator or "", one.comment or "") for one in found] == rows
+
+
+@pytest.mark.parametrize(
+    ("typed", "label"),
+    [("0012", "0012"), ("=1", "=1"), ("1e5", "1e5"), (1, "1"), (1.0, "1"), (0.5, "0.5"),
+     ("", None), (None, None), (True, "True"),
+     (datetime.datetime(2026, 3, 1), "2026-03-01 00:00:00")],
+)  # fmt: skip
+def test_cells_of_all_types(typed: Any, label: str | None) -> None:
+    votes = read_votes("x.xlsx", saved(["task", "label"], ["t_a", typed], [None, ""], ["t_b", "z"]))
+    assert [(one.line, one.task, one.label) for one in votes] == [
+        (2, "t_a", label),
+        (4, "t_b", "z"),
+    ]
+
+
+def test_a_formula_is_what_it_came_to() -> None:
+    content = saved(["task", "label"], ["t_a", 7])
+    of_formula = rewritten(content, lambda text: text.replace("<v>7</v>", "<f>3+4</f><v>7</v>"))
+    assert of_formula != content
+    assert [vote.label for vote in read_votes("x.xlsx", of_formula)] == ["7"]
+
+
+def test_the_sheet_of_tasks_is_read_whatever_comes_first() -> None:
+    book = openpyxl.load_workbook(io.BytesIO(saved(["task", "label"], ["t_a", "1"])))
+    book.create_sheet("notes", 0).append(["hello"])
+    file = io.BytesIO()
+    book.save(file)
+    assert [vote.task for vote in read_votes("x.xlsx", file.getvalue())] == ["t_a"]
+    other = saved(["task", "label"], ["t_b", "1"], sheet="Tabelle1")
+    assert [vote.task for vote in read_votes("x.xlsx", other)] == ["t_b"]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "x.xlsx: cannot be read: File is not a zip file; a workbook with a password"),
+        (saved(["task", "note"]), "x.xlsx: column 'label' is missing; there are: 'task', 'note'"),
+        (saved([]), "x.xlsx: column 'task' (or 'id') is missing"),
+        (saved(["task", "label", "label"]), "x.xlsx: column 'label' is there twice"),
+        (saved(["id", "label"], [2**53, "1"]), "x.xlsx: column 'id' has whole numbers as floats"),
+        (rewritten(saved(["task", "label"]), lambda text: text[:200]), "damaged, or no workbook"),
+        (rewritten(saved(["task", "label"]), lambda text: text.replace("A1", "ZZZZ1")),
+         "damaged, or no workbook"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_read(content: bytes, words: str) -> None:
+    with pytest.raises(InputError) as told:
+        read_votes("x.xlsx", content)
+    assert words in str(told.value)
+
+
+def test_of_a_damaged_file_nothing_comes_that_was_not_in_it() -> None:
+    rows = [(f"t_{row}", random.Random(row).choice(["yes", "no"])) for row in range(20)]
+    content, draw, unread = saved(["task", "label"], *rows), random.Random(5), 0
+    for _ in range(150):
+        place = draw.randrange(len(content))
+        damaged = content[:place] + bytes([draw.randrange(256)]) + content[place + 1 :]
+        if draw.random() < 0.3:
+            damaged = damaged[: draw.randrange(len(content))]
+        try:
+            votes = read_votes("x.xlsx", damaged)
+        except InputError:
+            unread += 1
+            continue
+        assert {(vote.task, vote.label) for vote in votes} <= {*rows}
+    assert 50 < unread < 150
+
+
+@pytest.mark.parametrize(
+    ("most", "words"), [(10_000, "bytes uncompressed"), (1_000_000, "more text")]
+)
+def test_what_is_too_large(monkeypatch: pytest.MonkeyPatch, most: int, words: str) -> None:
+    """A text that is stored once may stand in many cells."""
+    cells = '<row><c t="s"><v>0</v></c></row>' * 2_000
+    many = rewritten(
+        saved(["task", "label"]),
+        lambda text: text.replace("</sheetData>", f"{cells}</sheetData>"),
+        shared="x" * 1_000,
+    )
+    assert len(list(read_rows("x.xlsx", many))) == 2_001
+    monkeypatch.setattr(workbook, "MOST_BYTES", most)
+    with pytest.raises(InputError, match=words):
+        list(read_rows("x.xlsx", many))
+
+
+def test_a_row_far_below_is_no_billion_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workbook, "MOST_ROWS", 1_000)
+    far = rewritten(
+        saved(["task", "label"], ["t_a", "1"]),
+        lambda text: text.replace('r="2"', 'r="9999999999"').replace("A1:B2", "A1:XFD1048576"),
+    )
+    with pytest.raises(InputError, match="a delivery has at most 1,000"):
+        read_votes("x.xlsx", far)
+
+
+# --- what goes out
+
+
+def written(directory: Path, labels: LabelsSpec, **columns: list[Any]) -> Any:
+    rows = len(columns["text"])
+    table = pa.table({"task": [f"t_{n}" for n in range(rows)], **columns, "label": [""] * rows})
+    write_tasks(table, directory, SinkSpec("xlsx", "Same?"), labels)
+    return openpyxl.load_workbook(directory / BATCH)
+
+
+def test_all_cells_are_text(tmp_path: Path) -> None:
+    odd = ["=1+1", "0012", "1e5", "#N/A", None, "2026-03-01"]
+    book = written(tmp_path, LabelsSpec((0, 1), 1, "deterministic"), text=odd, number=[2**60] * 6)
+    assert book.sheetnames == ["tasks", "instructions"]
+    sheet = book["tasks"]
+    assert [cell.value for cell in sheet[1]] == [
+        "task", "text", "number", "label", "annotator", "comment"
+    ]  # fmt: skip
+    assert [cell.value for cell in sheet["B"][1:]] == odd
+    assert {cell.value for cell in sheet["C"][1:]} == {str(2**60)}
+    assert {cell.data_type for row in sheet for cell in row if cell.value is not None} == {"s"}
+    assert {cell.number_format for row in sheet for cell in row} == {"@"}
+    assert sheet.freeze_panes == "A2"
+    [choices] = sheet.data_validations.dataValidation
+    assert (choices.type, choices.formula1, str(choices.sqref)) == ("list", '"0,1,unsure"', "D2:D7")
+    lines = [row[0] for row in book["instructions"].iter_rows(values_only=True)]
+    assert lines[0] == "# What to do with batch.xlsx"
+    assert "Same?" in lines
+    assert lines[-1] == "Save it as it is, as .xlsx."
+
+
+@pytest.mark.parametrize("classes", [("a,b", "c"), (" a", "b"), tuple(map(str, range(200)))])
+def test_classes_that_no_list_can_offer(tmp_path: Path, classes: Any) -> None:
+    book = written(tmp_path, LabelsSpec(classes, classes[0], "deterministic"), text=["x"])
+    assert not book["tasks"].data_validations.dataValidation
+
+
+@pytest.mark.parametrize("text", ["x" * 40_000, "🙂" * 20_000, "\x01" * 10_000])
+def test_a_text_that_no_cell_holds_is_cut(tmp_path: Path, text: str) -> None:
+    book = written(tmp_path, LabelsSpec((0, 1), 1, "deterministic"), text=[text])
+    shown = book["tasks"]["B2"].value
+    assert shown.endswith(CUT)
+    units = len(shown.encode("utf-16-le")) // 2
+    assert MOST_CHARACTERS - 8 < units <= MOST_CHARACTERS
+
+
+def test_without_openpyxl_it_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = saved(["task", "label"])
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    with pytest.raises(InputError, match=r"x\.xlsx: a workbook needs openpyxl: pip install 'evals"):
+        read_votes("x.xlsx", content)
+    with pytest.raises(InputError, match=r"sink\.format: a workbook needs openpyxl"):
+        written(tmp_path, LabelsSpec((0, 1), 1, "deterministic"), text=["x"])
+    assert not [*tmp_path.iterdir()]
+
+
+def test_a_round_by_workbooks(job: Any) -> None:
+    """Sent out, filled in, delivered; one task was mistyped."""
+    one = job(pool={"payload": ["name"]}, sink={"format": "xlsx"}, round_size=20)
+    one.in_process = True
+    assert one.prepare().status == 0
+    batch = Path(one.sample().json["batch"])
+    assert batch.name == BATCH
+    book = openpyxl.load_workbook(batch)
+    sheet, answers = book["tasks"], dict(one.answers(1))
+    for task, _, label, *_ in sheet.iter_rows(min_row=2):
+        label.value = int(answers[task.value])
+    mistyped = sheet["A5"].value[:-1] + ("0" if sheet["A5"].value[-1] != "0" else "1")
+    sheet["A5"].value = mistyped
+    book.save(one.directory / "answers.xlsx")
+    told = one.estimate("--labels", one.directory / "answers.xlsx").json
+    assert (told["labels"], told["open"], told["rejects"]) == (19, 1, 1)
+    [rejects] = Path(one.workspace).glob("labels/*.rejects.csv")
+    assert "its check character is wrong" in rejects.read_text("utf-8-sig")
