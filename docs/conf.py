@@ -54,6 +54,24 @@ ELSEWHERE = {
 """Pages of the repository that are beside this folder, and where the site has them."""
 
 
+ACCESSIBLE = {
+    '<p class="caption" role="heading">': '<p class="caption" role="heading" aria-level="2">',
+    '<aside class="sidebar-drawer">': '<aside class="sidebar-drawer" aria-label="Pages">',
+    '<aside class="toc-drawer">': '<aside class="toc-drawer" aria-label="On this page">',
+    "<pre>": '<pre tabindex="0">',  # It may scroll.
+    '<dl>\n<dd><em class="sig-param">': '<dl role="presentation">\n<dd><em class="sig-param">',
+}
+"""What the theme and Sphinx write, and what people with a screen reader or no mouse need."""
+
+
+def _make_accessible(app, error) -> None:
+    for page in [] if error else Path(app.outdir).rglob("*.html"):
+        text = page.read_text("utf-8")
+        for written, needed in ACCESSIBLE.items():
+            text = text.replace(written, needed)
+        page.write_text(text, "utf-8")
+
+
 def _stay_on_the_site(app: object, name: str, source: list[str]) -> None:
     """Let links to pages beside this folder lead to the site's own."""
     for path, page in ELSEWHERE.items():
@@ -69,4 +87,5 @@ def setup(app):
     """Write the pages that are made from the code, then read all pages."""
     app.connect("builder-inited", lambda app: write_pages(HERE / "reference"))
     app.connect("source-read", _stay_on_the_site)
+    app.connect("build-finished", _make_accessible)
     app.connect("autodoc-process-signature", _without_fields)

@@ -6,6 +6,7 @@ import dataclasses
 import io
 import itertools
 import json
+import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -251,6 +252,14 @@ class Job:
             writer.writerow(header.split(","))
             writer.writerows(rows)
         return path
+
+
+def text_of(path: Path) -> str:
+    """Return what a file says; of a workbook the text of its parts."""
+    if path.suffix != ".xlsx":
+        return path.read_bytes().decode("utf-8", "replace")
+    with zipfile.ZipFile(path) as parts:
+        return "\n".join(parts.read(name).decode() for name in parts.namelist())
 
 
 def files_below(directory: Path) -> dict[str, bytes]:

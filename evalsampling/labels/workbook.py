@@ -30,7 +30,7 @@ TASKS, SHEET = "tasks", "instructions"
 MOST_CHARACTERS = 32_767
 """Of a cell, in UTF-16."""
 
-CUT = " [...]"
+CUT = "…"
 """What a text ends with that had more."""
 
 _NOT_IN_XML = re.compile(r"[\x00-\x08\x0b-\x1f\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)")

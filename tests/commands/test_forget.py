@@ -1,7 +1,6 @@
 """What was erased is nowhere, and no number changes."""
 
 import shutil
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import pytest
 
 from evalsampling.storage.local import LocalStore
 from tests.commands.votes import deliver, votes
-from tests.jobs import Job, Pool, call, files_below, make_pool
+from tests.jobs import Job, Pool, call, files_below, make_pool, text_of
 
 
 def secret_pool() -> Pool:
@@ -27,12 +26,9 @@ def holders(workspace: Path, text: str) -> list[str]:
     found = []
     for path in sorted(workspace.rglob("*")):
         if path.is_file():
-            told = path.read_bytes().decode("utf-8", "replace")
+            told = text_of(path)
             if path.suffix == ".parquet":
                 told = str(pq.read_table(path).to_pylist())
-            if path.suffix == ".xlsx":
-                with zipfile.ZipFile(path) as parts:
-                    told = str([parts.read(name) for name in parts.namelist()])
             if text in told:
                 found.append(str(path.relative_to(workspace)))
     return found

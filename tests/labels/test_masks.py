@@ -12,7 +12,7 @@ import pytest
 from evalsampling.labels.masks import masked
 from evalsampling.spec.payload import Mask
 from evalsampling.spec.sink import SINK_FORMATS
-from tests.jobs import Job, Pool, make_pool
+from tests.jobs import Job, Pool, make_pool, text_of
 
 
 def test_masks() -> None:
@@ -44,7 +44,7 @@ def texts(job: Job, number: int) -> str:
             book = openpyxl.load_workbook(path)
             told += [str(cell.value) for sheet in book for row in sheet for cell in row]
         else:
-            told.append(path.read_text())
+            told.append(text_of(path))
     return "\n".join(told)
 
 
@@ -55,7 +55,7 @@ def private_pool() -> Pool:
     for name, text in (("email", "mail-{}@x"), ("phone", "phone-{}"), ("note", "n" * 30 + "{}")):
         table = table.append_column(name, pa.array([text.format(i) for i in range(rows)]))
     table = table.append_column("city", pa.array(["Bern"] * rows))
-    return Pool(table.append_column("hidden", pa.array(["hidden-text"] * rows)), pool.truth)
+    return Pool(table.append_column("withheld", pa.array(["withheld-text"] * rows)), pool.truth)
 
 
 @pytest.mark.parametrize("format", SINK_FORMATS)
@@ -70,7 +70,7 @@ def test_nothing_leaks(job: Callable[..., Job], format: str) -> None:
     one.sample()
     told = texts(one, 1).replace("clerical_match_score", "")
     rows = {row["id"]: row for row in one.pool.table.to_pylist()}
-    for word in ("hidden", "mail-", "phone-", "n" * 10, "score", "prediction", "stratum"):
+    for word in ("withheld", "mail-", "phone-", "n" * 10, "score", "prediction", "stratum"):
         assert word not in told, word
     for id in one.batch(1)["id"]:
         assert id not in told
