@@ -52,7 +52,7 @@ def krippendorff_alpha(counts: IntArray, confidence: float = 0.95) -> Agreement:
     counts = counts[counts.sum(axis=1) >= 2].astype(np.float64)
     size, totals = counts.sum(axis=1), counts.sum(axis=0)
     differing = size - (counts * (counts - 1)).sum(axis=1) / np.maximum(size - 1, 1)
-    expected = float(_differing_pairs(totals))
+    expected = _differing_pairs(totals)
     pairs = float(size.sum() * (size.sum() - 1))
     without, chance = _differing_pairs(totals - counts), float(expected) / max(pairs, 1)
     return _with_interval(size, differing, expected, without, chance, confidence)
