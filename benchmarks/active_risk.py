@@ -10,6 +10,7 @@ other benchmarks it says so and does the made-up part alone.
 import argparse
 import dataclasses
 import tempfile
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -20,9 +21,17 @@ import pyarrow.parquet as pq
 from scipy import special
 
 from evalsampling import EvaluationSpec
-from evalsampling.measures import FEta, MeanSquaredError, Measure, TableRisk
+from evalsampling.measures import Accuracy, FEta, MeanSquaredError, Measure, TableRisk
 from evalsampling.preparation.local import stratify_pool
-from evalsampling.samplers import ActiveRisk, Passive, ReplacementSampler
+from evalsampling.samplers import (
+    ActiveError,
+    ActiveRisk,
+    ModelStratified,
+    OnlineStratified,
+    Passive,
+    ReplacementSampler,
+    Sampler,
+)
 from evalsampling.simulation.truth import KnownPool
 from evalsampling.simulation.urns import Urns
 from evalsampling.spec.numbers import NumberRange
@@ -37,6 +46,7 @@ SPAM, APART = 0.05, 2.8
 """Share of positives there, and distance of the classes that gives its error rate of .0245."""
 
 SHARES = (0.5, 0.2, 0.1, 0.05, 0.02)
+RIVAL_SHARES = (0.5, 0.2, 0.05, 0.02)
 SIZES = (50, 100, 200, 400, 800)
 MEASURES: dict[str, Measure] = {
     "error rate": TableRisk(),
@@ -49,17 +59,18 @@ FACTORS = (0.25, 1.0, 4.0)
 
 
 def main() -> None:
-    """Print the tables."""
+    """Print the tables, or one of them."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     pools.add_option(parser)
     parser.add_argument("--repeats", type=int, default=2000, metavar="N")
+    parser.add_argument("--only", choices=TABLES, help="one table alone")
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        skew(Path(folder), arguments.repeats)
-        parts_of_the_error(Path(folder), arguments.repeats)
-        wrong_scores(Path(folder), max(arguments.repeats // 20, 1))
-        numbers(Path(folder), max(arguments.repeats // 4, 1))
-    real_pools(arguments.pools, arguments.repeats)
+    for name, (table, share) in TABLES.items():
+        if arguments.only in (None, name):
+            with tempfile.TemporaryDirectory() as folder:
+                table(Path(folder), max(round(arguments.repeats * share), 1))
+    if arguments.only is None:
+        real_pools(arguments.pools, arguments.repeats)
 
 
 def made_up(folder: Path, share: float, factor: float = 1.0, rows: int = ROWS) -> KnownPool:
@@ -100,10 +111,18 @@ class Estimates:
 
     @classmethod
     def simulated(
-        cls, known: KnownPool, sampler: ReplacementSampler, draws: int, repeats: int
+        cls,
+        known: KnownPool,
+        sampler: ReplacementSampler,
+        draws: int,
+        repeats: int,
+        measure: Measure | None = None,
     ) -> "Estimates":
-        """Return the estimates from draws with replacement, rows alike taken together."""
-        measure, rows = sampler.measure, known.table.rows
+        """Return the estimates from draws with replacement, rows alike taken together.
+
+        Of the measure that they are drawn for, unless another one is given.
+        """
+        measure, rows = measure or sampler.measure, known.table.rows
         start = History.start(1, known.table.classes)
         q = sampler.proposal(known.table, start).cell_probability[known.cell]
         loss = measure.loss(known.outputs, known.label)
@@ -191,22 +210,53 @@ def wrong_scores(folder: Path, repeats: int) -> None:
                 Passive(measure),
                 *(ActiveRisk(measure, calibration=one) for one in (None, "logistic", "isotonic")),
             ]
-            errors = [f"{_error_of_rounds(known, one, repeats):.4f}" for one in samplers]
+            errors = [
+                f"{errors_of_rounds(known, one, [measure], 4, repeats)[0]:.4f}" for one in samplers
+            ]
             print(f"| {factor:g} | {name} | {' | '.join(errors)} |")
 
 
-def _error_of_rounds(known: KnownPool, sampler: ReplacementSampler, repeats: int) -> float:
-    """Return the mean absolute error of evaluations of four rounds."""
-    truth = known.value(sampler.measure)[0]
-    errors = []
+def rivals(folder: Path, repeats: int) -> None:
+    """Print errors of 200 labels for the stratified rivals, by the share of positives."""
+    names = ("passive", "strat", "strat_model", "active_err", "active_risk")
+    print(f"\n| positives | measure | {' | '.join(names)} |")
+    print(f"| ---: | --- |{' ---: |' * len(names)}")
+    measures = [MEASURES[name] for name in ("error rate", "F1 (eta 0.5)")]
+    for share in RIVAL_SHARES:
+        known = made_up(folder, share)
+        stratified = [
+            errors_of_rounds(known, one, measures, rounds, repeats)
+            for one, rounds in (
+                (OnlineStratified(Accuracy()), 10),
+                (ModelStratified(Accuracy()), 1),
+            )
+        ]
+        for place, (name, measure) in enumerate(zip(("error rate", "F1"), measures, strict=True)):
+            passive, error, active = (
+                Estimates.simulated(known, one, 200, 2000, measure).error
+                for one in (Passive(measure), ActiveError(measure), ActiveRisk(measure))
+            )
+            told = [passive, *(found[place] for found in stratified), error, active]
+            print(f"| {share:.0%} | {name} | {' | '.join(f'{one:.4f}' for one in told)} |")
+
+
+def errors_of_rounds(
+    known: KnownPool, sampler: Sampler, measures: Sequence[Measure], rounds: int, repeats: int
+) -> list[float]:
+    """Return the mean absolute error of each measure after 200 labels in some rounds.
+
+    Samples that leave a measure undefined are left out.
+    """
+    truths = [known.value(measure)[0] for measure in measures]
+    errors = np.zeros((repeats, len(measures)))
     for repeat in range(repeats):
         history, oracle = History.start(1, known.table.classes), Urns(known, repeat)
-        for number in range(4):
+        for number in range(rounds):
             rng = np.random.default_rng([repeat, number])
-            history = oracle.answer(sampler.design(known.table, history, 50, rng))
-        value = sampler.value(known.table, history, sampler.measure, 0.95)[0]
-        errors.append(abs(value - truth))
-    return float(np.nanmean(errors))
+            history = oracle.answer(sampler.design(known.table, history, 200 // rounds, rng))
+        values = [sampler.value(known.table, history, one, 0.95)[0] for one in measures]
+        errors[repeat] = np.abs(np.subtract(values, truths))
+    return np.nanmean(errors, axis=0).tolist()
 
 
 def numbers(folder: Path, repeats: int) -> None:
@@ -254,6 +304,16 @@ def real_pools(directory: Path, repeats: int) -> None:
                 )
                 shown = f"{active.truth:.3g} | {draws} | {passive.error:.2g} | {active.error:.2g}"
                 print(f"| {pool} | {name} | {shown} | {needed:.3g} |")
+
+
+TABLES: Mapping[str, tuple[Callable[[Path, int], None], float]] = {
+    "skew": (skew, 1),
+    "parts": (parts_of_the_error, 1),
+    "scores": (wrong_scores, 1 / 20),
+    "rivals": (rivals, 1 / 10),
+    "numbers": (numbers, 1 / 4),
+}
+"""The tables of made-up data, each with its share of the repeats."""
 
 
 if __name__ == "__main__":

@@ -169,18 +169,16 @@ def row(name: str, known: KnownPool, measure: Difference, sampler: ReplacementSa
     else:
         variance = float(share @ (ratio * influence**2)) - centre**2
     draws = required_draws_of_student(value, float(np.sqrt(variance)), POWER, ALPHA)
-    power = "-"
+    needed, power = draws, "-"
     if draws <= MOST_DRAWS:
         pool = functools.partial(_always, known)
         planner = PowerPlanner(measure, sampler, pool, 1 - ALPHA, seed=1, workers=1)
-        found = planner.draws(draws, POWER)
-        draws, power = (found, f"{planner.power(found):.2f}") if found else (draws, "0.00")
-    labels = float(table.count @ -np.expm1(draws * np.log1p(-np.minimum(q, 1 - 1e-12))))
+        needed = planner.draws(draws, POWER) or 0
+        power = f"{planner.power(needed):.2f}" if needed else "-"
+    labels = float(table.count @ -np.expm1(needed * np.log1p(-np.minimum(q, 1 - 1e-12))))
+    told = f"{needed:,} | {labels:,.0f}" if needed else f"more than {MOST_DRAWS:,} | -"
     way = sampler.name if isinstance(sampler, Passive) else getattr(sampler, "variant", "")
-    return (
-        f"| {name} | {measure.first.name} | {value:+.5f} | {way} | {draws:,} | {labels:,.0f} "
-        f"| {power} |"
-    )
+    return f"| {name} | {measure.first.name} | {value:+.5f} | {way} | {told} | {power} |"
 
 
 def _always(known: KnownPool, repeat: int) -> KnownPool:

@@ -10,7 +10,7 @@ Each repeat draws n* rows with replacement, row by row, and estimates with self-
 
 import argparse
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -245,7 +245,7 @@ def gain(pool: Rows, repeats: int) -> list[str]:
     return told
 
 
-def classes_lost() -> None:
+def classes_lost(_: int) -> None:
     """Print what is lost to classes of costs, by their number, beside what the formula says."""
     pool = like_spam()
     size, cost = np.sqrt(pool.uncertainty), pool.cost
@@ -300,18 +300,28 @@ def by_text_length(directory: Path, repeats: int) -> None:
     table(["money", *NAMES, *heads], lines)
 
 
+TABLES: Mapping[str, Callable[[int], None]] = {
+    "correlation": by_correlation,
+    "variance": by_variance,
+    "classes": classes_lost,
+    "likelihood": by_likelihood,
+    "drift": by_drift,
+}
+"""The tables of made-up data."""
+
+
 def main() -> None:
-    """Print all tables."""
+    """Print all tables, or one."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     pools.add_option(parser)
     parser.add_argument("--repeats", type=int, default=1000, metavar="N")
+    parser.add_argument("--only", choices=[*TABLES, "text"], help="one table alone")
     given = parser.parse_args()
-    by_correlation(given.repeats)
-    by_variance(given.repeats)
-    classes_lost()
-    by_text_length(given.pools, given.repeats)
-    by_likelihood(given.repeats)
-    by_drift(given.repeats)
+    for name, table_of in TABLES.items():
+        if given.only in (None, name):
+            table_of(given.repeats)
+    if given.only in (None, "text"):
+        by_text_length(given.pools, given.repeats)
 
 
 if __name__ == "__main__":

@@ -16,8 +16,7 @@ import pyarrow.parquet as pq
 
 from evalsampling import EvaluationSpec
 from evalsampling.measures.base import Measure
-from evalsampling.measures.build import build_driver, build_gains
-from evalsampling.measures.gains import GainMoments
+from evalsampling.measures.build import build_driver
 from evalsampling.preparation.local import stratify_pool
 from evalsampling.samplers.build import build_sampler
 from evalsampling.simulation.truth import KnownPool
@@ -107,7 +106,7 @@ def savings(folder: Path, task: str, gain: str) -> dict[str, tuple[float, float]
     content = {
         "pool": {
             "path": "pool.parquet", "id": "query", "systems": systems,
-            "lists": {"items": "document", "cost": "cost"},
+            "lists": {"items": "document"}, "cost": "cost",
         },
         "labels": {"classes": [0, 1, 2, 3, 4]},
         "measure": driver if task == "one ranker" else {"difference": driver},
@@ -136,7 +135,6 @@ def variance_and_cost(
     table, sampler = known.table, build_sampler(spec, ranges)
     start = History.start(len(spec.pool.systems), 1)
     q = sampler.proposal(table, start).cell_probability
-    cost = GainMoments.of_cells(build_gains(spec), table).cost
     loss = measure.loss(known.outputs, known.label)[:, 0]
     share = known.count / table.rows
     ratio = np.divide(1 / table.rows, q, out=np.zeros(len(q)), where=q > 0)[known.cell]
@@ -145,7 +143,7 @@ def variance_and_cost(
         variance = float(share @ (ratio * (loss - mean) ** 2))
     else:
         variance = float(share @ (ratio * loss**2)) - mean**2
-    return variance, float((table.count * q) @ cost)
+    return variance, float((table.count * q) @ table.cost)
 
 
 if __name__ == "__main__":

@@ -66,7 +66,8 @@ class Queries:
         pool = {
             "path": "pool/*.parquet",
             "id": "query",
-            "lists": {"items": "doc", "cost": "cost", "payload": ["title"]},
+            "lists": {"items": "doc", "payload": ["title"]},
+            "cost": "cost",
             "systems": {
                 "new": {"score": "new", "probability": "chances"},
                 "old": {"score": "old"},

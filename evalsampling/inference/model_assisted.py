@@ -154,7 +154,7 @@ def _assisted(
     """
     if drawn.defined.mean() < 1 - _MOST_UNDEFINED:
         return one
-    one = _with_chance(one, drawn)
+    one = _with_chance(one, drawn) if drawn.is_told else one
     low, high = drawn.interval(one.confidence)
     interval = _interval(one, low, high)
     if (interval.low, interval.high) == one.target.bounds and drawn.gap > 0:
@@ -179,7 +179,8 @@ def _assisted(
 def _with_chance(one: Estimate, drawn: DrawnRange) -> Estimate:
     """Add to the estimate of a comparison the share of draws in which the first is greater.
 
-    Half of those count in which neither is, or cells do not tell.
+    Half of those count in which neither is, or cells do not tell; if they tell next to nothing,
+    there is none.
     """
     null = one.target.null
     if null is None:

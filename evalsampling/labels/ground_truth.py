@@ -8,6 +8,7 @@ their places, and ``class-map`` of the metadata names them.
 
 import json
 from collections.abc import Mapping
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -73,8 +74,9 @@ def read_line(line: int, row: Mapping[str, Any]) -> Vote:
             return Vote(line, problem="the label is no list of numbers that 'class-map' names")
     else:
         told = metadata.get("class-name", row.get(name.removesuffix(METADATA)))
-        if isinstance(told, bool) or not isinstance(told, str | int) or told == "":
-            return Vote(line, problem="no class-name, and the label is no text and no whole number")
+        is_told = isinstance(told, str | int | Decimal) and not isinstance(told, bool)
+        if not is_told or told == "":
+            return Vote(line, problem="no class-name, and the label is no text and no number")
         label = str(told)
     job, time = metadata.get("job-name"), metadata.get("creation-date")
     return Vote(

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evalsampling.pool.lists import list_names
-from evalsampling.pool.stored_columns import ID, PAYLOAD_PREFIX
+from evalsampling.pool.stored_columns import COST, ID, PAYLOAD_PREFIX
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.gains import NO_ITEM
 from evalsampling.stats.history import NO_LABEL
@@ -103,5 +103,6 @@ def graded_outputs(
         np.zeros((len(rows), systems)),
         np.zeros((len(rows), moments, 1)),
         grades,
+        cost=rows[COST].to_numpy() if COST in rows.column_names else None,
     )
     return outputs, np.where(open_items > 0, NO_LABEL, 0)

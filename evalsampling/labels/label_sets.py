@@ -1,10 +1,7 @@
 """Sets of labels in deliveries: a list, the text of one, or a column of 0 and 1 for each label."""
 
-import json
 from collections.abc import Mapping
 from typing import Any
-
-from evalsampling.spec.label_sets import labels_of_text
 
 FLAG = "label."
 """What the name of a column of one label begins with: ``label.toxic``."""
@@ -36,18 +33,6 @@ def labels_of_row(row: Mapping[str, Any]) -> tuple[tuple[str, ...] | None, str]:
     if not all(isinstance(one, str) and one for one in listed):
         return None, "label is no text and no number"
     return tuple(listed), ""
-
-
-def labels_in(text: str) -> tuple[str, ...]:
-    """Return the labels of a text: of a JSON list, or of labels with ``+`` between them."""
-    if text.startswith("["):
-        try:
-            listed = json.loads(text)
-        except (ValueError, RecursionError):
-            listed = None
-        if isinstance(listed, list) and all(isinstance(one, str) for one in listed):
-            return tuple(listed)
-    return labels_of_text(text)
 
 
 def _of_flags(flags: Mapping[str, Any]) -> tuple[tuple[str, ...] | None, str]:

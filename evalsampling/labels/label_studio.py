@@ -131,10 +131,20 @@ def _question(labels: LabelsSpec, first: str) -> list[str]:
     ]
     classes = [_class_text(one) for one in labels.offered]
     offered = [*classes, *([] if "unsure" in classes else ["unsure"])]
-    for place, text in enumerate(offered, start=1):
-        hotkey = f' hotkey="{place}"' if place < 10 else ""
+    keys = _hotkeys(offered)
+    for text in offered:
+        hotkey = f' hotkey="{keys[text]}"' if text in keys else ""
         lines.append(f"    <Choice value={_attribute(text)}{hotkey}/>")
     return [*lines, "  </Choices>"]
+
+
+def _hotkeys(offered: Sequence[str]) -> dict[str, str]:
+    """Return the digit that chooses each text: its own, if it is one, and never that of another."""
+    digits = "1234567890"
+    own = [text for text in offered if text in set(digits)]
+    others = (text for text in offered if text not in own)
+    free = (digit for digit in digits if digit not in own)
+    return {text: text for text in own} | dict(zip(others, free, strict=False))
 
 
 def _side_by_side(

@@ -8,12 +8,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from evalsampling.labels.class_texts import whole_texts
-from evalsampling.labels.label_sets import labels_in
 from evalsampling.labels.tally import SKIPPED, UNSURE, Answer, Subjects, Tally
 from evalsampling.labels.task_names import check_problem
 from evalsampling.labels.vendor import unescaped
 from evalsampling.labels.vote import Pair, Vote
-from evalsampling.spec.label_sets import set_text
+from evalsampling.spec.label_sets import labels_of_text, set_text
 from evalsampling.spec.numbers import NumberCodes, text_of
 
 UNSURE_LABEL = "unsure"
@@ -210,7 +209,7 @@ def _set_of(vote: Vote, known: Sequence[str]) -> str | None:
     """Return the text of the set of labels that a vote gives, None if it gives none."""
     given = vote.labels
     if given is None and vote.label is not None:
-        given = labels_in(vote.label)
+        given = labels_of_text(vote.label)
     if given is None or (tuple(given) == (UNSURE_LABEL,) and UNSURE_LABEL not in known):
         return None if given is None else UNSURE_LABEL
     return set_text(given, known)

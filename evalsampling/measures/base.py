@@ -66,11 +66,21 @@ class Share:
     components: tuple[int, int] | None = None
 
 
-def rows_of_class(label: IntArray, code: int, hits: BoolArray | None = None) -> Share:
-    """Return the share of hits among the rows of one class; without hits, the rows alone."""
+def rows_of_class(
+    label: IntArray, code: int, hits: BoolArray | None = None, title: str | None = None
+) -> Share:
+    """Return the share of hits among the rows of one class; without hits, the rows alone.
+
+    Args:
+        label: shape (n,): class codes.
+        code: of the class.
+        hits: shape (n,): which rows are hits.
+        title: what the class is called; its code if not given.
+    """
+    called = str(code) if title is None else title
     return Share(
-        name=f"recall of class {code}",
-        rows_name=f"labels of class {code}",
+        name=f"recall of class {called}",
+        rows_name=f"labels of class {called}",
         rows=label == code,
         hits=hits,
         hit_name="right prediction",

@@ -125,11 +125,9 @@ class PerClassFAlpha(Averaged):
 
     Attributes:
         alpha: weight of precision, in [0, 1].
-        titles: what each class is called in results; its code if not given.
     """
 
     alpha: float = 0.5
-    titles: tuple[str, ...] = ()
     _word = "class_f_alpha"
 
     def __post_init__(self) -> None:
@@ -140,9 +138,8 @@ class PerClassFAlpha(Averaged):
     @property
     def components(self) -> tuple[Component, ...]:
         """One for each class."""
-        titles = self.titles or tuple(map(str, range(self.classes)))
         return tuple(
-            Component(f"{self.name}[{titles[code]}]", self.bounds, self.system)
+            Component(f"{self.name}[{self._title(code)}]", self.bounds, self.system)
             for code in self._codes.tolist()
         )
 

@@ -145,30 +145,20 @@ class GainMoments:
 
     Attributes:
         gains: names of the gains.
-        cost: shape (n,): relative cost of grading a query, above 0.
         mean: shape (n, gains, systems): E L.
         second: shape (n, gains, systems, systems): E L L'.
     """
 
     gains: tuple[str, ...]
-    cost: FloatArray
     mean: FloatArray
     second: FloatArray
 
     @classmethod
-    def of_lists(
-        cls, gains: Sequence[Gain], lists: ExpectedLists, cost: FloatArray
-    ) -> "GainMoments":
-        """Return the moments of some queries.
-
-        Args:
-            gains: of any system.
-            lists: of n queries.
-            cost: shape (n,).
-        """
+    def of_lists(cls, gains: Sequence[Gain], lists: ExpectedLists) -> "GainMoments":
+        """Return the moments of some queries, of gains of any system."""
         found = [gain.expected(lists) for gain in gains]
         mean, second = (np.stack(one, axis=1) for one in zip(*found, strict=True))
-        return cls(tuple(gain.name for gain in gains), cost, mean, second)
+        return cls(tuple(gain.name for gain in gains), mean, second)
 
     @classmethod
     def of_cells(cls, gains: Sequence[Gain], table: CellTable) -> "GainMoments":
@@ -179,24 +169,22 @@ class GainMoments:
 
     @classmethod
     def from_shares(cls, gains: Sequence[Gain], shares: FloatArray, systems: int) -> "GainMoments":
-        """Restore what `shares` returned, of so many systems; costs up to a factor."""
+        """Restore what `shares` returned, of so many systems."""
         largest = np.array([gain.largest for gain in gains])
-        means, seconds = np.split(shares[:, 1:], [len(gains) * systems], axis=1)
+        means, seconds = np.split(shares, [len(gains) * systems], axis=1)
         n, each = len(shares), (len(gains), systems)
         return cls(
             tuple(gain.name for gain in gains),
-            shares[:, 0],
             means.reshape(n, *each) * largest[:, None],
             seconds.reshape(n, *each, systems) * largest[:, None, None] ** 2,
         )
 
-    def shares(self, gains: Sequence[Gain], most_cost: float) -> FloatArray:
+    def shares(self, gains: Sequence[Gain]) -> FloatArray:
         """Return all moments by the greatest they can be, shape (n, columns), in [0, 1]."""
         largest = np.array([gain.largest for gain in gains])
         parts = (
-            self.cost[:, None] / most_cost,
-            (self.mean / largest[:, None]).reshape(len(self.cost), -1),
-            (self.second / largest[:, None, None] ** 2).reshape(len(self.cost), -1),
+            (self.mean / largest[:, None]).reshape(len(self.mean), -1),
+            (self.second / largest[:, None, None] ** 2).reshape(len(self.mean), -1),
         )
         return np.clip(np.concatenate(parts, axis=1), 0.0, 1.0)  # rounding
 

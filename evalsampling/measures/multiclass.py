@@ -40,6 +40,7 @@ class Averaged(Measure):
         over: distinct codes of the classes averaged over; all if None.
         sets: whether a row has any number of the classes: then codes of predictions and labels are
             sums of 2^c, and the classes are the labels of which a row may have several.
+        titles: what each class is called in results and warnings; its code if not given.
 
     Raises:
         ValueError: there are fewer than 2 classes, or `over` is empty or has a code twice or one
@@ -50,6 +51,7 @@ class Averaged(Measure):
     system: int = 0
     over: tuple[int, ...] | None = None
     sets: bool = False
+    titles: tuple[str, ...] = ()
     evidence_name = "labels of the rarest class"
     looks_at = PREDICTION
     _word = ""
@@ -81,8 +83,10 @@ class Averaged(Measure):
         return tuple(
             dataclasses.replace(
                 share,
-                name=f"{share.name} of class {code}",
-                rows_name=share.rows_name.replace("positives", f"rows of class {code}"),
+                name=f"{share.name} of class {self._title(code)}",
+                rows_name=share.rows_name.replace(
+                    "positives", f"rows of class {self._title(code)}"
+                ),
             )
             for code in self._codes.tolist()
             for share in FBeta(code, self.system).shares(outputs, label)
@@ -94,7 +98,7 @@ class Averaged(Measure):
         if self.sets:
             return ()
         return tuple(
-            tally(code, f" of class {code}")
+            tally(code, f" of class {self._title(code)}")
             for code in self._codes.tolist()
             for tally in (true_positives, false_negatives)
         )
@@ -115,6 +119,9 @@ class Averaged(Measure):
     def _codes(self) -> IntArray:
         return np.arange(self.classes) if self.over is None else np.array(self.over)
 
+    def _title(self, code: int) -> str:
+        return self.titles[code] if self.titles else str(code)
+
     def _flags(self, outputs: Outputs, label: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return f_c and y_c of the averaged classes, each of shape (n, classes)."""
         f, y = self._holds(outputs.prediction[:, self.system]), self._holds(label)
@@ -132,12 +139,13 @@ class Averaged(Measure):
         found = []
         for place, code in enumerate(self._codes.tolist()):
             here, predicted = y[:, place], f[:, place]
-            named = f"rows of label {code}", f"rows predicted label {code}"
+            title = self._title(code)
+            named = f"rows of label {title}", f"rows predicted label {title}"
             hit = "true positive"
             found += [
-                Share(f"recall of label {code}", named[0], here, predicted, hit, "false negative"),
+                Share(f"recall of label {title}", named[0], here, predicted, hit, "false negative"),
                 Share(
-                    f"precision of label {code}", named[1], predicted, here, hit, "false positive"
+                    f"precision of label {title}", named[1], predicted, here, hit, "false positive"
                 ),
             ]
         return tuple(found)
@@ -235,7 +243,7 @@ class MicroF1(Averaged, Ratio):
         return (
             Share("pooled recall", "labels", labelled, f == label, *words),
             Share("pooled precision", "predictions", predicted, f == label, *words),
-            *(rows_of_class(label, code) for code in self._codes.tolist()),
+            *(rows_of_class(label, code, title=self._title(code)) for code in self._codes.tolist()),
         )
 
     @property

@@ -291,7 +291,7 @@ def required_columns(spec: EvaluationSpec, payload: bool = True) -> list[str]:
     pool = spec.pool
     named: list[Any] = [pool.id, pool.score, *_columns(pool.probability)]
     if pool.lists is not None:
-        named += [pool.lists.items, pool.lists.cost]
+        named.append(pool.lists.items)
     for system in pool.systems:
         named += [system.score, system.prediction, *system.by_label.values()]
         named += _columns(system.probability)
@@ -303,7 +303,7 @@ def number_columns(spec: EvaluationSpec) -> frozenset[str]:
     """Return the columns whose values are numbers, whole or not."""
     pool = spec.pool
     if pool.lists is not None:
-        return frozenset() if pool.lists.cost is None else frozenset({pool.lists.cost})
+        return frozenset() if pool.cost is None else frozenset({pool.cost})
     named = [pool.score, *_columns(pool.probability), *pool.features, pool.cost]
     for system in pool.systems:
         named += [system.score, *_columns(system.probability)]

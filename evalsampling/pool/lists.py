@@ -1,4 +1,4 @@
-"""Queries of a pool: items of each, the systems' ranked lists, probabilities of grades, costs.
+"""Queries of a pool: items of each, the systems' ranked lists, probabilities of grades.
 
 Lists are read as Arrow keeps them, one long column with offsets, and ranked all at once.
 """
@@ -35,7 +35,6 @@ class QueryBatch:
         place: shape (items,): place of each in its query's list in the pool.
         rank: shape (items, systems): its rank in each list, from 1; 0 where a list has not got it.
         lists: the same as arrays of equal length, with what is expected of the grades.
-        cost: shape (n,): 1 without a column of costs.
     """
 
     length: IntArray
@@ -43,7 +42,6 @@ class QueryBatch:
     place: IntArray
     rank: IntArray
     lists: ExpectedLists
-    cost: FloatArray
 
     @property
     def differs(self) -> IntArray:
@@ -78,7 +76,7 @@ def list_columns(spec: EvaluationSpec) -> list[str]:
     """Return the columns of the pool that tell the lists of queries, each once."""
     pool = spec.pool
     assert pool.lists is not None
-    named = [pool.lists.items, pool.lists.cost]
+    named = [pool.lists.items]
     for system in pool.systems:
         named += [system.score, system.probability]  # type: ignore[list-item]  # columns of lists
     return list(dict.fromkeys(name for name in named if name is not None))
@@ -130,7 +128,6 @@ def read_queries(batch: PoolBatch, spec: EvaluationSpec, depth: int) -> QueryBat
         place=place[kept],
         rank=rank,
         lists=ExpectedLists.from_probabilities(at_ranks, padded),
-        cost=_costs(batch, spec.pool.lists.cost),
     )
 
 
@@ -275,13 +272,3 @@ def _grade_model(
             f"probabilities of grades lie in [0, 1] and sum to 1, got {matrix[at].tolist()}",
         )
     return matrix / matrix.sum(axis=1, keepdims=True)
-
-
-def _costs(batch: PoolBatch, name: str | None) -> FloatArray:
-    if name is None:
-        return np.ones(len(batch.rows))
-    cost = batch.numbers(name).astype(np.float64)
-    if np.any(cost <= 0):
-        row = int(np.argmax(cost <= 0))
-        raise batch.error(name, row, f"a cost is above 0, got {cost[row]}")
-    return cost

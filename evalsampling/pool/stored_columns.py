@@ -36,9 +36,21 @@ def output_columns(outputs: Outputs) -> dict[str, pa.Array]:
     return columns if outputs.cost is None else {**columns, COST: pa.array(outputs.cost)}
 
 
-def query_names(systems: int) -> list[str]:
-    """Return the names of the columns in which queries are stored."""
-    return [*(f"prediction.{system}" for system in range(systems)), *list_names(systems)]
+def query_columns(outputs: Outputs) -> dict[str, pa.Array]:
+    """Return what is stored of queries beside their lists: where these differ, and the cost."""
+    columns = {f"prediction.{s}": pa.array(one) for s, one in enumerate(outputs.prediction.T)}
+    return columns if outputs.cost is None else {**columns, COST: pa.array(outputs.cost)}
+
+
+def query_names(systems: int, costs: bool = False) -> list[str]:
+    """Return the names of the columns in which queries are stored.
+
+    Args:
+        systems: number of systems.
+        costs: whether queries differ in cost.
+    """
+    names = list(query_columns(Outputs.none(systems, 1)))
+    return [*names, *([COST] if costs else []), *list_names(systems)]
 
 
 def output_names(systems: int, classes: int, costs: bool = False) -> list[str]:

@@ -12,7 +12,7 @@ from evalsampling.errors import InputError
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import read_outputs, read_probabilities, read_slices, signed
 from evalsampling.pool.lists import QueryBatch
-from evalsampling.pool.stored_columns import output_columns
+from evalsampling.pool.stored_columns import output_columns, query_columns
 from evalsampling.preparation.queries import ExpectedQueries
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.spec import EvaluationSpec
@@ -85,9 +85,7 @@ class CellBatch:
     def stored(self, taken: IntArray) -> dict[str, pa.Array]:
         """Return what is stored of some rows: the systems' outputs, or the lists of queries."""
         if self.queries is not None:
-            differs = self.outputs.prediction[taken].T
-            names = [f"prediction.{system}" for system in range(len(differs))]
-            return dict(zip(names, map(pa.array, differs), strict=True)) | self.queries.take(taken)
+            return query_columns(self.outputs.take(taken)) | self.queries.take(taken)
         return output_columns(self.outputs.take(taken))
 
     def slice_counts(self) -> SliceCounts:
@@ -158,9 +156,9 @@ def _assign_queries(
 ) -> CellBatch:
     """Return queries with their cells: by what is expected of their gains."""
     found = ExpectedQueries.read(batch, spec)
-    outputs = found.outputs(stratification.most_cost)
+    outputs = found.outputs
     assert stratification.tree is not None
     bins = stratification.tree.find(found.features)
-    cell = stratification.grid.codes(bins, outputs.prediction)
+    cell = stratification.grid.codes(bins, outputs.prediction, outputs.cost)
     prior, slices = np.ones((len(ids), 1)), read_slices(batch, spec)
     return CellBatch(batch, ids, cell, prior, outputs, slices, stratification, found.queries)

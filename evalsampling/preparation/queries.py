@@ -10,6 +10,7 @@ from evalsampling.measures.build import build_driver, build_gains
 from evalsampling.measures.gains import Gain, GainMoments
 from evalsampling.measures.joint import parts_of
 from evalsampling.pool.batch import PoolBatch
+from evalsampling.pool.columns import read_costs
 from evalsampling.pool.lists import QueryBatch, read_queries
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.outputs import Outputs
@@ -29,12 +30,14 @@ class ExpectedQueries:
         gains: all that the spec names.
         moments: of them.
         drivers: the measures that drive the sampling: gains, or differences of two.
+        cost: shape (n,): of grading each query; None if all cost the same.
     """
 
     queries: QueryBatch
     gains: tuple[Gain, ...]
     moments: GainMoments
     drivers: tuple[Measure, ...]
+    cost: FloatArray | None
 
     @classmethod
     def read(cls, batch: PoolBatch, spec: EvaluationSpec) -> "ExpectedQueries":
@@ -45,28 +48,25 @@ class ExpectedQueries:
         """
         gains = build_gains(spec)
         queries = read_queries(batch, spec, max(gain.cut for gain in gains))
-        moments = GainMoments.of_lists(gains, queries.lists, queries.cost)
+        moments = GainMoments.of_lists(gains, queries.lists)
         drivers = parts_of(build_driver(spec, [None] * len(spec.pool.systems)))
-        return cls(queries, gains, moments, drivers)
+        return cls(queries, gains, moments, drivers, read_costs(batch, spec))
 
     @property
     def features(self) -> FloatArray:
         """What strata are cut from, shape (n, features).
 
-        Mean and standard deviation of each driver, and the logarithm of the cost.
+        Mean and standard deviation of each driver, and the logarithm of the cost if there is one.
         """
-        columns = [np.log(self.moments.cost)]
+        columns = [] if self.cost is None else [np.log(self.cost)]
         for one in self.drivers:
             mean, square = self.moments.of(one)
             columns += [mean, np.sqrt(np.maximum(square - mean**2, 0.0))]
         return np.round(np.stack(columns, axis=1), _DIGITS) + 0.0
 
-    def outputs(self, most_cost: float) -> Outputs:
-        """Return what cells sum up: moments as probabilities, in which system each list differs.
-
-        Args:
-            most_cost: of all queries.
-        """
+    @property
+    def outputs(self) -> Outputs:
+        """What cells sum up: moments as probabilities, in which system each list differs."""
         differs = self.queries.differs
-        shares = self.moments.shares(self.gains, most_cost)
-        return Outputs(differs, np.zeros(differs.shape), shares[:, :, None])
+        shares = self.moments.shares(self.gains)
+        return Outputs(differs, np.zeros(differs.shape), shares[:, :, None], cost=self.cost)

@@ -53,7 +53,6 @@ class Stratification:
         has_system_probabilities: whether systems have probabilities that are not the prior's.
         min_rows: shape (cells,): rows that each cell has at least, as far as the first pass tells;
             None if there was none.
-        most_cost: of all queries, if rows are queries.
         costs: classes of costs, None if all labels cost the same.
     """
 
@@ -67,7 +66,6 @@ class Stratification:
     binned_by_score: bool
     has_system_probabilities: bool
     min_rows: IntArray | None = None
-    most_cost: float = 1.0
     costs: CostClasses | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -147,7 +145,6 @@ class Stratification:
         if spec.labels.numbers is not None:
             prior, rules = NORMAL, (NORMAL,)
         first = spec.pool.systems[0]
-        has_costs = spec.pool.lists is not None and driving is not None
         return cls(
             edges=edges,
             bin_edges=bin_edges,
@@ -159,7 +156,6 @@ class Stratification:
             binned_by_score=tree is None and spec.pool.score == first.score,
             has_system_probabilities=len(rules) > 1
             or (first.probability, rules[0]) != (spec.pool.probability, prior),
-            most_cost=driving[1] if has_costs and driving is not None else 1.0,
             costs=None if spec.pool.cost is None else _cost_classes(summary, bins, signatures),
         )
 
@@ -267,7 +263,6 @@ class Stratification:
             },
             "scored": self.binned_by_score,
             "own": self.has_system_probabilities,
-            **({"most_cost": self.most_cost} if self.most_cost != 1.0 else {}),
         }
 
     @classmethod
@@ -289,7 +284,6 @@ class Stratification:
             ),
             binned_by_score=content["scored"],
             has_system_probabilities=content["own"],
-            most_cost=content.get("most_cost", 1.0),
             costs=CostClasses(np.array(content["costs"])) if "costs" in content else None,
         )
 

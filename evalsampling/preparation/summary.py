@@ -45,7 +45,7 @@ class PoolSummary:
             (inf, -inf) where there is none.
         signatures: counted if there may be too many of them for the cells, else None.
         features: of the rows of least hash, if the strata are cut from features, else None. Of
-            queries these are their expected gains, and the last of the ranges is of their costs.
+            queries these are their expected gains.
         costs: least and greatest cost of a label, (inf, -inf) if all cost the same.
     """
 
@@ -155,9 +155,8 @@ def _of_queries(batch: PoolBatch, spec: EvaluationSpec) -> PoolSummary:
     found = ExpectedQueries.read(batch, spec)
     keys = hash_ids(batch.ids(spec.pool.id), spec.seed)
     features = FeatureSample.from_rows(keys, found.features, FEATURE_SAMPLE)
-    ranges = [_range(None) for _ in spec.pool.systems]
-    ranges.append(_range(found.queries.cost))
-    return PoolSummary(len(batch.rows), (), tuple(ranges), None, features)
+    ranges = [_range(None) for _ in (*spec.pool.systems, spec.pool.score)]
+    return PoolSummary(len(batch.rows), (), tuple(ranges), None, features, _range(found.cost))
 
 
 def _range(scores: npt.NDArray[np.floating] | None) -> tuple[float, float]:
@@ -225,7 +224,7 @@ def summary_columns(spec: EvaluationSpec) -> list[str]:
     """Return the columns of the pool that the first pass reads, each once."""
     wants, pool = Wanted.from_spec(spec), spec.pool
     if pool.lists is not None:
-        return [pool.id, *list_columns(spec)]
+        return [pool.id, *list_columns(spec), *([] if pool.cost is None else [pool.cost])]
     named: list[str | None] = [pool.score] if wants.histogram_bins else []
     if wants.ranges or wants.signatures:
         named += [pool.score, *(system.score for system in pool.systems)]

@@ -65,6 +65,11 @@ class Ranking(ReplacementSampler):
             raise ValueError(f"it is made for gains of rankings, not for {self.measure.name}")
 
     @property
+    def heeds_costs(self) -> bool:  # type: ignore[override]  # of a class it is the same for all
+        """Whether queries are drawn by what they cost."""
+        return self.variant != "uniform_cost"
+
+    @property
     def rescales(self) -> bool:
         """Whether queries that all lists agree on are left out: if only differences are asked."""
         differences = all(isinstance(one, Difference) for one in parts_of(self.measure))
@@ -108,8 +113,7 @@ class Ranking(ReplacementSampler):
             mean_square(one, moments, table, centred=not self.rescales)
             for one in parts_of(self.measure)
         )
-        cost = np.ones(len(table)) if self.variant == "uniform_cost" else moments.cost
-        size = np.sqrt(square / cost)
+        size = np.sqrt(square)
         rows = table.count * drawn
         mean = float(size @ rows) / int(rows.sum())
         if not mean:  # Every gain is taken to be certain and the same: all queries are alike.

@@ -1,6 +1,7 @@
 """What a budget buys by formula, before any label: draws, distinct labels, money, what is saved."""
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -67,6 +68,13 @@ def effort_of_draws(proposal: Proposal, table: CellTable, draws: float) -> dict[
         "labels": distinct_rows(chance, rows, draws),
         "cost": float(rows * met @ cost),
     }
+
+
+def paid_by(effort: Mapping[str, float | None], by_cost: bool) -> float | None:
+    """Return the budget that pays for an effort: whole labels, or money; None of none."""
+    if by_cost:
+        return effort["cost"]
+    return None if effort["labels"] is None else math.ceil(effort["labels"])
 
 
 def _draws_to_meet(labels: float, proposal: Proposal, table: CellTable) -> float | None:

@@ -8,29 +8,29 @@ References:
 """
 
 import dataclasses
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy import optimize, special
+from scipy import special
 
 from evalsampling.inference.evidence import FEWEST_EVIDENCE
 from evalsampling.inference.significance import power, required_draws_of_student
-from evalsampling.measures.base import FloatArray, Measure
+from evalsampling.measures.base import Measure
 from evalsampling.measures.build import Range, build_gains, build_measures
 from evalsampling.measures.calibrated import measure_of
 from evalsampling.measures.comparisons import Difference, Quotient
 from evalsampling.measures.gains import GainMoments
 from evalsampling.samplers.base import Sampler
 from evalsampling.samplers.build import build_sampler
+from evalsampling.simulation.effort import effort_of, effort_of_draws, paid_by
 from evalsampling.simulation.simulate import title
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellTable
-from evalsampling.stats.draws import expected_distinct
+from evalsampling.stats.draws import Proposal
 from evalsampling.stats.history import History
-
-_MOST_DRAWS = 1e12
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,24 +49,12 @@ class GainPlanner:
     moments: GainMoments
     confidence: float
 
-    @property
-    def chance(self) -> FloatArray:
-        """The chance of a query of each cell to be taken by one draw, shape (cells,)."""
-        history = History.start(self.moments.mean.shape[2], 1)
-        proposal = self.sampler.proposal(self.table, history)
-        assert proposal is not None
-        return proposal.cell_probability
-
-    def draws(self, queries: int) -> float:
-        """Return the draws that are expected to meet so many queries; infinite if none do."""
-        count, chance = self.table.count, self.chance
-
-        def missing(draws: float) -> float:
-            return expected_distinct(chance, count, draws) - queries
-
-        if missing(_MOST_DRAWS) <= 0:
-            return math.inf
-        return float(optimize.brentq(missing, 0.0, _MOST_DRAWS, xtol=1e-6, rtol=1e-9))
+    @functools.cached_property
+    def proposal(self) -> Proposal:
+        """The chances of one draw."""
+        found = self.sampler.proposal(self.table, History.start(self.moments.mean.shape[2], 1))
+        assert found is not None
+        return found
 
     def one_draw(self, measure: Measure) -> tuple[float, float]:
         """Return what is expected of a measure, and the deviation of one draw's contribution.
@@ -82,30 +70,34 @@ class GainPlanner:
         ).self_normalised
         if normalised:
             square = square - 2 * value * mean + value**2
-        chance = self.chance
+        chance = self.proposal.cell_probability
         ratio = np.divide(1 / rows, chance, out=np.zeros(len(count)), where=chance > 0)
         variance = float((count / rows * ratio) @ square) - (0.0 if normalised else value**2)
         return value, math.sqrt(max(variance, 0.0))
 
-    def at(self, measure: Measure, queries: int) -> dict[str, float | None]:
-        """Return what to expect of a number of graded queries; of too few there is no test."""
+    def at(self, measure: Measure, budget: float, by_cost: bool) -> dict[str, float | None]:
+        """Return what to expect of a budget of queries, or of money; of too few is no test."""
+        effort = effort_of(self.sampler, self.table, budget, by_cost)
+        draws, queries = effort["draws"], effort["labels"]
         if not self.sampler.can_estimate(self.table, measure):
-            return {"standard_error": None, "half_width": None, "power": None}
+            return {"standard_error": None, "half_width": None, "power": None, **effort}
         value, deviation = self.one_draw(measure)
-        draws = self.draws(queries)
-        error = 0.0 if math.isinf(draws) else deviation / math.sqrt(draws)
+        error = 0.0 if draws is None else deviation / math.sqrt(max(draws, 1.0))
         rejects = None
         if isinstance(measure, Difference):
-            rejects = 1.0 if not error else power(
-                value, deviation, draws, 1 - self.confidence, max(draws - 1, 1.0)
-            ) * (queries >= FEWEST_EVIDENCE)  # fmt: skip
+            rejects = 1.0
+            if error:
+                rejects = power(value, deviation, draws, 1 - self.confidence, max(draws - 1, 1.0))
+            if queries is not None and round(queries) < FEWEST_EVIDENCE:
+                rejects = 0.0
         reach = float(special.ndtri((1 + self.confidence) / 2))
-        return {"standard_error": error, "half_width": reach * error, "power": rejects}
+        spread = {"standard_error": error, "half_width": reach * error, "power": rejects}
+        return {**spread, **effort}
 
     def for_power(
         self, measure: Difference, wanted: float, effect: float | None
     ) -> dict[str, float | int | None]:
-        """Return the queries, and the draws, whose test has a power.
+        """Return the draws whose test has a power, and what they come to.
 
         By the noncentral t distribution; as many queries at least as a claim takes.
 
@@ -114,33 +106,30 @@ class GainPlanner:
             wanted: the power.
             effect: the true difference; None for the expected one.
         """
-        entry: dict[str, float | int | None] = {
-            "budget": None, "standard_error": None, "half_width": None, "power": wanted,
-        }  # fmt: skip
+        nothing = dict.fromkeys(("standard_error", "half_width", "draws", "labels", "cost"))
         if not self.sampler.can_estimate(self.table, measure):
-            return entry
+            return {**nothing, "power": wanted}
         value, deviation = self.one_draw(measure)
         effect = value if effect is None else effect
         if not effect or not deviation:
-            return entry
-        draws: float = required_draws_of_student(effect, deviation, wanted, 1 - self.confidence)
-        draws = math.ceil(max(draws, self.draws(FEWEST_EVIDENCE)))
-        met = expected_distinct(self.chance, self.table.count, draws)
+            return {**nothing, "power": wanted}
+        fewest = effort_of(self.sampler, self.table, FEWEST_EVIDENCE, by_cost=False)["draws"]
+        draws = required_draws_of_student(effect, deviation, wanted, 1 - self.confidence)
+        draws = max(draws, int(fewest or 0) + 1)
         error = deviation / math.sqrt(draws)
-        return entry | {"budget": math.ceil(met), "standard_error": error, "draws": draws}
+        effort = effort_of_draws(self.proposal, self.table, draws)
+        return {**nothing, "power": wanted, "standard_error": error, **effort}
 
-    def for_half_width(self, measure: Measure, wanted: float) -> dict[str, float | int | None]:
-        """Return the fewest queries whose half-width is as small as wanted."""
-        entry: dict[str, float | int | None] = {
-            "budget": None, "standard_error": None, "half_width": wanted, "power": None,
-        }  # fmt: skip
+    def for_half_width(self, measure: Measure, wanted: float) -> dict[str, float | None]:
+        """Return the fewest draws whose half-width is as small as wanted, and what they come to."""
+        nothing = dict.fromkeys(("standard_error", "power", "draws", "labels", "cost"))
         if not self.sampler.can_estimate(self.table, measure):
-            return entry
+            return {**nothing, "half_width": wanted}
         deviation = self.one_draw(measure)[1]
         reach = float(special.ndtri((1 + self.confidence) / 2))
-        draws = (reach * deviation / wanted) ** 2
-        met = expected_distinct(self.chance, self.table.count, draws)
-        return entry | {"budget": math.ceil(met), "standard_error": wanted / reach}
+        draws = math.ceil((reach * deviation / wanted) ** 2)
+        effort = effort_of_draws(self.proposal, self.table, draws)
+        return {**nothing, "half_width": wanted, "standard_error": wanted / reach, **effort}
 
 
 def plan_gains(
@@ -148,7 +137,7 @@ def plan_gains(
     table: CellTable,
     ranges: Sequence[Range | None],
     names: Sequence[str],
-    budgets: Sequence[int],
+    budgets: Sequence[float],
     half_width: float | None = None,
     wanted_power: float | None = None,
     effect: float | None = None,
@@ -160,9 +149,9 @@ def plan_gains(
         table: the cells of the pool.
         ranges: of the systems' scores, none of which is known.
         names: of the samplers.
-        budgets: numbers of queries.
-        half_width: to find the number of queries for, too.
-        wanted_power: of a difference, to find the draws for, too.
+        budgets: numbers of queries, or money if the spec's budget is of that.
+        half_width: to find the budget for, too.
+        wanted_power: of a difference, to find the budget for, too.
         effect: the true difference that the power is for; by default the expected one.
 
     Returns:
@@ -170,6 +159,7 @@ def plan_gains(
     """
     systems = tuple(system.name for system in spec.pool.systems)
     moments = GainMoments.of_cells(build_gains(spec), table)
+    by_cost = spec.money is not None
     measures = [one for one in build_measures(spec, ranges)
                 if not isinstance(measure_of(one), Quotient)]  # fmt: skip
     told: list[dict[str, Any]] = []
@@ -179,9 +169,11 @@ def plan_gains(
         for requested in measures:
             measure = measure_of(requested)
             head = {"sampler": sampler.name, "measure": title(requested, systems)}
-            told += [head | {"budget": one} | planner.at(measure, one) for one in budgets]
+            told += [head | {"budget": one} | planner.at(measure, one, by_cost) for one in budgets]
+            found = []
             if half_width is not None:
-                told.append(head | planner.for_half_width(measure, half_width))
+                found.append(planner.for_half_width(measure, half_width))
             if wanted_power is not None and isinstance(measure, Difference):
-                told.append(head | planner.for_power(measure, wanted_power, effect))
+                found.append(planner.for_power(measure, wanted_power, effect))
+            told += [head | {"budget": paid_by(one, by_cost)} | one for one in found]
     return told

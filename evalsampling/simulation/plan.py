@@ -22,7 +22,7 @@ from evalsampling.measures.calibrated import Requested, measure_of
 from evalsampling.measures.comparisons import Comparison
 from evalsampling.measures.on_cells import known_exactly
 from evalsampling.samplers.build import build_sampler
-from evalsampling.simulation.effort import effort_of, saving_of
+from evalsampling.simulation.effort import effort_of, paid_by, saving_of
 from evalsampling.simulation.gain_plan import plan_gains
 from evalsampling.simulation.imagined import imagine
 from evalsampling.simulation.power import draws_for
@@ -103,7 +103,7 @@ def plan(
             right, or if a sampler queries ranks: the message says what its first round takes.
     """
     if spec.pool.lists is not None:
-        chosen = [int(one) for one in budgets or _budgets(spec, table)]
+        chosen = budgets or _budgets(spec, table)
         return plan_gains(spec, table, ranges, names, chosen, half_width, power, effect)
     built = [build_sampler(spec, ranges, name) for name in names]
     for sampler in built:
@@ -166,7 +166,9 @@ def plan(
                     measure, sampler, table, spec.confidence, power, effect, spec.seed, workers
                 )
                 if test is not None:
-                    told.append({**rows[0], **_budget_of(test, plan.by_cost), "power": power})
+                    budget = paid_by(test, plan.by_cost)
+                    found = {**test, "budget": budget, "half_width": None, "power": power}
+                    told.append({**rows[0], **found})
     return told
 
 
@@ -357,13 +359,6 @@ def _needed(rows: Sequence[dict[str, Any]], half_width: float) -> dict[str, Any]
         "budget": _whole_or_money(_between(before["budget"], after["budget"], share), rows),
         "standard_error": _between(*errors, share),
     }
-
-
-def _budget_of(test: dict[str, Any], by_cost: bool) -> dict[str, Any]:
-    """Return what a test takes, with the budget that pays for it and no half-width."""
-    paid = test["cost" if by_cost else "labels"]
-    budget = paid if by_cost or paid is None else math.ceil(paid)
-    return {**test, "budget": budget, "half_width": None}
 
 
 def _whole_or_money(budget: float, rows: Sequence[dict[str, Any]]) -> float:

@@ -1,5 +1,6 @@
 """Sets of labels as classes: a row of a multi-label pool is of the class of its set."""
 
+import json
 from collections.abc import Iterable, Sequence
 
 MOST_LABELS = 8
@@ -37,5 +38,12 @@ def set_classes(known: Sequence[str]) -> tuple[str, ...]:
 
 
 def labels_of_text(text: str) -> tuple[str, ...]:
-    """Return the labels that the text of a set names."""
+    """Return the labels that a text names: that of a set (`set_text`), or a list in JSON."""
+    if text.startswith("["):
+        try:
+            listed = json.loads(text)
+        except (ValueError, RecursionError):
+            listed = None
+        if isinstance(listed, list) and all(isinstance(one, str) for one in listed):
+            return tuple(listed)
     return () if text == EMPTY else tuple(text.split(JOINT))

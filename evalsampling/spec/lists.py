@@ -14,14 +14,11 @@ class ListsSpec:
 
     Attributes:
         items: column with the list of the items' ids, no two alike within a query.
-        cost: numeric column, above 0: relative cost of grading all items of a query; None if all
-            queries cost the same.
         payload: columns with a list each, of one value for every item; annotators are shown that of
             the item they grade.
     """
 
     items: str
-    cost: str | None
     payload: tuple[str, ...]
 
 
@@ -37,7 +34,7 @@ def read_lists(pool: Section) -> ListsSpec | None:
     if pool.get("lists") is None:
         return None
     section = pool.section("lists")
-    section.check_keys("items", "cost", "payload")
+    section.check_keys("items", "payload")
     for key in ("score", "prediction", "probability", "features", "scorer"):
         if pool.get(key) is not None:
             raise InputError(f"pool.{key}: with pool.lists, rows are queries and have none")
@@ -45,15 +42,13 @@ def read_lists(pool: Section) -> ListsSpec | None:
         raise InputError("pool.systems: missing, with pool.lists the rankers are named there")
     return ListsSpec(
         items=str(section.text("items", required=True)),
-        cost=section.text("cost"),
         payload=section.columns("payload"),
     )
 
 
 def lists_mapping(lists: ListsSpec) -> dict[str, Any]:
     """Return the section ``pool.lists`` with every default filled in."""
-    mapping: dict[str, Any] = {"items": lists.items, "payload": list(lists.payload)}
-    return mapping | ({"cost": lists.cost} if lists.cost is not None else {})
+    return {"items": lists.items, "payload": list(lists.payload)}
 
 
 def check_grades(labels: Mapping[str, Any]) -> None:

@@ -103,6 +103,7 @@ def read_pool(section: Section, labels: LabelsSpec, directory: str, by_features:
             directory=directory,
             masks=masks,
             lists=lists,
+            cost=section.text("cost"),
         )
     score, probability = section.text("score"), read_probability(section, labels)
     if labels.numbers is not None:

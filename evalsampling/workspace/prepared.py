@@ -163,7 +163,7 @@ class PreparedPool:
         classes, has_costs = len(self.spec.labels.classes), pool.cost is not None
         outputs = output_names(len(pool.systems), classes, has_costs)
         if pool.lists is not None:
-            outputs = query_names(len(pool.systems))
+            outputs = query_names(len(pool.systems), has_costs)
         slices = [SLICE_PREFIX + name for name in pool.slices]
         payload = [PAYLOAD_PREFIX + name for name in pool.payload]
         return self.reserve.read(cell, rank, [ID, *outputs, *slices, *payload])

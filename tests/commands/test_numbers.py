@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import openpyxl
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
@@ -87,11 +88,30 @@ def write_export(path: Path, task: list[str], label: list[float]) -> None:
     path.write_text(json.dumps(told))
 
 
+def write_manifest(path: Path, task: list[str], label: list[float]) -> None:
+    """An output manifest of Ground Truth whose labels are numbers."""
+    told = {"human-annotated": "yes", "type": "groundtruth/custom", "job-name": "ages"}
+    rows = [
+        {"task": t, "age": one, "age-metadata": told} for t, one in zip(task, label, strict=True)
+    ]
+    path.write_text("\n".join(map(json.dumps, rows)))
+
+
+def write_workbook(path: Path, task: list[str], label: list[float]) -> None:
+    book = openpyxl.Workbook()
+    book.active.append(["task", "label"])
+    for one in zip(task, label, strict=True):
+        book.active.append(one)
+    book.save(path)
+
+
 WRITERS: Mapping[str, Callable[[Path, list[str], list[float]], None]] = {
     "labels.csv": write_csv,
     "labels.parquet": write_parquet,
     "labels.jsonl": write_lines,
     "export.json": write_export,
+    "output.manifest": write_manifest,
+    "labels.xlsx": write_workbook,
 }
 
 

@@ -230,6 +230,28 @@ def test_values_of_each_ranker_come_with_their_difference(tmp_path: Path) -> Non
         assert found[f"{name}@{cut}", "new", "old"]["value"] == pytest.approx(difference)
 
 
+def test_money_pays_for_queries_by_what_they_cost(tmp_path: Path, queries: Queries) -> None:
+    """Rounds go on until the next query is expected to cost more than is left."""
+    spec = queries.write(tmp_path, budget={"cost": 200}, round_size=15)
+    workspace, spent = tmp_path / "work", 0.0
+    call("prepare", spec, "--in-process")
+    cost = dict(zip(queries.columns["query"], queries.columns["cost"], strict=True))
+    for number in range(1, 9):
+        drawn = call("sample", workspace, "--json").json
+        if not drawn["rows"]:
+            break
+        answers = write(grades(workspace, queries, number), tmp_path / f"money-{number}.csv")
+        told = call("estimate", workspace, "--labels", answers, "--json").json
+        batch = pq.read_table(workspace / f"rounds/{number:04d}/batch.parquet")
+        asked = {name.partition("/")[0] for name in batch["id"].to_pylist()}
+        spent += sum(cost[id] for id in asked)
+        assert told["cost"] == pytest.approx(spent)
+    assert number > 2
+    assert 200 - max(cost.values()) < spent <= 200
+    planned = call("plan", spec, "--json", "--budgets", "200").json
+    assert all(100 < row["cost"] <= 200 for row in planned if row["draws"])
+
+
 def test_plan_and_simulate(tmp_path: Path, queries: Queries) -> None:
     spec = queries.write(tmp_path)
     planned = call("plan", spec, "--budgets", "30,60", "--power", "0.8", "--json").json

@@ -290,6 +290,30 @@ def test_beta_interval_has_the_mean_and_the_error() -> None:
         assert (beta(value, error, 0.9).low, beta(value, error, 0.9).high) == (0, 1)
 
 
+def test_means_of_squares_have_an_interval_of_the_logarithm() -> None:
+    """Errors of gamma-distributed variances, 30 labels, the mean square.
+
+    2,000 repeats, standard error .007. Student's own interval misses it above more than three times
+    as often as it should.
+    """
+    rng = np.random.default_rng(3)
+    squares = rng.gamma(1.0, 5.0, (2000, 30)) * rng.normal(size=(2000, 30)) ** 2
+    covers, above = np.zeros(2), np.zeros(2)
+    for terms in squares:
+        value, centred = terms.mean(), terms - terms.mean()
+        error = np.sqrt(centred @ centred / 30 / 29)
+        degrees = degrees_of_freedom(centred**2, 30)
+        of_log = log_student(value, error, 0.95, degrees)
+        plain = student(value, error, 0.95, (0.0, math.inf), degrees)
+        covers += [one.low <= 5 <= one.high for one in (of_log, plain)]
+        above += [one.high < 5 for one in (of_log, plain)]
+    covers, above = covers / 2000, above / 2000
+    assert covers[0] > 0.90
+    assert covers[0] > covers[1] + 0.02
+    assert above[1] > 3 * 0.025
+    assert above[0] < 0.75 * above[1]
+
+
 def test_ratio_interval_is_students_of_the_logarithm() -> None:
     """log r +- t s / r, mapped back: the same for the ratio turned over."""
     found = log_student(1.25, 0.2, 0.95, 7.0)

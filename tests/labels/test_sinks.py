@@ -260,6 +260,19 @@ def test_choices_of_two_classes_of_many_and_of_several_at_once(
     assert offered.count("unsure") == 1
 
 
+@pytest.mark.parametrize(
+    ("classes", "keys"),
+    [((0, 1), "012"), ((2, 1), "213"), (("a", "b", "c"), "1234"), (("x", 1, "y"), "2134"),
+     (tuple(range(10)), "0123456789"), (("a", *map(str, range(12))), "-0123456789---")],
+)  # fmt: skip
+def test_the_key_of_a_digit_chooses_no_other_class(classes: Any, keys: str) -> None:
+    """Else who presses 1 for 1 would say 0."""
+    text = label_config(["text"], labels(*classes), SinkSpec())
+    (choices,) = ElementTree.fromstring(text).iter("Choices")
+    told = "".join(one.get("hotkey", "-") for one in choices)
+    assert told.rstrip("-") == keys.rstrip("-")
+
+
 def test_annotators_are_told_what_classes_mean() -> None:
     told = {"1": 'the same "person" & address', "0": "different people"}
     both = dataclasses.replace(labels(0, 1), meanings=told)

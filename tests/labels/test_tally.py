@@ -62,6 +62,29 @@ def test_decisions(
     assert one.codes.tolist() == [code]
 
 
+@pytest.mark.parametrize(
+    ("answers", "votes", "code", "state"),
+    [
+        ([("a", 10), ("b", 30)], 3, NO_LABEL, State.OPEN),
+        ([("a", 10), ("b", 10)], 3, NO_LABEL, State.OPEN),
+        ([("a", 10), ("b", 90), ("c", 30)], 3, 30, State.DECIDED),
+        ([("a", 10), ("b", 21), ("c", SKIPPED)], 3, 15, State.DECIDED),
+        ([("a", 10), ("b", UNSURE), ("c", SKIPPED)], 3, NO_LABEL, State.DISPUTED),
+        ([("a", SKIPPED), ("b", SKIPPED), ("c", SKIPPED)], 3, NO_LABEL, State.SKIPPED),
+        ([("a", 10), ("b", 20), ("c", 90), ("d", 40)], 3, 30, State.DECIDED),
+        ([("a", 10)], 1, 10, State.DECIDED),
+        ([("a", 10), ("b", 20)], 1, NO_LABEL, State.DISPUTED),
+    ],
+)
+def test_the_median_of_numbers(
+    answers: list[tuple[str | None, int]], votes: int, code: int, state: State
+) -> None:
+    for order in itertools.permutations(answers):
+        one = Tally(Subjects(1, votes=votes), by_median=True)
+        one.add([Answer(0, *answer) for answer in order], replace=False, rounds=1)
+        assert (one.code(0), one.state(0)) == (code, state)
+
+
 def test_no_order_and_no_division_matters() -> None:
     """All orders of a few votes, and many of more, in any number of deliveries."""
     codes = [0, 1, 2, SKIPPED, UNSURE]

@@ -56,20 +56,19 @@ def lists(queries: int = 30) -> ExpectedLists:
 
 def test_moments_are_kept_as_shares_of_the_greatest() -> None:
     gains = (make(DCG), make(ERR, cut=4))
-    moments = GainMoments.of_lists(gains, lists(), np.linspace(1, 4, 30))
-    shares = moments.shares(gains, most_cost=4.0)
+    moments = GainMoments.of_lists(gains, lists())
+    shares = moments.shares(gains)
     assert shares.min() >= 0
     assert shares.max() <= 1
     again = GainMoments.from_shares(gains, shares, systems=2)
     np.testing.assert_allclose(again.mean, moments.mean)
     np.testing.assert_allclose(again.second, moments.second)
-    np.testing.assert_allclose(again.cost * 4, moments.cost)
 
 
 def test_what_is_expected_of_gains_and_differences() -> None:
     gains = (make(DCG), make(ERR))
     expected = lists()
-    moments = GainMoments.of_lists(gains, expected, np.ones(30))
+    moments = GainMoments.of_lists(gains, expected)
     mean, second = expected.cut(3).err_moments()
     found = moments.of(make(ERR, system=1))
     np.testing.assert_allclose(found[0], mean[:, 1])

@@ -104,3 +104,18 @@ def test_weighted_f1_is_that_of_scikit_learn() -> None:
         found = value_of(WeightedF1(3), some, label[there])
         expected = sklearn.f1_score(label[there], f[there], average="weighted", zero_division=0)
         assert found == pytest.approx([expected])
+
+
+@pytest.mark.parametrize("measure", [MacroF1, MicroF1, F1OfMacroAverages, WeightedF1])
+@pytest.mark.parametrize("sets", [False, True])
+def test_what_is_missing_is_told_by_the_names_of_classes(
+    measure: type[MacroF1], sets: bool
+) -> None:
+    titles = ("cat", "dog", "eel")
+    outputs, label = rows([0, 1, 2], [0, 1, 1])
+    shares = measure(3, sets=sets, titles=titles).shares(outputs, label)
+    told = " ".join(f"{one.name}, {one.rows_name}" for one in shares)
+    assert all(one in told for one in titles)
+    assert not any(character.isdigit() for character in told)
+    plain = " ".join(one.rows_name for one in measure(3, sets=sets).shares(outputs, label))
+    assert "2" in plain

@@ -1,15 +1,23 @@
 """Sets of labels in the columns of a pool."""
 
 import itertools
+import json
+from pathlib import Path
 from typing import Any
 
+import fastavro
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
 import pytest
 
 from evalsampling import InputError
 from evalsampling.pool.batch import PoolBatch
+from evalsampling.pool.columns import read_predictions, required_columns
 from evalsampling.pool.label_sets import probabilities_of_sets, read_label_sets
+from evalsampling.preparation.local import read_pool
+from evalsampling.spec import EvaluationSpec
 
 KNOWN = ("toxic", "insult", "threat")
 LISTS = [["toxic"], [], ["threat", "toxic"], ["insult", "insult"]]
@@ -27,7 +35,9 @@ def test_lists(kind: pa.DataType) -> None:
 
 
 def test_texts() -> None:
-    rows = batch(tags=["toxic", "none", "threat+toxic", "insult"])
+    rows = batch(tags=["toxic", "none", '["threat", "toxic"]', "insult"])
+    assert read_label_sets(rows, "tags", {}, KNOWN).tolist() == CODES
+    rows = batch(tags=["toxic", "[]", "threat+toxic", "insult"])
     assert read_label_sets(rows, "tags", {}, KNOWN).tolist() == CODES
 
 
@@ -39,6 +49,50 @@ def test_a_column_for_each_label(kind: pa.DataType) -> None:
         name: pa.array(column).cast(kind) for name, column in zip("abc", flags, strict=True)
     })  # fmt: skip
     assert read_label_sets(rows, None, names, KNOWN).tolist() == CODES
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "csv", "jsonl", "avro"])
+@pytest.mark.parametrize("by_label", [False, True])
+def test_sets_come_through_every_format(tmp_path: Path, suffix: str, by_label: bool) -> None:
+    """CSV has no lists, but their text; JSON Lines and Avro are read as the text of one."""
+    chance = [0.1, 0.2, 0.3, 0.4]
+    columns: dict[str, Any] = {"id": [5, 6, 7, 8], "score": chance}
+    columns |= {f"p_{name}": chance for name in KNOWN}
+    named: Any = "tags"
+    if by_label:
+        named = {name: f"is_{name}" for name in KNOWN}
+        columns |= {f"is_{n}": [code >> i & 1 for code in CODES] for i, n in enumerate(KNOWN)}
+    else:
+        texts = ["toxic", "none", "threat+toxic", "insult"]
+        columns["tags"] = texts if suffix == "csv" else LISTS
+    path = tmp_path / f"pool.{suffix}"
+    if suffix == "avro":
+        kind: Any = "long" if by_label else {"type": "array", "items": "string"}
+        kinds = {"id": "long"} | {name: "double" for name in columns if columns[name] is chance}
+        fields = [{"name": name, "type": kinds.get(name, kind)} for name in columns]
+        schema = {"type": "record", "name": "Row", "fields": fields}
+        with path.open("wb") as file:
+            fastavro.writer(file, schema, pa.table(columns).to_pylist())
+    else:
+        writers = {"parquet": pq.write_table, "csv": pyarrow.csv.write_csv, "jsonl": _write_lines}
+        writers[suffix](pa.table(columns), path)
+    content = {
+        "pool": {
+            "path": str(path),
+            "prediction": named,
+            "probability": {name: f"p_{name}" for name in KNOWN},
+        },
+        "labels": {"multilabel": list(KNOWN)},
+        "measure": "macro_f1",
+        "budget": 2,
+    }
+    spec = EvaluationSpec.from_mapping(content, tmp_path)
+    codes = [read_predictions(rows, spec)[:, 0] for rows in read_pool(spec, required_columns(spec))]
+    assert np.concatenate(codes).tolist() == CODES
+
+
+def _write_lines(table: pa.Table, path: Path) -> None:
+    path.write_text("".join(json.dumps(row) + "\n" for row in table.to_pylist()))
 
 
 def test_lists_that_are_all_empty() -> None:
@@ -55,6 +109,8 @@ def test_lists_that_are_all_empty() -> None:
         ([[1], [2]], "row 100: labels are text, got type int64"),
         ([1, 2], "must be a list of labels, got type int64"),
         (["toxic", "toxic+nice"], "row 101: 'toxic\\+nice' is no set of"),
+        (["toxic", "[1]"], r"row 101: '\[1\]' is no set of"),
+        (["toxic", "[" * 9999], "row 101: .* is no set of"),
     ],
 )
 def test_bad_value_is_told_with_its_row(column: list[Any], words: str) -> None:

@@ -1,4 +1,4 @@
-"""Reading queries: ranks, probabilities, costs, and what is wrong with a list."""
+"""Reading queries: ranks, probabilities, and what is wrong with a list."""
 
 import json
 from pathlib import Path
@@ -29,7 +29,6 @@ def batch_of(**columns: Any) -> PoolBatch:
         "new": [[0.1, 0.9, 0.5], [1.0], []],
         "old": [[0.7, None, 0.7], [NAN], []],
         "chances": [[[1.0, 0, 0], [0, 0.5, 0.5], [0, 0, 1.0]], [[0, 1.0, 0]], []],
-        "cost": [3.0, 1.0, 0.5],
     }
     types = {
         "doc": pa.list_(pa.string()),
@@ -56,7 +55,6 @@ def test_items_are_ranked_by_falling_score_and_ties_by_place() -> None:
     assert found.lists.place[0].tolist() == [[1, 2, 0, -1], [0, 2, -1, -1]]
     assert found.lists.place[1].tolist() == [[0, -1, -1, -1], [-1] * 4]
     assert found.differs.tolist() == [[0, 1], [0, 1], [0, 0]]
-    assert found.cost.tolist() == [3.0, 1.0, 0.5]
 
 
 def test_text_is_the_json_of_lists() -> None:
@@ -107,7 +105,7 @@ def test_what_is_expected_of_grades_is_the_mean_of_what_the_rankers_say() -> Non
     batch = batch_of(other=pa.array(other, pa.list_(pa.list_(pa.float64()))))
     mixed = read_queries(batch, both, CUT)
     np.testing.assert_allclose(mixed.lists.mean[0], [0.375, 0.625, 0.75])
-    assert list_columns(both) == ["doc", "cost", "new", "chances", "old", "other"]
+    assert list_columns(both) == ["doc", "new", "chances", "old", "other"]
     none = spec_of(pool={"systems": {"new": {"score": "new"}, "old": {"score": "old"}}})
     even = read_queries(batch_of(), none, CUT)
     np.testing.assert_allclose(even.lists.mean[0], np.full(3, (0 + 0.25 + 0.75) / GRADES))
@@ -129,8 +127,6 @@ def test_what_is_expected_of_grades_is_the_mean_of_what_the_rankers_say() -> Non
          "column 'chances', row 10: probabilities of grades lie in"),
         ({"chances": pa.array([[0.1] * 3, [0.2], []])},
          "column 'chances', row 10: must be a list of lists, got a list of double"),
-        ({"cost": [1.0, 0.0, 2.0]}, "column 'cost', row 11: a cost is above 0, got 0.0"),
-        ({"cost": [1.0, 1.0, NAN]}, "column 'cost', row 12: must be a finite number"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_told_with_file_column_and_row(

@@ -40,10 +40,10 @@ class Pool:
         probability = rng.dirichlet(np.full(GRADES, 0.7), (queries, 6))
         cost = rng.uniform(0.5, 2.0, queries)
         lists = ExpectedLists.from_probabilities(place, probability)
-        moments = GainMoments.of_lists(GAINS, lists, cost)
+        moments = GainMoments.of_lists(GAINS, lists)
         differs = np.any(place[:, 1] != place[:, 0], axis=1)
         prediction = np.stack([np.zeros(queries, dtype=np.int64), differs], axis=1)
-        shares = moments.shares(GAINS, float(cost.max()))[:, :, None]
+        shares = moments.shares(GAINS)[:, :, None]
         rows = np.arange(queries)
         table = CellTable(
             code=rows,
@@ -53,7 +53,7 @@ class Pool:
             leaves=queries,
             kind_cell=rows,
             kind_share=np.ones(queries),
-            outputs=Outputs(prediction, np.zeros((queries, 2)), shares),
+            outputs=Outputs(prediction, np.zeros((queries, 2)), shares, cost=cost),
         )
         return cls(moments, place, probability, table)
 
@@ -78,7 +78,7 @@ def test_the_proposal_is_the_published_one_query_by_query() -> None:
     """Equation 6.8, and E L^2 without the queries that are ranked alike."""
     pool = Pool.make(12, 1, alike=4)
     mean, square = pool.moments.of(DCGS)
-    risk, cost = mean.mean(), pool.moments.cost
+    risk, cost = mean.mean(), pool.table.cost
     expected = {
         "active": np.sqrt((square - 2 * risk * mean + risk**2) / cost),
         "rescaled": np.sqrt(square / cost),
@@ -96,8 +96,8 @@ def test_gains_of_several_systems_add_up_in_squares_and_the_floor_holds() -> Non
     joint = Joint((GAINS[1], dataclasses.replace(GAINS[1], system=1)))
     parts = [pool.moments.of(one) for one in joint.parts]
     square = sum(s - 2 * m.mean() * m + m.mean() ** 2 for m, s in parts)
-    size = np.sqrt(square / pool.moments.cost)
-    size = np.maximum(size, 0.9 * size.mean())
+    size = np.sqrt(square)
+    size = np.maximum(size, 0.9 * size.mean()) / np.sqrt(pool.table.cost)
     found = Ranking(joint, gains=GAINS, floor=0.9).proposal(pool.table, pool.start())
     np.testing.assert_allclose(found.cell_probability, size / size.sum(), atol=1e-12)
 
@@ -150,18 +150,18 @@ def mirrored(pool: Pool) -> Pool:
     """A pool and, beside it, the same queries with the two systems' lists swapped."""
     flip = GainMoments(
         pool.moments.gains,
-        np.tile(pool.moments.cost, 2),
         np.concatenate([pool.moments.mean, pool.moments.mean[:, :, ::-1]]),
         np.concatenate([pool.moments.second, pool.moments.second[:, :, ::-1, ::-1]]),
     )
     rows = np.arange(2 * len(pool.place))
-    shares = flip.shares(GAINS, float(flip.cost.max()))[:, :, None]
+    shares = flip.shares(GAINS)[:, :, None]
     prediction = np.tile(pool.table.outputs.prediction, (2, 1))
     table = dataclasses.replace(
         pool.table,
         code=rows, leaf=rows, leaves=len(rows), kind_cell=rows,
         count=np.ones_like(rows), prior=np.ones((len(rows), 1)), kind_share=np.ones(len(rows)),
-        outputs=Outputs(prediction, np.zeros(prediction.shape), shares),
+        outputs=Outputs(prediction, np.zeros(prediction.shape), shares,
+                        cost=np.tile(pool.table.cost, 2)),
     )  # fmt: skip
     return Pool(flip, pool.place, pool.probability, table)
 

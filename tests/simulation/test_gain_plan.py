@@ -36,7 +36,7 @@ def planner(sampler: ReplacementSampler) -> GainPlanner:
 
 def distinct(plan: GainPlanner, draws: float) -> float:
     """Queries that so many draws meet on average, query by query."""
-    chance = plan.chance[np.searchsorted(TABLE.code, CELLS.cell)]
+    chance = plan.proposal.cell_probability[np.searchsorted(TABLE.code, CELLS.cell)]
     return float(np.sum(1 - (1 - chance) ** draws))
 
 
@@ -46,7 +46,7 @@ def test_the_deviation_of_a_draw_is_that_of_all_queries(variant: str) -> None:
     sampler = Passive(DCGS) if variant == "passive" else Ranking(DCGS, gains=GAINS, variant=variant)
     plan = planner(sampler)
     mean, square = ExpectedQueries.read(BATCH, SPEC).moments.of(DCGS)
-    chance = plan.chance[np.searchsorted(TABLE.code, CELLS.cell)]
+    chance = plan.proposal.cell_probability[np.searchsorted(TABLE.code, CELLS.cell)]
     n, risk = len(QUERIES), mean.mean()
     drawn = chance > 0
     if variant == "active":
@@ -60,11 +60,26 @@ def test_the_deviation_of_a_draw_is_that_of_all_queries(variant: str) -> None:
 
 def test_draws_meet_as_many_queries_as_planned_for() -> None:
     plan = planner(Ranking(DCGS, gains=GAINS))
-    draws = plan.draws(40)
-    assert distinct(plan, draws) == pytest.approx(40)
+    told = plan.at(DCGS, 40, by_cost=False)
+    assert told["draws"] is not None
+    assert distinct(plan, told["draws"]) <= 40 < distinct(plan, told["draws"] + 1)
+    cost = np.array(QUERIES.columns["cost"])
+    chance = plan.proposal.cell_probability[np.searchsorted(TABLE.code, CELLS.cell)]
+    expected = float(cost @ (1 - (1 - chance) ** told["draws"]))
+    assert told["cost"] == pytest.approx(expected, rel=0.02), "by the mean costs of cells"
     # No more queries than are ranked differently can be met.
-    assert plan.draws(200) == np.inf
-    assert plan.at(DCGS, 200) == {"standard_error": 0.0, "half_width": 0.0, "power": 1.0}
+    beyond = plan.at(DCGS, 200, by_cost=False)
+    assert (beyond["standard_error"], beyond["power"], beyond["draws"]) == (0.0, 1.0, None)
+
+
+def test_money_buys_the_draws_that_it_pays_for() -> None:
+    """n* = Lambda / sum of q c (theorem 4.2)."""
+    plan = planner(Ranking(DCGS, gains=GAINS))
+    chance, cost = plan.proposal.cell_probability, TABLE.cost
+    assert cost is not None
+    told = plan.at(DCGS, 300.0, by_cost=True)
+    assert told["draws"] == np.floor(300 / float((TABLE.count * chance) @ cost))
+    assert told["standard_error"] == pytest.approx(plan.one_draw(DCGS)[1] / np.sqrt(told["draws"]))
 
 
 def test_draws_for_a_power_and_queries_for_a_width() -> None:
@@ -72,17 +87,15 @@ def test_draws_for_a_power_and_queries_for_a_width() -> None:
     _, deviation = plan.one_draw(DCGS)
     told = plan.for_power(DCGS, 0.8, 0.05)
     assert told["draws"] == required_draws_of_student(0.05, deviation, 0.8, 0.05)
-    assert told["budget"] == pytest.approx(distinct(plan, told["draws"]), abs=1)
-    fewest = plan.for_power(DCGS, 0.8, 50.0)["budget"]
-    assert fewest in (10, 11), "no claim is made of fewer queries"
-    assert plan.at(DCGS, 9)["power"] == 0
-    assert plan.for_power(DCGS, 0.8, 0.0)["budget"] is None
-    needed = plan.for_half_width(DCGS, 0.2)["budget"]
-    assert isinstance(needed, int)
-    before, after = (plan.at(DCGS, queries)["half_width"] for queries in (needed - 1, needed))
-    assert before is not None
-    assert after is not None
-    assert after <= 0.2 < before
+    assert told["labels"] == pytest.approx(distinct(plan, told["draws"]))
+    fewest = plan.for_power(DCGS, 0.8, 50.0)["labels"]
+    assert fewest is not None
+    assert 10 <= fewest < 12, "no claim is made of fewer queries"
+    assert plan.at(DCGS, 9, by_cost=False)["power"] == 0
+    assert plan.for_power(DCGS, 0.8, 0.0)["labels"] is None
+    needed = plan.for_half_width(DCGS, 0.2)
+    assert needed["draws"] == int(np.ceil((1.959964 * deviation / 0.2) ** 2))
+    assert needed["labels"] == pytest.approx(distinct(plan, needed["draws"]))
 
 
 def test_entries_come_for_every_sampler_measure_and_budget() -> None:
@@ -106,7 +119,7 @@ def test_the_error_is_what_imagined_grades_show() -> None:
         chances[query, : len(at)] = np.array(own)[at]
     item = np.where(queries.lists.place < 0, chances.shape[1] - 1, queries.lists.place)
     above = np.cumsum(chances, axis=2)[:, :, :-1]
-    chance = plan.chance[np.searchsorted(TABLE.code, CELLS.cell)]
+    chance = plan.proposal.cell_probability[np.searchsorted(TABLE.code, CELLS.cell)]
     rng, errors = np.random.default_rng(5), []
     for _ in range(1000):
         grade = (rng.random((n, chances.shape[1], 1)) > above).sum(axis=2)

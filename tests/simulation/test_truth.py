@@ -107,7 +107,7 @@ def test_true_values_are_those_of_the_rows(known: tuple[KnownPool, EvaluationSpe
     pool, spec = known
     _, outputs, label = make_rows()
     measures = build_measures(spec, stratify_pool(spec).ranges)
-    assert len(measures) == 14
+    assert len(measures) == 15
     for measure in measures:
         truth = measure.value(measure.loss(outputs, label).mean(axis=0))
         tolerance = 1 / 1024**2 if "brier" in measure.name else 1e-12

@@ -1,5 +1,7 @@
 """Strata of ranks against counts of the questions one by one."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -84,3 +86,13 @@ def test_nothing_is_told_of_a_stratum_without_labels() -> None:
     assert np.isnan(one.hits[4])
     assert one.hits[1] >= 0
     assert one.least_density[4] == 0
+
+
+def test_answers_that_differ_count_by_their_share() -> None:
+    history = drawn([[1, 1, 0.5, 0.5, 0.5]], answers=2)
+    shares = np.tile([2 / 3, 1 / 3], (len(history), 1))
+    history = dataclasses.replace(history, label=np.zeros_like(history.label), shares=shares)
+    one = strata(history, [4], stochastic=True)
+    assert one.answers.sum() == len(history)
+    assert one.positives == pytest.approx(one.answers / 3)
+    assert not one.majorities.any()

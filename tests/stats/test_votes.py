@@ -7,7 +7,14 @@ import pytest
 
 from evalsampling.inference.score_bands import score_bands
 from evalsampling.measures import Accuracy, Measure, Precision
-from evalsampling.samplers import AdaptiveImportance, Importance, Oasis, Sampler
+from evalsampling.samplers import (
+    AdaptiveImportance,
+    Importance,
+    Oasis,
+    Passive,
+    Poisson,
+    Sampler,
+)
 from evalsampling.stats.history import NO_LABEL, History
 from evalsampling.stats.votes import Votes
 from tests.samplers.pools import Pool, make_pool
@@ -184,3 +191,31 @@ def test_labels_that_are_set_stand_for_all_answers(pool: Pool, chance: np.ndarra
     assert moved.votes(others).share.tolist() == history.votes(others).share.tolist()
     assert len(history.first(0).votes(np.arange(0)).row) == 0
     assert NO_LABEL not in history.label
+
+
+@pytest.mark.parametrize(
+    "sampler",
+    [
+        Passive(Accuracy(), "stochastic"),
+        Importance(Accuracy(), "stochastic", delta=0.2),
+        Poisson(Accuracy(), "stochastic"),
+    ],
+    ids=lambda one: one.name,
+)
+def test_a_mean_is_that_of_the_means_by_each_annotator(
+    pool: Pool, chance: np.ndarray, sampler: Sampler
+) -> None:
+    """Every annotator answers all tasks; what is linear in labels is so in their votes."""
+    rng = np.random.default_rng(8)
+    order = pool.order(8)
+    history = sampler.design(pool.table, pool.start(), 80, rng)
+    rows = pool.rows(history, order)
+    said = (rng.random((len(rows), 3)) < chance[rows, None]).astype(np.int64)
+    history = pool.answer(history, order, said[:, 0])
+
+    def accuracy(one: History) -> float:
+        return float(sampler.value(pool.table, one, Accuracy(), 0.95)[0])
+
+    alone = [accuracy(history.with_labels(votes)) for votes in said.T]
+    assert len({*alone}) > 1
+    assert accuracy(answered(history, said.sum(axis=1), 3)) == pytest.approx(np.mean(alone))
