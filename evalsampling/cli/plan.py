@@ -37,7 +37,7 @@ def _text(_: argparse.Namespace, result: PlanResult) -> str:
 
 
 def _whole_or_rounded(budget: float) -> str:
-    """Return a budget: labels, and money that was given, as they are; money found in five digits."""
+    """Return labels, or money that was given, as they are, and money that was found rounded."""
     return f"{budget:,.10g}" if budget == round(budget, 2) else f"{budget:,.5g}"
 
 
