@@ -32,7 +32,6 @@ def test_errors_stand_below_their_sampler(monkeypatch: pytest.MonkeyPatch) -> No
     assert lines[4].split() == ["f1", "of", "old", "more", "-", "0.0500", "-", "-", "-"]
     words = " ".join(" ".join(lines[7:]).split())
     assert words == (
-        "draws for a power are by a normal approximation: below 100 a test finds less "
         "accuracy of new against old: the best proposal has 0.25 of the variance of even draws for "
         "equal money label likelihood 0.70: rows are worth choosing by the scores from 0.6 on, if "
         "labels bear it out"
