@@ -83,8 +83,8 @@ def rows_of_cells(
 ) -> tuple[Outputs, IntArray]:
     """Return rows that stand for those of some cells, with every label that they may have.
 
-    A measure that does not look at probabilities gets none: of C classes there would be C^2 for
-    each cell.
+    To a measure that does not look at probabilities they are 0, in no memory: of C classes there
+    would be C^2 for each cell.
 
     Args:
         measure: what the rows are for.
@@ -93,10 +93,15 @@ def rows_of_cells(
     """
     kinds = np.flatnonzero(chosen[table.kind_cell])
     views = [outputs.take(kinds) for outputs in bounding_outputs(measure, table)]
-    if "probability" not in measure.looks_at:
-        none = np.zeros((len(kinds), views[0].probability.shape[1], 0))
+    _, systems, classes = views[0].probability.shape
+    looks_at_them = "probability" in measure.looks_at
+    if not looks_at_them:
+        none = np.zeros((len(kinds), systems, 0))
         views = [dataclasses.replace(one, probability=none) for one in views]
     outputs = Outputs.concatenate([view for view in views for _ in range(table.classes)])
+    if not looks_at_them:
+        zeros = np.broadcast_to(0.0, (len(outputs), systems, classes))
+        outputs = dataclasses.replace(outputs, probability=zeros)
     label = np.repeat(np.arange(table.classes), len(kinds))
     return outputs, np.tile(label, len(views))
 

@@ -27,7 +27,7 @@ def test_more_labels_after_the_budget_is_spent(job: Any) -> None:
     assert call("status", small.workspace, "--json").json["budget"] == 60
     assert small.sample().json["reason"] == "budget"
     assert call("verify", small.workspace).status == 0
-    assert "budget: 60 labels, 60 before" in call("budget", small.workspace, "60").out
+    assert "budget: 60 labels, 60 labels before" in call("budget", small.workspace, "60").out
     assert small.prepare().status == 0, "the spec need not be changed"
     small.spec.write_text(small.spec.read_text().replace("budget: 40", "budget: 60"))
     assert small.prepare().status == 0, "and may be"

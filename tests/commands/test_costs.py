@@ -80,7 +80,7 @@ def test_simulate_and_plan_spend_money(job: Any) -> None:
     assert plans["strat_model"]["draws"] is None
     assert 0 < plans["passive"]["saving"] < 1
     text = call("plan", one.spec, "--sampler", "passive", *options[4:]).out
-    assert "draws   labels      cost" in text
+    assert "half-width  draws  labels  cost" in text
     assert "of the variance of even draws for equal money" in text
 
 

@@ -269,7 +269,8 @@ def test_strict_sees_contradictions_between_files_of_one_call(drawn: Job) -> Non
         ("a.csv", b"task;label\nx;1\n", ["commas, not by semicolons"]),
         ("a.csv", "task,label\nx,1\n".encode("utf-16"), ["not UTF-8"]),
         ("a.csv", b"Task,Label\nx,1\n", ["compared exactly"]),
-        ("a.xlsx", b"", [".csv", ".jsonl", ".parquet"]),
+        ("a.ods", b"", [".csv", ".jsonl", ".parquet", ".xlsx"]),
+        ("a.xlsx", b"task,label\nx,1\n", ["cannot be read"]),
     ],
 )
 def test_unreadable_delivery_takes_nothing(

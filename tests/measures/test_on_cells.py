@@ -63,13 +63,17 @@ def test_scores_that_cells_do_not_know_may_always_add() -> None:
     np.testing.assert_array_equal(first, expected)
 
 
-@pytest.mark.parametrize(("measure", "columns"), [(MacroF1(3), 0), (Brier(), 3)])
+@pytest.mark.parametrize(("measure", "held"), [(MacroF1(3), 1), (Brier(), None)])
 def test_rows_that_stand_for_cells_have_the_probabilities_that_are_looked_at(
-    measure: Measure, columns: int
+    measure: Measure, held: int | None
 ) -> None:
     """Of 256 sets of labels they took gigabytes."""
     table = make_pool(300, 8, seed=1, classes=3).table
     rows, label = rows_of_cells(measure, table, np.arange(len(table)) < 5)
     assert len(rows) == len(label) >= 5 * 3
     assert np.bincount(label).tolist() == [len(rows) / 3] * 3
-    assert rows.probability.shape == (len(rows), 1, columns)
+    assert rows.probability.shape == (len(rows), 1, 3), "measures may count the classes by it"
+    memory = rows.probability.base if held else rows.probability
+    assert memory is not None
+    assert memory.size == (held or len(rows) * 3)
+    assert rows.probability.any() == (held is None)

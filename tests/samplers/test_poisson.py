@@ -12,7 +12,16 @@ from evalsampling.inference.inclusion import estimate_from_inclusion
 from evalsampling.inference.intervals import beta
 from evalsampling.inference.ratio_bias import Bias, ratio_bias
 from evalsampling.inference.score_calibration import recalibrated
-from evalsampling.measures import Accuracy, FBeta, Joint, Measure, Precision, Recall
+from evalsampling.measures import (
+    Accuracy,
+    FBeta,
+    Joint,
+    MacroFAlpha,
+    Measure,
+    MicroFAlpha,
+    Precision,
+    Recall,
+)
 from evalsampling.measures.deviation import Deviation, anticipate
 from evalsampling.samplers import OptimalImportance, Poisson
 from evalsampling.stats.history import NO_LABEL, History
@@ -31,6 +40,7 @@ CHANCE = np.array([[0.9, 0.1], [0.4, 0.6], [0.0, 1.0], [0.5, 0.5]])
 ORDERS = [[np.array([0]), np.array([1]), np.array(rows)] for rows in ([2, 3], [3, 2])]
 RATIOS: list[Measure] = [FBeta(), Precision(), Recall(), Accuracy()]
 LARGE = make_pool(3000, 30, seed=4, positive=0.1, strength=3)
+FOUR = make_pool(3000, 20, seed=6, classes=4, positive=0.3)
 WAYS = {
     "one sample": Poisson(FBeta()),
     "published": Poisson(FBeta(), delta=0.0, smoothing=0.9),
@@ -260,6 +270,28 @@ def test_error_is_what_the_variance_says(online: str | None) -> None:
         sizes.append(len(history))
     assert np.mean(squares) == pytest.approx(np.mean(told), rel=0.25)
     assert np.mean(sizes) == pytest.approx(150, abs=4 * np.std(sizes) / np.sqrt(300))
+
+
+@pytest.mark.parametrize(
+    "measure", [MacroFAlpha(4, alpha=0.3), MicroFAlpha(4, over=(1, 2, 3), alpha=0.7)]
+)
+def test_error_of_averages_over_classes_is_what_the_variance_says(measure: Measure) -> None:
+    """150 evaluations of four classes: within 4 standard errors, the variances within 45 %.
+
+    (The standard error of a variance of 150 is 12 %.)
+    """
+    sampler, values, told = Poisson(measure), [], []
+    for seed in range(150):
+        history, _ = FOUR.run(sampler, 1, 500, seed)
+        sample = sampler.weigh(FOUR.table, history)
+        outputs, label = history.outputs.take(sample.question), history.label[sample.question]
+        risk = measure.mean_loss(outputs, label, sample.weight)
+        values.append(measure.value(risk)[0])
+        influence = measure.influence(outputs, label, risk)
+        told.append(sample.variance(influence - sample.mean(influence))[0])
+    error = np.std(values) / np.sqrt(len(values))
+    assert np.mean(values) == pytest.approx(FOUR.value(measure), abs=4 * error)
+    assert np.var(values) == pytest.approx(np.mean(told), rel=0.45)
 
 
 def test_sizes_of_rounds_do_not_matter() -> None:
