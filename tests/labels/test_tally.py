@@ -16,6 +16,7 @@ from evalsampling.labels.tally import (
     Subjects,
     Tally,
 )
+from evalsampling.spec.labels import MEDIAN
 from evalsampling.stats.history import NO_LABEL
 
 
@@ -80,7 +81,7 @@ def test_the_median_of_numbers(
     answers: list[tuple[str | None, int]], votes: int, code: int, state: State
 ) -> None:
     for order in itertools.permutations(answers):
-        one = Tally(Subjects(1, votes=votes), by_median=True)
+        one = Tally(Subjects(1, votes=votes), rule=MEDIAN)
         one.add([Answer(0, *answer) for answer in order], replace=False, rounds=1)
         assert (one.code(0), one.state(0)) == (code, state)
 
