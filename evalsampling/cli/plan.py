@@ -23,7 +23,7 @@ def _text(_: argparse.Namespace, result: PlanResult) -> str:
     for one in result.errors:
         cells = [
             one.measure,
-            "more" if one.budget is None else f"{one.budget:,.10g}",
+            "more" if one.budget is None else _whole_or_rounded(one.budget),
             _shown(one.standard_error, 4),
             _shown(one.half_width, 4),
         ]
@@ -34,6 +34,11 @@ def _text(_: argparse.Namespace, result: PlanResult) -> str:
         groups.setdefault(one.sampler, []).append(cells)
     lines = ["if the scores' probabilities are right:", *grouped_table(head, groups)]
     return "\n".join([*lines, *_will_it_pay(result)])
+
+
+def _whole_or_rounded(budget: float) -> str:
+    """Return labels, or money that was given, as they are, and money that was found rounded."""
+    return f"{budget:,.10g}" if budget == round(budget, 2) else f"{budget:,.5g}"
 
 
 def _shown(number: float | None, digits: int) -> str:

@@ -356,7 +356,7 @@ def test_what_is_no_export(content: bytes, words: str) -> None:
         ({"task": "t", "label": 0, "label-metadata": {"human-annotated": "no", "class-name": "1"}},
          "labelled by a machine"),
         ({"task": "t", "label": 1}, "'label-metadata' is missing: nobody knows who labelled it"),
-        ({"task": "t", "a": 1.5, "a-metadata": {"human-annotated": "yes"}}, "no class-name"),
+        ({"task": "t", "a": [1.5], "a-metadata": {"human-annotated": "yes"}}, "no class-name"),
     ],
 )  # fmt: skip
 def test_lines_of_a_manifest_that_are_no_vote(line: Any, words: str) -> None:

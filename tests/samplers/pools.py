@@ -63,7 +63,7 @@ class Pool:
             prediction,
             np.repeat(self.leaf[:, None].astype(float), systems, axis=1),
             np.repeat(self.probability[:, None], systems, axis=1),
-            self.cost,
+            cost=self.cost,
         )
 
     @functools.cached_property

@@ -101,6 +101,7 @@ def test_a_half_width_is_searched_for_beyond_the_budget(pool: tuple[Path, np.nda
     # The half-width is the larger of the median one and 1.96 errors of 24 repeats, whose own
     # relative error is 1 / sqrt(48); the budget goes with its square.
     assert needed["budget"] == pytest.approx(right * (1 - right) * (1.96 / 0.05) ** 2, rel=0.6)
+    assert rows[-1]["half_width"] <= 0.05 < rows[-2]["half_width"]
     *rows, needed = plan(
         spec, table, ranges, ["passive"], budgets=(60,), repeats=2, half_width=0.05
     )
