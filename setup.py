@@ -49,6 +49,7 @@ setup(
         "python-json-logger>=4",
         "pyyaml>=6",
         "scipy>=1.13",
+        "threadpoolctl>=3",
     ],
     extras_require={
         "gcp": ["apache-beam[gcp]>=2.70,<3", "google-cloud-storage>=3"],

@@ -80,7 +80,6 @@ ELSEWHERE = {
     "samplers/wave.py": "samplers/test_adastrat.py",
     "preparation/held_rows.py": "transforms/test_reserve.py",
     "preparation/reserve_builder.py": "preparation/test_reserve.py",
-    "simulation/processes.py": "cli/test_interrupted.py",
     "simulation/summary.py": "simulation/test_simulate.py",
     "simulation/urns.py": "simulation/test_simulate.py",
     "spec/budget.py": "commands/test_budget.py",

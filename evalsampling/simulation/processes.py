@@ -8,6 +8,8 @@ import signal
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from threadpoolctl import threadpool_limits
+
 from evalsampling.samplers.base import Sampler
 
 Run = TypeVar("Run")
@@ -26,7 +28,7 @@ def repeat_all(
         The results of each sampler, by repeat.
     """
     others = set(multiprocessing.active_children())
-    with concurrent.futures.ProcessPoolExecutor(workers or os.cpu_count(), None, _leave) as pool:
+    with concurrent.futures.ProcessPoolExecutor(workers or os.cpu_count(), None, _begin) as pool:
         try:
             jobs = [
                 [pool.submit(run, sampler=sampler, repeat=repeat) for repeat in range(repeats)]
@@ -43,6 +45,11 @@ def repeat_all(
     return [[job.result() for job in of_sampler] for of_sampler in jobs]
 
 
-def _leave() -> None:
-    """Leave Ctrl-C, which reaches all processes of a terminal, to the one that started this."""
+def _begin() -> None:
+    """Prepare a process for repeats, of which there is one for each core.
+
+    Ctrl-C, which reaches all processes of a terminal, is left to the one that started this. Linear
+    algebra keeps to one thread: several for each core wait for each other.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threadpool_limits(1)
