@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from evalsampling.errors import InputError
 from evalsampling.evaluation.evaluation import Evaluation
@@ -30,9 +29,6 @@ from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.spec.numbers import hold_numbers
 from evalsampling.stats.draws import DRAWS_PER_NEW_ROW
 from evalsampling.stats.history import NO_LABEL, History
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 MOST_INTERVALS = 64
 """Most components of a measure for which a simulation makes intervals."""

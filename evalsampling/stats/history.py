@@ -101,12 +101,17 @@ class History:
         shares = None if self.shares is None else self.shares[question]
         return Votes.of_labels(self.label[question], shares)
 
-    def seen(self, cells: int, classes: int) -> FloatArray:
+    def seen(self, cells: int, classes: int, question: IntArray | None = None) -> FloatArray:
         """Return the answers of each class in each cell, shape (cells, classes).
 
         A question with an answer counts once, divided among the classes that its answers name.
+
+        Args:
+            cells: how many there are.
+            classes: how many there are.
+            question: those with an answer that count; all by default.
         """
-        known = self.labelled
+        known = self.labelled if question is None else question
         votes, seen = self.votes(known), np.zeros((cells, classes))
         np.add.at(seen, (self.cell[known[votes.row]], votes.label), votes.share)
         return seen
