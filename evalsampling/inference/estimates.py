@@ -305,6 +305,8 @@ def _with_bands(
 def point_estimate(measure: Measure, inputs: EstimationInput) -> FloatArray:
     """Return g(R^) on the pool, shape (m,), NaN where undefined; no intervals, so it is fast."""
     weight = inputs.sample.weight
+    if inputs.response is not None:
+        return linearise(measure, inputs, Domain(), np.ones(len(weight), dtype=bool))[0]
     if inputs.self_normalised and inputs.covers_pool and len(weight):
         weight = weight / weight.sum()
     return measure.value(sampled_risk(measure, inputs, weight))

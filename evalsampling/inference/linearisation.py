@@ -1,5 +1,7 @@
 """Estimates of measures with the influence of each labelled row: all that variances need."""
 
+import dataclasses
+
 import numpy as np
 import numpy.typing as npt
 
@@ -9,6 +11,9 @@ from evalsampling.inference.known_totals import CalibratedWeights, calibrate
 from evalsampling.measures.base import FloatArray, Measure
 from evalsampling.measures.on_cells import bounding_outputs, each_label, model_risk
 from evalsampling.stats.cells import CellTable
+
+_OF_ANY_NUMBER = 1 / 12
+"""Variance of a number that is anywhere in a range, by the square of the range."""
 
 
 def linearise(
@@ -23,7 +28,9 @@ def linearise(
     R^ of a domain is that of its rows over its known share of the pool; where every row had a
     chance, over the estimate of this share, which errs along with the numerator; so are
     self-normalised weights of the whole pool. With
-    ``calibrate``, weights are moved to reproduce the known means of the losses.
+    ``calibrate``, weights are moved to reproduce the known means of the losses. Where there is a
+    model, it is the difference estimator's, or the end of the range that this lies beyond; that of
+    the weights alone where the former errs by more than any number in the range would.
     """
     weight, table = inputs.sample.weight, inputs.table
     factor = inside * (table.rows / max(int(domain.rows(table).sum()), 1))
@@ -33,7 +40,16 @@ def linearise(
         influence = _influence(measure, inputs, risk) * factor[:, None]
         return measure.value(risk), calibrated.residuals(influence)
     if inputs.response is not None:
-        return _differences(measure, inputs, domain, weight * factor, inputs.response)
+        value, influence = _differences(measure, inputs, domain, weight * factor, inputs.response)
+        low, high = np.transpose([one.bounds for one in measure.components])
+        within = np.clip(value, low, high)
+        square = np.maximum((value - within) ** 2, inputs.sample.variance(influence))
+        useless = square > (high - low) ** 2 * _OF_ANY_NUMBER
+        if not useless.any():
+            return within, influence
+        alone = dataclasses.replace(inputs, response=None)
+        of_weights, its_influence = linearise(measure, alone, domain, inside)
+        return np.where(useless, of_weights, within), np.where(useless, its_influence, influence)
     of_share = domain.count is not None or inputs.self_normalised
     if not (of_share and inputs.covers_pool and np.any(weight @ factor)):
         risk = sampled_risk(measure, inputs, weight * factor)
@@ -66,8 +82,7 @@ def _differences(
     The model's total over the cells, and the weighted sum of what the labels differ from it
     (Särndal, Swensson and Wretman, *Model Assisted Survey Sampling*, 1992, eq. 6.3.4). Put in
     another way: rows that the weights of their cell do not account for have the model's labels.
-    Where weights account for more rows than a cell has, the difference may leave the range of the
-    measure; then it is the end of the range.
+    Where weights account for more rows than a cell has, it may leave the range of the measure.
 
     Args:
         measure: what is estimated.
@@ -85,8 +100,7 @@ def _differences(
     mean = np.einsum("cy,cym->cm", response, influence_by_cell(measure, table, risk))
     factor = np.divide(weight, inputs.sample.weight)[:, None]
     influence = _influence(measure, inputs, risk)
-    low, high = np.transpose([one.bounds for one in measure.components])
-    return np.clip(measure.value(risk), low, high), (influence - mean[cell]) * factor
+    return measure.value(risk), (influence - mean[cell]) * factor
 
 
 def influence_by_cell(measure: Measure, table: CellTable, risk: FloatArray) -> FloatArray:

@@ -14,18 +14,17 @@ class WeightedSample:
     """What a design makes of its labelled rows: R^ = sum_j weight_j l_j and its covariance.
 
     The covariance of R^ is the sum over the groups h of
-    scale_h [sum_j square_j l_j l_j' - shrink_h (sum_j first_j l_j)(sum_j first_j l_j)'],
-    j running over the rows of the group. Draws with replacement are one group, strata are one
-    each.
+    scale_h [sum_j w2_j l_j l_j' - correction_h (sum_j w_j l_j)(sum_j w_j l_j)'], j running over the
+    rows of the group. Draws with replacement are one group, strata are one each.
 
     Attributes:
         question: shape (n,): the labelled questions of the history.
         weight: shape (n,).
-        square: shape (n,).
-        first: shape (n,).
+        weight_square_sum: shape (n,): w2.
+        weight_sum: shape (n,): w.
         group: shape (n,): in [0, groups).
         scale: shape (groups,).
-        mean_correction: shape (groups,).
+        mean_correction: shape (groups,): correction.
         draws: number of independent draws behind it.
         answered: number of those whose row has a label.
         latest: shape (n,): sum over the draws of a row of w times its weight under the latest

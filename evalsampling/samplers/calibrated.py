@@ -8,13 +8,13 @@ and I. Verdinelli, *Bayesian experimental design: a review*, Statistical Science
 """
 
 import dataclasses
-import itertools
 
 import numpy as np
 
 from evalsampling.inference.class_curves import obstacle
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.linearisation import influence_by_cell
+from evalsampling.inference.model_assisted import COMBINED_SHARE
 from evalsampling.inference.nonresponse import response_by_leaf
 from evalsampling.inference.predictive import (
     LabelModel,
@@ -36,8 +36,8 @@ from evalsampling.stats.slice_sampling import Schedule
 POWERS = (0.5, 1.0, 2.0, 3.0)
 """Powers of the rate of positives that a row's measure of size may follow where they are rare."""
 
-EVEN_SHARES = (0.1, 0.3)
-"""Shares of a round that may be spread evenly over all rows."""
+EVEN_SHARE = 0.1
+"""Share of a round that is spread evenly over all rows."""
 
 _SCHEDULE = Schedule(chains=64, burn_in=10, kept=2)
 """Of the model that designs are compared on: rough, as they are compared on the same draws."""
@@ -47,12 +47,14 @@ _SCHEDULE = Schedule(chains=64, burn_in=10, kept=2)
 class CalibratedDesign(Sampler):
     """Rounds without replacement, in proportion to what the label of a row may still change.
 
-    Before each round the calibration curve is fitted to all labels so far. Candidates are designs
-    with the measure of size sd_c (1 - p_c)^(e - 1/2): sd_c the standard deviation of the influence
-    of a row's label on the measure, p_c the rate of the pool's most frequent class, so the size
-    goes as rate^e where positives are rare; a share is spread evenly. Taken is the candidate that
-    is expected to remove most of the posterior variance of the measure. Where labels differ in
-    cost, sizes are over its root, and what is removed is taken by the money.
+    Before each round the calibration curve is fitted to all labels so far, with the share of hidden
+    positives that the estimate is combined under (`inference.model_assisted.COMBINED_SHARE`): with
+    more of them, rounds would go to the tail to learn their number. Candidates are designs with
+    the measure of size sd_c (1 - p_c)^(e - 1/2): sd_c the standard deviation of the influence of a
+    row's label on the measure, p_c the rate of the pool's most frequent class, so the size goes as
+    rate^e where positives are rare; a tenth is spread evenly. Taken is the candidate that is
+    expected to remove most of the posterior variance of the measure. Where labels differ in cost,
+    sizes are over its root, and what is removed is taken by the money.
 
     A labelled row weighs one over the chance that any round so far would have taken it, so weights
     of rounds that answer to earlier labels are slightly biased, and far less noisy than weights
@@ -89,12 +91,12 @@ class CalibratedDesign(Sampler):
         if obstacle(table):
             chance = np.full(len(table), wanted / max(int(left.sum()), 1))
             return draw_unseen(table, history, chance, rng)
-        model = LabelModel.fit(table, history, (model_seed,), self.hidden, _SCHEDULE)
+        hidden = dataclasses.replace(self.hidden, share=self.hidden.share * COMBINED_SHARE)
+        model = LabelModel.fit(table, history, (model_seed,), hidden, _SCHEDULE)
         comparison = _Comparison.of_designs(self.measure, model)
         sizes = [per_root_cost(comparison.size(power), table.cost) for power in POWERS]
         candidates = [
-            water_fill(mix_evenly(size, left, share), left, wanted)
-            for size, share in itertools.product(sizes, EVEN_SHARES)
+            water_fill(mix_evenly(size, left, EVEN_SHARE), left, wanted) for size in sizes
         ]
         removed = [comparison.removed_variance(chance * left) for chance in candidates]
         if table.cost is not None and wanted:

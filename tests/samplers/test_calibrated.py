@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from evalsampling.inference.domains import Domain, ReportedDomains
+from evalsampling.inference.estimates import point_estimate
 from evalsampling.inference.linearisation import linearise
 from evalsampling.inference.predictive import LabelModel
 from evalsampling.measures import (
@@ -213,6 +214,31 @@ def test_difference_estimator_stays_within_the_measures_range() -> None:
     for measure in (Recall(), FBeta(), Accuracy()):
         value, _ = linearise(measure, inputs, Domain(), inside)
         assert 0 <= value[0] <= 1
+
+
+def test_model_that_makes_the_difference_useless_is_left_out() -> None:
+    """Its error is larger than that of a number drawn from the range: the weights alone say more.
+
+    One negative of the tail stands for many rows, and the model thinks most of them positive.
+    """
+    history, _ = POOL.run(CalibratedDesign(FBeta()), 1, 100, seed=1)
+    usual = CalibratedDesign(FBeta()).inputs(POOL.table, history, 0.95)
+    inside = np.ones(len(usual.sample.question), dtype=bool)
+    lowest = np.argmin(POOL.table.prior[history.cell[usual.sample.question], 1])
+    response = np.tile([0.1, 0.9], (len(POOL.table), 1))
+    for times, measure in ((3, Recall()), (3, FBeta()), (30, FBeta())):
+        weight = usual.sample.weight * np.where(np.arange(len(inside)) == lowest, times, 1)
+        sample = dataclasses.replace(usual.sample, weight=weight, weight_square_sum=weight**2)
+        inputs = dataclasses.replace(usual, sample=sample, response=response)
+        value, influence = linearise(measure, inputs, Domain(), inside)
+        alone = linearise(measure, dataclasses.replace(inputs, response=None), Domain(), inside)
+        assert value == pytest.approx(alone[0])
+        assert np.array_equal(influence, alone[1])
+        assert point_estimate(measure, inputs) == pytest.approx(value)
+    alone = linearise(FBeta(), dataclasses.replace(usual, response=None), Domain(), inside)
+    value, _ = linearise(FBeta(), usual, Domain(), inside)
+    assert value != pytest.approx(alone[0])
+    assert point_estimate(FBeta(), usual) == pytest.approx(value)
 
 
 def labelled(history: History, cell: int, chance: np.ndarray, pool: Pool) -> History:
