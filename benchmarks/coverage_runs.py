@@ -102,6 +102,7 @@ PLAN = Plan(
     divergence=False,
     bands=True,
     hidden=HiddenPrior(),
+    assumption_light=False,
 )
 
 

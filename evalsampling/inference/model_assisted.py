@@ -37,6 +37,11 @@ The variance of the design sees only what was met, so it is too small where posi
 FEW_LABELS = 500
 """Up to so many labels it counts for that; with more, for less in inverse proportion."""
 
+DISAGREEMENT = 2.0
+"""Intervals disagree if that of the design, made so many times as wide, does not meet the model's.
+
+By chance alone it misses the truth in one of twenty estimates, at some point of most curves."""
+
 COMBINED_SHARE = 0.3
 """What the share of hidden positives is multiplied by for the median that an estimate is combined
 with: that so many hide is a reason for a wide interval, less so for a low estimate."""
@@ -162,7 +167,8 @@ def _assisted(
     if not (is_default and drawn.is_told):
         return dataclasses.replace(one, intervals=(*one.intervals, interval))
     design, warnings = one.intervals[0], []
-    if one.claims and (design.high < low or high < design.low):
+    further = (DISAGREEMENT - 1) * (design.high - design.low) / 2
+    if one.claims and (design.high + further < low or high < design.low - further):
         warnings.append(
             f"{one.target.title}: the draws say {design.low:.4g} to {design.high:.4g}, scores "
             f"and labels {low:.4g} to {high:.4g}: one misleads; the interval holds part of both"

@@ -151,3 +151,13 @@ def test_intervals_of_design_and_model_that_do_not_meet_are_told() -> None:
     (silent,) = assist([found(0.001, 0.0, 1.0)], FBeta(), model_of(), Domain())
     assert silent.intervals[0].low <= 0.001
     assert not silent.warnings
+
+
+def test_intervals_that_twice_the_width_brings_together_are_no_reason_for_words() -> None:
+    nothing = Estimate(TARGET, None, None, 0.95, (whole_range((0.0, 1.0), "no labels"),))
+    (alone,) = assist([nothing], FBeta(), model_of(), Domain())
+    end = alone.intervals[0].low
+    (near,) = assist([found(end - 0.03, end - 0.05, end - 0.01)], FBeta(), model_of(), Domain())
+    assert not near.warnings
+    (far,) = assist([found(end - 0.05, end - 0.07, end - 0.03)], FBeta(), model_of(), Domain())
+    assert "one misleads" in far.warnings[0]
