@@ -181,7 +181,17 @@ def pair(shown: str, printed: str) -> tuple[str, str]:
     """Two texts that are alike if they differ in seconds only, or where `...` is shown."""
     told = [re.sub(r"\d+\.\d s\b", "- s", text) for text in (shown, printed)]
     fits = doctest.OutputChecker().check_output(*told, doctest.ELLIPSIS)
-    return shown, shown if fits else printed
+    return shown, shown if fits else cut_like(shown, printed)
+
+
+def cut_like(shown: str, printed: str) -> str:
+    """What was printed, without the lines that a page leaves out with a line of `...`."""
+    before, dots, after = shown.partition("\n...\n")
+    if not dots:
+        return printed
+    lines = printed.splitlines(keepends=True)
+    last = after.count("\n")
+    return "".join([*lines[: before.count("\n") + 1], "...\n", *lines[len(lines) - last :]])
 
 
 def rewrite(pages: Sequence[str]) -> None:

@@ -19,6 +19,7 @@ from tests.docs.examples import (
     blocks_of,
     json_examples,
     page_outputs,
+    pair,
     python_outputs,
     shell_outputs,
     with_numbers,
@@ -115,3 +116,10 @@ def test_numbers_of_an_object_are_written_anew_as_they_are_rounded() -> None:
     assert with_numbers(shown, now) == (
         '{"a": 0.68, "seconds": 1.5, "b": [{"c": null, "d": 0.00251, "e": "1.5"}], "n": 3}'
     )
+
+
+def test_lines_that_a_page_leaves_out_are_left_out_of_what_is_put_in() -> None:
+    shown, printed = "head\n1 0.1\n...\n9 0.9\n", "head\n1 0.2\n2 0.3\n3 0.4\n9 0.8\n"
+    assert pair(shown, printed)[1] == "head\n1 0.2\n...\n9 0.8\n"
+    assert pair("1\n...\n", "2\n3\n")[1] == "2\n...\n"
+    assert pair("1\n", "2\n3\n")[1] == "2\n3\n"
