@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 from calibrated_pools import HIDDEN
+from calibrated_ratios import ratio_lines
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -22,7 +23,9 @@ PUBLISHED = {
 LEAST_RMSE = 0.005
 """Smaller errors count as this one: ratios of errors next to nothing say nothing."""
 
-INTERVALS = ("default", "model-assisted", "design-based", "assumption-light", "korn-graubard")
+LEAST_COVERAGE = 0.9
+LEAST_OF_HIDDEN = 0.85
+"""What the model-assisted interval is to cover at every budget, two standard errors aside."""
 
 
 def document(results: Path) -> str:
@@ -40,6 +43,7 @@ def document(results: Path) -> str:
         "What it means is in [calibrated.md](calibrated.md).",
         "",
         *_errors(settings, budgets),
+        *ratio_lines(settings, budgets, _first_measure, _chosen),
         *_efficiency(settings),
         *_coverage(settings, budgets),
         *_scores(settings),
@@ -156,7 +160,7 @@ def _coverage(settings: Mapping[tuple[str, str], Any], budgets: list[int]) -> li
         "| pool | sampler | mean | " + " | ".join(f"{b:,}" for b in budgets) + " |",
         "| --- | --- | --- |" + " --- |" * len(budgets),
     ]
-    found = []
+    found, below = [], []
     for (pool, sampler), columns in settings.items():
         by_budget = []
         for budget in budgets:
@@ -164,13 +168,25 @@ def _coverage(settings: Mapping[tuple[str, str], Any], budgets: list[int]) -> li
             rows &= np.isfinite(columns["truth"])
             one = {name: values[rows] for name, values in columns.items()}
             by_budget.append(float(_covered(one).mean()) if rows.any() else float("nan"))
+            least = LEAST_OF_HIDDEN if pool == HIDDEN.replace(" ", "-") else LEAST_COVERAGE
+            error = np.sqrt(least * (1 - least) / max(len(np.unique(one["repeat"])), 1))
+            if by_budget[-1] < least - 2 * error:
+                below.append(f"{pool}, {sampler}, {budget:,} labels ({by_budget[-1]:.2f})")
         if np.isfinite(by_budget).any():
             found.append((float(np.nanmean(by_budget)), pool, sampler, by_budget))
     for mean, pool, sampler, by_budget in sorted(found):
         cells = " | ".join("" if np.isnan(c) else f"{c:.2f}" for c in by_budget)
         lines.append(f"| {pool} | {sampler} | {mean:.2f} | {cells} |")
     level = [mean for mean, pool, *_ in found if pool != HIDDEN.replace(" ", "-")]
-    return [*lines, "", f"Mean over settings, hidden tenth aside: {np.mean(level):.3f}.", ""]
+    told = "; ".join(below) or "none"
+    return [
+        *lines,
+        "",
+        f"Mean over settings, hidden tenth aside: {np.mean(level):.3f}. Settings more than two",
+        f"standard errors below {LEAST_COVERAGE:.2f} (of the hidden tenth {LEAST_OF_HIDDEN:.2f}):",
+        f"{told}.",
+        "",
+    ]
 
 
 def _scores(settings: Mapping[tuple[str, str], Any]) -> list[str]:
