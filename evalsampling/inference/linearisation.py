@@ -29,8 +29,7 @@ def linearise(
     chance, over the estimate of this share, which errs along with the numerator; so are
     self-normalised weights of the whole pool. With
     ``calibrate``, weights are moved to reproduce the known means of the losses. Where there is a
-    model, it is the difference estimator's, or the end of the range that this lies beyond; that of
-    the weights alone where the former errs by more than any number in the range would.
+    model, see `_by_model`.
     """
     weight, table = inputs.sample.weight, inputs.table
     factor = inside * (table.rows / max(int(domain.rows(table).sum()), 1))
@@ -40,16 +39,7 @@ def linearise(
         influence = _influence(measure, inputs, risk) * factor[:, None]
         return measure.value(risk), calibrated.residuals(influence)
     if inputs.response is not None:
-        value, influence = _differences(measure, inputs, domain, weight * factor, inputs.response)
-        low, high = np.transpose([one.bounds for one in measure.components])
-        within = np.clip(value, low, high)
-        square = np.maximum((value - within) ** 2, inputs.sample.variance(influence))
-        useless = square > (high - low) ** 2 * _OF_ANY_NUMBER
-        if not useless.any():
-            return within, influence
-        alone = dataclasses.replace(inputs, response=None)
-        of_weights, its_influence = linearise(measure, alone, domain, inside)
-        return np.where(useless, of_weights, within), np.where(useless, its_influence, influence)
+        return _by_model(measure, inputs, domain, inside, weight * factor)
     of_share = domain.count is not None or inputs.self_normalised
     if not (of_share and inputs.covers_pool and np.any(weight @ factor)):
         risk = sampled_risk(measure, inputs, weight * factor)
@@ -70,12 +60,35 @@ def _influence(measure: Measure, inputs: EstimationInput, risk: FloatArray) -> F
     return inputs.votes.mean(measure.influence(inputs.outputs, inputs.label, risk))
 
 
+def _by_model(
+    measure: Measure,
+    inputs: EstimationInput,
+    domain: Domain,
+    inside: npt.NDArray[np.bool_],
+    weight: FloatArray,
+) -> tuple[FloatArray, FloatArray]:
+    """Return the difference estimator, or the end of the range that it lies beyond.
+
+    Where it errs by more than any number in the range would, as it does when the model is far off
+    in cells whose rows weigh much, that of the weights alone.
+    """
+    value, influence = _differences(measure, inputs, domain, weight)
+    low, high = np.transpose([one.bounds for one in measure.components])
+    within = np.clip(value, low, high)
+    square = np.maximum((value - within) ** 2, inputs.sample.variance(influence))
+    useless = square > (high - low) ** 2 * _OF_ANY_NUMBER
+    if not useless.any():
+        return within, influence
+    alone = dataclasses.replace(inputs, response=None)
+    of_weights, its_influence = linearise(measure, alone, domain, inside)
+    return np.where(useless, of_weights, within), np.where(useless, its_influence, influence)
+
+
 def _differences(
     measure: Measure,
     inputs: EstimationInput,
     domain: Domain,
     weight: FloatArray,
-    response: FloatArray,
 ) -> tuple[FloatArray, FloatArray]:
     """Return g(R^) and the influence of each row, R^ being the difference estimator.
 
@@ -89,9 +102,9 @@ def _differences(
         inputs: from what.
         domain: on what part of the pool.
         weight: shape (n,): of the labelled rows, 0 outside the domain, summing to 1 or so.
-        response: shape (cells, classes): rates of the model.
     """
-    table = inputs.table
+    assert inputs.response is not None
+    table, response = inputs.table, inputs.response
     cell = inputs.history.cell[inputs.sample.question]
     rows = domain.rows(table)
     share = rows / max(int(rows.sum()), 1) - np.bincount(cell, weight, len(table))
