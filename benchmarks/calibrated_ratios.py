@@ -1,7 +1,6 @@
 """Errors of the calibrated design by those of a published sampler, with bootstrap intervals."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,15 +19,13 @@ FURTHEST = 1.1
 
 
 def ratio_lines(
-    settings: Mapping[tuple[str, str], Any], budgets: Sequence[int], measure_of: Any, chosen: Any
+    squares: Mapping[tuple[str, str], Sequence[FloatArray]], budgets: Sequence[int]
 ) -> list[str]:
     """Return the section of the page.
 
     Args:
-        settings: results of each pool and sampler.
+        squares: squared errors of each pool and sampler, for each budget those of its repeats.
         budgets: labels.
-        measure_of: the measure whose errors are meant, given the results of a pool.
-        chosen: the rows of one measure, budget and interval.
     """
     head = ["pool", "by that of", *(f"{budget:,}" for budget in budgets)]
     lines = [
@@ -42,33 +39,24 @@ def ratio_lines(
         f"| {' | '.join(head)} |",
         f"|{' --- |' * len(head)}",
     ]
-    for pool in dict.fromkeys(pool for pool, _ in settings):
-        rivals = [["ais"], list(BETTER_OF)] if pool in EVEN_POOLS else [["ais"]]
+    for pool in dict.fromkeys(pool for pool, _ in squares):
+        rivals: list[tuple[str, ...]] = [("ais",)]
+        if pool in EVEN_POOLS:
+            rivals.append(BETTER_OF)
         for rival in rivals:
-            if not all((pool, sampler) in settings for sampler in ("calibrated", *rival)):
+            if not all((pool, sampler) in squares for sampler in ("calibrated", *rival)):
                 continue
             cells = []
-            for budget in budgets:
-                squares = [
-                    _squares(
-                        chosen(settings[pool, s], measure_of(settings[pool, s]), budget, "default")
-                    )
-                    for s in ("calibrated", *rival)
-                ]
-                cells.append(_cell(squares[0], min(squares[1:], key=lambda one: float(one.mean()))))
+            for place, ours in enumerate(squares[pool, "calibrated"]):
+                theirs = [squares[pool, sampler][place] for sampler in rival]
+                cells.append(_cell(ours, min(theirs, key=lambda one: float(one.mean()))))
             name = rival[0] if len(rival) == 1 else f"the better of {' and '.join(rival)}"
             lines.append(f"| {pool} | {name} | {' | '.join(cells)} |")
     return [*lines, ""]
 
 
-def _squares(one: Mapping[str, npt.NDArray[Any]]) -> FloatArray:
-    """Return the squared errors; an undefined estimate counts as 0."""
-    value = np.nan_to_num(one["value"].astype(np.float64))
-    return np.asarray((value - one["truth"]) ** 2)
-
-
 def _cell(ours: FloatArray, theirs: FloatArray) -> str:
-    """Return the ratio and its interval; of errors next to nothing, a dash."""
+    """Return the ratio and its interval; a dash if the other has no errors."""
     if theirs.mean() == 0:
         return "-"
     rng = np.random.default_rng(1)

@@ -43,7 +43,7 @@ def document(results: Path) -> str:
         "What it means is in [calibrated.md](calibrated.md).",
         "",
         *_errors(settings, budgets),
-        *ratio_lines(settings, budgets, _first_measure, _chosen),
+        *ratio_lines({key: _squares_of_f1(one, budgets) for key, one in settings.items()}, budgets),
         *_efficiency(settings),
         *_coverage(settings, budgets),
         *_scores(settings),
@@ -79,9 +79,20 @@ def _chosen(
 
 
 def _rmse(one: Mapping[str, npt.NDArray[Any]]) -> float:
-    """Return the root mean squared error; an undefined estimate counts as 0."""
+    """Return the root mean squared error."""
+    return float(np.sqrt(np.mean(_squares(one))))
+
+
+def _squares(one: Mapping[str, npt.NDArray[Any]]) -> FloatArray:
+    """Return the squared errors; an undefined estimate counts as 0."""
     value = np.nan_to_num(one["value"].astype(np.float64))
-    return float(np.sqrt(np.mean((value - one["truth"]) ** 2)))
+    return np.asarray((value - one["truth"]) ** 2)
+
+
+def _squares_of_f1(columns: Mapping[str, npt.NDArray[Any]], budgets: list[int]) -> list[FloatArray]:
+    """Return the squared errors of the first measure at each budget."""
+    name = _first_measure(columns)
+    return [_squares(_chosen(columns, name, budget, "default")) for budget in budgets]
 
 
 def _covered(one: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.bool_]:
@@ -161,14 +172,14 @@ def _coverage(settings: Mapping[tuple[str, str], Any], budgets: list[int]) -> li
         "| --- | --- | --- |" + " --- |" * len(budgets),
     ]
     found, below = [], []
+    hidden = HIDDEN.replace(" ", "-")
     for (pool, sampler), columns in settings.items():
-        by_budget = []
+        least, by_budget = LEAST_OF_HIDDEN if pool == hidden else LEAST_COVERAGE, []
         for budget in budgets:
             rows = (columns["budget"] == budget) & (columns["interval"] == "model-assisted")
             rows &= np.isfinite(columns["truth"])
             one = {name: values[rows] for name, values in columns.items()}
             by_budget.append(float(_covered(one).mean()) if rows.any() else float("nan"))
-            least = LEAST_OF_HIDDEN if pool == HIDDEN.replace(" ", "-") else LEAST_COVERAGE
             error = np.sqrt(least * (1 - least) / max(len(np.unique(one["repeat"])), 1))
             if by_budget[-1] < least - 2 * error:
                 below.append(f"{pool}, {sampler}, {budget:,} labels ({by_budget[-1]:.2f})")
@@ -177,7 +188,7 @@ def _coverage(settings: Mapping[tuple[str, str], Any], budgets: list[int]) -> li
     for mean, pool, sampler, by_budget in sorted(found):
         cells = " | ".join("" if np.isnan(c) else f"{c:.2f}" for c in by_budget)
         lines.append(f"| {pool} | {sampler} | {mean:.2f} | {cells} |")
-    level = [mean for mean, pool, *_ in found if pool != HIDDEN.replace(" ", "-")]
+    level = [mean for mean, pool, *_ in found if pool != hidden]
     told = "; ".join(below) or "none"
     return [
         *lines,
