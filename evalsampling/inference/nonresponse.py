@@ -66,31 +66,11 @@ def adjust_for_nonresponse(history: History, table: CellTable, ask_again: bool =
         *Survey nonresponse adjustments for estimates of means*, International Statistical
         Review 54, 1986.
     """
-    rounds = len(history.rounds)
-    met = np.repeat(np.arange(rounds), [int(r.new.sum()) for r in history.rounds])
-    drawn = np.repeat(np.arange(rounds), [len(r.question) for r in history.rounds])
-    has_label = history.label != NO_LABEL
-    asked = np.bincount(met, minlength=rounds)
-    answered = np.bincount(met, has_label, minlength=rounds)
-    share = np.where(asked > 0, answered / np.maximum(asked, 1), 1.0)
+    met, drawn = _rounds_of(history)
+    share = share_answered(history)
     draw = np.flatnonzero(share[drawn] > 0)
     question, drawn = history.question[draw], drawn[draw]
-    stands_for = np.zeros(len(history))
-    share_of_class = _class_share(met, table.leaf[history.cell], has_label, table.leaves)
-    stands_for[has_label] = 1 / share_of_class[has_label]
-    is_new = drawn == met[question]
-    thin = share < WELL_ANSWERED
-    factor = np.where(
-        is_new | ~thin[met[question]], stands_for[question], has_label[question]
-    ) * share[drawn]  # fmt: skip
-    for number in np.flatnonzero(share > 0) if thin.any() and not ask_again else ():
-        before = met < number
-        lost = history.cell[before & thin[met] & ~has_label]
-        if len(lost):
-            unseen = table.count - np.bincount(history.cell[before], minlength=len(table))
-            scale = _shared_by_unseen(table, unseen, np.bincount(lost, minlength=len(table)))
-            new = is_new & (drawn == number)
-            factor[new] *= scale[history.cell[question[new]]]
+    factor = rows_represented(history, table, ask_again)[draw] * share[drawn]
     total = max(share[drawn].sum(), 1e-300)
     known = np.zeros(len(history))
     for one, end in () if ask_again else history.corrected.items():
@@ -98,6 +78,56 @@ def adjust_for_nonresponse(history: History, table: CellTable, ask_again: bool =
         known[one] = share[drawn[late]].sum() / total
         factor[late & (question == one)] = 0
     return Response(draw, factor * len(draw) / total, known)
+
+
+def share_answered(history: History) -> FloatArray:
+    """Return the share of the rows that each round met first that have a label, shape (rounds,).
+
+    1 of a round that met none.
+    """
+    met, _ = _rounds_of(history)
+    asked = np.bincount(met, minlength=len(history.rounds))
+    answered = np.bincount(met, history.label != NO_LABEL, minlength=len(history.rounds))
+    return np.where(asked > 0, answered / np.maximum(asked, 1), 1.0)
+
+
+def rows_represented(history: History, table: CellTable, ask_again: bool = False) -> FloatArray:
+    """Return how many rows each draw stands for, itself among them, shape (draws,).
+
+    0 of a row without a label, 1 if all rows have one; see `adjust_for_nonresponse`.
+
+    Args:
+        history: rounds and labels.
+        table: the cells.
+        ask_again: whether every draw is a question, so that no row is met twice.
+    """
+    met, drawn = _rounds_of(history)
+    share = share_answered(history)
+    question, has_label = history.question, history.label != NO_LABEL
+    stands_for = np.zeros(len(history))
+    share_of_class = _class_share(met, table.leaf[history.cell], has_label, table.leaves)
+    stands_for[has_label] = 1 / share_of_class[has_label]
+    is_new = drawn == met[question]
+    thin = share < WELL_ANSWERED
+    represented = np.where(
+        is_new | ~thin[met[question]], stands_for[question], has_label[question]
+    )  # fmt: skip
+    for number in np.flatnonzero(share > 0) if thin.any() and not ask_again else ():
+        before = met < number
+        lost = history.cell[before & thin[met] & ~has_label]
+        if len(lost):
+            unseen = table.count - np.bincount(history.cell[before], minlength=len(table))
+            scale = _shared_by_unseen(table, unseen, np.bincount(lost, minlength=len(table)))
+            new = is_new & (drawn == number)
+            represented[new] *= scale[history.cell[question[new]]]
+    return np.asarray(represented)
+
+
+def _rounds_of(history: History) -> tuple[IntArray, IntArray]:
+    """Return the round that met each question first, and the round of each draw."""
+    numbers = np.arange(len(history.rounds))
+    met = np.repeat(numbers, [int(one.new.sum()) for one in history.rounds])
+    return met, np.repeat(numbers, [len(one.question) for one in history.rounds])
 
 
 def response_by_leaf(leaf: IntArray, has_label: BoolArray, leaves: int) -> FloatArray:

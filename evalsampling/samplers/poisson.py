@@ -13,7 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from evalsampling.inference.inputs import EstimationInput
-from evalsampling.inference.nonresponse import response_by_leaf
+from evalsampling.inference.nonresponse import (
+    response_by_leaf,
+    rows_represented,
+    share_answered,
+)
 from evalsampling.inference.ratio import RatioOptions
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.inference.score_calibration import check_calibration, recalibrated
@@ -24,6 +28,7 @@ from evalsampling.stats.cells import CellTable
 from evalsampling.stats.costs import per_root_cost
 from evalsampling.stats.history import NO_LABEL, History, Round
 from evalsampling.stats.inclusion import draw_next, mix_evenly, saturates, water_fill
+from evalsampling.stats.permanent import FreshNumbers, RowNumbers
 from evalsampling.stats.poisson import (
     PoissonRound,
     PoissonSize,
@@ -131,9 +136,11 @@ class Poisson(Sampler):
         if table.numbers is not None:
             before = inclusion_so_far(table, history)
             fresh = table.numbers.fresh(table.count - left, before)
-        made, sizes = threshold.draw(left, rng, cap, fresh)
-        draw = self._draw_again if self.online == "include" else draw_next
-        after = draw(table, history, made.chance, sizes, rng)
+        if self.online == "include":
+            after = self._draw_again(table, history, threshold, left, rng, cap, fresh)
+        else:
+            made, sizes = threshold.draw(left, rng, cap, fresh)
+            after = draw_next(table, history, made.chance, sizes, rng)
         last = dataclasses.replace(after.rounds[-1], wanted=wanted)
         return dataclasses.replace(after, rounds=(*after.rounds[:-1], last))
 
@@ -143,35 +150,49 @@ class Poisson(Sampler):
         """Return the next round, before it is drawn."""
         if self.online is not None:
             none = np.zeros(len(table))
-            return Threshold(size, none, water_fill(size, left, wanted))
+            asked = table.count if self._asks_again else left
+            return Threshold(size, none, water_fill(size, asked, wanted))
         before = inclusion_so_far(table, history)
         until = water_fill(size, table.count, float(table.count @ before) + wanted)
         return Threshold(size, before, np.maximum(until, before))
+
+    @property
+    def _asks_again(self) -> bool:
+        """Whether a row that a round draws again is a question again."""
+        return self.stochastic and self.online == "include"
 
     def _draw_again(
         self,
         table: CellTable,
         history: History,
-        chance: FloatArray,
-        sizes: IntArray,
+        threshold: Threshold,
+        left: IntArray,
         rng: np.random.Generator,
+        cap: int | None,
+        fresh: FreshNumbers | None,
     ) -> History:
-        """Return the history with a round of new rows and, by the same coins, of earlier ones."""
-        after = draw_next(table, history, chance, sizes, rng)
-        fresh = after.rounds[-1]
+        """Return the history with a round of new rows and, by coins of the same chances, old ones.
+
+        See `Threshold.draw` for what it is made from.
+        """
         rows = np.stack([history.cell, history.rank], axis=1)
         first = np.unique(rows, axis=0, return_index=True)[1]
-        again = np.sort(first[rng.random(len(first)) < chance[history.cell[first]]])
-        if not self.stochastic:
+        coins = RowNumbers(history.cell[first], rng.random(len(first)))
+        made, sizes = threshold.draw(left, rng, cap, fresh, coins if self._asks_again else None)
+        chance = made.chance
+        again = np.sort(first[threshold.takes(coins, made.kappa)])
+        after = draw_next(table, history, chance, sizes, rng)
+        asked = after.rounds[-1]
+        if not self._asks_again:
             drawn = Round(
-                question=np.concatenate([fresh.question, again]),
-                probability=np.append(fresh.probability, chance[history.cell[again]]),
-                new=np.append(fresh.new, np.zeros(len(again), dtype=np.bool_)),
+                question=np.concatenate([asked.question, again]),
+                probability=np.append(asked.probability, chance[history.cell[again]]),
+                new=np.append(asked.new, np.zeros(len(again), dtype=np.bool_)),
                 cell_probability=chance,
             )
             return dataclasses.replace(after, rounds=(*after.rounds[:-1], drawn))
-        cells = np.concatenate([after.cell[fresh.question], history.cell[again]])
-        ranks = np.concatenate([after.rank[fresh.question], history.rank[again]])
+        cells = np.concatenate([after.cell[asked.question], history.cell[again]])
+        ranks = np.concatenate([after.rank[asked.question], history.rank[again]])
         both = Round(
             question=len(history) + np.arange(len(cells)),
             probability=chance[cells],
@@ -203,8 +224,7 @@ class Poisson(Sampler):
 
     def exhausted(self, table: CellTable, history: History) -> bool:
         """Whether every row that can be drawn has been; a stochastic oracle may be asked again."""
-        may_ask_again = self.stochastic and self.online == "include"
-        return not may_ask_again and self.unseen(table, history) == 0
+        return not self._asks_again and self.unseen(table, history) == 0
 
     def spent(self, table: CellTable, history: History, answers: int) -> int:
         """Return how much of the budget is spent: the expected number of labels of all rounds.
@@ -218,9 +238,8 @@ class Poisson(Sampler):
         """Return the number of labels expected of all rounds so far."""
         if self.online is None:
             return float(table.count @ inclusion_so_far(table, history))
-        asked = table.count if self.stochastic else None
         return sum(
-            float((one.fresh if asked is None else asked) @ one.chance)
+            float((table.count if self._asks_again else one.fresh) @ one.chance)
             for one in poisson_rounds(table, history)
         )
 
@@ -247,12 +266,7 @@ class Poisson(Sampler):
         Of a stochastic oracle the variance is that of [Y] eq. 27 without its second term, which
         more answers than one for each row would be needed for: it errs on the large side.
         """
-        rounds = [
-            (one, answered)
-            for one in poisson_rounds(table, history)
-            for answered in [_answered(table, history, one)]
-            if answered.any()
-        ]
+        rounds = list(poisson_rounds(table, history))
         weigh = self._weigh_one_sample if self.online is None else self._weigh_rounds
         sample = weigh(table, history, rounds)
         known = np.flatnonzero(sample.weight_sum + sample.weight)
@@ -266,12 +280,15 @@ class Poisson(Sampler):
         )
 
     def _weigh_one_sample(
-        self, table: CellTable, history: History, rounds: list[tuple[PoissonRound, FloatArray]]
+        self, table: CellTable, history: History, rounds: list[PoissonRound]
     ) -> WeightedSample:
-        """Return weights of all questions, 0 without a label; the rounds are one sample."""
+        """Return weights of all questions, 0 without a label; the rounds are one sample.
+
+        A round without any label takes its rows away from later ones all the same.
+        """
         missed, labelled = np.ones(len(table)), np.zeros(len(table))
-        for one, answered in rounds:
-            labelled += missed * one.chance * answered
+        for one in rounds:
+            labelled += missed * one.chance * _answered(table, history, one)
             missed *= 1 - one.chance
         known = history.labelled
         inclusion = np.zeros(len(history))
@@ -283,28 +300,37 @@ class Poisson(Sampler):
         return _sample(weight, square, len(known))
 
     def _weigh_rounds(
-        self, table: CellTable, history: History, rounds: list[tuple[PoissonRound, FloatArray]]
+        self, table: CellTable, history: History, rounds: list[PoissonRound]
     ) -> WeightedSample:
         """Return weights of all questions; each round is a sample, known rows aside or again.
 
-        With known rows aside, those that a round draws stand for all rows without a label so far.
+        With known rows aside, those that a round draws stand for all rows without a label so far;
+        else for those of the round that first drew them (`inference.nonresponse.rows_represented`).
+        A round counts in proportion to its size and to the share of its new rows with a label.
         """
-        sizes = np.array([one.wanted for one, _ in rounds])
-        shares = sizes / max(float(sizes.sum()), 1.0)
+        share = share_answered(history) * [one.wanted for one in rounds]
+        share /= max(float(share.sum()), 1e-300)
+        represented = rows_represented(history, table, ask_again=self._asks_again)
+        ends = np.cumsum([len(one.question) for one in rounds])
         labelled = history.label != NO_LABEL
         weight, square = np.zeros(len(history)), np.zeros(len(history))
-        for (one, answered), share in zip(rounds, shares.tolist(), strict=True):
-            drawn = one.question[labelled[one.question]]
-            chance = one.chance * answered
+        for number in np.flatnonzero(share):
+            one, of_round = rounds[number], share[number]
+            is_labelled = labelled[one.question]
+            drawn = one.question[is_labelled]
             if self.online == "exclude":
                 before = np.flatnonzero(labelled[: one.begin])
                 unknown = table.count - np.bincount(history.cell[before], minlength=len(table))
+                chance = one.chance * _answered(table, history, one)
                 chance = chance * one.fresh / np.maximum(unknown, 1)
-                weight[before] += share / table.rows
-            inclusion = chance[history.cell[drawn]]
-            weight[drawn] += share / (inclusion * table.rows)
+                weight[before] += of_round / table.rows
+                inclusion = chance[history.cell[drawn]]
+            else:
+                of_draw = represented[ends[number] - len(one.question) : ends[number]]
+                inclusion = one.chance[history.cell[drawn]] / of_draw[is_labelled]
+            weight[drawn] += of_round / (inclusion * table.rows)
             spread = 1.0 if self.stochastic else 1 - inclusion
-            square[drawn] += share**2 * spread / (inclusion * table.rows) ** 2
+            square[drawn] += of_round**2 * spread / (inclusion * table.rows) ** 2
         return _sample(weight, square, int(labelled.sum()))
 
     def inputs(self, table: CellTable, history: History, confidence: float) -> EstimationInput:

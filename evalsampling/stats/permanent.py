@@ -28,6 +28,24 @@ def permanent_numbers(hashes: UInt64Array) -> FloatArray:
 
 
 @dataclasses.dataclass(frozen=True)
+class RowNumbers:
+    """Random numbers of rows that a round may draw.
+
+    Attributes:
+        cell: shape (n,).
+        share: shape (n,), in [0, 1): a row is in the round iff this is below its chance.
+    """
+
+    cell: IntArray
+    share: FloatArray
+
+    @classmethod
+    def none(cls) -> "RowNumbers":
+        """Return the numbers of no rows."""
+        return cls(np.zeros(0, dtype=np.int64), np.zeros(0))
+
+
+@dataclasses.dataclass(frozen=True)
 class PermanentNumbers:
     """Permanent random numbers of the first rows of each cell in its permanent order.
 
@@ -70,17 +88,15 @@ class PermanentNumbers:
 
 
 @dataclasses.dataclass(frozen=True)
-class FreshNumbers:
+class FreshNumbers(RowNumbers):
     """Numbers of rows that nobody has drawn: given what was drawn, independent and uniform.
 
     Attributes:
         cell: shape (n,), ascending.
-        share: shape (n,), in [0, 1): a row is in the next round iff this is below its chance.
+        share: shape (n,), in [0, 1).
         goes_on: shape (cells,), bool: whether the cell has later rows, whose numbers are unknown.
     """
 
-    cell: IntArray
-    share: FloatArray
     goes_on: npt.NDArray[np.bool_]
 
     def sizes(self, kept: npt.NDArray[np.bool_], chance: FloatArray) -> IntArray:

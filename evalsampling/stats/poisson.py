@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
-from evalsampling.stats.permanent import FreshNumbers
+from evalsampling.stats.permanent import FreshNumbers, RowNumbers
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -138,8 +138,9 @@ class Threshold:
         rng: np.random.Generator,
         cap: int | None = None,
         fresh: FreshNumbers | None = None,
+        again: RowNumbers | None = None,
     ) -> tuple["Threshold", IntArray]:
-        """Return the round as it was made, and how many rows of each cell it drew.
+        """Return the round as it was made, and how many fresh rows of each cell it drew.
 
         It draws the rows whose numbers are below its chance; where nobody knows the numbers, as
         many of each cell as coins would bring. With a cap that they exceed, kappa is lowered to
@@ -153,33 +154,39 @@ class Threshold:
                 ``random`` for a cap.
             cap: most rows, at least 1; None for no such limit.
             fresh: permanent random numbers of the rows that no round before has drawn.
+            again: numbers of the rows drawn before that the round may ask about once more, which
+                count by the cap too. `takes` tells which it does.
         """
+        also = RowNumbers.none() if again is None else again
+        asked = int(self.takes(also).sum())
         if fresh is None:
             sizes = rng.binomial(left, self.chance)
-            if cap is None or sizes.sum() <= cap:
+            if cap is None or sizes.sum() + asked <= cap:
                 return self, sizes
             cell = np.repeat(np.arange(len(sizes)), sizes)
-            entry = self._entry(cell, self.chance[cell] * rng.random(len(cell)))
-            made = self._lowered(float(np.partition(entry, cap)[cap]))
-            return made, np.bincount(cell[entry < made.kappa], minlength=len(sizes))
-        kept = fresh.share < self.chance[fresh.cell]
-        if cap is None or kept.sum() <= cap:
+            drawn = RowNumbers(cell, self.chance[cell] * rng.random(len(cell)))
+            made = self._capped(cap, drawn, also)
+            return made, np.bincount(cell[self.takes(drawn, made.kappa)], minlength=len(sizes))
+        kept = self.takes(fresh)
+        if cap is None or kept.sum() + asked <= cap:
             return self, fresh.sizes(kept, self.chance)
-        entry = self._entry(fresh.cell, fresh.share)
-        made = self._lowered(float(np.partition(entry[kept], cap)[cap]))
-        return made, fresh.sizes(kept & (entry < made.kappa), made.chance)
+        made = self._capped(cap, fresh, also)
+        return made, fresh.sizes(self.takes(fresh, made.kappa), made.chance)
 
-    def _entry(self, cell: IntArray, share: FloatArray) -> FloatArray:
-        """Return the kappa at which each row enters, shape (n,).
+    def takes(self, rows: RowNumbers, kappa: float = np.inf) -> npt.NDArray[np.bool_]:
+        """Return which rows the round draws, shape (n,), with kappa lowered to a number."""
+        below = rows.share < self.chance[rows.cell]
+        return np.asarray(below & (self._entry(rows) < kappa))
 
-        Args:
-            cell: shape (n,): of rows of positive size.
-            share: shape (n,): see `stats.permanent.FreshNumbers`.
-        """
-        low, size = self.before[cell], self.size[cell]
-        reached = low + (1 - low) * share
-        return np.divide(reached, size, out=np.full(len(cell), np.inf), where=size > 0)
-
-    def _lowered(self, kappa: float) -> "Threshold":
+    def _capped(self, cap: int, *candidates: RowNumbers) -> "Threshold":
+        """Return the round with kappa where the first row beyond the cap would enter."""
+        entries = [self._entry(rows)[self.takes(rows)] for rows in candidates]
+        kappa = float(np.partition(np.concatenate(entries), cap)[cap])
         until = np.clip(kappa * self.size, self.before, self.until)
         return dataclasses.replace(self, until=until, kappa=kappa)
+
+    def _entry(self, rows: RowNumbers) -> FloatArray:
+        """Return the kappa at which each row enters, shape (n,); infinite if its size is 0."""
+        low, size = self.before[rows.cell], self.size[rows.cell]
+        reached = low + (1 - low) * rows.share
+        return np.divide(reached, size, out=np.full(len(size), np.inf), where=size > 0)
