@@ -269,9 +269,21 @@ class Quotient(Comparison):
     """The value of a measure of one system by that of another: g(R) = g1(R1) / g2(R2).
 
     Undefined where the other value is 0.
+
+    Raises:
+        ValueError: see `Comparison`; and of a measure that can be negative, of which a larger ratio
+            does not tell the better system.
     """
 
     kind = "ratio"
+
+    def __post_init__(self) -> None:
+        """Check the two measures, and name the comparison."""
+        super().__post_init__()
+        if any(one.bounds[0] < 0 for one in self.first.components):
+            raise ValueError(
+                f"{self.first.name} can be negative, so it has no ratio: ask for the difference"
+            )
 
     @property
     def components(self) -> tuple[Component, ...]:

@@ -58,11 +58,11 @@ class Wave:
 
         Args:
             m: of the weak monotonicity.
-            first: r~, from which rank on it holds.
+            first: r~, from which rank on it holds; a list that ends before it is all head.
         """
         strata, rank = self.strata, self.ranked.rank
         end = max(strata.known - 1, self.head)
-        near = np.flatnonzero((rank > rank[end] - m) & (rank >= first))
+        near = np.flatnonzero((rank > rank[end] - m) & (rank >= min(first, rank[end])))
         points = np.union1d(near[(near <= end) & (near < strata.known)], self.queried)
         points = np.union1d(points[points >= near[0]], [end])
         return Envelope(

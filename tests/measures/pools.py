@@ -77,7 +77,7 @@ STACKED = {
         build("average_precision"), build("average_precision", system=1)
     ),
     "difference of curves": difference(build("pr_curve"), build("pr_curve", system=1)),
-    "ratio": Quotient(build("mcc"), build("mcc", system=1)),
+    "ratio": Quotient(build("fowlkes_mallows"), build("fowlkes_mallows", system=1)),
     "joint of joints": Joint((Joint((build("recall"),)), build("average_precision"))),
 }
 ALL = {**NAMED, **STACKED}

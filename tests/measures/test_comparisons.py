@@ -1,9 +1,12 @@
 """Differences and ratios of two systems against the two values and influences by themselves."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from evalsampling.measures import (
+    BY_NAME,
     Accuracy,
     AveragePrecision,
     Brier,
@@ -26,6 +29,7 @@ from evalsampling.measures.comparisons import (
     pairs_of,
     systems_of,
 )
+from evalsampling.spec.numbers import NumberRange
 from evalsampling.stats.outputs import Outputs
 from tests.measures.pools import make_pool, risk_of, value_of
 
@@ -90,6 +94,16 @@ def test_ratio_is_that_of_the_values() -> None:
     nothing = outputs.take(outputs.prediction[:, 1] != 1)
     rest = label[outputs.prediction[:, 1] != 1]
     assert np.isnan(value_of(measure, nothing, rest)).all(), "the other value is 0"
+
+
+@pytest.mark.parametrize(
+    ("name", "known"), [("mcc", {}), ("mean_error", {"numbers": NumberRange(0, 50)})]
+)
+def test_measures_that_can_be_negative_have_no_ratio(name: str, known: dict[str, Any]) -> None:
+    """Their ratio was cut at 0, whatever its sign."""
+    first, other = (BY_NAME[name](system=system, **known) for system in (0, 1))
+    with pytest.raises(ValueError, match=f"^{name} can be negative, so it has no ratio"):
+        Quotient(first, other)
 
 
 def test_rows_of_agreement_keep_a_size_where_both_values_are_alike() -> None:
