@@ -64,7 +64,7 @@ def curve_estimates(
     for target, value, low, high in zip(targets, *(ends.tolist() for ends in found), strict=True):
         if not np.isfinite(value):
             reason = (
-                f"{target.title} is undefined (0/0): no {measure.evidence_name} or no such rows"
+                f"{target.title} is undefined (0/0): no {measure.undefined_without} or no such rows"
             )
             estimates.append(undefined(target, confidence, "undefined", reason, warn=True))
             continue

@@ -37,6 +37,8 @@ from evalsampling.measures.on_cells import (
     known_exactly,
     rows_of_cells,
 )
+from evalsampling.stats.cells import CellTable
+from evalsampling.stats.history import History
 
 
 def estimate_measure(
@@ -52,12 +54,19 @@ def estimate_measure(
     """
     table, confidence = inputs.table, inputs.confidence
     measure, calibrate = measure_of(requested), isinstance(requested, Calibrated)
-    if calibrate and not known_exactly(measure, table):
-        reason = f"{requested.name}: its known totals cannot be told from the cells"
-        return _undefined(requested, scope, confidence, "unknown totals", reason)
+    adding = cells_adding_to(measure, table)
     estimates: list[Estimate] = []
     for domain in scope.domains_of(requested):
         targets = scope.targets(requested, domain)
+        if not inputs.stochastic and is_census(adding, table, inputs.history, domain):
+            estimates += _take_census(measure, inputs, domain, targets)
+            continue
+        if calibrate and not known_exactly(measure, table):
+            reason = f"{requested.name}: its known totals cannot be told from the cells"
+            estimates += [
+                undefined(t, confidence, "unknown totals", reason, warn=True) for t in targets
+            ]
+            continue
         inside = domain.holds(inputs.history, inputs.sample.question)
         if domain.count is not None and not inside.any():
             reason = f"no labelled row where {domain.title}"
@@ -161,7 +170,7 @@ def _evidence(
             measure, inputs.table, risk, inputs.chance, prior, unlabelled, draws
         ).tolist()
     return [
-        Evidence(measure.evidence_name, gap, error)
+        Evidence(measure.undefined_without, gap, error)
         for gap, error in zip(gaps, expected, strict=True)
     ]
 
@@ -226,32 +235,45 @@ def _can_anticipate(requested: Requested, inputs: EstimationInput, domain: Domai
     )
 
 
-def take_census(
-    requested: Requested, inputs: EstimationInput, scope: ReportedDomains
+def is_census(
+    cells: npt.NDArray[np.bool_], table: CellTable, history: History, domain: Domain
+) -> bool:
+    """Tell whether every row of some cells that is in a domain has a label.
+
+    Args:
+        cells: shape (cells,): which of them; of a measure those that may add to it.
+        table: the cells.
+        history: the labels, of a deterministic oracle.
+        domain: a part of the pool, or all of it.
+    """
+    known = history.labelled
+    known = known[domain.holds(history, known)]
+    labelled = np.bincount(history.cell[known], minlength=len(table))
+    return bool(np.all(labelled[cells] == domain.rows(table)[cells]))
+
+
+def _take_census(
+    measure: Measure, inputs: EstimationInput, domain: Domain, targets: Sequence[Target]
 ) -> list[Estimate]:
-    """Return the values of a measure all of whose rows have labels, on every domain."""
-    table, history, measure = inputs.table, inputs.history, measure_of(requested)
-    estimates: list[Estimate] = []
-    for domain in scope.domains_of(requested):
-        known = history.labelled
-        known = known[domain.holds(history, known)]
-        outputs, label = history.outputs.take(known), history.label[known]
-        weight = np.full(len(known), 1 / max(int(domain.rows(table).sum()), 1))
-        value = measure.value(measure.mean_loss(outputs, label, weight))
-        estimates += [
-            census(target, float(v), inputs.confidence, measure.evidence_name)
-            for target, v in zip(scope.targets(requested, domain), value, strict=True)
-        ]
-    return estimates
+    """Return the values of a measure all of whose rows in a domain have labels."""
+    history = inputs.history
+    known = history.labelled
+    known = known[domain.holds(history, known)]
+    weight = np.full(len(known), 1 / max(int(domain.rows(inputs.table).sum()), 1))
+    risk = measure.mean_loss(history.outputs.take(known), history.label[known], weight)
+    return [
+        census(target, value, inputs.confidence, measure.undefined_without)
+        for target, value in zip(targets, measure.value(risk).tolist(), strict=True)
+    ]
 
 
 def take_nil(
     requested: Requested, inputs: EstimationInput, scope: ReportedDomains
 ) -> list[Estimate]:
     """Return the difference of systems that say the same of every row: 0, on every domain."""
-    name = measure_of(requested).evidence_name
+    words = measure_of(requested).undefined_without
     return [
-        census(target, 0.0, inputs.confidence, name)
+        census(target, 0.0, inputs.confidence, words)
         for domain in scope.domains_of(requested)
         for target in scope.targets(requested, domain)
     ]
@@ -265,14 +287,8 @@ def refuse(
         f"{requested.name} cannot be estimated from rows drawn for {sampled_for.name}: "
         "rows that add to it had no chance of being drawn"
     )
-    return _undefined(requested, scope, confidence, "no support", reason)
-
-
-def _undefined(
-    requested: Requested, scope: ReportedDomains, confidence: float, method: str, reason: str
-) -> list[Estimate]:
     return [
-        undefined(target, confidence, method, reason, warn=True)
+        undefined(target, confidence, "no support", reason, warn=True)
         for domain in scope.domains_of(requested)
         for target in scope.targets(requested, domain)
     ]

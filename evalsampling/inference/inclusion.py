@@ -63,7 +63,7 @@ def estimate_from_inclusion(
     value = options.corrected(measure.value(risk), known_biases)
     shares = measure.shares(outputs, label)
     gaps = find_gaps(shares, rows, len(measure.components), shares)
-    evidence = [Evidence(measure.evidence_name, gap) for gap in gaps]
+    evidence = [Evidence(measure.undefined_without, gap) for gap in gaps]
     targets = [Target(one.name, one.bounds, threshold=one.threshold) for one in measure.components]
     found = estimate(targets, value, influence, sample, evidence, confidence)
     errors = cautious_errors(influence, sample, evidence, confidence)

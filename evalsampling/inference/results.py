@@ -157,17 +157,18 @@ def undefined(
     return Estimate(target, None, None, confidence, (nothing,), reason, warnings, reliable=False)
 
 
-def census(target: Target, value: float, confidence: float, evidence_name: str) -> Estimate:
+def census(target: Target, value: float, confidence: float, undefined_without: str) -> Estimate:
     """Return the exact value of a number all of whose rows have labels.
 
     Args:
         target: what it is.
-        value: g at the risk of the whole pool, NaN if undefined.
+        value: g at the risk of all rows that it is about, NaN if undefined.
         confidence: in (0, 1).
-        evidence_name: what the measure needs, in words.
+        undefined_without: rows that the measure needs, in words that follow "no".
     """
     if not np.isfinite(value):
-        reason = f"{target.title} is undefined (0/0): the pool has no {evidence_name}"
+        whose = "the pool has" if target.slice is None else "there are"
+        reason = f"{target.title} is undefined (0/0): {whose} no {undefined_without}"
         return undefined(target, confidence, "undefined", reason)
     exact = Interval(value, value, "design-based", "census")
     tested = None

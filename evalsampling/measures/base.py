@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from evalsampling.errors import InputError
 from evalsampling.measures.tallies import Tally
 from evalsampling.stats.derivatives import jacobian
 from evalsampling.stats.outputs import Outputs
@@ -130,6 +131,11 @@ class Measure(abc.ABC):
         """Return g at ``risk``, shape (d,): shape (m,), NaN where a component is undefined."""
 
     @property
+    def undefined_without(self) -> str:
+        """What the measure is undefined without, in words that follow "no"."""
+        return self.evidence_name
+
+    @property
     def components(self) -> tuple[Component, ...]:
         """The m numbers the measure consists of; one unless overridden."""
         return (Component(self.name, self.bounds, self.system),)
@@ -245,3 +251,16 @@ class Measure(abc.ABC):
         By default ||Dg(risk) l||.
         """
         return np.asarray(np.sqrt(self.squared_norm(outputs, label, risk)))
+
+
+def check_defined(measure: Measure, risk: FloatArray) -> None:
+    """Check that a measure means something on a pool.
+
+    Raises:
+        InputError: if it is undefined at ``risk``, shape (d,), so that no row adds to it.
+    """
+    if np.all(np.isnan(measure.value(risk))):
+        raise InputError(
+            f"measure {measure.name} is undefined on this pool (0/0): "
+            f"it has no {measure.undefined_without}"
+        )

@@ -333,6 +333,7 @@ class BalancedAccuracy(Margins):
     """
 
     name = "balanced_accuracy"
+    undefined_without = "positives, or no negatives"
     made_of = ("recall", "specificity")
 
     def value(self, risk: FloatArray) -> FloatArray:
@@ -359,6 +360,7 @@ class MatthewsCorrelation(Margins):
     """
 
     name = "mcc"
+    undefined_without = "positives, no negatives, no predicted positives or no predicted negatives"
     made_of = ("recall", "specificity", "precision", "npv")
     bounds = (-1.0, 1.0)
 
@@ -389,6 +391,7 @@ class FowlkesMallows(Margins):
     """
 
     name = "fowlkes_mallows"
+    undefined_without = "positives, or no predicted positives"
     made_of = ("recall", "precision")
 
     def value(self, risk: FloatArray) -> FloatArray:

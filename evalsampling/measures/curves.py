@@ -362,6 +362,7 @@ class ROCArea(Area):
     """
 
     name = "roc_auc"
+    undefined_without = "positives, or no negatives"
 
     def value(self, risk: FloatArray) -> FloatArray:
         """Return the area, shape (1,)."""

@@ -9,8 +9,7 @@ import dataclasses
 
 import numpy as np
 
-from evalsampling.errors import InputError
-from evalsampling.measures.base import FloatArray, Measure
+from evalsampling.measures.base import FloatArray, Measure, check_defined
 from evalsampling.measures.on_cells import bounding_outputs, model_risk
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.outputs import Outputs
@@ -54,11 +53,7 @@ class Deviation:
         """
         anticipated = anticipate(prior, smoothing)
         risk = model_risk(measure, table, table.count[:, None] * anticipated) / table.rows
-        if np.all(np.isnan(measure.value(risk))):
-            raise InputError(
-                f"measure {measure.name} is undefined on this pool (0/0): "
-                f"it has no {measure.evidence_name}"
-            )
+        check_defined(measure, risk)
         return cls(measure, risk, smoothing)
 
     def of_rows(self, outputs: Outputs, prior: FloatArray) -> FloatArray:

@@ -87,6 +87,11 @@ class MicroFAlpha(MicroF1):
         _show_alpha(self, self.alpha)
 
     @property
+    def undefined_without(self) -> str:  # type: ignore[override]
+        """What the denominator counts."""
+        return f"{_counted(self.alpha)} of the classes"
+
+    @property
     def known(self) -> tuple[int, ...]:
         """Over all classes R2 is 1; and what precision divides by are the predictions."""
         return (1,) if self.alpha == 1 else super().known
@@ -134,6 +139,11 @@ class PerClassFAlpha(Averaged):
         """Check classes and alpha, which the name shows."""
         super().__post_init__()
         _show_alpha(self, self.alpha)
+
+    @property
+    def undefined_without(self) -> str:  # type: ignore[override]
+        """What the denominator of a class counts."""
+        return f"{_counted(self.alpha)} of a class"
 
     @property
     def components(self) -> tuple[Component, ...]:
@@ -213,6 +223,11 @@ class MacroFAlpha(PerClassFAlpha):
     def jacobian(self, risk: FloatArray) -> FloatArray:
         """Return Dg, shape (1, 2 C): NaN where `value` is."""
         return super().jacobian(risk).mean(axis=0, keepdims=True)
+
+
+def _counted(alpha: float) -> str:
+    """Return what the denominator of F_alpha counts, in words."""
+    return {0.0: "labels", 1.0: "predictions"}.get(alpha, "labels and no predictions")
 
 
 def _show_alpha(measure: Averaged, alpha: float) -> None:

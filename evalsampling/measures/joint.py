@@ -42,6 +42,11 @@ class Joint(Measure):
         object.__setattr__(self, "evidence_name", " or ".join(words))
 
     @property
+    def undefined_without(self) -> str:
+        """What all parts are undefined without."""
+        return ", or no ".join(dict.fromkeys(part.undefined_without for part in self.measures))
+
+    @property
     def parts(self) -> tuple[Measure, ...]:
         """The measures."""
         return self.measures

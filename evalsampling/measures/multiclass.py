@@ -53,6 +53,7 @@ class Averaged(Measure):
     sets: bool = False
     titles: tuple[str, ...] = ()
     evidence_name = "labels of the rarest class"
+    undefined_without = "labels and no predictions of a class"
     looks_at = PREDICTION
     _word = ""
 
@@ -190,6 +191,7 @@ class WeightedF1(Averaged):
     """
 
     _word = "weighted_f1"
+    undefined_without = "labels of the classes"
 
     @property
     def tallies(self) -> tuple[Tally, ...]:
@@ -232,6 +234,7 @@ class MicroF1(Averaged, Ratio):
     """
 
     _word = "micro_f1"
+    undefined_without = "labels and no predictions of the classes"
 
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
         """Return pooled recall and precision, and the rows of each averaged class."""
@@ -281,6 +284,7 @@ class F1OfMacroAverages(Averaged):
     """
 
     _word = "f1_of_macro_averages"
+    undefined_without = "labels of a class, no predictions of one, or no right predictions"
 
     @property
     def known(self) -> tuple[int, ...]:

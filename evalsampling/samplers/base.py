@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.inference.domains import WHOLE_POOL, ReportedDomains
+from evalsampling.inference.domains import WHOLE_POOL, Domain, ReportedDomains
 from evalsampling.inference.estimates import (
     estimate_measure,
+    is_census,
     point_estimate,
     refuse,
-    take_census,
     take_nil,
 )
 from evalsampling.inference.inputs import EstimationInput
@@ -195,13 +195,16 @@ class Sampler(abc.ABC):
             measure = measure_of(requested)
             if is_nil(measure, table.outputs):
                 estimates += take_nil(requested, inputs, scope)
-            elif not self.stochastic and _is_census(table, history, measure):
-                estimates += take_census(requested, inputs, scope)
-            elif self.can_estimate(table, measure):
+            elif self.can_estimate(table, measure) or self._is_census(table, history, measure):
                 estimates += estimate_measure(requested, inputs, scope, self.aims_at(measure))
             else:
                 estimates += refuse(requested, self.measure, scope, confidence)
         return estimates
+
+    def _is_census(self, table: CellTable, history: History, measure: Measure) -> bool:
+        """Whether every row of the pool that can add to a measure has the one label it can have."""
+        adding = cells_adding_to(measure, table)
+        return not self.stochastic and is_census(adding, table, history, Domain())
 
     def _has_next_draw(self, inputs: EstimationInput) -> bool:
         """Tell whether there is a next proposal.
@@ -210,7 +213,7 @@ class Sampler(abc.ABC):
         measure defined.
         """
         table, history = inputs.table, inputs.history
-        if self.stochastic or not _is_census(table, history, self.measure):
+        if not self._is_census(table, history, self.measure):
             return True
         known = history.labelled
         weight = np.full(len(known), 1 / table.rows)
@@ -343,13 +346,6 @@ def weights_under(
 def _requested_parts(requested: Requested) -> tuple[Requested, ...]:
     """Return what is estimated by itself: a calibrated measure is, a joint one is not."""
     return (requested,) if isinstance(requested, Calibrated) else parts_of(requested)
-
-
-def _is_census(table: CellTable, history: History, measure: Measure) -> bool:
-    """Whether every row that can add to the risk of the measure has a label."""
-    cells = cells_adding_to(measure, table)
-    labelled = np.bincount(history.cell[history.labelled], minlength=len(table))
-    return bool(np.all(labelled[cells] == table.count[cells]))
 
 
 def no_atoms() -> IntArray:

@@ -22,10 +22,9 @@ from evalsampling.inference.predictive import (
     likely_rates,
 )
 from evalsampling.inference.sample import WeightedSample
-from evalsampling.measures.base import FloatArray, IntArray, Measure
+from evalsampling.measures.base import FloatArray, IntArray, Measure, check_defined
 from evalsampling.measures.on_cells import cells_adding_to
 from evalsampling.samplers.base import Sampler
-from evalsampling.samplers.optimal import check_defined
 from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.costs import per_root_cost

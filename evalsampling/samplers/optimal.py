@@ -6,8 +6,7 @@ import dataclasses
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.errors import InputError
-from evalsampling.measures.base import FloatArray, IntArray, Measure
+from evalsampling.measures.base import FloatArray, IntArray, Measure, check_defined
 from evalsampling.measures.on_cells import adds_to, always_adds_to, bounding_outputs, each_label
 from evalsampling.samplers.base import ReplacementSampler, no_atoms
 from evalsampling.stats.cells import CellTable
@@ -61,19 +60,6 @@ def loss_norms(
     """
     norms = measure.proposal_norm(outputs, label, risk)
     return np.maximum(norms, floor * measure.adds(outputs, label))
-
-
-def check_defined(measure: Measure, risk: FloatArray) -> None:
-    """Check that a measure means something on a pool.
-
-    Raises:
-        InputError: if it is undefined at ``risk``, so that no row adds to it.
-    """
-    if np.all(np.isnan(measure.value(risk))):
-        raise InputError(
-            f"measure {measure.name} is undefined on this pool (0/0): "
-            f"it has no {measure.evidence_name}"
-        )
 
 
 def cell_norms(measure: Measure, table: CellTable, risk: FloatArray, floor: float) -> FloatArray:

@@ -155,6 +155,18 @@ def test_part_without_labels_is_undefined(kind: type[Sampler]) -> None:
         assert other.value is not None
 
 
+def test_part_all_of_whose_rows_have_labels_is_known() -> None:
+    """The other rows of the pool have none: weights have nothing to say about the part."""
+    sampler = Passive(Accuracy())
+    history, order = POOL.run(sampler, 1, 590, seed=1)
+    unlabelled = np.delete(np.arange(len(POOL)), POOL.rows(history, order))
+    value = next(v for v in range(3) if v not in POOL.slices[unlabelled, 0])
+    domain = POOL.domain(0, value)
+    (found,) = estimate(sampler, history, Accuracy(), ReportedDomains(domains=(domain,)))
+    assert found.intervals[0].method == "census"
+    assert found.value == POOL.part(np.flatnonzero(POOL.slices[:, 0] == value)).value(Accuracy())
+
+
 def test_evidence_of_a_part_is_its_own() -> None:
     """Positives of the pool do not make up for those the part lacks."""
     sampler = Passive(FBeta())

@@ -317,7 +317,7 @@ def test_census_is_exact() -> None:
     assert (interval.low, interval.high, interval.method) == (0.25, 0.25, "census")
     nothing = census(Target("f1", slice="a=b"), math.nan, 0.95, "positives")
     assert nothing.value is None
-    assert nothing.reason == "f1 where a=b is undefined (0/0): the pool has no positives"
+    assert nothing.reason == "f1 where a=b is undefined (0/0): there are no positives"
 
 
 def test_title_says_what_the_number_is_about() -> None:

@@ -5,7 +5,19 @@ import pytest
 
 from evalsampling import samplers
 from evalsampling.errors import InputError
-from evalsampling.measures import Accuracy, FBeta, Joint, Measure, Precision, Prevalence, Recall
+from evalsampling.measures import (
+    Accuracy,
+    BalancedAccuracy,
+    FBeta,
+    Joint,
+    MatthewsCorrelation,
+    Measure,
+    PerClassPrecision,
+    PerClassRecall,
+    Precision,
+    Prevalence,
+    Recall,
+)
 from evalsampling.samplers import AdaptiveImportance, Given, Importance, ReplacementSampler, Sampler
 from evalsampling.samplers.diagnosis import divergence
 from evalsampling.stats.cells import CellTable
@@ -276,3 +288,29 @@ def test_stochastic_oracle_is_never_exhausted(kind: type[Sampler], measure: Meas
     assert not sampler.exhausted(pool.table, history)
     (found,) = sampler.estimate(pool.table, history, [measure], 0.95)
     assert "census" not in [i.method for i in found.intervals]
+
+
+@pytest.mark.parametrize(
+    ("measure", "words"),
+    [
+        (
+            MatthewsCorrelation(),
+            "no positives, no negatives, no predicted positives or no predicted negatives",
+        ),
+        (BalancedAccuracy(), "no positives, or no negatives"),
+        (FBeta(), "no positives"),
+        (PerClassPrecision(2), "no predictions of a class"),
+        (PerClassRecall(2), "no labels of a class"),
+    ],
+    ids=lambda one: one.name if isinstance(one, Measure) else "",
+)
+def test_reason_names_what_the_measure_lacks(measure: Measure, words: str) -> None:
+    """Of labels that are all positive, the correlation was said to lack positives."""
+    label = 0 if words == "no positives" else 1
+    pool = with_labels(POOL, label=label, prediction=label)
+    history, _ = pool.run(samplers.Passive(Accuracy()), 1, 20, seed=1)
+    found = samplers.Passive(Accuracy()).estimate(pool.table, history, [measure], 0.95)
+    reasons = [one.reason for one in found if one.value is None]
+    assert reasons
+    for reason in reasons:
+        assert str(reason).endswith(f"is undefined (0/0): {words} among the labelled rows")
