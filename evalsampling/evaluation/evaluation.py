@@ -242,7 +242,7 @@ class Evaluation:
 
         Args:
             measure: usually a `measures.Joint`.
-            method: "f" or "wald", see `samplers.estimates.estimate_region`.
+            method: "f" or "wald", see `inference.estimates.estimate_region`.
 
         Raises:
             InputError: if the draws do not support the measure, or a component is undefined.

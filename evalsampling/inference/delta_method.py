@@ -198,7 +198,7 @@ def _with_intervals(
             f"{target.title}: {gap.words}; the interval is the whole range of the measure"
         )
     else:
-        doubt = _doubt(intervals[0], moments, evidence, confidence)
+        doubt = _doubt(intervals[0], target, moments, evidence, confidence)
         warnings += [f"{target.title}: {doubt}"] if doubt else []
     return Estimate(
         target=target,
@@ -230,13 +230,15 @@ def _gap(moments: Moments, evidence: Evidence) -> Gap | None:
 
 
 def _doubt(
-    interval: Interval, moments: Moments, evidence: Evidence, confidence: float
+    interval: Interval, target: Target, moments: Moments, evidence: Evidence, confidence: float
 ) -> str | None:
     """Return why an interval is not to be relied on, in words, if it is not.
 
     A symmetric interval, as losses have, does not know that a few rows far off make up most of a
     mean: where one row that was met decides its width, it has to be nearer the expected one.
     """
+    if (interval.low, interval.high) == target.bounds:
+        return "its interval is the whole range of the measure: it takes more labels"
     if evidence.expected_error is None:
         return None
     expected = 2 * float(special.ndtri((1 + confidence) / 2)) * evidence.expected_error

@@ -306,10 +306,10 @@ def _with_bands(
     seed: Sequence[int],
 ) -> list[Estimate]:
     """Add to each estimate the interval that holds together with those of all others."""
-    bounds = estimates[0].target.bounds  # those of a curve are all alike
+    low, high = np.array([one.target.bounds for one in estimates], dtype=np.float64).T
     generator = np.random.Generator(np.random.PCG64(list(seed)))
     contributions = np.where(np.isfinite(contributions), contributions, 0.0)
-    bands = simultaneous_bands(value, contributions, confidence, bounds, generator)
+    bands = simultaneous_bands(value, contributions, confidence, (low, high), generator)
     return [
         dataclasses.replace(
             one, intervals=(*one.intervals, Interval(low, high, SIMULTANEOUS, BANDS))

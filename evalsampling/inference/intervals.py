@@ -119,8 +119,8 @@ def degrees_of_freedom(squares: FloatArray, terms: int) -> float:
 
     Args:
         squares: squared weighted residuals e_j^2, at least 0; those that are 0 may be left out.
-        terms: n, number of independent terms, zero or not, at least 1: the draws, or for a
-            Poisson design the rows of the pool.
+        terms: n, number of independent terms, zero or not, at least 1: the draws, or, of a sample
+            without replacement, its rows with a label.
 
     References:
         Satterthwaite, and Cochran, eq. 5.16, with the moments of the terms in place of those of

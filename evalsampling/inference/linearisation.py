@@ -70,13 +70,14 @@ def _by_model(
     """Return the difference estimator, or the end of the range that it lies beyond.
 
     Where it errs by more than any number in the range would, as it does when the model is far off
-    in cells whose rows weigh much, that of the weights alone.
+    in cells whose rows weigh much, or has no value at a risk that no labels can have, that of the
+    weights alone.
     """
     value, influence = _differences(measure, inputs, domain, weight)
     low, high = np.transpose([one.bounds for one in measure.components])
     within = np.clip(value, low, high)
     square = np.maximum((value - within) ** 2, inputs.sample.variance(influence))
-    useless = square > (high - low) ** 2 * _OF_ANY_NUMBER
+    useless = np.isnan(value) | (square > (high - low) ** 2 * _OF_ANY_NUMBER)
     if not useless.any():
         return within, influence
     alone = dataclasses.replace(inputs, response=None)

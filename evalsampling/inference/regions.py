@@ -132,9 +132,8 @@ def simultaneous_bands(
     value: FloatArray,
     contributions: FloatArray,
     confidence: float,
-    bounds: tuple[float, float],
+    bounds: tuple[FloatArray | float, FloatArray | float],
     generator: np.random.Generator,
-    degrees: float = math.inf,
     replicates: int = 1000,
 ) -> Bands:
     """Bands on the logit scale between the bounds, c from the Gaussian multiplier bootstrap.
@@ -145,9 +144,7 @@ def simultaneous_bands(
 
     With rows psi_j that add up to the error of the estimate, c is the quantile over xi ~ N(0, 1)
     of max_i |sum_j xi_j psi_ji| / s_i, s_i^2 = sum_j psi_ji^2 (Chernozhukov et al., section 3),
-    and never below the quantile for a single component. Finite degrees of freedom replace c by
-    the quantile of Student's t with the same tail, right for a single component and for
-    independent ones, as each has a standard error of its own.
+    and never below the quantile for a single component.
 
     A replicate costs n m multiplications; beside a copy of the contributions 16 MB are held.
 
@@ -156,37 +153,41 @@ def simultaneous_bands(
         contributions: psi, shape (n, m): weighted and centred, so that psi' psi is the covariance
             of the estimate.
         confidence: in (0, 1).
-        bounds: least and greatest value of a component.
+        bounds: least and greatest value of each component, shape (m,), or of all.
         generator: source of the multipliers.
-        degrees: degrees of freedom of the standard errors, greater than 0.
         replicates: at least 1 / (1 - confidence).
     """
     error = np.sqrt(np.einsum("ji,ji->i", contributions, contributions))
     claimed = np.isfinite(value) & np.isfinite(error) & (error > _ROUNDING * np.abs(value))
-    claimed &= (value > bounds[0]) & (value < bounds[1])
+    low, high = (np.array(np.broadcast_to(b, value.shape), dtype=np.float64) for b in bounds)
+    claimed &= (value > low) & (value < high)
     value, error = value[claimed], error[claimed]
     terms = contributions[:, claimed]
     terms /= error
     peaks = _peaks(terms, generator, replicates)
     single = float(special.ndtri((1 + confidence) / 2))
-    normal = max(float(np.quantile(peaks, confidence, method="higher")), single)
-    critical = -float(special.stdtrit(degrees, float(special.ndtr(-normal))))
-    low, high = (np.full(len(claimed), bound, dtype=np.float64) for bound in bounds)
-    ends = _on_logits(value, error, critical, bounds)
+    critical = max(float(np.quantile(peaks, confidence, method="higher")), single)
+    ends = _on_logits(value, error, critical, low[claimed], high[claimed])
     low[claimed], high[claimed] = ends
     return Bands(low, high, claimed, critical, confidence)
 
 
 def _on_logits(
-    value: FloatArray, error: FloatArray, critical: float, bounds: tuple[float, float]
+    value: FloatArray, error: FloatArray, critical: float, least: FloatArray, greatest: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the ends of intervals of so many standard errors on the logit scale."""
-    width = bounds[1] - bounds[0]
-    if not math.isfinite(width):
-        return value - critical * error, value + critical * error
-    share = (value - bounds[0]) / width
+    """Return the ends of intervals of so many standard errors on the logit scale.
+
+    Of numbers without bounds on the plain scale.
+    """
+    is_bounded = np.isfinite(greatest - least)
+    start, width = np.where(is_bounded, least, 0.0), np.where(is_bounded, greatest - least, 1.0)
+    share = np.where(is_bounded, (value - start) / width, 0.5)
     centre, reach = special.logit(share), critical * error / (width * share * (1 - share))
-    low, high = (bounds[0] + width * special.expit(end) for end in (centre - reach, centre + reach))
+    low, high = (
+        np.where(is_bounded, start + width * special.expit(centre + side * reach),
+                 value + side * critical * error)
+        for side in (-1, 1)
+    )  # fmt: skip
     return low, high
 
 

@@ -24,7 +24,8 @@ class Significance:
         anytime_p_value: one that may be looked at after every draw (`inference.anytime`); None
             where there is no such test.
         chance_above: probability that the first system's value is the greater one, given all
-            labels, by the calibration curve; None where there is no model.
+            labels, by the calibration curve, half of that of a tie in it; None where there is no
+            model.
         degrees: degrees of freedom of the standard error, None where there is none.
     """
 
@@ -37,7 +38,7 @@ class Significance:
     def known(cls, value: float, null: float) -> "Significance":
         """Return that of a value without error."""
         p_value = 1.0 if value == null else 0.0
-        return cls(p_value, p_value, 1.0 if value > null else 0.0)
+        return cls(p_value, p_value, float(value > null) + float(value == null) / 2)
 
 
 def two_sided_p_value(statistic: float, degrees: float = math.inf) -> float:

@@ -24,6 +24,7 @@ from evalsampling.measures.on_cells import (
 )
 from evalsampling.measures.risks import Brier
 from evalsampling.samplers.base import ReplacementSampler, no_atoms
+from evalsampling.spec.parameters import check_share
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import Proposal
 from evalsampling.stats.history import History
@@ -82,10 +83,7 @@ class Compare(ReplacementSampler):
         super().__post_init__()
         if self.variant not in VARIANTS:
             raise ValueError(f"variant must be one of {', '.join(VARIANTS)}, got {self.variant!r}")
-        if isinstance(self.floor, bool) or not isinstance(self.floor, int | float):
-            raise ValueError(f"floor must be a number, got {self.floor!r}")
-        if not 0 <= self.floor <= 1:
-            raise ValueError(f"floor must be between 0 and 1, got {self.floor}")
+        check_share("floor", self.floor)
         if not self.pairs:
             raise ValueError(
                 f"{self.measure.name} compares nothing: it needs a difference, or a measure of "
@@ -147,8 +145,11 @@ class Compare(ReplacementSampler):
         """Return the measure of size of the rows of each cell, for one pair, shape (cells,)."""
         if self.variant == "active_risk":
             own = [_own_size(part, table) for part in (pair.first, pair.other)]
-            size = np.mean([one / (table.count @ one) for one in own if np.any(one)], axis=0)
-            return self._floored(size, np.ones(len(table), dtype=bool), table)
+            if not np.any(own):  # labels that are certain move neither value
+                return np.ones(len(table))
+            return self._floored(
+                mean_proposal(own, table.count), np.ones(len(table), dtype=bool), table
+            )
         adding = cells_adding_to(pair, table)
         if self.variant in _OF_DISTANCE or self.variant == "committee":
             distance = table.mean_by_cell(_distance(pair, table))

@@ -61,12 +61,10 @@ def effort_of_draws(proposal: Proposal, table: CellTable, draws: float) -> dict[
     """Return the draws, whole ones, and the distinct rows and their cost that are expected."""
     chance, rows = proposal.cell_probability, table.count
     cost = np.ones(len(table)) if table.cost is None else table.cost
-    with np.errstate(divide="ignore"):
-        met = -np.expm1(draws * np.log1p(-chance))
     return {
         "draws": float(math.floor(draws)),
         "labels": distinct_rows(chance, rows, draws),
-        "cost": float(rows * met @ cost),
+        "cost": distinct_rows(chance, rows * cost, draws),
     }
 
 

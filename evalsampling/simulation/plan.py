@@ -339,7 +339,7 @@ def _needed(rows: Sequence[dict[str, Any]], half_width: float) -> dict[str, Any]
     """Return the entry of the budget whose half-width is the one wanted.
 
     Between two budgets the logarithm of the half-width is taken to be linear in that of the
-    budget.
+    budget; from one without a finite half-width to the next nothing is known, and it is the next.
     """
     unknown = dict.fromkeys(("budget", "standard_error", "power", "draws", "labels", "cost"))
     entry: dict[str, Any] = {**rows[0], **unknown}
@@ -349,9 +349,10 @@ def _needed(rows: Sequence[dict[str, Any]], half_width: float) -> dict[str, Any]
     if first == len(rows):
         return entry
     after = rows[first]
-    if first == 0 or after["half_width"] == 0:
+    before = rows[first - 1] if first else None
+    known = before is not None and before["half_width"] not in (None, math.inf)
+    if before is None or not known or after["half_width"] == 0:
         return entry | {key: after[key] for key in ("budget", "standard_error")}
-    before = rows[first - 1]
     ends = [np.log(row["half_width"]) for row in (before, after)]
     share = float((ends[0] - np.log(half_width)) / (ends[0] - ends[1]))
     errors = before["standard_error"], after["standard_error"]

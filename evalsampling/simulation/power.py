@@ -137,6 +137,8 @@ def draws_for(
     chance = proposal.cell_probability
     value, deviation = draw_moments(measure, imagined, chance, normalised)
     if isinstance(measure, Quotient):
+        if value <= 0:
+            return nothing
         value, deviation = math.log(value), deviation / value
     if value == 0 or not math.isfinite(value) or deviation == 0:
         return nothing

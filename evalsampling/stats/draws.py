@@ -113,18 +113,6 @@ def draw_rows(
     return drawn.history()
 
 
-def expected_distinct(chance: FloatArray, count: IntArray, draws: float) -> float:
-    """Return how many distinct rows so many draws meet on average: sum of 1 - (1 - q)^n.
-
-    Args:
-        chance: shape (cells,): q of each row of the cell, in [0, 1].
-        count: shape (cells,): rows.
-        draws: n, need not be whole.
-    """
-    with np.errstate(divide="ignore"):
-        return float(count @ -np.expm1(draws * np.log1p(-chance))) if draws else 0.0
-
-
 def _places(
     proposal: Proposal, free: IntArray, rng: np.random.Generator
 ) -> Iterator[tuple[int, int]]:

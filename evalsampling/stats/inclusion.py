@@ -89,16 +89,18 @@ def saturates(size: FloatArray, rows: IntArray, expected: float) -> bool:
     return bool(size[held].max(initial=0.0) * expected >= size @ rows)
 
 
-def distinct_rows(probability: FloatArray, rows: IntArray, draws: float) -> float:
+def distinct_rows(probability: FloatArray, rows: IntArray | FloatArray, draws: float) -> float:
     """Return how many distinct rows draws with replacement are expected to meet.
 
     N - sum (1 - q)^draws: the size of the Poisson sample that costs as many labels ([Y] eq. 83).
 
     Args:
         probability: shape (cells,): q, the chance that one draw takes a given row of a cell.
-        rows: shape (cells,): rows of each cell, N in all.
-        draws: number of draws, at least 0.
+        rows: shape (cells,): rows of each cell, N in all; what they cost, if that is asked for.
+        draws: number of draws, at least 0, need not be whole.
     """
+    if draws == 0:
+        return 0.0
     with np.errstate(divide="ignore"):
         return float(-rows @ np.expm1(draws * np.log1p(-probability)))
 

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from evalsampling.stats.cells import CellTable
-from evalsampling.stats.draws import Proposal, StopRule, draw_rows, expected_distinct
+from evalsampling.stats.draws import Proposal, StopRule, draw_rows
 from evalsampling.stats.history import NO_LABEL, History, Round
 from evalsampling.stats.outputs import Outputs
 
@@ -447,12 +447,3 @@ def test_mixture_with_the_pool_is_a_distribution(delta: float) -> None:
     assert mixed.posterior is posterior
     if delta:
         assert min(after) > 0
-
-
-def test_distinct_rows_are_those_expected() -> None:
-    """2.836 of four rows in five draws, as published; all rows in the end, and none before."""
-    chance, one = np.array([0.4, 0.3, 0.2, 0.1]), np.ones(4, dtype=np.int64)
-    assert expected_distinct(chance, one, 5) == pytest.approx(2.836, abs=5e-4)
-    assert expected_distinct(chance, one, 0) == 0
-    assert expected_distinct(np.array([1.0, 0.0]), np.array([1, 7]), 3) == 1
-    assert expected_distinct(np.array([0.1]), np.array([10]), 1e6) == pytest.approx(10)

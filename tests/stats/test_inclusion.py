@@ -146,6 +146,10 @@ def test_distinct_rows_by_enumeration() -> None:
     )
     assert distinct_rows(probability, rows, 3) == pytest.approx(total)
     assert distinct_rows(np.array([1.0, 0.0]), np.array([1, 5]), 9) == pytest.approx(1)
+    assert distinct_rows(np.array([1.0, 0.0]), np.array([1, 5]), 0) == 0
+    assert distinct_rows(np.array([0.1]), np.array([10]), 1e6) == pytest.approx(10)
+    of_four = distinct_rows(np.array([0.4, 0.3, 0.2, 0.1]), np.ones(4, dtype=np.int64), 5)
+    assert of_four == pytest.approx(2.836, abs=5e-4), "as published"
 
 
 def test_even_share_sums_to_one() -> None:
