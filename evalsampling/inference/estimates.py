@@ -59,7 +59,11 @@ def estimate_measure(
     for domain in scope.domains_of(requested):
         targets = scope.targets(requested, domain)
         if not inputs.stochastic and is_census(adding, table, inputs.history, domain):
-            estimates += _take_census(measure, inputs, domain, targets)
+            exact = known_value(measure, table, inputs.history, domain).tolist()
+            words = measure.undefined_without
+            estimates += [
+                census(*one, confidence, words) for one in zip(targets, exact, strict=True)
+            ]
             continue
         if calibrate and not known_exactly(measure, table):
             reason = f"{requested.name}: its known totals cannot be told from the cells"
@@ -252,19 +256,14 @@ def is_census(
     return bool(np.all(labelled[cells] == domain.rows(table)[cells]))
 
 
-def _take_census(
-    measure: Measure, inputs: EstimationInput, domain: Domain, targets: Sequence[Target]
-) -> list[Estimate]:
-    """Return the values of a measure all of whose rows in a domain have labels."""
-    history = inputs.history
+def known_value(measure: Measure, table: CellTable, history: History, domain: Domain) -> FloatArray:
+    """Return the value of a measure all of whose rows in a domain have labels, shape (m,)."""
     known = history.labelled
     known = known[domain.holds(history, known)]
-    weight = np.full(len(known), 1 / max(int(domain.rows(inputs.table).sum()), 1))
-    risk = measure.mean_loss(history.outputs.take(known), history.label[known], weight)
-    return [
-        census(target, value, inputs.confidence, measure.undefined_without)
-        for target, value in zip(targets, measure.value(risk).tolist(), strict=True)
-    ]
+    weight = np.full(len(known), 1 / max(int(domain.rows(table).sum()), 1))
+    return measure.value(
+        measure.mean_loss(history.outputs.take(known), history.label[known], weight)
+    )
 
 
 def take_nil(
@@ -321,15 +320,23 @@ def _with_bands(
 def point_estimate(measure: Measure, inputs: EstimationInput) -> FloatArray:
     """Return g(R^) on the pool, shape (m,), NaN where undefined; no intervals, so it is fast."""
     weight = inputs.sample.weight
+    everywhere = np.ones(len(weight), dtype=bool)
     if inputs.response is not None:
-        return linearise(measure, inputs, Domain(), np.ones(len(weight), dtype=bool))[0]
+        return linearise(measure, inputs, Domain(), everywhere)[0]
     if inputs.self_normalised and inputs.covers_pool and len(weight):
         weight = weight / weight.sum()
-    return measure.value(sampled_risk(measure, inputs, weight))
+    value = measure.value(sampled_risk(measure, inputs, weight))
+    if not inputs.options.correct_bias:
+        return value
+    return inputs.options.corrected(value, _biases(measure, inputs, Domain(), everywhere))
 
 
 def estimate_region(measure: Measure, inputs: EstimationInput, method: str = "f") -> Ellipsoid:
-    """Return the joint region of the components of a measure.
+    """Return the joint region of the components of a measure, by the design.
+
+    It is about the estimate that the draws alone give: of the sampler `calibrated` that is the
+    difference estimator, not its mean with the median of the model. With labels of all rows that
+    matter it is the exact value alone.
 
     Args:
         measure: of several components.
@@ -338,10 +345,19 @@ def estimate_region(measure: Measure, inputs: EstimationInput, method: str = "f"
 
     Raises:
         ValueError: if a component is undefined, or its labels allow no claim: then neither do
-            they of several components together.
+            they of several components together; or if there is no such method.
     """
+    if method not in ("f", "wald"):
+        raise ValueError(f"method must be f or wald, got {method!r}")
+    table, history = inputs.table, inputs.history
+    if not inputs.stochastic and is_census(
+        cells_adding_to(measure, table), table, history, Domain()
+    ):
+        exact = known_value(measure, table, history, Domain())
+        return wald_ellipsoid(exact, np.zeros((len(exact), len(exact))), inputs.confidence)
     everywhere = np.ones(len(inputs.sample.question), dtype=bool)
     value, influence = linearise(measure, inputs, Domain(), everywhere)
+    value = inputs.options.corrected(value, _biases(measure, inputs, Domain(), everywhere))
     targets = [Target(one.name, one.bounds, threshold=one.threshold) for one in measure.components]
     evidence = _evidence(measure, inputs, Domain(), everywhere)
     for one in estimate(targets, value, influence, inputs.sample, evidence, inputs.confidence):

@@ -11,6 +11,7 @@ from evalsampling.inference.domains import WHOLE_POOL, Domain, ReportedDomains
 from evalsampling.inference.estimates import (
     estimate_measure,
     is_census,
+    known_value,
     point_estimate,
     refuse,
     take_nil,
@@ -100,6 +101,9 @@ class Sampler(abc.ABC):
 
         Returns:
             The history; the new questions of the round have no label yet.
+
+        Raises:
+            InputError: by samplers that need the measure's value, if it is undefined on the pool.
         """
 
     @abc.abstractmethod
@@ -215,10 +219,7 @@ class Sampler(abc.ABC):
         table, history = inputs.table, inputs.history
         if not self._is_census(table, history, self.measure):
             return True
-        known = history.labelled
-        weight = np.full(len(known), 1 / table.rows)
-        risk = self.measure.mean_loss(history.outputs.take(known), history.label[known], weight)
-        return not np.isnan(self.measure.value(risk)).all()
+        return not np.isnan(known_value(self.measure, table, history, Domain())).all()
 
     def _with_next_draw(self, inputs: EstimationInput) -> EstimationInput:
         """Add what the chances of the next draw, were it made now, say of the labels so far."""
@@ -277,7 +278,11 @@ class ReplacementSampler(Sampler):
 
     @abc.abstractmethod
     def variance_minimising(self, table: CellTable, history: History) -> Proposal:
-        """Return the sampling probabilities of the next round, before any mixing."""
+        """Return the sampling probabilities of the next round, before any mixing.
+
+        Raises:
+            InputError: if the measure is undefined on the pool.
+        """
 
     def unmixed_support(self, table: CellTable) -> npt.NDArray[np.bool_]:
         """Return which cells have rows that can be drawn before any mixing, shape (cells,).

@@ -22,7 +22,14 @@ from evalsampling.measures import (
     Requested,
     measure_of,
 )
-from evalsampling.samplers import AdaptiveImportance, Importance, Passive, Sampler, Stratified
+from evalsampling.samplers import (
+    AdaptiveImportance,
+    Importance,
+    Passive,
+    Poisson,
+    Sampler,
+    Stratified,
+)
 from evalsampling.stats.history import History
 from evalsampling.stats.outputs import Outputs
 from tests.samplers.pools import Pool, make_pool, with_second_system
@@ -289,6 +296,35 @@ def test_region_claims_no_more_than_its_intervals() -> None:
         with pytest.raises(ValueError, match=silent[0].measure):
             estimate_region(both, inputs)
     assert 5 <= refused <= 35
+
+
+def test_region_of_all_labels_is_the_value_alone() -> None:
+    both, sampler = Joint((Precision(), Recall())), Passive(Accuracy(), draws=4000)
+    history, _ = POOL.run(sampler, 3, 600, seed=1)
+    assert len(history) == len(POOL)
+    parts = sampler.estimate(POOL.table, history, [both], 0.95)
+    region = estimate_region(both, sampler.inputs(POOL.table, history, 0.95))
+    assert region.centre.tolist() == [one.value for one in parts]
+    assert not region.covariance.any()
+
+
+def test_region_knows_two_methods() -> None:
+    sampler = Passive(FBeta())
+    history, _ = POOL.run(sampler, 1, 100, seed=1)
+    with pytest.raises(ValueError, match="method must be f or wald, got 'normal'"):
+        estimate_region(FBeta(), sampler.inputs(POOL.table, history, 0.95), "normal")
+
+
+def test_region_and_point_estimate_subtract_the_bias() -> None:
+    """They took the uncorrected value, which no estimate shows."""
+    sampler = Poisson(FBeta(), correct_bias=True)
+    history, _ = POOL.run(sampler, 1, 80, seed=1)
+    inputs = sampler.inputs(POOL.table, history, 0.95)
+    (found,) = sampler.estimate(POOL.table, history, [FBeta()], 0.95)
+    assert found.bias is not None
+    assert abs(found.bias.total) > 1e-6
+    assert point_estimate(FBeta(), inputs)[0] == pytest.approx(found.value, rel=1e-12)
+    assert estimate_region(FBeta(), inputs).centre[0] == pytest.approx(found.value, rel=1e-12)
 
 
 def test_region_holds_the_truth_as_often_as_it_says() -> None:

@@ -86,5 +86,5 @@ def test_few_draws_need_more_for_students_test(effect: float, normal: int) -> No
 
 def test_what_is_known_is_certain() -> None:
     assert Significance.known(0.25, 0.0) == Significance(0.0, 0.0, 1.0)
-    assert Significance.known(0.0, 0.0) == Significance(1.0, 1.0, 0.0)
+    assert Significance.known(0.0, 0.0) == Significance(1.0, 1.0, 0.5)
     assert Significance.known(0.9, 1.0) == Significance(0.0, 0.0, 0.0)

@@ -15,6 +15,7 @@ from evalsampling.measures import (
     FBeta,
     Joint,
     MacroF1,
+    MatthewsCorrelation,
     Measure,
     PRCurve,
     Precision,
@@ -239,6 +240,27 @@ def test_model_that_makes_the_difference_useless_is_left_out() -> None:
     value, _ = linearise(FBeta(), usual, Domain(), inside)
     assert value != pytest.approx(alone[0])
     assert point_estimate(FBeta(), usual) == pytest.approx(value)
+
+
+def test_difference_without_a_value_is_left_out() -> None:
+    """Its risk may be one that no labels have: 0/0 there, though positives have been met.
+
+    The weights of positives account for more than there are rows, and a model without positives
+    leaves fewer negatives than none.
+    """
+    history, _ = POOL.run(CalibratedDesign(FBeta()), 1, 100, seed=1)
+    usual = CalibratedDesign(FBeta()).inputs(POOL.table, history, 0.95)
+    inside = np.ones(len(usual.sample.question), dtype=bool)
+    response = np.tile([1.0, 0.0], (len(POOL.table), 1))
+    is_positive = history.label[usual.sample.question] == 1
+    weight = usual.sample.weight * np.where(is_positive, 10, 1)
+    sample = dataclasses.replace(usual.sample, weight=weight)
+    inputs = dataclasses.replace(usual, sample=sample, response=response, self_normalised=True)
+    value, _ = linearise(MatthewsCorrelation(), inputs, Domain(), inside)
+    alone = dataclasses.replace(inputs, response=None)
+    of_weights, _ = linearise(MatthewsCorrelation(), alone, Domain(), inside)
+    assert np.isfinite(of_weights).all()
+    assert value == pytest.approx(of_weights)
 
 
 def labelled(history: History, cell: int, chance: np.ndarray, pool: Pool) -> History:

@@ -134,6 +134,18 @@ def test_active_risk_is_the_mean_of_both_systems_optima() -> None:
     np.testing.assert_allclose(q, expected, rtol=1e-9)
 
 
+def test_active_risk_draws_evenly_where_labels_are_certain() -> None:
+    """Then no label is expected to move either value: it divided nothing by nothing."""
+    sure = table_of([[1, 1, 0, 0], [1, 1, 0, 0]], [[1.0, 1.0, 0.0, 0.0]] * 2)
+    differing = dataclasses.replace(
+        sure, outputs=dataclasses.replace(sure.outputs, prediction=FIVE.outputs.prediction)
+    )
+    for table in (sure, differing):
+        q = proposal_of(Compare(BOTH, variant="active_risk", floor=0), table)
+        assert np.all(np.isfinite(q))
+    np.testing.assert_allclose(proposal_of(Compare(BOTH, variant="active_risk"), sure), 1 / 4)
+
+
 def test_many_systems_are_the_mean_of_their_pairs() -> None:
     """Eq. 5.16: every pair normalised first; a committee counts the pairs that differ instead."""
     table = table_of([[1, 1, 0, 0], [1, 0, 1, 0], [1, 0, 0, 0]], [[0.5] * 4] * 3)

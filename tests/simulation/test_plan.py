@@ -15,7 +15,7 @@ from evalsampling.errors import InputError
 from evalsampling.preparation.local import read_table, stratify_pool
 from evalsampling.samplers.build import build_sampler
 from evalsampling.simulation import power
-from evalsampling.simulation.plan import plan, usable_samplers
+from evalsampling.simulation.plan import _needed, plan, usable_samplers
 from evalsampling.stats.cells import CellTable
 
 
@@ -89,6 +89,17 @@ def test_needed_budget_lies_between_its_neighbours(pool: tuple[Path, np.ndarray]
     assert curve[0]["standard_error"] > 0
     assert curve[0]["half_width"] is None
     assert curve[-1]["budget"] is None
+
+
+def test_between_a_budget_without_a_half_width_and_the_next_it_is_the_next() -> None:
+    """The interval of a ratio has no end at first: its logarithm was taken, and then rounded."""
+    for unknown in (None, math.inf):
+        rows = [
+            {"budget": 10, "half_width": unknown, "standard_error": 2.0},
+            {"budget": 800, "half_width": 0.3, "standard_error": 0.1},
+        ]
+        needed = _needed(rows, 0.5)
+        assert (needed["budget"], needed["standard_error"]) == (800, 0.1)
 
 
 def test_a_half_width_is_searched_for_beyond_the_budget(pool: tuple[Path, np.ndarray]) -> None:

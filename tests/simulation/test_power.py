@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from evalsampling.inference.significance import required_draws, required_draws_of_student
-from evalsampling.measures import Accuracy, Quotient, difference
+from evalsampling.measures import Accuracy, FBeta, Quotient, difference
 from evalsampling.samplers import Compare, Passive, Stratified
 from evalsampling.simulation import power
 from evalsampling.simulation.imagined import with_value
@@ -133,6 +133,15 @@ def test_where_there_is_no_number() -> None:
     assert draws_for(ACCURACIES, Compare(ACCURACIES), POOL.table, 0.95, 0.8, 0.5) == dict.fromkeys(
         ("standard_error", "draws", "labels", "cost")
     ), "more than the share of rows on which the systems differ"
+
+
+def test_a_ratio_that_is_expected_to_be_0_has_no_number() -> None:
+    """The first system predicts no positive; the logarithm of 0 was a bare "math domain error"."""
+    nothing = np.stack([np.zeros_like(POOL.label), POOL.prediction[:, 1]], axis=1)
+    pool = dataclasses.replace(POOL, prediction=nothing)
+    ratio = Quotient(FBeta(), FBeta(system=1))
+    found = draws_for(ratio, Passive(ratio), pool.table, 0.95, 0.8, None)
+    assert found == dict.fromkeys(("standard_error", "draws", "labels", "cost"))
 
 
 @pytest.mark.usefixtures("hasty")
