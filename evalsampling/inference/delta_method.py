@@ -185,6 +185,7 @@ def _with_intervals(
             "cut; more labels will mend that"
         )
         value = min(max(value, bounds[0]), bounds[1])
+    of_value = tuple(warnings)
     gap, doubt, tested = _gap(moments, evidence), None, None
     intervals = _intervals(target, value, moments, draws, confidence)
     if target.against is not None:
@@ -198,8 +199,12 @@ def _with_intervals(
             f"{target.title}: {gap.words}; the interval is the whole range of the measure"
         )
     else:
-        doubt = _doubt(intervals[0], target, moments, evidence, confidence)
+        doubt = _doubt(intervals[0], moments, evidence, confidence)
         warnings += [f"{target.title}: {doubt}"] if doubt else []
+    claims = (intervals[0].low, intervals[0].high) != bounds
+    if not (claims or warnings):
+        words = "its interval is the whole range of the measure: it takes more labels"
+        warnings.append(f"{target.title}: {words}")
     return Estimate(
         target=target,
         value=value,
@@ -207,7 +212,8 @@ def _with_intervals(
         confidence=confidence,
         intervals=tuple(intervals),
         warnings=tuple(warnings),
-        reliable=not (gap or doubt),
+        reliable=claims and not (gap or doubt),
+        of_value=of_value,
         significance=tested,
     )
 
@@ -230,15 +236,13 @@ def _gap(moments: Moments, evidence: Evidence) -> Gap | None:
 
 
 def _doubt(
-    interval: Interval, target: Target, moments: Moments, evidence: Evidence, confidence: float
+    interval: Interval, moments: Moments, evidence: Evidence, confidence: float
 ) -> str | None:
     """Return why an interval is not to be relied on, in words, if it is not.
 
     A symmetric interval, as losses have, does not know that a few rows far off make up most of a
     mean: where one row that was met decides its width, it has to be nearer the expected one.
     """
-    if (interval.low, interval.high) == target.bounds:
-        return "its interval is the whole range of the measure: it takes more labels"
     if evidence.expected_error is None:
         return None
     expected = 2 * float(special.ndtri((1 + confidence) / 2)) * evidence.expected_error

@@ -166,7 +166,7 @@ def _assisted(
         return one
     if not (is_default and drawn.is_told):
         return dataclasses.replace(one, intervals=(*one.intervals, interval))
-    design, warnings = one.intervals[0], []
+    design, warnings = one.intervals[0], list(one.of_value)
     further = (DISAGREEMENT - 1) * (design.high - design.low) / 2
     if one.claims and (design.high + further < low or high < design.low - further):
         warnings.append(

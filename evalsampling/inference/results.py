@@ -89,6 +89,7 @@ class Estimate:
             default.
         light: how the assumption-light interval came about, or why there is none; None where it was
             not asked for, or would say nothing more.
+        of_value: those of the warnings that are about the value, whatever interval is the default.
         bias: to second order; None where it is not known, or nil by design.
         significance: of a comparison of two systems, else None.
     """
@@ -107,6 +108,7 @@ class Estimate:
     reliable: bool = True
     sensitivity: tuple[Sensitivity, ...] = ()
     light: AssumptionLight | None = None
+    of_value: tuple[str, ...] = ()
     bias: Bias | None = None
     significance: Significance | None = None
 

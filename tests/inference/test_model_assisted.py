@@ -153,6 +153,18 @@ def test_intervals_of_design_and_model_that_do_not_meet_are_told() -> None:
     assert not silent.warnings
 
 
+def test_words_about_the_value_stay() -> None:
+    """Words about the design-based interval go with it; that the value was cut is still true."""
+    words = "f1: the weighted estimate 1.2 lies outside its range and was cut"
+    one = dataclasses.replace(
+        found(1.0, 0.7, 1.0), warnings=(words, "f1: few rows"), of_value=(words,)
+    )
+    (assisted,) = assist([one], FBeta(), model_of(), Domain())
+    assert assisted.intervals[0].kind == "model-assisted"
+    assert assisted.warnings[0] == words
+    assert "f1: few rows" not in assisted.warnings
+
+
 def test_intervals_that_twice_the_width_brings_together_are_no_reason_for_words() -> None:
     nothing = Estimate(TARGET, None, None, 0.95, (whole_range((0.0, 1.0), "no labels"),))
     (alone,) = assist([nothing], FBeta(), model_of(), Domain())

@@ -231,7 +231,18 @@ def test_value_out_of_range_is_cut_with_a_warning(value: float, cut: float) -> N
     assert found.value == cut
     assert len(found.warnings) == 1
     assert f"{value:.4g} lies outside its range" in found.warnings[0]
+    assert found.of_value == found.warnings
     assert 0 <= found.intervals[0].low <= found.intervals[0].high <= 1
+
+
+def test_interval_that_is_the_whole_range_is_not_to_be_relied_on() -> None:
+    """Of a loss from 0 to 2 it came out so, with a width to stop at and no word."""
+    target = Target("brier", (0.0, 2.0))
+    found = estimate_one(value=0.6, influence=np.tile([-30.0, 30.0], 20), target=target)
+    assert (found.low, found.high) == (0, 2)
+    assert not found.reliable
+    assert widest_half([found]) is None
+    assert "whole range of the measure" in found.warnings[0]
 
 
 def test_row_that_dominates_is_told_but_not_warned_of() -> None:
