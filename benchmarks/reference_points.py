@@ -213,8 +213,10 @@ of [benchmarks/README.md](../benchmarks/README.md). F1 on pools whose truth is k
   origin, in `REFERENCE_RMSE`. *Ratio* is RMSE over reference. With `--check` the script fails if a
   ratio at 1,000 or 2,000 labels exceeds {most}.
 - *Default interval* and *Wald*: coverage / median width / mean interval score (width plus 40 times
-  the distance by which the interval misses; smaller is better). The default is Korn-Graubard, and
-  the whole range of the measure where fewer than 10 positives were seen.
+  the distance by which the interval misses; smaller is better). The default here is the first
+  design-based interval, Korn-Graubard's, and the whole range of the measure where fewer than 10
+  positives were seen. The program's own default is the model-assisted one: see
+  [coverage.md](coverage.md).
 - *Draws* is the mean number of draws, repeats of labelled rows included. *CPU s* is the time of
   all repeats up to that number of labels. The seconds above each table are on the wall, of a
   machine that may do other work meanwhile.

@@ -28,7 +28,7 @@ from evalsampling.spec.systems import SystemSpec
 
 NOT_GIVEN = {
     "measure", "oracle", "branching", "hidden", "positive", "classes", "system", "sets", "titles",
-    "gains",
+    "gains", "numbers",
 }  # fmt: skip
 """Fields of samplers and measures that a spec says elsewhere than among their parameters."""
 
@@ -84,11 +84,26 @@ ATTRIBUTES_OF = {
 }
 """The records whose docstrings say what the keys of a section mean."""
 
+MEANT = {
+    ("pool", "variance"): "with `labels.range`: numeric column of the predictive variance of the "
+    "label, at least 0; it drives the strata in place of a score.",
+    ("stop", "half_width"): "no further round is drawn once half the width of every interval is at "
+    "most this; without it the budget is spent.",
+    ("", "stop"): "when no further round is drawn, though the budget is not spent.",
+}
+"""Meanings of keys that no attribute has as a spec has them."""
+
+SOURCES = """\
+Sources: **[MR]** N. G. Marchant and B. I. P. Rubinstein, *Needle in a Haystack*, KDD 2021.
+**[Y]** E. Yilmaz and others, *Sample Efficient Model Evaluation*, 2021.
+**[AE]** C. Sawade, *Active Evaluation of Predictive Models*, University of Potsdam 2012.
+**[SX]** A. Sabharwal and Y. Xue, *Adaptive Stratified Sampling for Precision-Recall Estimation*,
+UAI 2018."""
+"""What the letters in brackets stand for on the pages of samplers and measures."""
+
 CALLED = {
-    ("pool", "variance"): "score",
     ("labels", "range"): "numbers",
     ("", "measure"): "measures",
-    ("", "stop"): "stop_half_width",
     ("sink", "pairs"): "sides",
 }
 """Attributes of those records that have another name than their key."""
@@ -194,7 +209,7 @@ def spec_keys() -> str:
         parts.append(f"### {shown or 'top level'}")
         names = {key: (CALLED.get((section, key), key), f"{section}_{key}") for key in keys}
         meanings = {key: [told[name] for name in names[key] if name in told] for key in keys}
-        rows = [(f"`{key}`", "".join(meanings[key][:1])) for key in keys]
+        rows = [(f"`{key}`", MEANT.get((section, key), "".join(meanings[key][:1]))) for key in keys]
         parts.append(_table(("key", "meaning"), rows))
     parts += [
         "## A spec with every default filled in",
@@ -228,6 +243,7 @@ def named(title: str, kind: str, known: Mapping[str, Any]) -> str:
         f"# {title}",
         f"What `{kind}` in a [spec](../spec.md#{kind}) may name, from the docstrings of the code. "
         "Formulas and sources are in [Methods](../methods.md).",
+        SOURCES,
     ]
     for name, maker in known.items():
         parts += [f"## {name}", _first_paragraph(maker)]

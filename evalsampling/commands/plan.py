@@ -35,7 +35,7 @@ class PlanOptions(SpecOptions):
         "find the budget for this half-width too", type=float, metavar="W"
     )
     power: float | None = option(
-        "find the draws for this power of a comparison too", type=float, metavar="P"
+        "find the labels for this power of a comparison too", type=float, metavar="P"
     )
     effect: float | None = option(
         "true difference the power is for (default: what the scores make expect)",

@@ -34,7 +34,7 @@ class Thresholded(Measure):
     """A measure of scores, over thresholds. The evidence is the positives.
 
     Attributes:
-        thresholds: L finite numbers, strictly increasing.
+        thresholds: L finite numbers, strictly increasing; a spec may say how many instead.
         positive: code of the positive class.
         system: number of the system it is about.
 

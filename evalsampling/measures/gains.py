@@ -4,7 +4,7 @@ A query is a row, labelled once all items of the lists are graded. What is expec
 before that stands in the cell table as moments of the gains (`GainMoments`).
 
 References:
-    C. Sawade, *Active Evaluation of Predictive Models*, University of Potsdam 2012, chapter 6.
+    [AE] C. Sawade, *Active Evaluation of Predictive Models*, University of Potsdam 2012, chapter 6.
 """
 
 import abc
@@ -97,7 +97,7 @@ class Gain(Mean):
 
 @dataclasses.dataclass(frozen=True)
 class DCG(Gain):
-    """Mean discounted cumulative gain, sum_i (2^y_i - 1) / log2(i + 1) (eq. 6.1)."""
+    """Mean discounted cumulative gain, sum_i (2^y_i - 1) / log2(i + 1) ([AE] eq. 6.1)."""
 
     short_name = "dcg"
 
@@ -117,7 +117,7 @@ class DCG(Gain):
 
 @dataclasses.dataclass(frozen=True)
 class ERR(Gain):
-    """Mean expected reciprocal rank, sum_i (1/i) k_i prod_{l<i} (1 - k_l) (eq. 6.2)."""
+    """Mean expected reciprocal rank, sum_i (1/i) k_i prod_{l<i} (1 - k_l) ([AE] eq. 6.2)."""
 
     short_name = "err"
 

@@ -1,8 +1,8 @@
 """Risks whose loss is a table: what it costs to predict one class where another is right.
 
 References:
-    C. Sawade, *Active Evaluation of Predictive Models*, University of Potsdam 2012, eq. 3.1 (risk)
-    and 3.27 (generalized risk).
+    [AE] C. Sawade, *Active Evaluation of Predictive Models*, University of Potsdam 2012, eq. 3.1
+    (risk) and 3.27 (generalized risk).
 """
 
 import dataclasses
@@ -128,7 +128,7 @@ class TableRisk(_OfTable, Mean):
 
 @dataclasses.dataclass(frozen=True)
 class GeneralizedRisk(_OfTable, Ratio):
-    """Weighted mean loss: l = [W[f, y] L[f, y], W[f, y]], g(R) = R1 / R2 (eq. 3.27).
+    """Weighted mean loss: l = [W[f, y] L[f, y], W[f, y]], g(R) = R1 / R2 ([AE] eq. 3.27).
 
     Undefined if no row has a weight.
 

@@ -37,7 +37,8 @@ class Averaged(Measure):
     Attributes:
         classes: number of classes, at least 2.
         system: number of the system it is about.
-        over: distinct codes of the classes averaged over; all if None.
+        over: distinct classes averaged over: a spec lists them by name, Python by their codes; all
+            if None.
         sets: whether a row has any number of the classes: then codes of predictions and labels are
             sums of 2^c, and the classes are the labels of which a row may have several.
         titles: what each class is called in results and warnings; its code if not given.

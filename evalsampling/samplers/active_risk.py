@@ -45,11 +45,11 @@ class ActiveRisk(DeviationSampler):
     Any pi leaves the estimate consistent. Without a calibration q* is the same for every round.
 
     Attributes:
-        model: one of these.
+        model: what stands in for the chances of labels: one of `MODELS`.
         class_prior: the shares, in the order of the spec's classes, summing to 1; None for those
             that the scores make expect of the pool. Of the model ``prior``.
         calibration: ``logistic`` or ``isotonic`` regression of the labels so far on the scores,
-            before each round (section 4.5); None for the scores as they are.
+            before each round ([AE] section 4.5); None for the scores as they are.
         classes: number of classes.
     """
 

@@ -68,7 +68,7 @@ class Compare(ReplacementSampler):
       distance of their probabilities (eq. 5.18 and 5.19).
 
     Attributes:
-        variant: one of these.
+        variant: one of `VARIANTS`.
         floor: least size of a row that may be drawn, as a share of the mean, from 0 to 1. Without
             one, rows taken to be next to irrelevant get weights without bound.
     """

@@ -62,7 +62,7 @@ class RankedSampler(Sampler):
         delta: chance that it is not.
         beta: factor within which each query is answered.
         eta: chance that an answer is wrong.
-        p_min: least precision of the list; None to bound it from the labels (footnote 5).
+        p_min: least precision of the list; None to bound it from the labels ([SX] footnote 5).
         m: of the weak monotonicity of the precision, see `stats.envelope`.
         first: r~, from which rank on it is weakly monotone.
     """

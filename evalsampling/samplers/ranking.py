@@ -45,7 +45,7 @@ class Ranking(ReplacementSampler):
 
     Attributes:
         gains: those whose moments the cells have.
-        variant: one of these.
+        variant: one of `VARIANTS`.
         floor: least size of a query that may be drawn, as a share of the mean, from 0 to 1.
     """
 

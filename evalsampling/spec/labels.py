@@ -35,7 +35,8 @@ class LabelsSpec:
 
     Attributes:
         classes: integers or strings, at least two; their places here are their codes.
-        positive: code of the positive class.
+        positive: the positive class, by default the last: a spec names the class itself, in Python
+            it is the code.
         oracle: ``deterministic`` or ``stochastic``.
         votes: answers wanted for each task, of as many annotators.
         gold: rows whose class is known, None for none.

@@ -30,9 +30,10 @@ class PoolSpec:
     Attributes:
         path: absolute path or pattern of its files, of this machine or one of `STORES`.
         id: column that names each row: integers or strings, no two alike.
-        score: numeric column that drives the strata, finite; None if features do. Of labels that
-            are numbers it is that of their predictive variances.
-        probability: where the prior is, as `SystemSpec.probability`.
+        score: numeric column that drives the strata, finite; None if features do. Where labels are
+            numbers a spec names the column `variance` in its place.
+        probability: where the prior is: a column of the probability of the positive class, or a
+            column for each class, or None to take it from the score.
         systems: at least one.
         slices: columns whose values are reported apart.
         features: numeric columns, for strata without a score.
