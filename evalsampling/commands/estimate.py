@@ -103,6 +103,7 @@ def _keep(
         "deliveries": sorted(delivery.name for delivery in snapshot.deliveries),
         "rounds": len(snapshot.rounds),
         "closed": snapshot.closed,
+        "budget": snapshot.pool.spec.limits.to_mapping(),
         "measures": options.measure,
         "version": __version__,
     }

@@ -172,7 +172,7 @@ def _next_round(request: Request, snapshot: Snapshot) -> SampleResult:
     reason = _reason_to_stop(spec, evaluation) if snapshot.answers > 0 else None
     if reason is not None:
         return SampleResult(last, 0, None, reason)
-    size = request.options.size or spec.round_size.after(len(snapshot.standing))
+    size = request.options.size or snapshot.next_round_size
     rows = evaluation.draw(size, budget=left, money=money)
     if len(evaluation.history.rounds) == len(snapshot.standing):  # What is left buys no label.
         return SampleResult(last, 0, None, "budget")

@@ -25,8 +25,9 @@ class VotesOptions(WorkspaceOptions):
     """Which table, and where to."""
 
     to: str = option("file to write: .csv or .parquet", metavar="FILE", required=True)
-    form: str = option("long (a line a vote) or splink (decided pairs)", default="long",
-                       metavar="FORM")  # fmt: skip
+    form: str = option(
+        "a line a vote, or decided pairs for Splink", default="long", choices=("long", "splink")
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,13 +47,12 @@ def votes(options: VotesOptions) -> VotesResult:
     """Write all votes that were taken, or the decided pairs of records.
 
     Raises:
-        InputError: if the workspace is not prepared, or there is no such form.
+        InputError: if the workspace is not prepared, or the file is to be in it.
     """
     snapshot = Snapshot.at(options.workspace)
+    snapshot.pool.workspace.check_outside(options.to)
     if options.form == "splink":
         return _write_splink(snapshot, Path(options.to))
-    if options.form != "long":
-        raise InputError(f"--form: must be long or splink, got {options.form!r}")
     table = long_table(snapshot)
     path = Path(options.to)
     if path.suffix == ".parquet":

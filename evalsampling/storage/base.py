@@ -323,8 +323,17 @@ class Store(abc.ABC):
         """Create a file of text; one that is there stays as it is."""
 
     @abc.abstractmethod
-    def replace(self, name: str, content: bytes) -> None:
-        """Write a file in place of one that may be there: no part of a workspace, or cleared."""
+    def replace(self, name: str, content: bytes, was: Checksum) -> None:
+        """Write a file in place of one that is as it was read; one that is so already stays.
+
+        Raises:
+            InputError: if somebody else changed it meanwhile; it stays as it is then.
+        """
+
+    def _changed(self, name: str) -> InputError:
+        return InputError(
+            f"{self.url(name)}: another command changed it meanwhile; run this one again"
+        )
 
     @abc.abstractmethod
     def remove(self, names: Collection[str]) -> None:

@@ -104,8 +104,14 @@ class LocalStore(Store):
         with self.new_file(name) as path:
             path.write_text(text, encoding="utf-8")
 
-    def replace(self, name: str, content: bytes) -> None:
-        replace_file(self.directory / name, content)
+    def replace(self, name: str, content: bytes, was: Checksum) -> None:
+        path = self.directory / name
+        found = Checksum.of_file(path) if path.exists() else None
+        if found == Checksum.from_content(content):
+            return
+        if found != was:
+            raise self._changed(name)
+        replace_file(path, content)
 
     def remove(self, names: Collection[str]) -> None:
         for name in names:
