@@ -7,7 +7,7 @@ from pathlib import Path
 
 from evalsampling.commands.options import WorkspaceOptions, flag, option, positive
 from evalsampling.commands.result import Result
-from evalsampling.errors import InputError
+from evalsampling.errors import InputError, UsageError
 from evalsampling.labels.label_studio import CONFIG
 from evalsampling.labels.label_studio_server import TOKEN, LabelStudio
 from evalsampling.labels.sinks import TASK_FILES
@@ -94,12 +94,13 @@ def pull(options: PullOptions) -> PullResult:
     """Fetch the votes of a batch from a server of Label Studio into a file.
 
     Raises:
+        UsageError: if the file does not end in .json.
         InputError: if there is no such batch, the file is to be in the workspace, or the server
             refuses or cannot be reached.
     """
     path = Path(options.to)
     if path.suffix != ".json":
-        raise InputError(f"{options.to}: the file of votes must end in .json")
+        raise UsageError(f"--to: {options.to}: the file of votes must end in .json")
     snapshot = Snapshot.at(options.workspace)
     snapshot.pool.workspace.check_outside(options.to)
     number, title, _ = _batch(snapshot, options)

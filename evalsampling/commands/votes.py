@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from evalsampling.commands.options import WorkspaceOptions, option
 from evalsampling.commands.result import Result
-from evalsampling.errors import InputError
+from evalsampling.errors import InputError, UsageError
 from evalsampling.labels import splink
 from evalsampling.labels.tasks import GOLD, KIND, REPEAT, SAMPLE, TASK
 from evalsampling.storage.durability import replace_file
@@ -47,6 +47,7 @@ def votes(options: VotesOptions) -> VotesResult:
     """Write all votes that were taken, or the decided pairs of records.
 
     Raises:
+        UsageError: if files of that kind are not written.
         InputError: if the workspace is not prepared, or the file is to be in it.
     """
     snapshot = Snapshot.at(options.workspace)
@@ -63,7 +64,7 @@ def votes(options: VotesOptions) -> VotesResult:
         lines = [table.column_names, *(list(row.values()) for row in table.to_pylist())]
         replace_file(path, _as_csv(lines))
     else:
-        raise InputError(f"{path}: votes are written as .csv or .parquet")
+        raise UsageError(f"--to: {path}: votes are written as .csv or .parquet")
     return VotesResult(str(path), len(table))
 
 
@@ -100,7 +101,7 @@ def _write_splink(snapshot: Snapshot, path: Path) -> VotesResult:
     if len(spec.labels.classes) != 2:
         raise InputError(f"{workspace.path}: Splink knows match and no match, not more classes")
     if path.suffix != ".csv":
-        raise InputError(f"{path}: a table of Splink is written as .csv")
+        raise UsageError(f"--to: {path}: a table of Splink is written as .csv")
     labels = []
     for files in snapshot.standing:
         pairs = splink.records_of(files.batch, spec.sink.records)
