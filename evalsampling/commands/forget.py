@@ -79,7 +79,7 @@ def forget(options: ForgetOptions) -> ForgetResult:
         if files:
             workspace.add_forgotten(number, record)
         for name, content in files.items():
-            workspace.store.replace(name, content, found.was[name])
+            workspace.store.exchange(name, content, found.was[name])
     return ForgetResult(options.id, tuple(sorted(files)))
 
 

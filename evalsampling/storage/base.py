@@ -323,7 +323,11 @@ class Store(abc.ABC):
         """Create a file of text; one that is there stays as it is."""
 
     @abc.abstractmethod
-    def replace(self, name: str, content: bytes, was: Checksum) -> None:
+    def replace(self, name: str, content: bytes) -> None:
+        """Write a file in place of one that may be there: no part of a workspace, or cleared."""
+
+    @abc.abstractmethod
+    def exchange(self, name: str, content: bytes, was: Checksum) -> None:
         """Write a file in place of one that is as it was read; one that is so already stays.
 
         Raises:

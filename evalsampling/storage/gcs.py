@@ -123,7 +123,11 @@ class GcsStore(Store):
         with self._told(name), contextlib.suppress(exceptions.PreconditionFailed):
             self._blob(name).upload_from_string(text, if_generation_match=0, retry=_RETRY)
 
-    def replace(self, name: str, content: bytes, was: Checksum) -> None:
+    def replace(self, name: str, content: bytes) -> None:
+        with self._told(name):
+            self._blob(name).upload_from_string(content, retry=_RETRY)
+
+    def exchange(self, name: str, content: bytes, was: Checksum) -> None:
         with self._told(name):
             generation = self._generation(name, was)
             if generation is not None:

@@ -99,7 +99,7 @@ def test_a_kill_at_any_file_can_be_made_good(
     class Killed(BaseException):
         pass
 
-    replace = LocalStore.replace
+    replace = LocalStore.exchange
     for after in range(4):
         shutil.rmtree(one.workspace)
         shutil.copytree(whole, one.workspace)
@@ -112,7 +112,7 @@ def test_a_kill_at_any_file_can_be_made_good(
             replace(self, *told)
 
         with monkeypatch.context() as patch:
-            patch.setattr(LocalStore, "replace", die)
+            patch.setattr(LocalStore, "exchange", die)
             try:
                 call("forget", one.workspace, id)
             except Killed:
@@ -190,14 +190,14 @@ def test_two_at_once_of_which_one_is_writing(
 ) -> None:
     """What the second has changed since is not put back by the first."""
     one, ids = two_rows(job)
-    replace, told = LocalStore.replace, []
+    replace, told = LocalStore.exchange, []
 
     def late(self: LocalStore, *file: Any) -> None:
-        monkeypatch.setattr(LocalStore, "replace", replace)
+        monkeypatch.setattr(LocalStore, "exchange", replace)
         told.append(call("forget", one.workspace, ids[1]).status)
         replace(self, *file)
 
-    monkeypatch.setattr(LocalStore, "replace", late)
+    monkeypatch.setattr(LocalStore, "exchange", late)
     with nobody_waits(monkeypatch):
         lost = call("forget", one.workspace, ids[0])
     assert (told, lost.status) == ([0], 1)

@@ -161,13 +161,13 @@ def test_no_such_store(root: str) -> None:
 def test_an_object_is_replaced_only_as_it_was_read(store: Store) -> None:
     store.write_text("a", "one")
     was = store.checksum("a")
-    store.replace("a", b"two", was)
+    store.exchange("a", b"two", was)
     assert store.read("a") == b"two"
-    store.replace("a", b"two", was)
+    store.exchange("a", b"two", was)
     with pytest.raises(InputError, match="/a: another command changed it meanwhile; run this one"):
-        store.replace("a", b"three", was)
+        store.exchange("a", b"three", was)
     with pytest.raises(InputError, match="/b: another command changed it meanwhile"):
-        store.replace("b", b"three", was)
+        store.exchange("b", b"three", was)
     assert store.read("a") == b"two"
 
 
@@ -180,10 +180,10 @@ def test_an_object_that_changes_while_it_is_replaced(
     def late(self: GcsStore, name: str, was: Checksum) -> int | None:
         generation = look(self, name, was)
         monkeypatch.setattr(GcsStore, "_generation", look)
-        self.replace(name, b"theirs", was)
+        self.exchange(name, b"theirs", was)
         return generation
 
     monkeypatch.setattr(GcsStore, "_generation", late)
     with pytest.raises(InputError, match="/a: another command changed it meanwhile"):
-        store.replace("a", b"ours", was)
+        store.exchange("a", b"ours", was)
     assert store.read("a") == b"theirs"
