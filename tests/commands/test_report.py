@@ -229,7 +229,7 @@ def test_the_same_state_has_the_same_page(job: Callable[..., Job]) -> None:
 
 def test_what_is_wrong_is_told_and_nothing_is_written(drawn: Job, tmp_path: Path) -> None:
     told = call("report", drawn.workspace, "--to", tmp_path / "report.pdf")
-    assert (told.status, told.out) == (1, "")
+    assert (told.status, told.out) == (2, "")
     assert "a report is written as .html" in told.err
     nowhere = tmp_path / "missing" / "report.html"
     assert call("report", drawn.workspace, "--to", nowhere).status == 1

@@ -70,7 +70,7 @@ def test_what_cannot_be_withdrawn(drawn: Job) -> None:
     assert drawn.sample("--withdraw", 3).status == 0
     assert drawn.sample("--withdraw", 2).status == 0
     assert drawn.sample("--withdraw", 1).status == 1
-    assert drawn.sample("--withdraw", 1, "--next").status == 1
+    assert drawn.sample("--withdraw", 1, "--next").status == 2
     assert drawn.sample("--withdraw", 0).status == 2
 
 
