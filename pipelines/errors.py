@@ -3,31 +3,36 @@
 import re
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from evalsampling.errors import INTERRUPTED, InputError
 from evalsampling.telemetry import logs
 
-_OS_ERRORS = [
-    "OSError", "FileNotFoundError", "NotADirectoryError", "PermissionError", "FileExistsError",
-]  # fmt: skip
-_USER_ERRORS = (InputError.__module__ + "." + InputError.__name__, *_OS_ERRORS)
-_USER_ERROR = re.compile(
-    rf"^(?:RuntimeError: )?({'|'.join(map(re.escape, _USER_ERRORS))}): "
-    r"(.*?)(?: \[while running .*)?$",
-    re.MULTILINE,
-)
-"""An error that a user can mend, as the last line of a traceback in an engine's own error."""
+
+def _names(kind: type[BaseException]) -> Iterator[str]:
+    """Yield what a traceback calls a kind of errors and all that are below it."""
+    module = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
+    yield module + kind.__qualname__
+    for below in kind.__subclasses__():
+        yield from _names(below)
 
 
 def user_error(error: Exception) -> InputError | None:
     """Return the error of a worker that a user can mend, found in the text of an engine's own."""
     text = "".join(traceback.format_exception_only(error))
-    found = _USER_ERROR.findall(text)
+    ours = {*_names(InputError)}
+    known = ours.union(*(_names(kind) for kind in logs.TOLD if issubclass(kind, Exception)))
+    # The last line of a traceback, in the engine's own error.
+    found = re.findall(
+        rf"^(?:RuntimeError: )?({'|'.join(map(re.escape, known))}): "
+        r"(.*?)(?: \[while running .*)?$",
+        text,
+        re.MULTILINE,
+    )
     if not found:
         return None
     kind, message = found[-1]
-    return InputError(message if kind.endswith(InputError.__name__) else f"{kind}: {message}")
+    return InputError(message if kind in ours else f"{kind}: {message}")
 
 
 def run_as_program(main: Callable[[], None]) -> None:

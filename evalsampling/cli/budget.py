@@ -15,6 +15,10 @@ from evalsampling.workspace.workspace import Workspace
 
 def _run(arguments: argparse.Namespace) -> BudgetResult:
     options = read_options(BudgetOptions, arguments)
+    if arguments.beam:
+        from evalsampling.pipelines.running import parse_options
+
+        parse_options(arguments.beam)  # Before anything is changed.
     result = raise_budget(options)
     if result.short:
         from evalsampling.pipelines.prepare import top_up

@@ -8,10 +8,14 @@ from evalsampling.cli.wording import grouped_table, wrapped
 from evalsampling.commands.options import add_to_command, read_options
 from evalsampling.commands.plan import PlanOptions, PlanResult, plan
 from evalsampling.inference.label_likelihood import WORTH_CHOOSING
+from evalsampling.telemetry import logs
 
 
 def _run(arguments: argparse.Namespace) -> PlanResult:
-    return plan(read_options(PlanOptions, arguments))
+    result = plan(read_options(PlanOptions, arguments))
+    for warning in result.warnings:
+        logs.say(f"warning: {warning}")
+    return result
 
 
 def _text(_: argparse.Namespace, result: PlanResult) -> str:

@@ -7,7 +7,7 @@ from evalsampling.commands.options import add_to_command, read_options
 from evalsampling.commands.prepare import PrepareOptions, PrepareResult
 from evalsampling.commands.prepare_in_shares import InProcessOptions, prepare_in_process
 from evalsampling.commands.top_up import TopUpOptions
-from evalsampling.errors import InputError
+from evalsampling.errors import UsageError
 from evalsampling.evaluation.specs import load_spec
 
 
@@ -21,8 +21,10 @@ def _run(arguments: argparse.Namespace) -> PrepareResult:
     options, rows = read_options(PrepareOptions, arguments), read_options(TopUpOptions, arguments)
     if read_options(InProcessOptions, arguments).in_process:
         if options.check_ids or rows.top_up is not None or arguments.beam:
-            raise InputError("--in-process takes no --check-ids, --top-up or options of Beam")
+            raise UsageError("--in-process takes no --check-ids, --top-up or options of Beam")
         return prepare_in_process(load_spec(options.spec))
+    if rows.top_up is not None and options.check_ids:
+        raise UsageError("--top-up and --check-ids are two calls, not one")
 
     from evalsampling.pipelines.prepare import prepare, top_up
     from evalsampling.pipelines.running import parse_options

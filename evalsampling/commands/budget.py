@@ -11,7 +11,7 @@ from evalsampling.errors import InputError
 from evalsampling.workspace.manifest import HERE, ExecutionContext
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.snapshot import Snapshot
-from evalsampling.workspace.workspace import Workspace
+from evalsampling.workspace.workspace import BUDGETS, Workspace
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,7 +66,7 @@ def raise_budget(options: BudgetOptions, context: ExecutionContext = HERE) -> Bu
             )
         told = {"budget": wanted.to_mapping(), "before": before.to_mapping()}
         if wanted != before:
-            number = len(pool.budgets) + 1
+            number = workspace.next_number(BUDGETS)
             manifest = context.manifest(
                 f"budget-{number:04d}",
                 pool.spec,

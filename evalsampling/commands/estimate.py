@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from evalsampling.commands.deliveries import take
 from evalsampling.commands.estimate_result import EstimateResult, result_of
 from evalsampling.commands.options import WorkspaceOptions, flag, many
+from evalsampling.errors import InputError
 from evalsampling.labels.delivery import LabelFile
-from evalsampling.labels.drop_zone import files_in
+from evalsampling.labels.drop_zone import files_in, without_deliveries
 from evalsampling.measures.build import build_measures, choose_measures
 from evalsampling.measures.calibrated import Requested
 from evalsampling.telemetry.logs import LOG
@@ -44,7 +45,8 @@ def estimate(options: EstimateOptions, context: ExecutionContext = HERE) -> Esti
 
     Raises:
         InputError: if the workspace is not prepared or a measure unknown; or if a file cannot be
-            read, or has a reject under ``strict``: no file of the call is taken then.
+            read, or has a reject under ``strict``, or a round is to be closed though a folder holds
+            no file of labels: no file of the call is taken then.
     """
     started = time.time()
     workspace = Workspace(options.workspace)
@@ -52,12 +54,15 @@ def estimate(options: EstimateOptions, context: ExecutionContext = HERE) -> Esti
     measures = _chosen_measures(pool, options.measure)
     # Before others are locked out: a file may be slow to come.
     id = pool.spec.pool.id
+    without = without_deliveries([*options.labels, *options.replace])
+    if without and options.close:
+        raise InputError(f"{without[0]}: nothing is closed")
     files = [LabelFile.read(path, id_column=id) for path in files_in(options.labels)]
     files += [LabelFile.read(path, True, id) for path in files_in(options.replace)]
     with workspace.in_use():
         snapshot, messages = _take_and_close(files, Snapshot.read(pool), options)
         result = dataclasses.replace(
-            result_of(snapshot, snapshot.evaluation(), measures), messages=tuple(messages)
+            result_of(snapshot, snapshot.evaluation(), measures), messages=(*without, *messages)
         )
         _keep(result, snapshot, files, options, context, started)
     LOG.info("estimated", extra={key: getattr(result, key) for key in _COUNTS})
@@ -103,6 +108,7 @@ def _keep(
         "deliveries": sorted(delivery.name for delivery in snapshot.deliveries),
         "rounds": len(snapshot.rounds),
         "closed": snapshot.closed,
+        "budget": snapshot.pool.spec.limits.to_mapping(),
         "measures": options.measure,
         "version": __version__,
     }

@@ -58,10 +58,12 @@ def forget(options: ForgetOptions) -> ForgetResult:
         options: what is asked.
 
     Raises:
-        InputError: if the workspace is not prepared, or it knows no row of that id.
+        InputError: if the workspace is not prepared, or it knows no row of that id; or if another
+            command erased something meanwhile: then this one is to be run again.
     """
     workspace = Workspace(options.workspace)
     with workspace.in_use():
+        number = workspace.next_number(FORGOTTEN)  # Before anything is read.
         pool = PreparedPool.read(workspace)
         found = _Erasure(Snapshot.read(pool), options.id)
         files = found.files()
@@ -75,10 +77,9 @@ def forget(options: ForgetOptions) -> ForgetResult:
             },
         }
         if files:
-            number = len(workspace.store.names(FORGOTTEN)) + 1
-            workspace.store.write_json(f"{FORGOTTEN}/{number:04d}.json", record)
+            workspace.add_forgotten(number, record)
         for name, content in files.items():
-            workspace.store.replace(name, content)
+            workspace.store.exchange(name, content, found.was[name])
     return ForgetResult(options.id, tuple(sorted(files)))
 
 
@@ -87,6 +88,7 @@ class _Erasure:
 
     Attributes:
         known: whether some file has a row of that id.
+        was: what each file is like that holds some of it, when it was read.
     """
 
     def __init__(self, snapshot: Snapshot, id: str) -> None:
@@ -95,6 +97,7 @@ class _Erasure:
         self._store: Store = snapshot.pool.workspace.store
         self._id = id
         self.known = False
+        self.was: dict[str, Checksum] = {}
 
     def files(self) -> dict[str, bytes]:
         """Return the new content of each file that holds some of it."""
@@ -109,13 +112,15 @@ class _Erasure:
         for files in self._snapshot.rounds:
             found |= self._batch(files, payload, tasks)
         for batch in self._snapshot.adjudications:
-            folder = adjudication_folder(batch.number)
-            there = self._erased(f"{folder}/tasks.parquet", ID, payload, "snappy", None)
-            tasks |= self._tasks(batch.tasks)
+            folder, exported = adjudication_folder(batch.number), batch.exported.rpartition("/")[2]
+            shown_in = self._shown_in(folder, exported)
+            name = f"{folder}/tasks.parquet"
+            listed = self._read(name)
+            there = self._erased(name, ID, payload, "snappy", None, table=listed)
+            tasks |= self._tasks(listed)
             if there:
-                shown = blind(self._clear(batch.tasks, ID, payload))
-                name = batch.exported.rpartition("/")[2]
-                found |= self._exported(folder, name, shown, -batch.number)
+                shown = blind(self._clear(listed, ID, payload))
+                found |= self._exported(folder, shown_in, shown, -batch.number)
             found |= there
         for delivery in self._snapshot.deliveries:
             if "comment" in delivery.votes.column_names and tasks:
@@ -126,18 +131,22 @@ class _Erasure:
     def _batch(self, files: RoundFiles, payload: list[str], tasks: set[str]) -> dict[str, bytes]:
         """Return the new content of the files of a round, and add the tasks of the row."""
         folder, ids = round_folder(files.number), self._ids(files)
-        found = self._erased(f"{folder}/batch.parquet", ID, payload, "snappy", None, ids)
-        tasks |= self._tasks(files.batch, ids)
+        shown_in = self._shown_in(folder, (files.exported or "").rpartition("/")[2])
+        name = f"{folder}/batch.parquet"
+        batch = self._read(name)
+        found = self._erased(name, ID, payload, "snappy", None, ids, batch)
+        tasks |= self._tasks(batch, ids)
         controls = None
         if len(files.controls.table):
-            found |= self._erased(f"{folder}/controls.parquet", ID, payload, "snappy", None)
-            tasks |= self._tasks(files.controls.table)
-            controls = self._clear(files.controls.table, ID, payload)
-        if found and files.exported is not None:
-            shown = blind(self._clear(files.batch, ID, payload, ids), controls)
-            name = files.exported.rpartition("/")[2]
+            name = f"{folder}/controls.parquet"
+            controls = self._read(name)
+            found |= self._erased(name, ID, payload, "snappy", None, table=controls)
+            tasks |= self._tasks(controls)
+            controls = self._clear(controls, ID, payload)
+        if found and shown_in:
+            shown = blind(self._clear(batch, ID, payload, ids), controls)
             # First: by what it is made from a killed call is known, so that goes last.
-            found = {**self._exported(folder, name, shown, files.number), **found}
+            found = {**self._exported(folder, shown_in, shown, files.number), **found}
         return found
 
     def _ids(self, files: RoundFiles) -> list[str]:
@@ -150,17 +159,34 @@ class _Erasure:
         is_row = self._is_row(batch, ID, list(ids) or [self._id])
         return set(batch.filter(is_row)[TASK].to_pylist())
 
+    def _shown_in(self, folder: str, exported: str) -> list[str]:
+        """Return the files for the annotators that are still there.
+
+        What they are like is looked at before what they are made from is read: who else changes
+        them in between is noticed.
+        """
+        if not exported:
+            return []
+        there = self._store.written([folder], lambda name: name.startswith(exported))
+        self.was |= {name: self._store.checksum(name) for name in there}
+        return there
+
     def _exported(
-        self, folder: str, exported: str, shown: pa.Table, number: int
+        self, folder: str, there: Sequence[str], shown: pa.Table, number: int
     ) -> dict[str, bytes]:
         """Return the files for the annotators anew, as far as they are still there."""
-        there = self._store.written([folder], lambda name: name.startswith(exported))
         with tempfile.TemporaryDirectory() as directory:
             write_tasks(shown, Path(directory), self._pool.spec, self._snapshot.batch_name(number))
             return {
                 name: (Path(directory) / name.removeprefix(f"{folder}/")).read_bytes()
                 for name in there
             }
+
+    def _read(self, name: str) -> pa.Table:
+        """Return the table of a Parquet file, and keep in mind what the file is like."""
+        content = self._store.read(name)
+        self.was[name] = Checksum.from_content(content)
+        return self._store.parse_table(name, content)
 
     def _erased(
         self,
@@ -170,11 +196,23 @@ class _Erasure:
         compression: str,
         group_rows: int | None,
         keys: Collection[str] = (),
+        table: pa.Table | None = None,
     ) -> dict[str, bytes]:
-        """Return the new content of a Parquet file, by its name; nothing if it holds nothing."""
-        if not self._store.exists(name):
-            return {}
-        table = self._store.parse_table(name, self._store.read(name))
+        """Return the new content of a Parquet file, by its name; nothing if it holds nothing.
+
+        Args:
+            name: of the file.
+            key: column that says which row is meant.
+            columns: to clear.
+            compression: of the file.
+            group_rows: rows of its groups, None for the default.
+            keys: of the row in that column, its id if there are none.
+            table: what `_read` returned of the file, if it was read.
+        """
+        if table is None:
+            if not self._store.exists(name):
+                return {}
+            table = self._read(name)
         is_row = self._is_row(table, key, list(keys) or [self._id])
         if not pc.any(is_row).as_py():
             return {}

@@ -116,7 +116,7 @@ def _described(one: SampledColumn) -> str:
         told.append(f"such as {one.examples[0]}")
     if one.nulls:
         told.append(f"{one.nulls:,} of {one.rows:,} missing")
-    return " ".join(f"{one.name}: {'; '.join(told)}".split())
+    return _printable(" ".join(f"{one.name}: {'; '.join(told)}".split()))
 
 
 def _line(key: str, column: SampledColumn | None, meaning: str) -> str:
@@ -148,4 +148,13 @@ def _quoted(value: int | str) -> str:
     special = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
     if plain and value.isascii() and value.lower() not in special:
         return value
-    return json.dumps(value, ensure_ascii=False)
+    return _printable(json.dumps(value, ensure_ascii=False))
+
+
+def _printable(text: str) -> str:
+    """Return a text with what YAML may refuse escaped as YAML reads it within quotes."""
+
+    def code(letter: str) -> str:
+        return f"\\u{ord(letter):04x}" if ord(letter) < 1 << 16 else f"\\U{ord(letter):08x}"
+
+    return "".join(letter if letter.isprintable() else code(letter) for letter in text)

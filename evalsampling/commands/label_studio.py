@@ -7,7 +7,7 @@ from pathlib import Path
 
 from evalsampling.commands.options import WorkspaceOptions, flag, option, positive
 from evalsampling.commands.result import Result
-from evalsampling.errors import InputError
+from evalsampling.errors import InputError, UsageError
 from evalsampling.labels.label_studio import CONFIG
 from evalsampling.labels.label_studio_server import TOKEN, LabelStudio
 from evalsampling.labels.sinks import TASK_FILES
@@ -80,6 +80,10 @@ def push(options: BatchOptions) -> PushResult:
     server = LabelStudio(options.url, os.environ.get(TOKEN, ""))
     files = [name for name in store.names(folder) if name.startswith("tasks-")]
     tasks = [task for name in files for task in json.loads(store.read(f"{folder}/{name}"))]
+    if not files or not store.exists(f"{folder}/{CONFIG}"):
+        raise InputError(
+            f"{store.url(folder)}: files of the batch are missing, and `push` sends these"
+        )
     config = store.read(f"{folder}/{CONFIG}").decode()
     votes = 1 if options.adjudication else spec.labels.votes
     done = server.push(title, config, tasks, votes, spec.sink.chunk)
@@ -90,12 +94,16 @@ def pull(options: PullOptions) -> PullResult:
     """Fetch the votes of a batch from a server of Label Studio into a file.
 
     Raises:
-        InputError: if there is no such batch, or the server refuses or cannot be reached.
+        UsageError: if the file does not end in .json.
+        InputError: if there is no such batch, the file is to be in the workspace, or the server
+            refuses or cannot be reached.
     """
     path = Path(options.to)
     if path.suffix != ".json":
-        raise InputError(f"{options.to}: the file of votes must end in .json")
-    number, title, _ = _batch(Snapshot.at(options.workspace), options)
+        raise UsageError(f"--to: {options.to}: the file of votes must end in .json")
+    snapshot = Snapshot.at(options.workspace)
+    snapshot.pool.workspace.check_outside(options.to)
+    number, title, _ = _batch(snapshot, options)
     content = LabelStudio(options.url, os.environ.get(TOKEN, "")).pull(title)
     replace_file(path, content)
     return PullResult(number, str(path), len(content))

@@ -61,9 +61,10 @@ def option(
     metavar: str | None = None,
     alone: Any = None,
     required: bool = False,
+    choices: Sequence[str] | None = None,
 ) -> Any:
     """Return the field of an option with one value."""
-    description = Description(help, metavar, type, alone=alone)
+    description = Description(help, metavar, type, choices, alone=alone)
     return _field(description) if required else _field(description, default)
 
 
@@ -174,6 +175,7 @@ def _add_single(
         default=None if required else field.default,
         required=required,
         type=one.type,
+        choices=one.choices,
         metavar=one.metavar,
         help=one.help,
     )

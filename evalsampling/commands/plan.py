@@ -86,10 +86,12 @@ class PlanResult(Result):
     Attributes:
         errors: of every sampler, measure and budget, in this order.
         by_cost: whether budgets are of money.
+        warnings: what a reader must know before trusting the errors; `--json` has no room for them.
     """
 
     errors: tuple[PlannedError, ...]
     by_cost: bool = False
+    warnings: tuple[str, ...] = ()
 
     def to_json(self) -> Any:
         """Return the list that `plan --json` prints."""
@@ -141,7 +143,8 @@ def plan(options: PlanOptions) -> PlanResult:
             report=progress.advance,
         )
     likelihood = expected_likelihood(table) if spec.has_classes else None
-    for warning in doubts(likelihood, "to expect of the scores"):
+    warnings = tuple(doubts(likelihood, "to expect of the scores"))
+    for warning in warnings:
         LOG.warning(warning)
     errors = tuple(PlannedError(**entry, label_likelihood=likelihood) for entry in entries)
-    return PlanResult(errors, spec.money is not None)
+    return PlanResult(errors, spec.money is not None, warnings)

@@ -160,7 +160,7 @@ class Preparation:
         """Check that files go together, and make room for what is written.
 
         Raises:
-            InputError: as `io.catalog.Catalog.from_files` says.
+            InputError: as `pool.catalog.Catalog.from_files` says.
         """
         catalog = Catalog.from_files(files, self.spec)
         progress.expect(catalog.rows, self.passes)

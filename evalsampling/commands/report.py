@@ -7,12 +7,12 @@ from pathlib import PurePath
 from evalsampling.commands.options import WorkspaceOptions, flag, option
 from evalsampling.commands.report_facts import report_facts
 from evalsampling.commands.result import Result
-from evalsampling.errors import InputError
+from evalsampling.errors import UsageError
 from evalsampling.labels.vendor import escaped
 from evalsampling.report.facts import Facts
 from evalsampling.report.page import page
 from evalsampling.report.table import as_csv
-from evalsampling.storage import folder_of, replace_file
+from evalsampling.storage import replace_file
 from evalsampling.workspace.snapshot import Snapshot
 
 
@@ -52,16 +52,15 @@ def report(options: ReportOptions) -> ReportResult:
     Nothing in the workspace is changed. Files that are there are replaced, each as a whole.
 
     Raises:
+        UsageError: if the page is not to end in .html.
         InputError: if the workspace is not prepared or a file of it cannot be read; or if the page
-            is not to end in .html, or is to be in the workspace.
+            is to be in the workspace.
         OSError: if it cannot be written.
     """
     if PurePath(options.to).suffix != ".html":
-        raise InputError(f"--to: {options.to}: a report is written as .html")
+        raise UsageError(f"--to: {options.to}: a report is written as .html")
     snapshot = Snapshot.at(options.workspace)
-    if is_inside(options.to, snapshot.pool.workspace.path):
-        # A twin could have the name of a file of the workspace.
-        raise InputError(f"--to: {options.to}: is in the workspace; write it beside it")
+    snapshot.pool.workspace.check_outside(options.to)
     content = report_facts(snapshot, options.title, options.anonymous)
     facts = Facts.from_json(content)
     html = page(facts).encode()
@@ -78,9 +77,3 @@ def report(options: ReportOptions) -> ReportResult:
         bytes=len(html),
         labels=facts.labels,
     )
-
-
-def is_inside(file: str, folder: str) -> bool:
-    """Tell whether a file, or its URL, is somewhere below a folder."""
-    below = folder_of(f"{folder.rstrip('/')}/file")
-    return f"{folder_of(file)}/".startswith(f"{below}/")

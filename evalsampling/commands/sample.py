@@ -13,7 +13,7 @@ from evalsampling.commands.control_tasks import control_tasks
 from evalsampling.commands.options import WorkspaceOptions, flag, option, positive
 from evalsampling.commands.result import Result
 from evalsampling.commands.withdrawal import withdraw
-from evalsampling.errors import InputError
+from evalsampling.errors import InputError, UsageError
 from evalsampling.evaluation.evaluation import Evaluation
 from evalsampling.evaluation.stopping import reason_to_stop
 from evalsampling.labels.items import item_rows
@@ -95,13 +95,16 @@ def sample(
             however often a job is tried.
 
     Raises:
+        UsageError: if options do not go together.
         InputError: if the workspace is not prepared, or a reserve too short; nothing is written
             then.
     """
     call = Request(options, request, context, time.time())
     workspace = Workspace(options.workspace)
     if sum([options.adjudicate, options.withdraw is not None, options.next]) > 1:
-        raise InputError("--next, --adjudicate and --withdraw are three calls, not one")
+        raise UsageError("--next, --adjudicate and --withdraw are three calls, not one")
+    if options.size is not None and (options.adjudicate or options.withdraw is not None):
+        raise UsageError("--size is of a round, and goes with neither --adjudicate nor --withdraw")
     with workspace.in_use():
         snapshot = Snapshot.read(PreparedPool.read(workspace))
         if options.withdraw is not None:
@@ -172,7 +175,7 @@ def _next_round(request: Request, snapshot: Snapshot) -> SampleResult:
     reason = _reason_to_stop(spec, evaluation) if snapshot.answers > 0 else None
     if reason is not None:
         return SampleResult(last, 0, None, reason)
-    size = request.options.size or spec.round_size.after(len(snapshot.standing))
+    size = request.options.size or snapshot.next_round_size
     rows = evaluation.draw(size, budget=left, money=money)
     if len(evaluation.history.rounds) == len(snapshot.standing):  # What is left buys no label.
         return SampleResult(last, 0, None, "budget")

@@ -73,7 +73,7 @@ class TopUp:
         """
         prepared = snapshot.pool
         preparation, pool = Preparation.done(prepared, context), read_unchanged(prepared)
-        wanted = wanted or _size_of_next_round(snapshot)
+        wanted = wanted or snapshot.next_round_size
         held = short_cells(snapshot, wanted)
         if not held.short.any():
             return None
@@ -135,13 +135,9 @@ def short_cells(snapshot: Snapshot, wanted: int | None) -> HeldRows:
     count, drawn = np.zeros((2, cells), dtype=np.int64)
     count[table.code] = table.count
     drawn[table.code] = snapshot.history.drawn_by_cell(len(table))
-    wanted = wanted or _size_of_next_round(snapshot)
+    wanted = wanted or snapshot.next_round_size
     short = (held.rows < count) & (held.rows - drawn < wanted)
     return dataclasses.replace(held, short=short, count=count)
-
-
-def _size_of_next_round(snapshot: Snapshot) -> int:
-    return snapshot.pool.spec.round_size.after(len(snapshot.rounds))
 
 
 def _ends(places: pa.Table, cells: int) -> HeldRows:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -13,7 +14,7 @@ from evalsampling.storage import Store, checksums_of
 from evalsampling.storage.checksums import FILES, SHA256, Checksum
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.rounds import RoundFiles
-from evalsampling.workspace.workspace import MARKER, Workspace
+from evalsampling.workspace.workspace import BUDGETS, MARKER, Workspace
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,8 +66,9 @@ def verify(options: WorkspaceOptions) -> VerifyResult:
         looked.at(name, functools.partial(_gather, content, expected))
     protected = FILES in contents.get(MARKER, {})
     for name in names:
-        if name.startswith("rounds/") and name.endswith("/batch.parquet"):
-            looked.at(name, functools.partial(_read_round, workspace, int(name.split("/")[1])))
+        batch = re.fullmatch(r"rounds/(\d+)/batch\.parquet", name)
+        if batch is not None:
+            looked.at(name, functools.partial(_read_round, workspace, int(batch[1])))
         elif name in expected:
             looked.at_content(name, expected[name])
         elif name.endswith(".parquet"):
@@ -126,7 +128,7 @@ def _is_our_json(name: str) -> bool:
 
 def _is_marker(name: str) -> bool:
     folder, _, file = name.rpartition("/")
-    return name == MARKER or folder == "taken" or file == "design.json"
+    return name == MARKER or folder in ("taken", BUDGETS) or file == "design.json"
 
 
 def _missing(
@@ -136,8 +138,10 @@ def _missing(
     there = set(names)
     reserve = any(name.startswith("reserve/part-") for name in names)
     required = {name for name in expected if not _may_be_deleted(name, reserve)}
-    rounds = {int(name.split("/")[1]) for name in names if _is_numbered(name, "rounds")}
+    rounds = _numbers(names, r"rounds/(\d+)/[^/]+")
     required |= {f"rounds/{n:04d}/design.json" for n in range(1, max(rounds, default=0) + 1)}
+    budgets = _numbers(names, rf"{BUDGETS}/(\d+)\.json")
+    required |= {f"{BUDGETS}/{n:04d}.json" for n in range(1, max(budgets, default=0) + 1)}
     taken = {
         f"labels/{name}.parquet"
         for marker in markers.values()
@@ -150,9 +154,10 @@ def _missing(
             yield name, "no file of taken/ names it: that one is missing, or this is no delivery"
 
 
-def _is_numbered(name: str, folder: str) -> bool:
-    parts = name.split("/")
-    return len(parts) == 3 and parts[0] == folder and parts[1].isdecimal()
+def _numbers(names: list[str], pattern: str) -> set[int]:
+    """Return the numbers in names of a pattern, whose one group they are."""
+    found = (re.fullmatch(pattern, name) for name in names)
+    return {int(one[1]) for one in found if one is not None}
 
 
 def _may_be_deleted(name: str, reserve: bool) -> bool:

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from evalsampling.commands.options import WorkspaceOptions, option
 from evalsampling.commands.result import Result
-from evalsampling.errors import InputError
+from evalsampling.errors import InputError, UsageError
 from evalsampling.labels import splink
 from evalsampling.labels.tasks import GOLD, KIND, REPEAT, SAMPLE, TASK
 from evalsampling.storage.durability import replace_file
@@ -25,8 +25,9 @@ class VotesOptions(WorkspaceOptions):
     """Which table, and where to."""
 
     to: str = option("file to write: .csv or .parquet", metavar="FILE", required=True)
-    form: str = option("long (a line a vote) or splink (decided pairs)", default="long",
-                       metavar="FORM")  # fmt: skip
+    form: str = option(
+        "a line a vote, or decided pairs for Splink", default="long", choices=("long", "splink")
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,13 +47,13 @@ def votes(options: VotesOptions) -> VotesResult:
     """Write all votes that were taken, or the decided pairs of records.
 
     Raises:
-        InputError: if the workspace is not prepared, or there is no such form.
+        UsageError: if files of that kind are not written.
+        InputError: if the workspace is not prepared, or the file is to be in it.
     """
     snapshot = Snapshot.at(options.workspace)
+    snapshot.pool.workspace.check_outside(options.to)
     if options.form == "splink":
         return _write_splink(snapshot, Path(options.to))
-    if options.form != "long":
-        raise InputError(f"--form: must be long or splink, got {options.form!r}")
     table = long_table(snapshot)
     path = Path(options.to)
     if path.suffix == ".parquet":
@@ -63,7 +64,7 @@ def votes(options: VotesOptions) -> VotesResult:
         lines = [table.column_names, *(list(row.values()) for row in table.to_pylist())]
         replace_file(path, _as_csv(lines))
     else:
-        raise InputError(f"{path}: votes are written as .csv or .parquet")
+        raise UsageError(f"--to: {path}: votes are written as .csv or .parquet")
     return VotesResult(str(path), len(table))
 
 
@@ -100,7 +101,7 @@ def _write_splink(snapshot: Snapshot, path: Path) -> VotesResult:
     if len(spec.labels.classes) != 2:
         raise InputError(f"{workspace.path}: Splink knows match and no match, not more classes")
     if path.suffix != ".csv":
-        raise InputError(f"{path}: a table of Splink is written as .csv")
+        raise UsageError(f"--to: {path}: a table of Splink is written as .csv")
     labels = []
     for files in snapshot.standing:
         pairs = splink.records_of(files.batch, spec.sink.records)

@@ -7,13 +7,14 @@ import csv
 import dataclasses
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import PurePath
 from typing import Any
 
 import pyarrow as pa
 
 from evalsampling.errors import InputError
+from evalsampling.labels.class_texts import class_texts
 from evalsampling.labels.task_names import opaque_name
 from evalsampling.labels.tasks import GOLD, ID, KIND, LABEL, REPEAT, TASK
 from evalsampling.pool.rendering import rendered
@@ -82,14 +83,14 @@ def gold_rows(spec: EvaluationSpec, key: bytes, number: int, like: pa.Schema) ->
     gold = spec.labels.gold
     assert gold is not None
     listed = _read(gold.path)
-    _check(gold.path, listed, spec)
+    labels = _check(gold.path, listed, spec)
     order = sorted(range(len(listed)), key=lambda place: opaque_name(key, "gold", place))
     count = min(gold.rows, len(listed))
     chosen = [order[((number - 1) * gold.rows + step) % len(order)] for step in range(count)]
     rows = [listed[place] for place in chosen]
     columns = {
         ID: pa.array([_id(row, place) for row, place in zip(rows, chosen, strict=True)]),
-        LABEL: pa.array([str(row[LABEL]) for row in rows], pa.string()),
+        LABEL: pa.array([labels[place] for place in chosen], pa.string()),
     }
     for name in spec.pool.payload:
         kind = like.field(PAYLOAD_PREFIX + name).type
@@ -170,12 +171,17 @@ def _read(path: str) -> list[dict[str, Any]]:
             return [json.loads(line) for line in lines if line.strip()]
         if suffix == ".parquet":
             return list(parse_parquet(content).to_pylist())
-    except (OSError, ValueError, csv.Error, pa.ArrowException) as error:
+    except (OSError, ValueError, RecursionError, csv.Error, pa.ArrowException) as error:
         raise InputError(f"{path}: cannot be read: {one_line(error)}") from error
     raise InputError(f"{path}: gold rows come as .csv, .jsonl, .parquet")
 
 
-def _check(path: str, rows: list[dict[str, Any]], spec: EvaluationSpec) -> None:
+def _check(path: str, rows: list[dict[str, Any]], spec: EvaluationSpec) -> list[str | None]:
+    """Check gold rows, and return the texts of their classes.
+
+    Raises:
+        InputError: naming the file, and the column and row that are wrong.
+    """
     if not rows:
         raise InputError(f"{path}: there are no gold rows")
     for place, row in enumerate(rows):
@@ -184,11 +190,21 @@ def _check(path: str, rows: list[dict[str, Any]], spec: EvaluationSpec) -> None:
         for name in (*spec.pool.payload, LABEL):
             if name not in row:
                 raise InputError(f"{path}: row {place}: column {name!r} is missing")
-        if str(row[LABEL]) not in spec.labels.codes:
-            known = ", ".join(spec.labels.codes)
-            raise InputError(
-                f"{path}: column 'label', row {place}: {row[LABEL]!r} is none of: {known}"
-            )
+    codes = spec.labels.codes
+    texts = _texts([row[LABEL] for row in rows], codes)
+    for place, text in enumerate(texts):
+        if text not in codes:
+            told = f"{rows[place][LABEL]!r} is none of: {', '.join(codes)}"
+            raise InputError(f"{path}: column 'label', row {place}: {told}")
+    return texts
+
+
+def _texts(labels: list[Any], codes: Collection[str]) -> list[str | None]:
+    """Return labels as the texts of classes, as those of a delivery are."""
+    try:
+        return class_texts(pa.array(labels), codes)
+    except (pa.ArrowException, TypeError, OverflowError):  # Values that no column has together.
+        return [str(label) for label in labels]
 
 
 def _id(row: dict[str, Any], place: int) -> str:

@@ -23,26 +23,52 @@ def files_in(paths: Sequence[str]) -> tuple[str, ...]:
     Raises:
         InputError: if a folder cannot be read.
     """
-    return tuple(file for path in paths for file in _files_of(path))
+    return tuple(
+        file for path in paths for file in (_wanted(_listed(path)) if _is_folder(path) else [path])
+    )
 
 
-def _files_of(path: str) -> list[str]:
+def without_deliveries(paths: Sequence[str]) -> list[str]:
+    """Return a message for each folder among some paths that holds no file of labels.
+
+    Args:
+        paths: as `files_in` takes them.
+
+    Raises:
+        InputError: if a folder cannot be read.
+    """
+    known = ", ".join(sorted(SUFFIXES))
+    messages = []
+    for path in filter(_is_folder, paths):
+        listed = _listed(path)
+        if not _wanted(listed):
+            others = f"{len(listed)} other file{'s' * (len(listed) != 1)} passed over"
+            messages.append(f"{path}: no deliveries ({known}), {others}")
+    return messages
+
+
+def _is_folder(path: str) -> bool:
+    return path.endswith("/") if is_url(path) else Path(path).is_dir()
+
+
+def _listed(path: str) -> list[str]:
+    """Return the files of a folder."""
     if is_url(path):
-        if not path.endswith("/"):
-            return [path]
         filesystem, inner, prefix = locate(path.rstrip("/"))
         try:
             found = filesystem.get_file_info(pyarrow.fs.FileSelector(inner))
         except (OSError, pa.ArrowException) as error:
             raise unreadable(path, error) from error
         files = [one.path for one in found if one.type == pyarrow.fs.FileType.File]
-        return sorted(f"{prefix}{one}" for one in files if _is_wanted(one))
-    if not Path(path).is_dir():
-        return [path]
+        return [f"{prefix}{one}" for one in files]
     try:
-        return sorted(str(one) for one in Path(path).iterdir() if _is_wanted(one.name))
+        return [str(one) for one in Path(path).iterdir() if not one.is_dir()]
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def _wanted(files: Sequence[str]) -> list[str]:
+    return sorted(file for file in files if _is_wanted(file))
 
 
 def _is_wanted(path: str) -> bool:

@@ -41,7 +41,8 @@ def item_rows(rows: pa.Table, spec: EvaluationSpec) -> pa.Table:
         spec: names the payload.
 
     Raises:
-        ValueError: a list of the payload is shorter than that of the items.
+        ValueError: a column of the payload has no lists, or one that is shorter than that of the
+            items: `prepare` refuses that, but did not always.
     """
     assert spec.pool.lists is not None
     places = rows[_PLACES].to_pylist()
@@ -60,7 +61,7 @@ def _of_items(name: str, lists: list[Any], places: list[list[int]]) -> pa.Array:
     """Return the values at some places of lists, which are stored as JSON."""
     found: list[Any] = []
     for listed, chosen in zip(lists, places, strict=True):
-        values = [] if listed is None else json.loads(listed)
+        values = _listed(name, listed)
         if chosen and len(values) <= max(chosen):
             raise ValueError(f"column {name!r} has {len(values)} values for more items")
         found += [values[place] for place in chosen]
@@ -68,6 +69,17 @@ def _of_items(name: str, lists: list[Any], places: list[list[int]]) -> pa.Array:
     return pa.array(
         found if plain else [one if one is None else _text(one) for one in found], pa.string()
     )
+
+
+def _listed(name: str, stored: Any) -> list[Any]:
+    """Return the list of one query, which is stored as JSON."""
+    try:
+        values = [] if stored is None else json.loads(stored)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValueError(f"column {name!r} has no lists: {str(stored)[:40]}") from error
+    if not isinstance(values, list):
+        raise ValueError(f"column {name!r} has no lists: {str(stored)[:40]}")
+    return values
 
 
 def _text(value: Any) -> str:

@@ -25,6 +25,7 @@ from evalsampling.labels.formats import read_votes
 from evalsampling.pool.catalog import Catalog
 from evalsampling.preparation.reserve import split_reserve
 from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.numbers import text_of
 from evalsampling.storage import is_url
 from evalsampling.workspace.manifest import HERE, ExecutionContext
 from evalsampling.workspace.prepared import PreparedPool
@@ -171,9 +172,9 @@ def delivery(snapshot: Snapshot, answered: Answered) -> LabelFile:
         snapshot: of the workspace, with the rounds of the questions.
         answered: the labels.
     """
-    classes = list(snapshot.pool.spec.labels.codes)
+    codes = snapshot.pool.spec.labels.codes
     lines = [
-        json.dumps({"task": snapshot.tasks[question], "label": classes[code]}) + "\n"
+        json.dumps({"task": snapshot.tasks[question], "label": text_of(codes, code)}) + "\n"
         for question, code in answered.codes.items()
     ]
     content = "".join(lines).encode()

@@ -161,7 +161,14 @@ def _predictions(
         values = column.to_numpy()
         if classes == tuple(range(len(classes))) and _all_below(values, len(classes)):
             return values.astype(np.int64)
+        beyond = values > np.iinfo(np.int64).max
+        if beyond.any():
+            row = int(np.argmax(beyond))
+            raise batch.error(name, row, f"{values[row]} is none of {[*classes]}")
         column = column.cast(pa.int64())
+    elif numeric and pa.types.is_floating(column.type):
+        row = _first_fraction(column)
+        raise batch.error(name, row, f"{column[row].as_py()} is none of {[*classes]}")
     elif numeric or not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
         raise batch.error(name, 0, f"type {column.type} holds none of the classes {[*classes]}")
     known = pa.array([value if numeric else str(value) for value in classes], type=column.type)
@@ -179,6 +186,14 @@ def _whole(column: pa.Array) -> pa.Array:
         return column.cast(pa.int64())
     except pa.ArrowInvalid:
         return column
+
+
+def _first_fraction(column: pa.Array) -> int:
+    """Return the row of the first float, not null, that is no whole number of 64 bits."""
+    values = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    with np.errstate(invalid="ignore"):
+        whole = (values == np.trunc(values)) & (np.abs(values) < 2.0**63)
+    return int(np.argmax(~whole & column.is_valid().to_numpy(zero_copy_only=False)))
 
 
 def _all_below(values: npt.NDArray[np.integer], end: int) -> bool:
@@ -264,7 +279,9 @@ def read_slices(batch: PoolBatch, spec: EvaluationSpec) -> dict[str, pa.Array]:
             or pa.types.is_string(kind)
             or pa.types.is_large_string(kind)
         ):
-            raise batch.error(name, 0, f"slices are whole numbers, booleans or text, got {kind}")
+            row = _first_fraction(column) if pa.types.is_floating(kind) else 0
+            got = f"{kind}: {column[row].as_py()}" if row else str(kind)
+            raise batch.error(name, row, f"slices are whole numbers, booleans or text, got {got}")
         slices[name] = pc.fill_null(column.cast(pa.string()), NO_VALUE)
     return slices
 

@@ -12,6 +12,7 @@ from evalsampling.pool.catalog import PoolFile
 from evalsampling.pool.files import find_files
 from evalsampling.pool.formats.registry import format_of, read_batches
 from evalsampling.pool.splits import WorkItem
+from evalsampling.spec.sink import is_taken
 
 MOST_ROWS = 10_000
 """Rows that are looked at."""
@@ -111,7 +112,8 @@ class Guess:
         rest = [one for one in columns if one is not id and not one.nulls]
         numbers = [one for one in rest if one.kind == "number"]
         score = _best(numbers, _SCORES) or next(iter(numbers), None)
-        coded = [one for one in rest if one.values and one.kind != "number" and one.distinct >= 1]
+        coded = [one for one in rest if one.values and one.kind != "number" and one.distinct >= 1
+                 and all(map(str.strip, one.values))]  # fmt: skip
         prediction = _best(coded, _PREDICTIONS)
         classes = _classes(prediction)
         shares = [
@@ -127,7 +129,10 @@ class Guess:
             if one.kind in ("text", "truth", "whole") and 2 <= one.distinct <= MOST_SLICES
             and _best([one], _PREDICTIONS) is None
         ]  # fmt: skip
-        payload = [one for one in others if one.kind == "text" and one not in slices]
+        payload = [
+            one for one in others
+            if one.kind == "text" and one not in slices and not is_taken(one.name)
+        ]  # fmt: skip
         return cls(
             id, score, probability, prediction, classes, tuple(slices), tuple(payload)
         )  # fmt: skip

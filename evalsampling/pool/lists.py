@@ -131,6 +131,36 @@ def read_queries(batch: PoolBatch, spec: EvaluationSpec, depth: int) -> QueryBat
     )
 
 
+def check_item_payload(batch: PoolBatch, spec: EvaluationSpec) -> None:
+    """Check that each column of what annotators see of items has a list of a value for every item.
+
+    Args:
+        batch: the rows, with the columns or without them.
+        spec: names the columns.
+
+    Raises:
+        InputError: naming file, column and row of the first list that is none, or too short.
+    """
+    assert spec.pool.lists is not None
+    items = spec.pool.lists.items
+    shown = [name for name in spec.pool.lists.payload if name in batch.rows.schema.names]
+    counts = _list_lengths(batch, items) if shown else np.zeros(0, dtype=np.int64)
+    for name in shown:
+        _check_lengths(batch, name, items, _list_lengths(batch, name), counts)
+
+
+def _list_lengths(batch: PoolBatch, name: str) -> IntArray:
+    """Return how many values each list of a column has, whatever they are.
+
+    Raises:
+        InputError: if it is no column of lists, or has a null.
+    """
+    column = batch.column(name)
+    if _is_text(column):
+        return np.array([len(one) for one in _spelt(batch, name, column)], dtype=np.int64)
+    return pc.list_value_length(list_column(batch, name)).to_numpy().astype(np.int64)
+
+
 def list_column(batch: PoolBatch, name: str) -> pa.Array:
     """Return a column of lists; text is taken to be their JSON, as in formats that have no lists.
 
@@ -138,24 +168,34 @@ def list_column(batch: PoolBatch, name: str) -> pa.Array:
         InputError: if it is no such column, or has a null.
     """
     column = batch.column(name)
-    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+    if _is_text(column):
         column = _parsed(batch, name, column)
     if not (pa.types.is_list(column.type) or pa.types.is_large_list(column.type)):
         raise batch.error(name, 0, f"must be a list, got type {column.type}")
     return column
 
 
-def _parsed(batch: PoolBatch, name: str, texts: pa.Array) -> pa.Array:
+def _is_text(column: pa.Array) -> bool:
+    return bool(pa.types.is_string(column.type) or pa.types.is_large_string(column.type))
+
+
+def _spelt(batch: PoolBatch, name: str, texts: pa.Array) -> list[list[Any]]:
     """Return the lists that texts spell as JSON."""
     values = []
     for row, text in enumerate(texts.to_pylist()):
         try:
             value = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise batch.error(name, row, f"is no list in JSON: {error}") from error
         if not isinstance(value, list):
             raise batch.error(name, row, f"is no list: {text[:40]}")
         values.append(value)
+    return values
+
+
+def _parsed(batch: PoolBatch, name: str, texts: pa.Array) -> pa.Array:
+    """Return the lists that texts spell as JSON, as Arrow has them."""
+    values = _spelt(batch, name, texts)
     try:
         return pa.array(values) if any(values) else pa.array(values, pa.list_(pa.string()))
     except (pa.ArrowException, TypeError, OverflowError) as error:

@@ -31,6 +31,15 @@ FEW_LEAVES = 4
 """Share of the leaves asked for, one in so many, below which a warning says so."""
 
 
+LOG_ODDS = "expit(score)"
+"""Rule of scores that are no probabilities: they are read as log-odds."""
+
+_CERTAIN = 1e-6
+"""How near to 1 a prior is of a row that is as good as known to be positive."""
+
+_FAR = 30.0
+"""Log-odds that no model has of the surest of rows if none of its rows is below even odds."""
+
 WORTH_A_WORD = 0.01
 """Share of the money lost to classes of costs above which a warning says so."""
 
@@ -175,8 +184,38 @@ class Stratification:
         return CellGrid(leaf, low, leaves, self.signatures, high, self.costs)
 
     def warnings(self, spec: EvaluationSpec, table: CellTable) -> list[str]:
-        """Say so if there are far fewer leaves than were asked for, or too few classes of costs."""
-        return self._about_leaves(spec, table) + self._about_costs()
+        """Say so if there are far fewer leaves than were asked for, or too few classes of costs.
+
+        And if scores cannot be the log-odds that they are read as.
+        """
+        return (
+            self._about_leaves(spec, table) + self._about_costs() + self._about_scores(spec, table)
+        )
+
+    def _about_scores(self, spec: EvaluationSpec, table: CellTable) -> list[str]:
+        """Say so if scores make nearly all rows positive when they are read as log-odds.
+
+        Rare positives have very negative log-odds, and these are fine.
+        """
+        if self.prior != LOG_ODDS:
+            return []
+        positive = table.prior[:, spec.labels.positive]
+        certain = table.count[positive > 1 - _CERTAIN].sum() / table.rows
+        of_score = [
+            bounds
+            for system, bounds in zip(spec.pool.systems, self.ranges, strict=True)
+            if system.score == spec.pool.score and bounds is not None
+        ]
+        none_below_even = any(low >= 0 and high > _FAR for low, high in of_score)
+        if certain <= 0.5 and not none_below_even:
+            return []
+        ends = "".join(f" from {low:g} to {high:g}" for low, high in of_score[:1])
+        expected = table.count @ positive / table.rows
+        return [
+            f"pool.score: {spec.pool.score!r}{ends} is read as log-odds, by which "
+            f"{100 * expected:.0f} % of the rows are positive, {100 * certain:.0f} % as good as "
+            "surely: calibrate the scores, or name a column of probabilities, pool.probability"
+        ]
 
     def _about_costs(self) -> list[str]:
         if self.costs is None or self.costs.loss <= WORTH_A_WORD:
@@ -300,4 +339,4 @@ def _rule(probability: Any, score: str | None, bounds: tuple[float, float] | Non
         return "column"
     if score is None or bounds is None:
         return NO_PROBABILITY
-    return "score" if bounds[0] >= 0 and bounds[1] <= 1 else "expit(score)"
+    return "score" if bounds[0] >= 0 and bounds[1] <= 1 else LOG_ODDS

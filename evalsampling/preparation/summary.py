@@ -14,7 +14,7 @@ from evalsampling.errors import InputError
 from evalsampling.measures.build import most_bins, needs_ranges, needs_signature_counts
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import hash_ids, read_costs, read_features, read_predictions
-from evalsampling.pool.lists import list_columns
+from evalsampling.pool.lists import check_item_payload, list_columns
 from evalsampling.preparation.queries import ExpectedQueries
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.kdtree import FeatureSample
@@ -153,6 +153,7 @@ def summarize(batch: PoolBatch, spec: EvaluationSpec) -> PoolSummary:
 def _of_queries(batch: PoolBatch, spec: EvaluationSpec) -> PoolSummary:
     """Return the summary of queries: expected gains, and the range of the costs."""
     found = ExpectedQueries.read(batch, spec)
+    check_item_payload(batch, spec)
     keys = hash_ids(batch.ids(spec.pool.id), spec.seed)
     features = FeatureSample.from_rows(keys, found.features, FEATURE_SAMPLE)
     ranges = [_range(None) for _ in (*spec.pool.systems, spec.pool.score)]
@@ -224,7 +225,8 @@ def summary_columns(spec: EvaluationSpec) -> list[str]:
     """Return the columns of the pool that the first pass reads, each once."""
     wants, pool = Wanted.from_spec(spec), spec.pool
     if pool.lists is not None:
-        return [pool.id, *list_columns(spec), *([] if pool.cost is None else [pool.cost])]
+        cost = [] if pool.cost is None else [pool.cost]
+        return list(dict.fromkeys([pool.id, *list_columns(spec), *pool.lists.payload, *cost]))
     named: list[str | None] = [pool.score] if wants.histogram_bins else []
     if wants.ranges or wants.signatures:
         named += [pool.score, *(system.score for system in pool.systems)]

@@ -135,8 +135,10 @@ def quality(facts: Facts) -> Section:
 
 
 def _wrong_labels(told: Mapping[str, Any] | None) -> str:
-    if told is None or not told["measures"]:
-        return "" if told is None else paragraph(f"Gold rows: {escape(told['reason'])}.")
+    if told is None or not (told["measures"] or told["reason"]):
+        return ""
+    if not told["measures"]:
+        return paragraph(f"Gold rows: {escape(told['reason'])}.")
     rows = [
         [escape(_title(one)), data(one["value"]), interval(one["low"], one["high"]),
          "labels" if one["dominates"] else "sampling"]

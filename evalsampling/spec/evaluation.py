@@ -42,6 +42,25 @@ WORKSPACE_STORES = ("gs",)
 """Schemes of the stores that can hold a workspace: those that create a file only if it is new."""
 
 
+class _Loader(yaml.SafeLoader):
+    """Reads plain YAML, and refuses a key that a mapping has twice: YAML takes the last one."""
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
+        """Return what a mapping holds.
+
+        Raises:
+            InputError: naming the line of a key that is there twice.
+        """
+        seen = set()
+        keys = [key for key, _ in node.value] if isinstance(node, yaml.MappingNode) else []
+        for key in (key for key in keys if isinstance(key, yaml.ScalarNode)):
+            if (key.tag, key.value) in seen:
+                line = key.start_mark.line + 1
+                raise InputError(f"line {line}: key {key.value!r} is there twice")
+            seen.add((key.tag, key.value))
+        return super().construct_mapping(node, deep)
+
+
 @dataclasses.dataclass(frozen=True)
 class StrataSpec:
     """How the score is cut into leaves and the leaves into a tree.
@@ -168,13 +187,16 @@ class EvaluationSpec:
         Raises:
             InputError: naming the file and the key that is wrong.
         """
+        stored = read_file(str(path))
         try:
-            content = yaml.safe_load(read_file(str(path)).decode())
+            content = yaml.load(stored.decode(), _Loader)
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from error
         except UnicodeDecodeError as error:
             raise InputError(f"{path}: cannot be read: not UTF-8") from error
         except RecursionError as error:
             raise InputError(f"{path}: not valid YAML: nested too deeply") from error
-        except yaml.YAMLError as error:
+        except (yaml.YAMLError, ValueError) as error:  # ValueError: a day that is none, say.
             raise InputError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from error
         try:
             return cls.from_mapping(content, folder_of(path))

@@ -7,7 +7,7 @@ from typing import Any
 from evalsampling.errors import InputError
 from evalsampling.spec.label_sets import EMPTY, JOINT, MOST_LABELS, set_classes
 from evalsampling.spec.numbers import EXPECTED, NumberCodes, NumberRange
-from evalsampling.spec.sections import STORES, Section, absolute, number
+from evalsampling.spec.sections import STORES, Section, absolute, number, shown
 
 MAJORITY, MODEL, MEDIAN = "majority", "dawid-skene", "median"
 """How several votes decide a row."""
@@ -110,6 +110,10 @@ def read_labels(section: Section, directory: str) -> LabelsSpec:
                 f"labels.classes: must be whole numbers or text, got {value!r}"
                 + (" (put yes, no, true and false in quotes)" if isinstance(value, bool) else "")
             )
+        if isinstance(value, str) and not value.strip():
+            raise InputError(f"labels.classes: {value!r} is blank, which no answer can be")
+        if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+            raise InputError(f"labels.classes: no whole number of 64 bits: {shown(value)}")
     texts = [str(value) for value in classes]
     if len(set(texts)) < len(texts):
         raise InputError(f"labels.classes: two classes are spelt alike in {classes!r}")

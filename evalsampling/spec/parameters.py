@@ -1,12 +1,11 @@
 """Measures and samplers as a spec names them: a name and parameters of a class."""
 
 import dataclasses
-import math
 from collections.abc import Collection, Mapping
 from typing import Any
 
 from evalsampling.errors import InputError
-from evalsampling.spec.sections import nearest
+from evalsampling.spec.sections import is_number, nearest, shown
 
 
 def name_and_parameters(kind: str, item: Any) -> tuple[str, dict[str, Any]]:
@@ -71,8 +70,8 @@ def number(key: str, value: Any) -> float:
     Raises:
         ValueError: if it is none, naming the key.
     """
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ValueError(f"{key} must be a number, got {value!r}")
+    if not is_number(value):
+        raise ValueError(f"{key} must be a number, got {shown(value)}")
     return float(value)
 
 

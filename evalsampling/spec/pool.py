@@ -9,6 +9,7 @@ from evalsampling.spec.labels import LabelsSpec
 from evalsampling.spec.lists import ListsSpec, check_grades, lists_mapping, read_lists
 from evalsampling.spec.payload import Mask, read_payload, shown_mapping
 from evalsampling.spec.sections import STORES, Section, absolute
+from evalsampling.spec.sink import EVERY_BATCH
 from evalsampling.spec.systems import (
     Probability,
     SystemSpec,
@@ -84,7 +85,7 @@ def read_pool(section: Section, labels: LabelsSpec, directory: str, by_features:
         raise InputError(f"pool.scorer: must be module:function, got {scorer!r}")
     payload, masks = read_payload(section)
     for column in payload:
-        if column in ("task", "label"):
+        if column in EVERY_BATCH:
             raise InputError(f"pool.payload: {column} is a column of every batch, rename it")
     lists = read_lists(section)
     if lists is not None:

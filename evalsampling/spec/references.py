@@ -17,7 +17,7 @@ def load_object(key: str, reference: str, directory: str | None) -> Any:
         directory: looked in first for the module, so that it may stand beside the spec.
 
     Raises:
-        InputError: if there is no such module or object.
+        InputError: if there is no such module or object, or the module fails when it is imported.
     """
     module, _, name = reference.partition(":")
     if not module or not name or ":" in name:
@@ -28,3 +28,6 @@ def load_object(key: str, reference: str, directory: str | None) -> Any:
         return getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError) as error:
         raise InputError(f"{key}: {reference}: {error}") from error
+    except Exception as error:  # Whatever the user's module raises.
+        told = " ".join(f"{type(error).__name__}: {error}".split())
+        raise InputError(f"{key}: {reference}: cannot be imported: {told}") from error

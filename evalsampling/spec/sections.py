@@ -5,6 +5,7 @@ import contextvars
 import difflib
 import math
 import posixpath
+import reprlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -105,9 +106,24 @@ class Section:
 
 def number(path: str, value: Any) -> float:
     """Check that a value, named by its path, is a finite number."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise InputError(f"{path}: must be a number, got {value!r}")
+    if not is_number(value):
+        raise InputError(f"{path}: must be a number, got {shown(value)}")
     return float(value)
+
+
+def is_number(value: Any) -> bool:
+    """Tell whether a value is a finite number that a float can be."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # A whole number of hundreds of digits.
+        return False
+
+
+def shown(value: Any) -> str:
+    """Return a value for a message, without the middle of a number of hundreds of digits."""
+    return reprlib.repr(value) if isinstance(value, int) else repr(value)
 
 
 def nearest(key: str, known: Sequence[str]) -> str:

@@ -115,8 +115,16 @@ class SinkSpec:
 _COME_BACK = ("csv", "jsonl", "parquet", "vendor", "xlsx", "splink")
 """Formats whose files of tasks come back with the answers in them, the payload beside these."""
 
+EVERY_BATCH = ("task", "label")
+"""Columns of every batch, which no column of the payload can be called."""
+
 _READ = ("annotator", "skipped", "clerical_match_score")
 """Columns of a delivery that decide something, beside those that every batch has."""
+
+
+def is_taken(name: str) -> bool:
+    """Tell whether a name stands for something else in a batch or a delivery, in some format."""
+    return name in (*EVERY_BATCH, *_READ) or name.startswith("label.")
 
 
 def _check_columns(chosen: str, payload: Sequence[str]) -> None:

@@ -327,6 +327,19 @@ class Store(abc.ABC):
         """Write a file in place of one that may be there: no part of a workspace, or cleared."""
 
     @abc.abstractmethod
+    def exchange(self, name: str, content: bytes, was: Checksum) -> None:
+        """Write a file in place of one that is as it was read; one that is so already stays.
+
+        Raises:
+            InputError: if somebody else changed it meanwhile; it stays as it is then.
+        """
+
+    def _changed(self, name: str) -> InputError:
+        return InputError(
+            f"{self.url(name)}: another command changed it meanwhile; run this one again"
+        )
+
+    @abc.abstractmethod
     def remove(self, names: Collection[str]) -> None:
         """Remove files; one that is not there is removed already."""
 

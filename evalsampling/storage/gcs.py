@@ -127,6 +127,29 @@ class GcsStore(Store):
         with self._told(name):
             self._blob(name).upload_from_string(content, retry=_RETRY)
 
+    def exchange(self, name: str, content: bytes, was: Checksum) -> None:
+        with self._told(name):
+            generation = self._generation(name, was)
+            if generation is not None:
+                # A request that came through may be sent again, and fail then.
+                with contextlib.suppress(exceptions.PreconditionFailed):
+                    self._blob(name).upload_from_string(
+                        content, if_generation_match=generation, retry=_RETRY
+                    )
+        if self.checksum(name) != Checksum.from_content(content):
+            raise self._changed(name)
+
+    def _generation(self, name: str, was: Checksum) -> int | None:
+        """Return the generation of an object that has a checksum; None if it has another."""
+        blob = self._bucket.get_blob(self.prefix + name, retry=_RETRY)
+        if blob is None:
+            raise self._changed(name)
+        try:
+            content = blob.download_as_bytes(retry=_RETRY)  # Of this generation and no other.
+        except exceptions.NotFound as error:
+            raise self._changed(name) from error
+        return int(blob.generation) if Checksum.from_content(content) == was else None
+
     def remove(self, names: Collection[str]) -> None:
         for name in names:
             with self._told(name), contextlib.suppress(exceptions.NotFound):

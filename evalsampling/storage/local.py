@@ -107,6 +107,15 @@ class LocalStore(Store):
     def replace(self, name: str, content: bytes) -> None:
         replace_file(self.directory / name, content)
 
+    def exchange(self, name: str, content: bytes, was: Checksum) -> None:
+        path = self.directory / name
+        found = Checksum.of_file(path) if path.exists() else None
+        if found == Checksum.from_content(content):
+            return
+        if found != was:
+            raise self._changed(name)
+        replace_file(path, content)
+
     def remove(self, names: Collection[str]) -> None:
         for name in names:
             (self.directory / name).unlink(missing_ok=True)

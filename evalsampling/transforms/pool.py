@@ -49,7 +49,8 @@ class FetchPool(beam.PTransform):
 
         Args:
             columns: to read, None for all.
-            payload: to read too where that is no further work (`io.formats.read_batches`).
+            payload: to read too where that is no further work: see
+                `pool.formats.registry.read_batches`.
         """
         super().__init__()
         self._columns = columns

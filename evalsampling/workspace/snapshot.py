@@ -101,6 +101,11 @@ class Snapshot:
         """The rounds that were not withdrawn: those of the history."""
         return [files for files in self.rounds if files.number not in self.withdrawn]
 
+    @property
+    def next_round_size(self) -> int:
+        """New rows of the next round, if nobody asks for others: withdrawn rounds do not count."""
+        return self.pool.spec.round_size.after(len(self.standing))
+
     @functools.cached_property
     def tasks(self) -> list[str]:
         """Tasks of all questions, in the order of the history's.

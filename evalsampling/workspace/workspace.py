@@ -20,7 +20,8 @@ import pyarrow as pa
 
 from evalsampling.errors import InputError
 from evalsampling.labels.vendor import escaped
-from evalsampling.storage import Draft, open_store, write_parquet
+from evalsampling.storage import Draft, folder_of, open_store, write_parquet
+from evalsampling.storage.base import FORGOTTEN
 from evalsampling.storage.checksums import sealed
 
 VERSION = 2
@@ -187,6 +188,42 @@ class Workspace:
                 raise InputError(
                     f"{self.path}: another command raised the budget meanwhile; run this one again"
                 ) from error
+
+    def next_number(self, folder: str) -> int:
+        """Return the number of the next of the JSON files that a folder numbers."""
+        stems = (name.removesuffix(".json") for name in self.store.names(folder))
+        return 1 + max((int(stem) for stem in stems if stem.isdecimal()), default=0)
+
+    def add_forgotten(self, number: int, content: dict[str, Any]) -> None:
+        """Keep a record of what files are like once something in them is forgotten.
+
+        Args:
+            number: of the record, from 1: the next when the files were read.
+            content: of its file.
+
+        Raises:
+            InputError: if somebody else kept one meanwhile; nothing of theirs is changed.
+        """
+        with self.store.draft() as draft:
+            try:
+                draft.commit(f"{FORGOTTEN}/{number:04d}.json", content)
+            except FileExistsError as error:
+                raise InputError(
+                    f"{self.path}: another command erased something meanwhile; run this one again"
+                ) from error
+
+    def check_outside(self, file: str) -> None:
+        """Check that a file which is written for people is not among those of the workspace.
+
+        Args:
+            file: what `--to` named, or its URL.
+
+        Raises:
+            InputError: if it is.
+        """
+        below = folder_of(f"{self.path.rstrip('/')}/file")
+        if f"{folder_of(file)}/".startswith(f"{below}/"):
+            raise InputError(f"--to: {file}: is in the workspace; write it beside it")
 
     # --- rounds
 

@@ -16,7 +16,7 @@ import pytest
 from evalsampling import samplers
 from evalsampling.cli.estimate import contest_table
 from evalsampling.inference.many_systems import Contest, PairTest
-from tests.jobs import Job, call, make_rich_pool
+from tests.jobs import Job, call, files_below, make_rich_pool
 
 
 @pytest.mark.parametrize(
@@ -34,6 +34,7 @@ from tests.jobs import Job, call, make_rich_pool
         ["simulate", "x", "--truth", "t", "--budgets", "10,0"],
         ["simulate", "x", "--truth", "t", "--repeats", "0"],
         ["diagnose", "x", "--labels", "y"],
+        ["votes", "x", "--to", "y.csv", "--form", "nonsense"],
     ],
 )
 def test_wrong_usage_exits_with_2(arguments: list[str]) -> None:
@@ -41,6 +42,30 @@ def test_wrong_usage_exits_with_2(arguments: list[str]) -> None:
     assert result.status == 2
     assert result.out == ""
     assert "usage:" in result.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["report", "{workspace}", "--to", "x.txt"], "a report is written as .html"),
+        (["votes", "{workspace}", "--to", "x.txt"], "votes are written as .csv or .parquet"),
+        (["sample", "{workspace}", "--next", "--adjudicate"], "are three calls, not one"),
+        (["sample", "{workspace}", "--adjudicate", "--size", "7"], "--size is of a round"),
+        (["sample", "{workspace}", "--withdraw", "1", "--size", "7"], "--size is of a round"),
+        (["prepare", "{spec}", "--in-process", "--check-ids"], "--in-process takes no"),
+        (["prepare", "{spec}", "--top-up", "--check-ids"], "are two calls, not one"),
+        (["budget", "{workspace}", "9000", "--number_of_wrokers=3"], "number_of_wrokers"),
+    ],
+)
+def test_options_that_do_not_go_together_exit_with_2_and_change_nothing(
+    drawn: Any, arguments: list[str], message: str
+) -> None:
+    before = files_below(drawn.workspace)
+    paths = {"workspace": drawn.workspace, "spec": drawn.spec}
+    result = call(*(one.format(**paths) for one in arguments))
+    assert result.status == 2, result.err
+    assert message in result.err
+    assert files_below(drawn.workspace) == before
 
 
 def test_unknown_beam_option_exits_with_2(job: Any) -> None:

@@ -1,11 +1,15 @@
 """`plan` in words."""
 
 import argparse
+from collections.abc import Callable
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 from evalsampling.cli import plan
 from evalsampling.commands.plan import PlannedError, PlanResult
+from tests.jobs import Job, Pool, call, make_pool
 
 
 def text(*errors: PlannedError, by_cost: bool = False) -> list[str]:
@@ -36,6 +40,19 @@ def test_errors_stand_below_their_sampler(monkeypatch: pytest.MonkeyPatch) -> No
         "equal money label likelihood 0.70: rows are worth choosing by the scores from 0.6 on, if "
         "labels bear it out"
     )
+
+
+def test_a_low_label_likelihood_is_told(job: Callable[..., Job]) -> None:
+    pool = make_pool(400)
+    even = np.full(len(pool.table), 0.5) + np.linspace(0, 1e-3, len(pool.table))
+    table = pool.table.append_column("chance", pa.array(even))
+    one = job(Pool(table, pool.truth), pool={"probability": "chance"}, strata={"leaves": 4})
+    told = call("plan", one.spec, "--budgets", "50", "--repeats", "2")
+    assert told.status == 0, told.err
+    assert "warning: the label likelihood to expect of the scores is 0.5" in told.err
+    assert "warning" not in told.out
+    quiet = call("plan", one.spec, "--budgets", "50", "--repeats", "2", "--quiet")
+    assert "warning" not in quiet.err
 
 
 def test_a_half_width_that_no_budget_had() -> None:

@@ -1,5 +1,6 @@
 """A budget that grows: labels are not bought twice."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -89,3 +90,29 @@ def test_a_reserve_that_runs_short_is_topped_up(job: Any) -> None:
     assert raised.status == 0, raised.err
     assert "was topped up" in raised.out
     assert spend(one, 2)["labels"] == 60
+
+
+def test_a_budget_that_was_lost_is_missed(drawn: Job) -> None:
+    """The next one has a number that no other had."""
+    for labels in ("300", "400"):
+        assert call("budget", drawn.workspace, labels).status == 0
+    (drawn.workspace / "budgets/0001.json").unlink()
+    verified = call("verify", drawn.workspace)
+    assert verified.status == 1
+    assert f"{drawn.workspace}/budgets/0001.json: missing" in verified.out
+    raised = call("budget", drawn.workspace, "500", "--json")
+    assert raised.json["before"] == 400, raised.err
+    assert (drawn.workspace / "budgets/0003.json").exists()
+    path = drawn.workspace / "budgets/0003.json"
+    path.write_text(path.read_text().replace("500", "900"))
+    assert "0003.json: damaged" in call("verify", drawn.workspace).out
+
+
+def test_a_stray_folder_beside_the_rounds_is_verified_too(drawn: Job) -> None:
+    stray = drawn.workspace / "rounds/copy"
+    shutil.copytree(drawn.round_directory(1), stray)
+    assert call("verify", drawn.workspace, "--json").json["bad"] == []
+    (stray / "batch.parquet").write_bytes(b"PAR1")
+    told = call("verify", drawn.workspace)
+    assert told.status == 1
+    assert "rounds/copy/batch.parquet: " in told.out

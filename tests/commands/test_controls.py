@@ -1,11 +1,13 @@
 """Gold rows and repeats: mixed in unseen, kept out of estimates, told of annotators."""
 
 import csv
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
@@ -165,6 +167,39 @@ def test_bad_gold_rows(job: Callable[..., Job], tmp_path: Path, content: str, wo
     assert not (one.workspace / "rounds").exists()
     path.write_text("name,label\nx,1\n")
     assert one.sample().json["controls"] == 1
+
+
+@pytest.mark.parametrize(
+    ("file", "labels"),
+    [("gold.parquet", pa.array([0.0, 1.0])), ("gold.parquet", pa.array([False, True])),
+     ("gold.csv", pa.array(["0.0", "1.0"])), ("gold.jsonl", pa.array([0.0, 1.0]))],
+)  # fmt: skip
+def test_gold_labels_are_read_as_those_of_deliveries(
+    job: Callable[..., Job], tmp_path: Path, file: str, labels: pa.Array
+) -> None:
+    path, table = tmp_path / file, pa.table({"name": ["x", "y"], "label": labels})
+    if path.suffix == ".parquet":
+        pq.write_table(table, path)
+    elif path.suffix == ".csv":
+        pyarrow.csv.write_csv(table, path)
+    else:
+        path.write_text("\n".join(map(json.dumps, table.to_pylist())))
+    one = job(labels={"gold": {"path": str(path), "rows": 2}})
+    one.prepare()
+    assert call("check", one.spec).status == 0
+    assert one.sample().json["controls"] == 2
+    controls = pq.read_table(one.round_directory(1) / "controls.parquet")
+    assert sorted(controls["label"].to_pylist()) == ["0", "1"]
+
+
+def test_a_gold_row_nested_too_deeply(job: Callable[..., Job], tmp_path: Path) -> None:
+    path = tmp_path / "gold.jsonl"
+    path.write_text("[" * 100_000)
+    one = job(labels={"gold": {"path": str(path)}})
+    one.prepare()
+    told = one.sample()
+    assert told.status == 1
+    assert "gold.jsonl: cannot be read: " in told.err
 
 
 def test_names_do_not_collide_with_ids(job: Callable[..., Job], tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Estimates over the command line: what they hold, of systems, slices, curves and regions."""
 
+import json
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 
 from evalsampling.measures import BY_NAME
 from tests.commands.rounds import labelled, rich_job
-from tests.jobs import Job, make_rich_pool, strict_json
+from tests.jobs import Job, call, make_rich_pool, strict_json
 from tests.measures.pools import NEEDING_MORE
 
 
@@ -23,6 +24,18 @@ def test_open_round_without_answers_changes_no_number(drawn: Job) -> None:
     first = drawn.estimate("--labels", drawn.deliver(drawn.answers(1))).json
     drawn.sample()
     assert drawn.estimate().json["measures"] == first["measures"]
+
+
+def test_an_estimate_of_another_budget_is_kept_too(job: Any) -> None:
+    one: Job = job(budget=20)
+    one.prepare()
+    one.sample()
+    told = [one.estimate("--labels", one.deliver(one.answers(1))).json]
+    assert call("budget", one.workspace, "40").status == 0
+    told.append(one.estimate().json)
+    assert [one["done"] for one in told] == [True, False]
+    kept = [json.loads(path.read_text()) for path in (one.workspace / "estimates").iterdir()]
+    assert sorted(one["done"] for one in kept) == [False, True]
 
 
 def test_estimate_json(drawn: Job) -> None:

@@ -1,7 +1,8 @@
 """What was erased is nowhere, and no number changes."""
 
+import contextlib
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalsampling.storage.local import LocalStore
+from evalsampling.workspace.workspace import Workspace
 from tests.commands.votes import deliver, votes
 from tests.jobs import Job, Pool, call, files_below, make_pool, text_of
 
@@ -97,22 +99,20 @@ def test_a_kill_at_any_file_can_be_made_good(
     class Killed(BaseException):
         pass
 
-    replace = LocalStore.replace
+    replace = LocalStore.exchange
     for after in range(4):
         shutil.rmtree(one.workspace)
         shutil.copytree(whole, one.workspace)
         done: list[str] = []
 
-        def die(
-            self: LocalStore, name: str, content: bytes, done: list[str] = done, after: int = after
-        ) -> None:
+        def die(self: LocalStore, *told: Any, done: list[str] = done, after: int = after) -> None:
             if len(done) == after:
                 raise Killed
-            done.append(name)
-            replace(self, name, content)
+            done.append(told[0])
+            replace(self, *told)
 
         with monkeypatch.context() as patch:
-            patch.setattr(LocalStore, "replace", die)
+            patch.setattr(LocalStore, "exchange", die)
             try:
                 call("forget", one.workspace, id)
             except Killed:
@@ -143,3 +143,66 @@ def test_what_was_put_back_by_others_is_damage(drawn: Job) -> None:
     place = table.column_names.index("payload.name")
     pq.write_table(table.set_column(place, "payload.name", forged), path)
     assert call("verify", drawn.workspace).status == 1
+
+
+def two_rows(job: Callable[..., Job]) -> tuple[Job, list[str]]:
+    """A job with a round, and the ids of two of its rows."""
+    one = job(secret_pool(), pool={"payload": ["secret"]})
+    one.prepare()
+    one.sample()
+    return one, one.batch(1)["id"][:2]
+
+
+@contextlib.contextmanager
+def nobody_waits(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Nobody is kept out, as in a bucket."""
+    with monkeypatch.context() as patch:
+        patch.setattr(LocalStore, "one_at_a_time", lambda self: contextlib.nullcontext())
+        yield
+
+
+def test_two_at_once_of_which_neither_has_begun_to_write(
+    job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both have read; one of them keeps its record first, and the other changes nothing."""
+    one, ids = two_rows(job)
+    add, told = Workspace.add_forgotten, []
+
+    def late(self: Workspace, *record: Any) -> None:
+        monkeypatch.setattr(Workspace, "add_forgotten", add)
+        told.append(call("forget", one.workspace, ids[1]).status)
+        add(self, *record)
+
+    monkeypatch.setattr(Workspace, "add_forgotten", late)
+    with nobody_waits(monkeypatch):
+        lost = call("forget", one.workspace, ids[0])
+    assert (told, lost.status) == ([0], 1)
+    assert "another command erased something meanwhile; run this one again" in lost.err
+    assert holders(one.workspace, f"secret-of-{ids[1]}-end") == []
+    assert call("verify", one.workspace).status == 0
+    assert call("forget", one.workspace, ids[0]).status == 0
+    assert [holders(one.workspace, f"secret-of-{id}-end") for id in ids] == [[], []]
+    assert call("verify", one.workspace).status == 0
+
+
+def test_two_at_once_of_which_one_is_writing(
+    job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the second has changed since is not put back by the first."""
+    one, ids = two_rows(job)
+    replace, told = LocalStore.exchange, []
+
+    def late(self: LocalStore, *file: Any) -> None:
+        monkeypatch.setattr(LocalStore, "exchange", replace)
+        told.append(call("forget", one.workspace, ids[1]).status)
+        replace(self, *file)
+
+    monkeypatch.setattr(LocalStore, "exchange", late)
+    with nobody_waits(monkeypatch):
+        lost = call("forget", one.workspace, ids[0])
+    assert (told, lost.status) == ([0], 1)
+    assert "another command changed it meanwhile; run this one again" in lost.err
+    assert holders(one.workspace, f"secret-of-{ids[1]}-end") == []
+    assert call("forget", one.workspace, ids[0]).status == 0
+    assert [holders(one.workspace, f"secret-of-{id}-end") for id in ids] == [[], []]
+    assert call("verify", one.workspace).status == 0

@@ -65,6 +65,32 @@ def test_probabilities_beside_the_score(tmp_path: Path, columns: Any, expected: 
     assert call("check", spec).status == 0
 
 
+def test_names_and_values_of_any_letters(tmp_path: Path) -> None:
+    odd = "na\x7fme\u200b \x01é\U0001f600"
+    columns = {
+        "id": [1, 2, 3], "score": [0.1, 0.5, 0.9], "prediction": ["a", "b", "a"],
+        odd: ["\x02\x80 x", "y", "z"],
+    }  # fmt: skip
+    many = {name: values * 30 for name, values in columns.items()}
+    many |= {"id": list(range(90)), odd: [f"{one}{n}" for n, one in enumerate(many[odd])]}
+    pq.write_table(pa.table(many), tmp_path / "pool.parquet")
+    spec = tmp_path / "mine.yaml"
+    assert call("init", tmp_path / "pool.parquet", "--output", spec).status == 0
+    assert yaml.safe_load(spec.read_text())["pool"]["payload"] == [odd]
+    assert call("check", spec).status == 0
+
+
+@pytest.mark.parametrize("name", ["task", "label", "annotator", "skipped", "label.x"])
+def test_no_column_of_answers_is_shown(tmp_path: Path, name: str) -> None:
+    texts = [f"text {row}" for row in range(90)]
+    columns = {"id": list(range(90)), "score": np.linspace(0, 1, 90), "prediction": [0, 1] * 45}
+    pq.write_table(pa.table({**columns, name: texts, "more": texts}), tmp_path / "pool.parquet")
+    spec = tmp_path / "mine.yaml"
+    assert call("init", tmp_path / "pool.parquet", "--output", spec).status == 0
+    assert yaml.safe_load(spec.read_text())["pool"]["payload"] == ["more"]
+    assert call("check", spec).status == 0
+
+
 def test_what_cannot_be_guessed_is_to_be_filled_in(tmp_path: Path) -> None:
     pq.write_table(pa.table({"a": np.arange(50) % 7 / 9}), tmp_path / "pool.parquet")
     done = call("init", tmp_path / "pool.parquet", "--output", tmp_path / "e.yaml", "--json").json

@@ -1,6 +1,7 @@
 """`push` and `pull` on a server that answers as Label Studio does, and tables of Splink."""
 
 import csv
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 
 from evalsampling.labels import label_studio_server
 from evalsampling.labels.label_studio_server import TOKEN
-from tests.jobs import Job, Pool, call, make_pool
+from tests.jobs import Job, Pool, call, files_below, make_pool
 from tests.labels.label_studio_double import KEY, Double, double
 
 
@@ -63,6 +64,30 @@ def test_what_cannot_be_pushed(job: Callable[..., Job], server: Double) -> None:
     assert "there is no batch" in call("push", one.workspace, "--url", server.url).err
     result = call("pull", one.workspace, "--url", server.url, "--to", "x.csv")
     assert "must end in .json" in result.err
+
+
+def test_a_batch_whose_files_were_deleted(job: Callable[..., Job], server: Double) -> None:
+    one = job(sink={"format": "label-studio"})
+    one.prepare()
+    one.sample()
+    shutil.rmtree(one.round_directory(1) / "label-studio")
+    told = call("push", one.workspace, "--url", server.url)
+    assert told.status == 1
+    assert "rounds/0001/label-studio: files of the batch are missing, and `push` sends" in told.err
+
+
+def test_no_file_of_the_workspace_is_written(drawn: Job, server: Double) -> None:
+    before = files_below(drawn.workspace)
+    cells, job = drawn.workspace / "cells.parquet", drawn.workspace / "jobs/prepare.json"
+    for told in (
+        call("votes", drawn.workspace, "--to", cells),
+        call("votes", drawn.workspace, "--form", "splink", "--to", drawn.workspace / "a.csv"),
+        call("pull", drawn.workspace, "--url", server.url, "--to", job),
+    ):
+        assert told.status == 1
+        assert "is in the workspace; write it beside it" in told.err
+    assert files_below(drawn.workspace) == before
+    assert call("votes", drawn.workspace, "--form", "short", "--to", "x.csv").status == 2
 
 
 def test_pairs_of_splink(job: Callable[..., Job], tmp_path: Path) -> None:
@@ -144,4 +169,4 @@ def test_the_long_table_of_votes(job: Callable[..., Job], tmp_path: Path) -> Non
     assert call("votes", one.workspace, "--to", parquet).status == 0
     again = one.estimate("--labels", parquet).json
     assert (again["labels"], again["rejects"]) == (20, 0)
-    assert call("votes", one.workspace, "--to", tmp_path / "x.txt").status == 1
+    assert call("votes", one.workspace, "--to", tmp_path / "x.txt").status == 2

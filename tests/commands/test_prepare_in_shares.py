@@ -56,6 +56,6 @@ def test_bad_pool_is_told_in_one_line(job: Any, name: str) -> None:
 def test_what_needs_beam_is_refused(job: Any, option: str) -> None:
     one = job()
     told = one.prepare("--in-process", option)
-    assert told.status == 1
+    assert told.status == 2
     assert "--in-process takes no --check-ids, --top-up or options of Beam" in told.err
     assert not one.workspace.exists()

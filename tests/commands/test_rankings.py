@@ -265,3 +265,25 @@ def test_plan_and_simulate(tmp_path: Path, queries: Queries) -> None:
     truth = queries.mean("new", "dcg") - queries.mean("old", "dcg")
     assert told["truth"][name] == pytest.approx(truth)
     assert {one["budget"] for one in told["results"]} == {30}
+
+
+@pytest.mark.parametrize(
+    ("titles", "message"),
+    [
+        (lambda lists: [7] * len(lists), "row 0: must be a list, got type int64"),
+        (lambda lists: ["a", *lists[1:]], "row 0: is no list in JSON"),
+        (lambda lists: [*lists[:3], "[]", *lists[4:]], "row 3: 0 values for the"),
+    ],
+)
+def test_a_bad_column_of_what_is_shown_of_items_is_told_before_any_round(
+    tmp_path: Path, queries: Queries, titles: Any, message: str
+) -> None:
+    spec, pool = queries.write(tmp_path), tmp_path / "pool/part-0.parquet"
+    table = pq.read_table(pool)
+    lists = list(map(json.dumps, table["title"].to_pylist()))
+    place = table.column_names.index("title")
+    pq.write_table(table.set_column(place, "title", pa.array(titles(lists))), pool)
+    expected = f"{pool}: column 'title', {message}"
+    assert any(one.startswith(expected) for one in call("check", spec, "--json").json["problems"])
+    assert expected in call("prepare", spec, "--in-process").err
+    assert not (tmp_path / "work/evaluation.json").exists()

@@ -1,5 +1,6 @@
 """`report`: a page and its twins, of evaluations of each kind."""
 
+import contextlib
 import csv
 import html
 import json
@@ -11,8 +12,9 @@ from typing import Any
 import pytest
 
 from evalsampling import Evaluation
-from evalsampling.commands.report import is_inside
+from evalsampling.errors import InputError
 from evalsampling.report.numbers import shown
+from evalsampling.workspace.workspace import Workspace
 from tests.jobs import (
     LABEL_SET,
     Job,
@@ -227,7 +229,7 @@ def test_the_same_state_has_the_same_page(job: Callable[..., Job]) -> None:
 
 def test_what_is_wrong_is_told_and_nothing_is_written(drawn: Job, tmp_path: Path) -> None:
     told = call("report", drawn.workspace, "--to", tmp_path / "report.pdf")
-    assert (told.status, told.out) == (1, "")
+    assert (told.status, told.out) == (2, "")
     assert "a report is written as .html" in told.err
     nowhere = tmp_path / "missing" / "report.html"
     assert call("report", drawn.workspace, "--to", nowhere).status == 1
@@ -254,7 +256,9 @@ def test_no_file_of_the_workspace_is_replaced(drawn: Job, monkeypatch: pytest.Mo
      ("/data/x.html", "/data/run", False), ("a.html", "gs://bucket/run", False)],
 )  # fmt: skip
 def test_what_is_inside_a_workspace(file: str, folder: str, inside: bool) -> None:
-    assert is_inside(file, folder) is inside
+    told = pytest.raises(InputError, match=f"--to: {file}: is in the workspace")
+    with told if inside else contextlib.nullcontext():
+        Workspace(folder).check_outside(file)
 
 
 def test_words_on_the_command_line(drawn: Job) -> None:

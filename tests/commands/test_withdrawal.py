@@ -2,8 +2,12 @@
 
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
+from evalsampling.commands.top_up import TopUp, short_cells
+from evalsampling.workspace.manifest import HERE
+from evalsampling.workspace.snapshot import Snapshot
 from tests.jobs import Job, call, files_below
 
 
@@ -66,5 +70,18 @@ def test_what_cannot_be_withdrawn(drawn: Job) -> None:
     assert drawn.sample("--withdraw", 3).status == 0
     assert drawn.sample("--withdraw", 2).status == 0
     assert drawn.sample("--withdraw", 1).status == 1
-    assert drawn.sample("--withdraw", 1, "--next").status == 1
+    assert drawn.sample("--withdraw", 1, "--next").status == 2
     assert drawn.sample("--withdraw", 0).status == 2
+
+
+def test_the_next_round_is_of_one_size_for_all_commands(job: Callable[..., Job]) -> None:
+    one = job(round_size={"first": 10, "growth": 3})
+    one.prepare()
+    one.sample()
+    one.sample("--withdraw", 1)
+    snapshot = Snapshot.at(one.workspace)
+    topped = TopUp.from_snapshot(snapshot, None, HERE)
+    held = short_cells(snapshot, None).short
+    np.testing.assert_array_equal(held, short_cells(snapshot, 10).short)
+    assert topped is None or topped.wanted == 10
+    assert snapshot.next_round_size == one.sample().json["rows"] == 10

@@ -324,6 +324,20 @@ def test_workflow_goes_on_to_the_budget(scheduled: Job) -> None:
     ]  # fmt: skip
 
 
+def test_workflow_takes_up_a_round_that_somebody_drew_by_hand(scheduled: Job) -> None:
+    """It knows the labels of that round, and no batch yet."""
+    scheduled.prepare()
+    scheduled.sample()
+    cloud = Cloud(scheduled)
+    inbox = scheduled.directory / "inbox"
+    inbox.mkdir()
+    answer(scheduled, inbox, 1, "z.csv")
+    (inbox / "z.csv").unlink()
+    told = cloud.run()
+    assert (told["state"], told["round"]) == ("labelling", 1)
+    assert cloud.jobs == ["estimate", "sample"]
+
+
 def test_workflow_waits_for_the_rest_of_a_round_and_refuses_what_cannot_be_read(
     scheduled: Job,
 ) -> None:

@@ -29,9 +29,24 @@ def test_every_new_file_is_taken_once(job: Callable[..., Job]) -> None:
     again = one.estimate("--labels", zone)
     assert (again.json["labels"], again.json["rejects"]) == (20, 0)
     assert files_below(one.workspace) == before
-    empty = one.directory / "empty"
+
+
+def test_a_folder_without_deliveries_is_told_of(drawn: Job) -> None:
+    empty = drawn.directory / "empty"
     empty.mkdir()
-    assert one.estimate("--labels", empty).json["labels"] == 20
+    told = drawn.estimate("--labels", empty)
+    assert told.json["labels"] == 0
+    assert f"{empty}: no deliveries (.csv, .json" in told.err
+    assert ", 0 other files passed over" in told.err
+    (empty / "answers.txt").write_text("task,label\n")
+    told = drawn.estimate("--replace", empty, "--close")
+    assert told.status == 1
+    assert ", 1 other file passed over: nothing is closed" in told.err
+    assert drawn.estimate().json["open"] == 20
+    drawn.deliver(drawn.answers(1), "empty/a.csv")
+    told = drawn.estimate("--labels", empty, "--close")
+    assert "no deliveries" not in told.err
+    assert told.json["labels"] == 20
 
 
 def test_every_new_object_of_a_bucket_is_taken_once(

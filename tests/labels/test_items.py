@@ -41,6 +41,13 @@ def test_a_payload_that_is_too_short_is_an_error() -> None:
         item_rows(short, SPEC)
 
 
+@pytest.mark.parametrize("stored", [[1, 2, 3], ["p", "q", "r"], ['{"a": 1}'] * 3])
+def test_a_payload_without_lists_is_an_error(stored: list[object]) -> None:
+    wrong = ROWS.set_column(8, "payload.title", pa.array(stored))
+    with pytest.raises(ValueError, match="column 'title' has no lists: "):
+        item_rows(wrong, SPEC)
+
+
 def test_a_query_is_graded_once_all_its_items_are() -> None:
     label = np.array([2, NO_LABEL, 1])
     outputs, done = graded_outputs(ROWS, label, systems=2, moments=5, depth=3)

@@ -147,6 +147,23 @@ def test_a_stochastic_oracle_in_both(tmp_path: Path) -> None:
     assert opened.history.label.tolist()[-15:] == [1] * 15
 
 
+def test_labels_that_are_numbers_in_both(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    keys = {"labels": {"range": [-10, 10]}, "measure": "mse", "strata": {"leaves": 8}}
+    columns = {"prediction": rng.normal(size=300), "variance": rng.gamma(1.0, size=300)}
+    evaluation = Evaluation.from_arrays(None, None, id=np.arange(300), columns=columns, **keys)
+    ids = evaluation.sample(10)
+    evaluation.label(ids, np.round(rng.normal(size=10), 3))
+    evaluation.save(tmp_path / "run")
+    opened = Evaluation.open(tmp_path / "run")
+    same(opened, evaluation)
+    more = opened.sample(5)
+    opened.label(more, [1.0, -2.5, 0.125, 10, -10])
+    same(Evaluation.open(tmp_path / "run"), opened)
+    told = opened.stored.reread().deliveries[-1].votes["label"].to_pylist()
+    assert sorted(told) == ["-10", "-2.5", "0.125", "1", "10"]
+
+
 def test_payload_is_there_for_annotators(tmp_path: Path) -> None:
     evaluation = make(pool={"payload": ["name"]})
     evaluation.save(tmp_path / "run")

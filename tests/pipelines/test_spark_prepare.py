@@ -272,6 +272,13 @@ def test_the_error_of_a_worker_is_found_in_that_of_spark() -> None:
         "Job aborted\nTraceback:\n evalsampling\nevalsampling.errors.InputError: a: row 3\n\tat x"
     )
     assert str(user_error(RuntimeError(text))) == "a: row 3"
+    for kind, told in [
+        ("evalsampling.storage.base.AccessError", "a: row 3"),
+        ("IsADirectoryError", "IsADirectoryError: a: row 3"),
+        ("pyarrow.lib.ArrowInvalid", "pyarrow.lib.ArrowInvalid: a: row 3"),
+    ]:
+        error = user_error(RuntimeError(f"Traceback:\n{kind}: a: row 3 [while running 'Read']"))
+        assert str(error) == told
 
 
 def test_pool_of_one_row(session: Any, job: Any) -> None:

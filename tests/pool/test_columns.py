@@ -1,5 +1,6 @@
 """Columns of a pool: what they may hold, and what is made of them."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from evalsampling.errors import InputError
+from evalsampling.pool.batch import PoolBatch
+from evalsampling.pool.columns import read_predictions, read_slices
+from evalsampling.spec import EvaluationSpec
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.workspace import Workspace
 from tests.bad_pools import assert_clean_failure
@@ -110,6 +115,29 @@ def test_wrong_columns(job: Any, pool: dict[str, Any], words: list[str]) -> None
     given = {"systems": SYSTEMS, **pool}
     one = job(make_rich_pool(rows=500), files=2, pool=given, strata=strata)
     assert_clean_failure(one, words)
+
+
+@pytest.mark.parametrize(
+    ("read", "values", "message"),
+    [
+        ("prediction", pa.array([0, 1, 2**64 - 1], pa.uint64()),
+         "column 'prediction', row 12: 18446744073709551615 is none of [0, 1]"),
+        ("prediction", pa.array([0.0, 1.0, 0.5]), "row 12: 0.5 is none of [0, 1]"),
+        ("prediction", pa.array([0.0, float("nan"), 0.5]), "row 11: nan is none of [0, 1]"),
+        ("prediction", pa.array([0.0, 1e19, 0.5]), "row 11: 1e+19 is none of [0, 1]"),
+        ("prediction", pa.array(["a", "b", "c"]), "row 10: type string holds none of"),
+        ("slice", pa.array([None, 1.0, 2.5]), "row 12: slices are whole numbers, booleans or "
+         "text, got double: 2.5"),
+    ],
+)  # fmt: skip
+def test_the_row_of_the_first_wrong_value_is_told(read: str, values: Any, message: str) -> None:
+    batch = PoolBatch(pa.record_batch({"prediction": values, "slice": values}), "a.csv", 10)
+    columns = {"path": "x", "prediction": "prediction", "slices": ["slice"]}
+    spec = EvaluationSpec.from_mapping({"pool": columns}, Path())
+    with pytest.raises(InputError) as caught:
+        (read_predictions if read == "prediction" else read_slices)(batch, spec)
+    assert str(caught.value).startswith("a.csv: column ")
+    assert message in str(caught.value)
 
 
 def test_column_that_is_there_twice(job: Any) -> None:

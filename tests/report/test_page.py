@@ -257,6 +257,8 @@ def test_quality_tells_missing_and_wrong_labels() -> None:
     assert "f1 of new 0.400 0.300 to 0.600 labels" in text
     reason = {"gold": [], "measures": [], "reason": "no labels"}
     assert "Gold rows: no labels." in section("quality", estimate={"label_error": reason})
+    nothing = {**reason, "reason": None}
+    assert "Gold rows" not in section("quality", estimate={"label_error": nothing})
 
 
 def everything(**told: Any) -> dict[str, Any]:

@@ -11,8 +11,9 @@ from evalsampling import EvaluationSpec, InputError
 from evalsampling.measures.build import build_measures
 from evalsampling.spec import RoundSize, SystemSpec
 from evalsampling.spec.evaluation import SCORE_METHODS
+from evalsampling.spec.references import load_object
 from evalsampling.stats.strata import METHODS
-from tests.spec.specs import parse, systems
+from tests.spec.specs import parse, systems, write_module
 
 
 @pytest.mark.parametrize(
@@ -147,6 +148,11 @@ def test_names_of_strata_are_those_that_can_be_cut() -> None:
         ({"labels": {"classes": [1]}}, "labels.classes: must list at least two classes, got [1]"),
         ({"labels": {"classes": [False, True]}}, "put yes, no, true and false in quotes"),
         ({"labels": {"classes": [1, "1"]}}, "two classes are spelt alike"),
+        ({"labels": {"classes": ["", "a"]}}, "labels.classes: '' is blank, which no answer can be"),
+        ({"labels": {"classes": ["a", " "]}}, "labels.classes: ' ' is blank"),
+        ({"labels": {"classes": [0, 10**30]}}, "labels.classes: no whole number of 64 bits: 1000"),
+        ({"confidence": 10**400}, "confidence: must be a number, got 1000"),
+        ({"hidden": {"share": 10**400}}, "hidden.share: must be a number, got 1000"),
         ({"labels": {"positive": 2}}, "labels.positive: 2 is not one of the classes [0, 1]"),
         ({"labels": {"oracle": "random"}},
          "labels.oracle: must be deterministic or stochastic, got 'random'"),
@@ -222,6 +228,11 @@ def test_errors_name_the_file(tmp_path: Path) -> None:
         ("pool: {path: x}\nbudgets: 3", "unknown key budgets"),
         ("pool: [", "not valid YAML"),
         ("- a", "must be a mapping"),
+        ("pool: {path: x}\nbudget: 3\nbudget: 4", "line 3: key 'budget' is there twice"),
+        ("pool:\n  path: x\n  id: a\n  'id': b", "line 4: key 'id' is there twice"),
+        ("pool: [{a: [{b: 1, c: 2, b: 1}]}]", "line 1: key 'b' is there twice"),
+        (f"pool: {{path: x}}\nbudget: {'9' * 5000}", "not valid YAML: Exceeds the limit"),
+        ("pool: {path: x}\nbudget: 2024-13-45", "not valid YAML: month must be in 1..12"),
     ]:
         path.write_text(text)
         with pytest.raises(InputError, match=message) as caught:
@@ -230,6 +241,32 @@ def test_errors_name_the_file(tmp_path: Path) -> None:
         assert "\n" not in str(caught.value)
     with pytest.raises(InputError, match="cannot be read"):
         EvaluationSpec.load(tmp_path / "absent.yaml")
+
+
+def test_keys_of_other_mappings_may_be_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "evaluation.yaml"
+    path.write_text("pool: &pool {path: x}\nlabels: {votes: 2}\nsink: {}\nstrata: {}\n")
+    assert EvaluationSpec.load(path).labels.votes == 2
+    path.write_text("pool: {<<: {path: x, id: a}, id: b}\n")
+    assert EvaluationSpec.load(path).pool.id == "b"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("x = (\n", "cannot be imported: SyntaxError: '(' was never closed"),
+        ("raise ValueError('no\\nlicence')", "cannot be imported: ValueError: no licence"),
+        ("import not_there_at_all", "No module named 'not_there_at_all'"),
+        ("", "has no attribute 'score'"),
+    ],
+)
+def test_a_module_that_cannot_be_imported(tmp_path: Path, content: str, message: str) -> None:
+    name = write_module(tmp_path, content)
+    with pytest.raises(InputError) as caught:
+        load_object("pool.scorer", f"{name}:score", str(tmp_path))
+    assert str(caught.value).startswith(f"pool.scorer: {name}:score: ")
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
 def test_yaml_is_loaded_safely(tmp_path: Path) -> None:

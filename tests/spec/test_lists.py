@@ -40,6 +40,7 @@ def test_defaults_are_filled_in_and_read_again() -> None:
         ({"pool": {"systems": {}}}, "pool.systems: must name at least one system"),
         ({"pool": {"systems": None}}, "pool.systems: missing, with pool.lists"),
         ({"pool": {"score": "new"}}, "pool.score: with pool.lists, rows are queries"),
+        ({"pool": {"variance": "v"}}, "pool.variance: with pool.lists, rows are queries"),
         ({"pool": {"systems": {"new": {"score": "new", "prediction": "x"}}}},
          "unknown key pool.systems.new.prediction"),
         ({"pool": {"systems": {f"s{n}": {"score": "new"} for n in range(9)}},

@@ -13,7 +13,9 @@ from google.cloud import storage
 
 from evalsampling import InputError
 from evalsampling.storage import Store, gcs, open_store
+from evalsampling.storage.checksums import Checksum
 from evalsampling.storage.filesystems import EMULATOR
+from evalsampling.storage.gcs import GcsStore
 
 
 @pytest.fixture
@@ -154,3 +156,34 @@ def test_no_such_store(root: str) -> None:
     with pytest.raises(InputError) as error:
         open_store(root)
     assert root in str(error.value)
+
+
+def test_an_object_is_replaced_only_as_it_was_read(store: Store) -> None:
+    store.write_text("a", "one")
+    was = store.checksum("a")
+    store.exchange("a", b"two", was)
+    assert store.read("a") == b"two"
+    store.exchange("a", b"two", was)
+    with pytest.raises(InputError, match="/a: another command changed it meanwhile; run this one"):
+        store.exchange("a", b"three", was)
+    with pytest.raises(InputError, match="/b: another command changed it meanwhile"):
+        store.exchange("b", b"three", was)
+    assert store.read("a") == b"two"
+
+
+def test_an_object_that_changes_while_it_is_replaced(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.write_text("a", "one")
+    was, look = store.checksum("a"), GcsStore._generation
+
+    def late(self: GcsStore, name: str, was: Checksum) -> int | None:
+        generation = look(self, name, was)
+        monkeypatch.setattr(GcsStore, "_generation", look)
+        self.exchange(name, b"theirs", was)
+        return generation
+
+    monkeypatch.setattr(GcsStore, "_generation", late)
+    with pytest.raises(InputError, match="/a: another command changed it meanwhile"):
+        store.exchange("a", b"ours", was)
+    assert store.read("a") == b"theirs"

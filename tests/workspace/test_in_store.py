@@ -14,6 +14,7 @@ from evalsampling.commands import deliveries
 from evalsampling.commands import sample as commands
 from evalsampling.labels.sinks import write_tasks
 from evalsampling.labels.votes import check_votes
+from evalsampling.storage.gcs import GcsStore
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.snapshot import Snapshot
 from evalsampling.workspace.workspace import Workspace
@@ -256,3 +257,30 @@ def test_labels_that_are_not_there(job: Callable[..., Job], bucket: storage.Buck
     result = one.estimate("--labels", f"gs://{bucket.name}/none.csv")
     assert result.status == 1
     assert f"gs://{bucket.name}/none.csv: cannot be read" in result.err
+
+
+def test_two_forget_at_once_in_a_store(
+    job: Callable[..., Job], bucket: storage.Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing keeps the second out while the first writes; what it erased does not come back."""
+    one = job()
+    url = move(one, bucket)
+    assert prepare(bucket, "--in-process").status == 0
+    call("sample", url)
+    ids = Snapshot.at(url).rounds[0].batch["id"].to_pylist()[:2]
+    exchange, told = GcsStore.exchange, []
+
+    def late(self: GcsStore, *file: object) -> None:
+        monkeypatch.setattr(GcsStore, "exchange", exchange)
+        told.append(call("forget", url, ids[1]).status)
+        exchange(self, *file)
+
+    monkeypatch.setattr(GcsStore, "exchange", late)
+    lost = call("forget", url, ids[0])
+    assert (told, lost.status) == ([0], 1)
+    assert "another command changed it meanwhile; run this one again" in lost.err
+    assert call("verify", url).status == 0
+    assert call("forget", url, ids[1], "--json").json["files"] == []
+    assert call("forget", url, ids[0]).status == 0
+    assert [call("forget", url, id, "--json").json["files"] for id in ids] == [[], []]
+    assert call("verify", url).status == 0
