@@ -134,21 +134,25 @@ def _words(one: Setting) -> str:
 
 def document(settings: Sequence[Setting]) -> Iterator[str]:
     """Yield the lines of the page."""
-    misleading = [one for one in settings if one.misleads]
-    alarms = [one for one in settings if one.alarms]
+    judged = [one for one in settings if one.is_default]
+    beside = [one for one in settings if not one.is_default]
+    alarms = [one for one in judged if one.alarms]
     yield INTRODUCTION.format(
-        runs=max(one.runs for one in settings),
-        settings=len(settings),
-        below=sum(one.is_below for one in settings),
-        misleading=len(misleading),
-        trusted=sum(one.coverage >= TRUSTED for one in settings),
+        repeats=_repeats(settings),
+        judged=len(judged),
+        below=sum(one.is_below for one in judged),
+        misleading=sum(one.misleads for one in judged),
+        trusted=sum(one.coverage >= TRUSTED for one in judged),
         alarms=len(alarms),
+        beside=len(beside),
+        beside_below=sum(one.is_below for one in beside),
         least=LEAST,
         reliable=TRUSTED,
-        few=FEW_RUNS if max(one.runs for one in settings) < WANTED else "",
     )
     yield "## Worst settings\n"
-    yield from _table(settings[:WORST])
+    yield from _table(judged[:WORST])
+    yield "\n## Worst settings of the design-based intervals\n"
+    yield from _table(beside[:WORST])
     if alarms:
         yield "\n## Warned of and right\n"
         yield from _table(sorted(alarms, key=lambda one: -one.warned_share)[:WORST])
@@ -160,6 +164,16 @@ def document(settings: Sequence[Setting]) -> Iterator[str]:
         found = [one for one in settings if one.pool == pool]
         yield from _matrix(found)
         yield ""
+
+
+def _repeats(settings: Sequence[Setting]) -> str:
+    """Return how many repeats there are, and on which pools there are fewer."""
+    runs = {one.pool: 0 for one in settings}
+    for one in settings:
+        runs[one.pool] = max(runs[one.pool], one.runs)
+    most = max(runs.values())
+    fewer = [f"{pool} ({number})" for pool, number in sorted(runs.items()) if number < most]
+    return f"{most} repeats on each pool" + (f", fewer on {', '.join(fewer)}" if fewer else "")
 
 
 def _table(settings: Sequence[Setting]) -> Iterator[str]:
@@ -224,19 +238,12 @@ def _row(*cells: str) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-WANTED = 100
-"""Repeats below which the page says that they are few."""
-
-FEW_RUNS = """ **These are
-few repeats**: of 10 to 20, a setting that covers .95 of the time shows .85 or less in one of
-twelve cases. `run` goes on where it stopped, up to 200."""
-
 INTRODUCTION = """\
 # Coverage
 
 Made with `python benchmarks/coverage.py run` and `report`, which overwrites this page. How often do
-the 95 % intervals of evalsampling hold the truth? Up to {runs} repeats on each
-pool: synthetic ones, each made to mislead in one way (`benchmarks/coverage_situations.py`), and
+the 95 % intervals of evalsampling hold the truth? {repeats}:
+synthetic ones, each made to mislead in one way (`benchmarks/coverage_situations.py`), and
 those of [benchmarks/README.md](../benchmarks/README.md). Rounds of 50 rows at first, growing by
 1.4. Judged are the default intervals; the design-based ones stand beside them
 ([methods.md](methods.md#intervals)).
@@ -253,7 +260,10 @@ out. **The rule**: where coverage is below {least} by more than two standard err
 come with a warning; where it is {reliable} or more, no more than a fifth of the runs have a claim
 with a warning.
 
-{settings:,} settings have claims. {below} of them cover less than {least}, and in {misleading} of
-these most claims come without a warning. {trusted:,} cover {reliable} or more; in {alarms} of these
-more than a fifth of the runs have a claim with a warning.{few}
+{judged:,} settings of default intervals have claims. {below} of them cover less than {least} by
+more than two standard errors, and in {misleading} of these most claims come without a warning.
+{trusted:,} cover {reliable} or more; in {alarms} of these more than a fifth of the runs have a
+claim with a warning. Of {beside:,} settings of design-based intervals {beside_below} cover less
+than {least} by more than two standard errors; they have no warnings of their own where another is
+the default.
 """

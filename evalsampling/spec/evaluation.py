@@ -18,6 +18,7 @@ from evalsampling.spec.parameters import name_and_parameters
 from evalsampling.spec.pool import PoolSpec, pool_mapping, read_pool
 from evalsampling.spec.sections import Section, absolute, number
 from evalsampling.spec.sink import SinkSpec
+from evalsampling.spec.strict_yaml import load_strictly
 from evalsampling.storage import folder_of, read_file
 
 MAX_CELLS = 4096
@@ -40,25 +41,6 @@ TESTS = ("anytime", "fixed")
 
 WORKSPACE_STORES = ("gs",)
 """Schemes of the stores that can hold a workspace: those that create a file only if it is new."""
-
-
-class _Loader(yaml.SafeLoader):
-    """Reads plain YAML, and refuses a key that a mapping has twice: YAML takes the last one."""
-
-    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
-        """Return what a mapping holds.
-
-        Raises:
-            InputError: naming the line of a key that is there twice.
-        """
-        seen = set()
-        keys = [key for key, _ in node.value] if isinstance(node, yaml.MappingNode) else []
-        for key in (key for key in keys if isinstance(key, yaml.ScalarNode)):
-            if (key.tag, key.value) in seen:
-                line = key.start_mark.line + 1
-                raise InputError(f"line {line}: key {key.value!r} is there twice")
-            seen.add((key.tag, key.value))
-        return super().construct_mapping(node, deep)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -189,7 +171,7 @@ class EvaluationSpec:
         """
         stored = read_file(str(path))
         try:
-            content = yaml.load(stored.decode(), _Loader)
+            content = load_strictly(stored.decode())
         except InputError as error:
             raise InputError(f"{path}: {error}") from error
         except UnicodeDecodeError as error:

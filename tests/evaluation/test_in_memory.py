@@ -102,7 +102,7 @@ def test_columns_of_from_arrays_may_be_a_frame() -> None:
         ({"id": "uid"}, "column 'uid' is missing; there are: key, score, guess, city, year, other"),
         ({"score": "city"}, "column 'city', row 2: null"),
         ({"score": "key"}, "column 'key', row 0: must be a number, got type"),
-        ({"prediction": "score"}, "column 'score', row 0: type double holds none of the classes"),
+        ({"prediction": "score"}, "column 'score', row 0: 0.943.* is none of \\[0, 1\\]"),
         ({"id": "other"}, "other: cannot be read as a column"),
         ({"prediction": None}, "column 'prediction' is missing"),
         ({"pool": {"slice": ["city"]}}, "unknown key pool.slice; did you mean pool.slices"),
