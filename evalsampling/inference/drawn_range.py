@@ -96,7 +96,9 @@ def simultaneous(values: FloatArray, confidence: float) -> tuple[FloatArray, Flo
     """Return the ends of a band that holds a share of curves whole, shape (m,) each.
 
     All points get the same share of draws below the band and above it, as large as leaves enough
-    curves inside. Where a point is undefined in some draws, the others make its band.
+    curves inside. Of many points that is none: then ends go beyond the outermost draws by the
+    distance of the next ones from these, since few of new curves would stay among the draws that
+    the band is made of. Where a point is undefined in some draws, the others make its band.
 
     Args:
         values: draws of the curve, shape (draws, m), NaN where undefined.
@@ -113,4 +115,7 @@ def simultaneous(values: FloatArray, confidence: float) -> tuple[FloatArray, Flo
         drawn = np.sort(values[defined[:, point], point])
         inward = min(int(np.ceil(cut * len(drawn) - 1e-9)), (len(drawn) - 1) // 2)
         low[point], high[point] = drawn[inward], drawn[len(drawn) - 1 - inward]
+        if inward == 0 and len(drawn) > 1:
+            low[point] -= drawn[1] - drawn[0]
+            high[point] += drawn[-1] - drawn[-2]
     return low, high

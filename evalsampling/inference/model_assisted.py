@@ -103,8 +103,9 @@ def assist(
     ]
     if not band or len(assisted) < 2:
         return assisted
-    low = simultaneous(ends[0], estimates[0].confidence)[0]
-    high = simultaneous(ends[1], estimates[0].confidence)[1]
+    low, high = _band(
+        [one.target.bounds for one in estimates], measure, model, estimates[0].confidence
+    )
     return [
         one
         if one.intervals[0].kind != KIND
@@ -115,6 +116,29 @@ def assist(
             assisted, estimates, low.tolist(), high.tolist(), strict=True
         )
     ]
+
+
+def _band(
+    bounds: Sequence[tuple[float, float]], measure: Measure, model: LabelModel, confidence: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return the ends of a band that holds a share of curves whole, shape (m,) each.
+
+    It holds it under the share of hidden positives that is thought likely, under half and twice of
+    it: far out, where a curve reaches nearly all rows, every point hangs on that share, so that one
+    that is wrong would miss at some of them.
+
+    Args:
+        bounds: of each component.
+        measure: of m components.
+        model: of the labels of the pool.
+        confidence: the share of curves, in (0, 1).
+    """
+    others = [model.with_share(model.hidden.share * factor) for factor in OTHER_SHARES]
+    ends = [one.everywhere.bounds(measure) for one in (model, *others)]
+    low = np.fmin.reduce([simultaneous(least, confidence)[0] for least, _ in ends])
+    high = np.fmax.reduce([simultaneous(greatest, confidence)[1] for _, greatest in ends])
+    least, greatest = np.transpose(bounds)
+    return np.clip(low, least, greatest), np.clip(high, least, greatest)
 
 
 def _combined(

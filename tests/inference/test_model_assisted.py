@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from evalsampling.inference.domains import Domain
-from evalsampling.inference.drawn_range import DrawnRange, shortest_interval
+from evalsampling.inference.drawn_range import DrawnRange, shortest_interval, simultaneous
 from evalsampling.inference.intervals import Interval, whole_range
 from evalsampling.inference.model_assisted import (
     COMBINED_SHARE,
@@ -18,7 +18,7 @@ from evalsampling.inference.model_assisted import (
 )
 from evalsampling.inference.predictive import LabelModel
 from evalsampling.inference.results import Estimate, Target
-from evalsampling.measures import FBeta, Recall
+from evalsampling.measures import FBeta, PRCurve, Recall
 from evalsampling.spec.hidden import HiddenPrior
 from tests.samplers.pools import make_pool
 from tests.stats.histories import labelled_at_random
@@ -151,6 +151,21 @@ def test_intervals_of_design_and_model_that_do_not_meet_are_told() -> None:
     (silent,) = assist([found(0.001, 0.0, 1.0)], FBeta(), model_of(), Domain())
     assert silent.intervals[0].low <= 0.001
     assert not silent.warnings
+
+
+def test_band_holds_under_half_and_twice_the_share_too() -> None:
+    model, curve = model_of(), PRCurve(thresholds=(0.2, 0.5, 0.8))
+    one = [found(0.5, 0.4, 0.6)] * len(curve.components)
+    assisted = assist(one, curve, model, Domain(), band=True)
+    for factor in (0.5, 1.0, 2.0):
+        ends = model.with_share(model.hidden.share * factor).everywhere.bounds(curve)
+        low, high = simultaneous(ends[0], 0.95)[0], simultaneous(ends[1], 0.95)[1]
+        for each, a, b in zip(assisted, low, high, strict=True):
+            band = each.intervals[-1]
+            assert band.method == "calibration-curve, simultaneous"
+            assert band.low <= max(a, 0)
+            assert band.high >= min(b, 1)
+            assert 0 <= band.low <= band.high <= 1
 
 
 def test_words_about_the_value_stay() -> None:
