@@ -180,11 +180,11 @@ def test_words_about_the_value_stay() -> None:
     assert "f1: few rows" not in assisted.warnings
 
 
-def test_intervals_that_twice_the_width_brings_together_are_no_reason_for_words() -> None:
+def test_intervals_that_three_times_the_width_brings_together_are_no_reason_for_words() -> None:
     nothing = Estimate(TARGET, None, None, 0.95, (whole_range((0.0, 1.0), "no labels"),))
     (alone,) = assist([nothing], FBeta(), model_of(), Domain())
     end = alone.intervals[0].low
-    (near,) = assist([found(end - 0.03, end - 0.05, end - 0.01)], FBeta(), model_of(), Domain())
+    (near,) = assist([found(end - 0.05, end - 0.07, end - 0.03)], FBeta(), model_of(), Domain())
     assert not near.warnings
-    (far,) = assist([found(end - 0.05, end - 0.07, end - 0.03)], FBeta(), model_of(), Domain())
+    (far,) = assist([found(end - 0.07, end - 0.09, end - 0.05)], FBeta(), model_of(), Domain())
     assert "one misleads" in far.warnings[0]
