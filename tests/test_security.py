@@ -7,9 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import yaml
 
-from evalsampling.spec.strict_yaml import load_strictly
 from tests.jobs import Job, call
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -78,9 +76,3 @@ def test_no_scorer_is_imported_but_by_prepare(
     assert call("diagnose", one.workspace).status == 0
     assert one.prepare("--top-up").status == 1, "another spec"
     assert not trace.exists()
-
-
-@pytest.mark.parametrize("tag", ["python/object/apply:os.system", "python/name:os.system"])
-def test_tags_of_objects_are_refused(tag: str) -> None:
-    with pytest.raises(yaml.YAMLError, match="could not determine a constructor"):
-        load_strictly(f"a: !!{tag} [exit]")

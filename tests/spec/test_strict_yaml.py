@@ -1,0 +1,32 @@
+"""YAML that is plain data, every key of a mapping once."""
+
+import pytest
+import yaml
+
+from evalsampling.errors import InputError
+from evalsampling.spec.strict_yaml import load_strictly
+
+
+def test_plain_data_is_what_yaml_says() -> None:
+    text = "a: [1, 2.5, yes]\nb: {c: null, d: [{c: 1}, {c: 2}]}\n"
+    assert load_strictly(text) == yaml.safe_load(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: 1\nb: 2\na: 3", "line 3: key 'a' is there twice"),
+        ("a:\n  b: 1\n  'b': 2", "line 3: key 'b' is there twice"),
+        ("- {1: a, 2: b, 1: c}", "line 1: key '1' is there twice"),
+    ],
+)
+def test_doubled_keys_are_refused(text: str, message: str) -> None:
+    """YAML takes the last one without a word."""
+    with pytest.raises(InputError, match=f"^{message}$"):
+        load_strictly(text)
+
+
+@pytest.mark.parametrize("tag", ["python/object/apply:os.system", "python/name:os.system"])
+def test_tags_of_objects_are_refused(tag: str) -> None:
+    with pytest.raises(yaml.YAMLError, match="could not determine a constructor"):
+        load_strictly(f"a: !!{tag} [exit]")
