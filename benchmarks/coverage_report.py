@@ -178,13 +178,16 @@ def document(settings: Sequence[Setting]) -> Iterator[str]:
 
 
 def _repeats(settings: Sequence[Setting]) -> str:
-    """Return how many repeats there are, and on which pools there are fewer."""
-    runs = {one.pool: 0 for one in settings}
-    for one in settings:
-        runs[one.pool] = max(runs[one.pool], one.runs)
-    most = max(runs.values())
-    fewer = [f"{pool} ({number})" for pool, number in sorted(runs.items()) if number < most]
-    return f"{most} repeats on each pool" + (f", fewer on {', '.join(fewer)}" if fewer else "")
+    """Return how many repeats there are, and on which pools or of which samplers fewer."""
+    most = max(one.runs for one in settings)
+    fewer = []
+    for key in ("pool", "method"):
+        runs: dict[str, int] = {}
+        for one in settings:
+            name = str(getattr(one, key))
+            runs[name] = max(runs.get(name, 0), one.runs)
+        fewer += [f"{name} {number}" for name, number in sorted(runs.items()) if number < most]
+    return f"{most} repeats" + (f" ({'; '.join(fewer)})" if fewer else "")
 
 
 def _table(settings: Sequence[Setting]) -> Iterator[str]:
@@ -253,8 +256,11 @@ INTRODUCTION = """\
 # Coverage
 
 Made with `python benchmarks/coverage.py run` and `report`, which overwrites this page. How often do
-the 95 % intervals of evalsampling hold the truth? {repeats}:
-synthetic ones, each made to mislead in one way (`benchmarks/coverage_situations.py`), and
+the 95 % intervals of evalsampling hold the truth?
+
+{repeats}.
+
+The pools are synthetic ones, each made to mislead in one way (`benchmarks/coverage_situations.py`), and
 those of [benchmarks/README.md](../benchmarks/README.md). Rounds of 50 rows at first, growing by
 1.4. Judged are the default intervals; the design-based ones stand beside them
 ([methods.md](methods.md#intervals)).
@@ -271,11 +277,10 @@ out. **The rule**: where coverage is below {least} by more than two standard err
 come with words, which are a warning or the reason why there is no claim; where it is {reliable} or
 more, no more than a fifth of the runs have a claim with a warning.
 
-{judged:,} settings of default intervals have claims. {below} of them cover less than {least} by
-more than two standard errors, and in {misleading} of these most runs come without a word; in
-{rare} few runs have a claim, those that happened to meet much.
-{trusted:,} cover {reliable} or more; in {alarms} of these more than a fifth of the runs have a
-claim with a warning. Of {beside:,} settings of design-based intervals {beside_below} cover less
-than {least} by more than two standard errors; they have no warnings of their own where another is
-the default.
+{judged:,} settings of default intervals have claims. Those that cover less than {least} by more
+than two standard errors: {below}. In {misleading} of these most runs come without a word; in the
+other {rare} few runs have a claim, those that happened to meet much. {trusted:,} cover {reliable}
+or more; in {alarms} of these more than a fifth of the runs have a claim with a warning. Of
+{beside:,} settings of design-based intervals {beside_below} cover less than {least} by more than
+two standard errors; they have no warnings of their own where another is the default.
 """
