@@ -261,9 +261,9 @@ the 95 % intervals of evalsampling hold the truth?
 {repeats}.
 
 The pools are synthetic ones, each made to mislead in one way
-(`benchmarks/coverage_situations.py`), and those of
-[benchmarks/README.md](../benchmarks/README.md). Rounds of 50 rows at first, growing by 1.4. Judged are the default intervals; the design-based ones stand beside them
-([methods.md](methods.md#intervals)).
+(`benchmarks/coverage_situations.py`), and those of [benchmarks/README.md](../benchmarks/README.md).
+Rounds of 50 rows at first, growing by 1.4. Judged are the default intervals; the design-based ones
+stand beside them ([methods.md](methods.md#intervals)).
 
 - *Claims*: share of the runs whose interval is not the whole range of the measure.
 - *Coverage*: share of the claims that hold the truth. A band has to hold all points of the curve.
