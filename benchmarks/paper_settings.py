@@ -8,7 +8,7 @@ expectation-maximization alone at its tolerance; evalsampling cuts from dyadic b
 Both strata with both fits are simulated on two made-up pools with separated scores, and on the
 pools of benchmarks/README.md: F1, 256 leaves, 100 draws a round. Draws of a repeat have one seed.
 Ratios are of root mean squared errors to the first line of a pool, with a 95 % bootstrap interval
-over the repeats. The table is in docs/reference-points.md.
+over the repeats. The table is in docs/paper-settings.md.
 """
 
 import argparse
