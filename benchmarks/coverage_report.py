@@ -10,12 +10,12 @@ from coverage_runs import DEFAULT, INTERVALS, PLAN, read_results
 from scipy import stats
 
 LEAST = 0.85
-"""Coverage among claims below which most runs must come with words."""
+"""Coverage among claims below which words must come with most claims."""
 
 TRUSTED = 0.93
 """Coverage among claims from which on words may come in few runs."""
 
-SILENT_TOO_OFTEN = 0.5
+WARNED_TOO_LITTLE = 0.5
 WARNED_TOO_OFTEN = 0.2
 
 _BY_CHANCE = stats.norm.sf(2)
@@ -73,19 +73,9 @@ class Setting:
         return bool(stats.binom.cdf(self.covered, self.claims, LEAST) < _BY_CHANCE)
 
     @property
-    def silent_share(self) -> float:
-        """Share of the runs with a claim and no warning; one without a claim has words."""
-        return (self.claims - self.warned) / self.runs
-
-    @property
     def misleads(self) -> bool:
-        """Whether coverage is too little and fewer than half of the runs come with words."""
-        return self.is_default and self.is_below and self.silent_share >= SILENT_TOO_OFTEN
-
-    @property
-    def is_rare(self) -> bool:
-        """Whether the claims of a setting cover too little, but most runs make none or warn."""
-        return self.is_default and self.is_below and not self.misleads
+        """Whether most claims of a setting that covers too little come without a warning."""
+        return self.is_default and self.is_below and self.warned_share <= WARNED_TOO_LITTLE
 
     @property
     def alarms(self) -> bool:
@@ -152,7 +142,6 @@ def document(settings: Sequence[Setting]) -> Iterator[str]:
         judged=len(judged),
         below=sum(one.is_below for one in judged),
         misleading=sum(one.misleads for one in judged),
-        rare=sum(one.is_rare for one in judged),
         trusted=sum(one.coverage >= TRUSTED for one in judged),
         alarms=len(alarms),
         beside=len(beside),
@@ -273,14 +262,14 @@ stand beside them ([methods.md](methods.md#intervals)).
   which the interval misses), of all runs. Of a band both are means over its points.
 
 A setting is a pool, sampler, measure and number of labels; settings without any claim are left
-out. **The rule**: where coverage is below {least} by more than two standard errors, most runs
-come with words, which are a warning or the reason why there is no claim; where it is {reliable} or
-more, no more than a fifth of the runs have a claim with a warning.
+out. **The rule**: where coverage is below {least} by more than two standard errors, most claims
+come with a warning; where it is {reliable} or more, no more than a fifth of the runs have a claim
+with a warning.
 
 {judged:,} settings of default intervals have claims. Those that cover less than {least} by more
-than two standard errors: {below}. In {misleading} of these most runs come without a word; in the
-other {rare} few runs have a claim, those that happened to meet much. {trusted:,} cover {reliable}
-or more; in {alarms} of these more than a fifth of the runs have a claim with a warning. Of
-{beside:,} settings of design-based intervals {beside_below} cover less than {least} by more than
-two standard errors; they have no warnings of their own where another is the default.
+than two standard errors: {below}; in {misleading} of these most claims come without a warning.
+{trusted:,} cover {reliable} or more; in {alarms} of these more than a fifth of the runs have a
+claim with a warning. Of {beside:,} settings of design-based intervals {beside_below} cover less
+than {least} by more than two standard errors; they have no warnings of their own where another is
+the default.
 """
