@@ -11,7 +11,7 @@ from evalsampling.commands.estimate_result import EstimateResult, result_of
 from evalsampling.commands.options import WorkspaceOptions, flag, many
 from evalsampling.errors import InputError
 from evalsampling.labels.delivery import LabelFile
-from evalsampling.labels.drop_zone import files_in, without_deliveries
+from evalsampling.labels.drop_zone import look_in
 from evalsampling.measures.build import build_measures, choose_measures
 from evalsampling.measures.calibrated import Requested
 from evalsampling.telemetry.logs import LOG
@@ -54,11 +54,12 @@ def estimate(options: EstimateOptions, context: ExecutionContext = HERE) -> Esti
     measures = _chosen_measures(pool, options.measure)
     # Before others are locked out: a file may be slow to come.
     id = pool.spec.pool.id
-    without = without_deliveries([*options.labels, *options.replace])
+    labels, replace = look_in(options.labels), look_in(options.replace)
+    without = (*labels.without, *replace.without)
     if without and options.close:
         raise InputError(f"{without[0]}: nothing is closed")
-    files = [LabelFile.read(path, id_column=id) for path in files_in(options.labels)]
-    files += [LabelFile.read(path, True, id) for path in files_in(options.replace)]
+    files = [LabelFile.read(path, id_column=id) for path in labels.files]
+    files += [LabelFile.read(path, True, id) for path in replace.files]
     with workspace.in_use():
         snapshot, messages = _take_and_close(files, Snapshot.read(pool), options)
         result = dataclasses.replace(

@@ -7,6 +7,7 @@ import numpy as np
 
 from evalsampling.evaluation.evaluation import Evaluation
 from evalsampling.inference.domains import Domain
+from evalsampling.inference.nonresponse import share_answered
 from evalsampling.measures.calibrated import Requested
 from evalsampling.spec.numbers import hold_numbers
 from evalsampling.stats.history import NO_LABEL, History
@@ -82,8 +83,5 @@ def missing_bounds(
 
 def _missing(history: History) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
     """Return the questions without a label, of rounds that have one."""
-    asked = np.array([int(one.new.sum()) for one in history.rounds], dtype=np.int64)
-    met = np.repeat(np.arange(len(asked)), asked)
-    has_label = history.label != NO_LABEL
-    answered = np.bincount(met, has_label, minlength=len(asked))
-    return np.flatnonzero(~has_label & (answered[met] > 0))
+    answered = share_answered(history)[history.met] > 0
+    return np.flatnonzero((history.label == NO_LABEL) & answered)

@@ -100,6 +100,5 @@ def unexplained_predictions(table: CellTable, y: int, probability: FloatArray) -
 
 def labels_by_cell(table: CellTable, history: History, domain: Domain) -> IntArray:
     """Return how many rows of each cell, of a domain, have each label: (cells, classes)."""
-    known = history.labelled
-    known = known[domain.holds(history, known)]
+    known = domain.labelled(history)
     return history.seen(len(table), table.classes, known).astype(np.int64)

@@ -34,6 +34,11 @@ class Domain:
             return np.ones(len(question), dtype=bool)
         return history.slice[question, self.column] == self.value
 
+    def labelled(self, history: History) -> IntArray:
+        """Return the questions with an answer that are about a row of the domain, shape (n,)."""
+        known = history.labelled
+        return known[self.holds(history, known)]
+
     def rows(self, table: CellTable) -> IntArray:
         """Return the rows of the domain in each cell, shape (cells,)."""
         return table.count if self.count is None else self.count

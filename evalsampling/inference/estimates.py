@@ -55,6 +55,7 @@ def estimate_measure(
     table, confidence = inputs.table, inputs.confidence
     measure, calibrate = measure_of(requested), isinstance(requested, Calibrated)
     adding = cells_adding_to(measure, table)
+    untold = calibrate and not known_exactly(measure, table)
     estimates: list[Estimate] = []
     for domain in scope.domains_of(requested):
         targets = scope.targets(requested, domain)
@@ -65,7 +66,7 @@ def estimate_measure(
                 census(*one, confidence, words) for one in zip(targets, exact, strict=True)
             ]
             continue
-        if calibrate and not known_exactly(measure, table):
+        if untold:
             reason = f"{requested.name}: its known totals cannot be told from the cells"
             estimates += [
                 undefined(t, confidence, "unknown totals", reason, warn=True) for t in targets
@@ -134,7 +135,7 @@ def _with_light(
 ) -> Estimate:
     """Add the assumption-light interval of a measure on a domain, or the reason why it has none."""
     history = inputs.history
-    known = history.labelled[domain.holds(history, history.labelled)]
+    known = domain.labelled(history)
     searched = Searched(
         table=inputs.table,
         rounds=inputs.trials,
@@ -250,16 +251,13 @@ def is_census(
         history: the labels, of a deterministic oracle.
         domain: a part of the pool, or all of it.
     """
-    known = history.labelled
-    known = known[domain.holds(history, known)]
-    labelled = np.bincount(history.cell[known], minlength=len(table))
+    labelled = np.bincount(history.cell[domain.labelled(history)], minlength=len(table))
     return bool(np.all(labelled[cells] == domain.rows(table)[cells]))
 
 
 def known_value(measure: Measure, table: CellTable, history: History, domain: Domain) -> FloatArray:
     """Return the value of a measure all of whose rows in a domain have labels, shape (m,)."""
-    known = history.labelled
-    known = known[domain.holds(history, known)]
+    known = domain.labelled(history)
     weight = np.full(len(known), 1 / max(int(domain.rows(table).sum()), 1))
     return measure.value(
         measure.mean_loss(history.outputs.take(known), history.label[known], weight)
@@ -320,14 +318,18 @@ def _with_bands(
 def point_estimate(measure: Measure, inputs: EstimationInput) -> FloatArray:
     """Return g(R^) on the pool, shape (m,), NaN where undefined; no intervals, so it is fast."""
     weight = inputs.sample.weight
-    everywhere = np.ones(len(weight), dtype=bool)
     if inputs.response is not None:
-        return linearise(measure, inputs, Domain(), everywhere)[0]
+        return linearise(measure, inputs, Domain(), np.ones(len(weight), dtype=bool))[0]
     if inputs.self_normalised and inputs.covers_pool and len(weight):
         weight = weight / weight.sum()
-    value = measure.value(sampled_risk(measure, inputs, weight))
+    return _corrected(measure.value(sampled_risk(measure, inputs, weight)), measure, inputs)
+
+
+def _corrected(value: FloatArray, measure: Measure, inputs: EstimationInput) -> FloatArray:
+    """Return values on the pool, shape (m,), less their biases if these are to be subtracted."""
     if not inputs.options.correct_bias:
         return value
+    everywhere = np.ones(len(inputs.sample.question), dtype=bool)
     return inputs.options.corrected(value, _biases(measure, inputs, Domain(), everywhere))
 
 
@@ -357,7 +359,7 @@ def estimate_region(measure: Measure, inputs: EstimationInput, method: str = "f"
         return wald_ellipsoid(exact, np.zeros((len(exact), len(exact))), inputs.confidence)
     everywhere = np.ones(len(inputs.sample.question), dtype=bool)
     value, influence = linearise(measure, inputs, Domain(), everywhere)
-    value = inputs.options.corrected(value, _biases(measure, inputs, Domain(), everywhere))
+    value = _corrected(value, measure, inputs)
     targets = [Target(one.name, one.bounds, threshold=one.threshold) for one in measure.components]
     evidence = _evidence(measure, inputs, Domain(), everywhere)
     for one in estimate(targets, value, influence, inputs.sample, evidence, inputs.confidence):

@@ -105,9 +105,7 @@ def assist(
     ]
     if not band or len(assisted) < 2:
         return assisted
-    low, high = _band(
-        [one.target.bounds for one in estimates], measure, model, estimates[0].confidence
-    )
+    low, high = _band(ends, estimates, measure, model)
     return [
         one
         if one.intervals[0].kind != KIND
@@ -121,7 +119,10 @@ def assist(
 
 
 def _band(
-    bounds: Sequence[tuple[float, float]], measure: Measure, model: LabelModel, confidence: float
+    ends: tuple[FloatArray, FloatArray],
+    estimates: Sequence[Estimate],
+    measure: Measure,
+    model: LabelModel,
 ) -> tuple[FloatArray, FloatArray]:
     """Return the ends of a band that holds a share of curves whole, shape (m,) each.
 
@@ -130,16 +131,17 @@ def _band(
     that is wrong would miss at some of them.
 
     Args:
-        bounds: of each component.
-        measure: of m components.
-        model: of the labels of the pool.
-        confidence: the share of curves, in (0, 1).
+        ends: between what the draws of the model lie, shape (draws, m) each.
+        estimates: of the m components, at one confidence, the share of curves.
+        measure: of the pool.
+        model: of the labels.
     """
+    confidence = estimates[0].confidence
     others = [model.with_share(model.hidden.share * factor) for factor in OTHER_SHARES]
-    ends = [one.everywhere.bounds(measure) for one in (model, *others)]
-    low = np.fmin.reduce([simultaneous(least, confidence)[0] for least, _ in ends])
-    high = np.fmax.reduce([simultaneous(greatest, confidence)[1] for _, greatest in ends])
-    least, greatest = np.transpose(bounds)
+    ways = [ends, *(one.everywhere.bounds(measure) for one in others)]
+    low = np.fmin.reduce([simultaneous(least, confidence)[0] for least, _ in ways])
+    high = np.fmax.reduce([simultaneous(greatest, confidence)[1] for _, greatest in ways])
+    least, greatest = np.transpose([one.target.bounds for one in estimates])
     return np.clip(low, least, greatest), np.clip(high, least, greatest)
 
 

@@ -66,8 +66,7 @@ def adjust_for_nonresponse(history: History, table: CellTable, ask_again: bool =
         *Survey nonresponse adjustments for estimates of means*, International Statistical
         Review 54, 1986.
     """
-    met, drawn = _rounds_of(history)
-    share = share_answered(history)
+    met, drawn, share = history.met, history.drawn, share_answered(history)
     draw = np.flatnonzero(share[drawn] > 0)
     question, drawn = history.question[draw], drawn[draw]
     factor = rows_represented(history, table, ask_again)[draw] * share[drawn]
@@ -85,7 +84,7 @@ def share_answered(history: History) -> FloatArray:
 
     1 of a round that met none.
     """
-    met, _ = _rounds_of(history)
+    met = history.met
     asked = np.bincount(met, minlength=len(history.rounds))
     answered = np.bincount(met, history.label != NO_LABEL, minlength=len(history.rounds))
     return np.where(asked > 0, answered / np.maximum(asked, 1), 1.0)
@@ -101,8 +100,7 @@ def rows_represented(history: History, table: CellTable, ask_again: bool = False
         table: the cells.
         ask_again: whether every draw is a question, so that no row is met twice.
     """
-    met, drawn = _rounds_of(history)
-    share = share_answered(history)
+    met, drawn, share = history.met, history.drawn, share_answered(history)
     question, has_label = history.question, history.label != NO_LABEL
     stands_for = np.zeros(len(history))
     share_of_class = _class_share(met, table.leaf[history.cell], has_label, table.leaves)
@@ -121,13 +119,6 @@ def rows_represented(history: History, table: CellTable, ask_again: bool = False
             new = is_new & (drawn == number)
             represented[new] *= scale[history.cell[question[new]]]
     return np.asarray(represented)
-
-
-def _rounds_of(history: History) -> tuple[IntArray, IntArray]:
-    """Return the round that met each question first, and the round of each draw."""
-    numbers = np.arange(len(history.rounds))
-    met = np.repeat(numbers, [int(one.new.sum()) for one in history.rounds])
-    return met, np.repeat(numbers, [len(one.question) for one in history.rounds])
 
 
 def response_by_leaf(leaf: IntArray, has_label: BoolArray, leaves: int) -> FloatArray:

@@ -248,8 +248,7 @@ class Predictive:
         self, measure: Measure, label: int, true: int, views: Sequence[Outputs]
     ) -> FloatArray:
         """Return what `losses_if` does, given outputs of unlabelled rows."""
-        known = self.history.labelled
-        known = known[self.domain.holds(self.history, known)]
+        known = self.domain.labelled(self.history)
         known = known[self.history.label[known] == label]
         rows = max(int(self.domain.rows(self.table).sum()), 1)
         y = np.full(len(known), true, dtype=np.int64)

@@ -1,5 +1,6 @@
 """Folders that deliveries are dropped into: of this machine or of a store."""
 
+import dataclasses
 from collections.abc import Sequence
 from pathlib import Path, PurePath
 
@@ -11,8 +12,21 @@ from evalsampling.labels.formats import SUFFIXES
 from evalsampling.storage.filesystems import is_url, locate, unreadable
 
 
-def files_in(paths: Sequence[str]) -> tuple[str, ...]:
-    """Return files of labels, with those of a folder in place of it, ordered by name.
+@dataclasses.dataclass(frozen=True)
+class Found:
+    """What stands where deliveries were said to be.
+
+    Attributes:
+        files: of labels, with those of a folder in place of it, ordered by name.
+        without: a message for each folder that holds no file of labels.
+    """
+
+    files: tuple[str, ...]
+    without: tuple[str, ...]
+
+
+def look_in(paths: Sequence[str]) -> Found:
+    """Return files of labels, and which folders hold none.
 
     Of a folder, names that begin with ``.`` or ``~`` and other extensions are passed over: files
     on their way, those of workbooks that are open, and what else may be there.
@@ -23,28 +37,16 @@ def files_in(paths: Sequence[str]) -> tuple[str, ...]:
     Raises:
         InputError: if a folder cannot be read.
     """
-    return tuple(
-        file for path in paths for file in (_wanted(_listed(path)) if _is_folder(path) else [path])
-    )
-
-
-def without_deliveries(paths: Sequence[str]) -> list[str]:
-    """Return a message for each folder among some paths that holds no file of labels.
-
-    Args:
-        paths: as `files_in` takes them.
-
-    Raises:
-        InputError: if a folder cannot be read.
-    """
-    known = ", ".join(sorted(SUFFIXES))
-    messages = []
-    for path in filter(_is_folder, paths):
-        listed = _listed(path)
-        if not _wanted(listed):
+    files, without = [], []
+    for path in paths:
+        listed = _listed(path) if _is_folder(path) else None
+        wanted = [path] if listed is None else _wanted(listed)
+        files += wanted
+        if listed is not None and not wanted:
             others = f"{len(listed)} other file{'s' * (len(listed) != 1)} passed over"
-            messages.append(f"{path}: no deliveries ({known}), {others}")
-    return messages
+            known = ", ".join(sorted(SUFFIXES))
+            without.append(f"{path}: no deliveries ({known}), {others}")
+    return Found(tuple(files), tuple(without))
 
 
 def _is_folder(path: str) -> bool:

@@ -310,15 +310,16 @@ class Poisson(Sampler):
         """
         share = share_answered(history) * [one.wanted for one in rounds]
         share /= max(float(share.sum()), 1e-300)
-        represented = rows_represented(history, table, ask_again=self._asks_again)
-        ends = np.cumsum([len(one.question) for one in rounds])
+        drawn_in, represented = history.drawn, None
+        if self.online == "include":
+            represented = rows_represented(history, table, ask_again=self._asks_again)
         labelled = history.label != NO_LABEL
         weight, square = np.zeros(len(history)), np.zeros(len(history))
         for number in np.flatnonzero(share):
             one, of_round = rounds[number], share[number]
             is_labelled = labelled[one.question]
             drawn = one.question[is_labelled]
-            if self.online == "exclude":
+            if represented is None:
                 before = np.flatnonzero(labelled[: one.begin])
                 unknown = table.count - np.bincount(history.cell[before], minlength=len(table))
                 chance = one.chance * _answered(table, history, one)
@@ -326,8 +327,8 @@ class Poisson(Sampler):
                 weight[before] += of_round / table.rows
                 inclusion = chance[history.cell[drawn]]
             else:
-                of_draw = represented[ends[number] - len(one.question) : ends[number]]
-                inclusion = one.chance[history.cell[drawn]] / of_draw[is_labelled]
+                of_draw = represented[drawn_in == number][is_labelled]
+                inclusion = one.chance[history.cell[drawn]] / of_draw
             weight[drawn] += of_round / (inclusion * table.rows)
             spread = 1.0 if self.stochastic else 1 - inclusion
             square[drawn] += of_round**2 * spread / (inclusion * table.rows) ** 2

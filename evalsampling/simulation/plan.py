@@ -349,9 +349,8 @@ def _needed(rows: Sequence[dict[str, Any]], half_width: float) -> dict[str, Any]
     if first == len(rows):
         return entry
     after = rows[first]
-    before = rows[first - 1] if first else None
-    known = before is not None and before["half_width"] not in (None, math.inf)
-    if before is None or not known or after["half_width"] == 0:
+    before = rows[max(first - 1, 0)]
+    if first == 0 or before["half_width"] in (None, math.inf) or after["half_width"] == 0:
         return entry | {key: after[key] for key in ("budget", "standard_error")}
     ends = [np.log(row["half_width"]) for row in (before, after)]
     share = float((ends[0] - np.log(half_width)) / (ends[0] - ends[1]))

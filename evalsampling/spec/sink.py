@@ -124,13 +124,17 @@ _READ = ("annotator", "skipped", "clerical_match_score")
 
 def is_taken(name: str) -> bool:
     """Tell whether a name stands for something else in a batch or a delivery, in some format."""
-    return name in (*EVERY_BATCH, *_READ) or name.startswith("label.")
+    return name in EVERY_BATCH or _is_answer(name)
+
+
+def _is_answer(name: str) -> bool:
+    return name in _READ or name.startswith("label.")
 
 
 def _check_columns(chosen: str, payload: Sequence[str]) -> None:
     """Refuse columns of the payload that would be taken for an answer when the file comes back."""
     for name in payload if chosen in _COME_BACK else ():
-        if name in _READ or name.startswith("label."):
+        if _is_answer(name):
             raise InputError(
                 f"pool.payload: {name} is a column of answers, rename it: as sink.format is "
                 f"{chosen}, what stands in it would be taken for one"

@@ -96,6 +96,16 @@ class History:
         """Indices of the questions that have an answer."""
         return np.flatnonzero(self.label != NO_LABEL)
 
+    @property
+    def met(self) -> IntArray:
+        """The round that asked each question first, shape (questions,)."""
+        return np.repeat(np.arange(len(self.rounds)), [int(one.new.sum()) for one in self.rounds])
+
+    @property
+    def drawn(self) -> IntArray:
+        """The round of each draw, shape (draws,)."""
+        return np.repeat(np.arange(len(self.rounds)), [len(one.question) for one in self.rounds])
+
     def votes(self, question: IntArray) -> Votes:
         """Return the answers to some questions that have one, in their order."""
         shares = None if self.shares is None else self.shares[question]

@@ -182,12 +182,7 @@ class Workspace:
         """
         with self.store.draft() as draft:
             _write_manifest(draft, manifest)
-            try:
-                draft.commit(f"{BUDGETS}/{number:04d}.json", content)
-            except FileExistsError as error:
-                raise InputError(
-                    f"{self.path}: another command raised the budget meanwhile; run this one again"
-                ) from error
+            self._commit_next(draft, f"{BUDGETS}/{number:04d}.json", content, "raised the budget")
 
     def next_number(self, folder: str) -> int:
         """Return the number of the next of the JSON files that a folder numbers."""
@@ -205,12 +200,16 @@ class Workspace:
             InputError: if somebody else kept one meanwhile; nothing of theirs is changed.
         """
         with self.store.draft() as draft:
-            try:
-                draft.commit(f"{FORGOTTEN}/{number:04d}.json", content)
-            except FileExistsError as error:
-                raise InputError(
-                    f"{self.path}: another command erased something meanwhile; run this one again"
-                ) from error
+            self._commit_next(draft, f"{FORGOTTEN}/{number:04d}.json", content, "erased something")
+
+    def _commit_next(self, draft: Draft, name: str, content: dict[str, Any], done: str) -> None:
+        """End a draft with a numbered file; ``done`` is what another command that has it did."""
+        try:
+            draft.commit(name, content)
+        except FileExistsError as error:
+            raise InputError(
+                f"{self.path}: another command {done} meanwhile; run this one again"
+            ) from error
 
     def check_outside(self, file: str) -> None:
         """Check that a file which is written for people is not among those of the workspace.

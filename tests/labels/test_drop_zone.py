@@ -5,7 +5,7 @@ from pathlib import Path
 
 from google.cloud import storage
 
-from evalsampling.labels.drop_zone import files_in
+from evalsampling.labels.drop_zone import look_in
 from tests.jobs import Job, files_below
 
 
@@ -73,6 +73,6 @@ def test_every_new_object_of_a_bucket_is_taken_once(
 def test_files_and_folders_side_by_side(tmp_path: Path) -> None:
     for name in ("b.csv", "a.JSON", "c.manifest", "d.xls", ".e.csv", "~$f.xlsx"):
         (tmp_path / name).write_text("")
-    found = files_in([str(tmp_path), "x.csv", "gs://bucket/y.csv"])
+    found = look_in([str(tmp_path), "x.csv", "gs://bucket/y.csv"]).files
     names = [Path(path).name for path in found]
     assert names == ["a.JSON", "b.csv", "c.manifest", "x.csv", "y.csv"]
