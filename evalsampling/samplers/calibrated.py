@@ -42,6 +42,13 @@ _SCHEDULE = Schedule(chains=64, burn_in=10, kept=2)
 """Of the model that designs are compared on: rough, as they are compared on the same draws."""
 
 
+_MOST_INFLUENCES = 1 << 21
+"""Most influences of kinds of rows that are worked out before a round: of as many draws."""
+
+_FEWEST_SPREADS = 4
+"""Draws whose influences are worked out however many kinds of rows and components there are."""
+
+
 @dataclasses.dataclass(frozen=True)
 class CalibratedDesign(Sampler):
     """Rounds without replacement, in proportion to what the label of a row may still change.
@@ -49,9 +56,9 @@ class CalibratedDesign(Sampler):
     Before each round the calibration curve is fitted to all labels so far, with the share of hidden
     positives that the estimate is combined under (`inference.model_assisted.COMBINED_SHARE`): with
     more of them, rounds would go to the tail to learn their number. Candidates are designs with
-    the measure of size sd_c (1 - p_c)^(e - 1/2): sd_c the standard deviation of the influence of a
-    row's label on the measure, p_c the rate of the pool's most frequent class, so the size goes as
-    rate^e where positives are rare; a tenth is spread evenly. Taken is the candidate that is
+    the measure of size sd_c (1 - p_c)^(e - 1/2): sd_c^2 the mean over draws of the curve of the
+    variance of the influence of a row's label on the measure, p_c the rate of the pool's most
+    frequent class, so the size goes as rate^e where positives are rare; a tenth is spread evenly. Taken is the candidate that is
     expected to remove most of the posterior variance of the measure. Where labels differ in cost,
     sizes are over its root, and what is removed is taken by the money.
 
@@ -150,7 +157,7 @@ class _Comparison:
 
     Attributes:
         rate: shape (cells, classes): mean rate of each class.
-        spread: shape (cells,): standard deviation of the influence of a row's label.
+        spread: shape (cells,): standard deviation of the influence of a row's label: `_spread`.
         alike: shape (cells,): which of the groups of cells with the same rates each is in.
         deviation: shape (draws, groups, classes): rates less their means.
         value: shape (draws, m): of the measure, standardised.
@@ -173,7 +180,7 @@ class _Comparison:
         first, alike = model.alike
         return cls(
             rate=rate,
-            spread=_spread(measure, model, rate),
+            spread=_spread(measure, model),
             alike=alike,
             deviation=(rates - rate)[:, first],
             value=deviation[:, scale > 0] / scale[scale > 0],
@@ -203,11 +210,25 @@ class _Comparison:
         return float(np.sum(self.value * (self.value - left)))
 
 
-def _spread(measure: Measure, model: LabelModel, rate: FloatArray) -> FloatArray:
-    """Return the standard deviation of the influence of a row's label on a measure, (cells,)."""
-    risk = expected_labels(model, rate[None]).risks(measure)[0]
-    check_defined(measure, risk)
-    influence = influence_by_cell(measure, model.table, risk)
-    mean = np.einsum("cy,cym->cm", rate, influence)
-    variance = np.einsum("cy,cym->c", rate, influence**2) - np.sum(mean**2, axis=1)
-    return np.asarray(np.sqrt(np.maximum(variance, 0.0)))
+def _spread(measure: Measure, model: LabelModel) -> FloatArray:
+    """Return the standard deviation of the influence of a row's label on a measure, (cells,).
+
+    Root of the mean variance over draws of the rates, each with the influence that it makes: at
+    their mean alone a draw with many positives in the tail hides how much one found there means
+    if there are few. Where a component is undefined its influence is 0.
+
+    Raises:
+        InputError: if the measure is undefined at the mean of their risks.
+    """
+    table = model.table
+    entries = table.classes * len(table.outputs) * len(measure.components)
+    draws = max(_MOST_INFLUENCES // entries, _FEWEST_SPREADS)
+    rates = model.rates[:: -(-len(model.rates) // draws)]
+    risks = expected_labels(model, rates).risks(measure)
+    check_defined(measure, risks.mean(axis=0))
+    variances = []
+    for rate, risk in zip(rates, risks, strict=True):
+        influence = influence_by_cell(measure, table, risk)
+        mean = np.einsum("cy,cym->cm", rate, influence)
+        variances.append(np.einsum("cy,cym->c", rate, influence**2) - np.sum(mean**2, axis=1))
+    return np.asarray(np.sqrt(np.maximum(np.mean(variances, axis=0), 0.0)))

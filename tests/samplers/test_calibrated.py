@@ -23,6 +23,7 @@ from evalsampling.measures import (
     ROCArea,
 )
 from evalsampling.samplers import CalibratedDesign
+from evalsampling.samplers.calibrated import _Comparison
 from evalsampling.stats.history import NO_LABEL, History, Round
 from tests.samplers.pools import Pool, make_pool, with_second_system
 
@@ -261,6 +262,35 @@ def test_difference_without_a_value_is_left_out() -> None:
     of_weights, _ = linearise(MatthewsCorrelation(), alone, Domain(), inside)
     assert np.isfinite(of_weights).all()
     assert value == pytest.approx(of_weights)
+
+
+def test_size_is_the_root_of_the_mean_variance_that_a_label_makes() -> None:
+    """F1 by hand, draw by draw: tp over half of the predicted and half of the actual positives.
+
+    Predicted negatives count by that mean, not by F1 at the mean rates, where the tail's expected
+    positives make F1 small and one found just below the threshold worth nothing.
+    """
+    x = np.repeat(np.arange(-14.0, 6.0), 2)
+    probability = 1 / (1 + np.exp(-x))
+    rows = np.repeat(np.rint(1 + 20 * np.exp(-((x[::2] + 9) ** 2) / 8)).astype(int), 2)
+    of_row = np.repeat(np.arange(len(x)), rows)
+    pool = Pool(
+        leaf=of_row // 2,
+        prediction=(x[of_row] > 0).astype(int),
+        probability=np.stack([1 - probability, probability], axis=1)[of_row],
+        label=np.zeros(len(of_row), dtype=int),
+    )
+    model = LabelModel.fit(pool.table, pool.start(), (1,))
+    spread = _Comparison.of_designs(FBeta(), model).spread
+
+    rate, count = model.rates[:, :, 1], pool.table.count
+    found = pool.table.outputs.prediction[:, 0] == 1
+    hits = (rate * count)[:, found].sum(axis=1)
+    half = (count[found].sum() + (rate * count).sum(axis=1)) / 2
+    f1 = (hits / half)[:, None]
+    by_label = np.where(found, 1 - f1 / 2, -f1 / 2) / half[:, None] * pool.table.rows
+    by_hand = np.sqrt(np.mean(rate * (1 - rate) * by_label**2, axis=0))
+    assert spread == pytest.approx(by_hand)
 
 
 def labelled(history: History, cell: int, chance: np.ndarray, pool: Pool) -> History:
