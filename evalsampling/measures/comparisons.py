@@ -73,6 +73,11 @@ class Comparison(Measure):
         object.__setattr__(self, "evidence_name", one.evidence_name)
         object.__setattr__(self, "looks_at", one.looks_at | other.looks_at)
 
+    @property
+    def undefined_without(self) -> str:
+        """What either measure is undefined without."""
+        return self.both.undefined_without
+
     @abc.abstractmethod
     def compare(self, first: FloatArray, other: FloatArray) -> FloatArray:
         """Return the comparison of the values of the two systems."""
@@ -294,6 +299,11 @@ class Quotient(Comparison):
             )
             for one in self.first.components
         )
+
+    @property
+    def undefined_without(self) -> str:
+        """What either measure is undefined without, and a second one but 0."""
+        return f"{super().undefined_without}, or no {self.first.name} of the second but 0"
 
     def compare(self, first: FloatArray, other: FloatArray) -> FloatArray:
         """Return the ratio, NaN where the other value is 0."""

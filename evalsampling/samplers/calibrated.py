@@ -55,12 +55,12 @@ class CalibratedDesign(Sampler):
 
     Before each round the calibration curve is fitted to all labels so far, with the share of hidden
     positives that the estimate is combined under (`inference.model_assisted.COMBINED_SHARE`): with
-    more of them, rounds would go to the tail to learn their number. Candidates are designs with
-    the measure of size sd_c (1 - p_c)^(e - 1/2): sd_c^2 the mean over draws of the curve of the
+    more of them, rounds would go to the tail to learn their number. Candidates are designs with the
+    measure of size sd_c (1 - p_c)^(e - 1/2): sd_c^2 the mean over draws of the curve of the
     variance of the influence of a row's label on the measure, p_c the rate of the pool's most
-    frequent class, so the size goes as rate^e where positives are rare; a tenth is spread evenly. Taken is the candidate that is
-    expected to remove most of the posterior variance of the measure. Where labels differ in cost,
-    sizes are over its root, and what is removed is taken by the money.
+    frequent class, so the size goes as rate^e where positives are rare; a tenth is spread evenly.
+    Taken is the candidate that is expected to remove most of the posterior variance of the measure.
+    Where labels differ in cost, sizes are over its root, and what is removed is taken by the money.
 
     A labelled row weighs one over the chance that any round so far would have taken it, so weights
     of rounds that answer to earlier labels are slightly biased, and far less noisy than weights

@@ -1,13 +1,18 @@
 """Pools and histories at the limits: what every sampler then does is decided, and it is this."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 from evalsampling import samplers
 from evalsampling.errors import InputError
+from evalsampling.inference.domains import ReportedDomains
 from evalsampling.measures import (
     Accuracy,
     BalancedAccuracy,
+    Comparison,
+    Difference,
     FBeta,
     Joint,
     MatthewsCorrelation,
@@ -16,6 +21,7 @@ from evalsampling.measures import (
     PerClassRecall,
     Precision,
     Prevalence,
+    Quotient,
     Recall,
 )
 from evalsampling.samplers import AdaptiveImportance, Given, Importance, ReplacementSampler, Sampler
@@ -314,3 +320,31 @@ def test_reason_names_what_the_measure_lacks(measure: Measure, words: str) -> No
     assert reasons
     for reason in reasons:
         assert str(reason).endswith(f"is undefined (0/0): {words} among the labelled rows")
+
+
+@pytest.mark.parametrize(
+    ("measure", "words"),
+    [
+        (
+            Difference(MatthewsCorrelation(), MatthewsCorrelation(system=1)),
+            "no positives, no negatives, no predicted positives or no predicted negatives",
+        ),
+        (
+            Quotient(Recall(), Recall(system=1)),
+            "no positives, or no recall of the second but 0",
+        ),
+    ],
+    ids=lambda one: one.name if isinstance(one, Measure) else "",
+)
+def test_reason_of_a_comparison_names_what_either_measure_lacks(
+    measure: Comparison, words: str
+) -> None:
+    """All rows are positive, the second system finds none: positives were said to be missing."""
+    prediction = np.tile([1, 0], (len(POOL), 1))
+    pool = dataclasses.replace(with_labels(POOL, label=1), prediction=prediction)
+    history, _ = pool.run(samplers.Passive(Accuracy()), 1, 20, seed=1)
+    scope = ReportedDomains(systems=("a", "b"))
+    sampler = samplers.Passive(Accuracy())
+    (found,) = sampler.estimate(pool.table, history, [measure], 0.95, scope)
+    assert found.value is None
+    assert str(found.reason).endswith(f"is undefined (0/0): {words} among the labelled rows")
