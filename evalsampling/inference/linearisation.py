@@ -12,9 +12,6 @@ from evalsampling.measures.base import FloatArray, Measure
 from evalsampling.measures.on_cells import bounding_outputs, each_label, model_risk
 from evalsampling.stats.cells import CellTable
 
-_OF_ANY_NUMBER = 1 / 12
-"""Variance of a number that is anywhere in a range, by the square of the range."""
-
 
 def linearise(
     measure: Measure,
@@ -77,7 +74,7 @@ def _by_model(
     low, high = np.transpose([one.bounds for one in measure.components])
     within = np.clip(value, low, high)
     square = np.maximum((value - within) ** 2, inputs.sample.variance(influence))
-    useless = np.isnan(value) | (square > (high - low) ** 2 * _OF_ANY_NUMBER)
+    useless = np.isnan(value) | (square > variance_of_any(measure))
     if not useless.any():
         return within, influence
     alone = dataclasses.replace(inputs, response=None)
@@ -134,6 +131,15 @@ def influence_by_cell(measure: Measure, table: CellTable, risk: FloatArray) -> F
         for y in each_label(table)
     ]
     return np.nan_to_num(np.stack(by_label, axis=1))
+
+
+def variance_of_any(measure: Measure) -> FloatArray:
+    """Return the variance of a number anywhere in the range of each component, shape (m,).
+
+    Of a range without an end it is infinite.
+    """
+    low, high = np.transpose([one.bounds for one in measure.components])
+    return np.asarray((high - low) ** 2 / 12)
 
 
 def _calibrate_weights(

@@ -13,7 +13,7 @@ import numpy as np
 
 from evalsampling.inference.class_curves import obstacle
 from evalsampling.inference.inputs import EstimationInput
-from evalsampling.inference.linearisation import influence_by_cell
+from evalsampling.inference.linearisation import influence_by_cell, variance_of_any
 from evalsampling.inference.model_assisted import COMBINED_SHARE
 from evalsampling.inference.nonresponse import response_by_leaf
 from evalsampling.inference.predictive import (
@@ -99,7 +99,7 @@ class CalibratedDesign(Sampler):
             return draw_unseen(table, history, chance, rng)
         hidden = dataclasses.replace(self.hidden, share=self.hidden.share * COMBINED_SHARE)
         model = LabelModel.fit(table, history, (model_seed,), hidden, _SCHEDULE)
-        comparison = _Comparison.of_designs(self.measure, model)
+        comparison = _Comparison.of_designs(self.measure, model, len(history.labelled) + wanted)
         sizes = [per_root_cost(comparison.size(power), table.cost) for power in POWERS]
         candidates = [
             water_fill(mix_evenly(size, left, EVEN_SHARE), left, wanted) for size in sizes
@@ -170,7 +170,8 @@ class _Comparison:
     value: FloatArray
 
     @classmethod
-    def of_designs(cls, measure: Measure, model: LabelModel) -> "_Comparison":
+    def of_designs(cls, measure: Measure, model: LabelModel, labels: int) -> "_Comparison":
+        """Sum up what the model knows; ``labels`` there will be after the round."""
         rates = model.rates
         values = expected_labels(model, rates).values(measure)
         values = values[:, np.isfinite(values).all(axis=0)]
@@ -180,7 +181,7 @@ class _Comparison:
         first, alike = model.alike
         return cls(
             rate=rate,
-            spread=_spread(measure, model),
+            spread=_spread(measure, model, labels),
             alike=alike,
             deviation=(rates - rate)[:, first],
             value=deviation[:, scale > 0] / scale[scale > 0],
@@ -210,12 +211,20 @@ class _Comparison:
         return float(np.sum(self.value * (self.value - left)))
 
 
-def _spread(measure: Measure, model: LabelModel) -> FloatArray:
+def _spread(measure: Measure, model: LabelModel, labels: int) -> FloatArray:
     """Return the standard deviation of the influence of a row's label on a measure, (cells,).
 
     Root of the mean variance over draws of the rates, each with the influence that it makes: at
     their mean alone a draw with many positives in the tail hides how much one found there means
-    if there are few. Where a component is undefined its influence is 0.
+    if there are few. A draw counts for no more than what labels drawn best for it leave of the
+    variance of a number anywhere in the measure's range: with next to no positives influences
+    have no limit, and one draw would outvote all others. Where a component is undefined its
+    influence is 0.
+
+    Args:
+        measure: that rows are drawn for.
+        model: of the labels.
+        labels: that there will be after the round.
 
     Raises:
         InputError: if the measure is undefined at the mean of their risks.
@@ -226,9 +235,14 @@ def _spread(measure: Measure, model: LabelModel) -> FloatArray:
     rates = model.rates[:: -(-len(model.rates) // draws)]
     risks = expected_labels(model, rates).risks(measure)
     check_defined(measure, risks.mean(axis=0))
+    most = variance_of_any(measure)
+    share = table.count / table.rows
     variances = []
     for rate, risk in zip(rates, risks, strict=True):
         influence = influence_by_cell(measure, table, risk)
         mean = np.einsum("cy,cym->cm", rate, influence)
-        variances.append(np.einsum("cy,cym->c", rate, influence**2) - np.sum(mean**2, axis=1))
-    return np.asarray(np.sqrt(np.maximum(np.mean(variances, axis=0), 0.0)))
+        variance = np.einsum("cy,cym->cm", rate, influence**2) - mean**2
+        variance = np.maximum(variance, 0.0)
+        left = (share @ np.sqrt(variance)) ** 2 / max(labels, 1)
+        variances.append(variance @ (1 / np.maximum(left / most, 1.0)))
+    return np.asarray(np.sqrt(np.mean(variances, axis=0)))

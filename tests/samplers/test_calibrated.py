@@ -264,11 +264,13 @@ def test_difference_without_a_value_is_left_out() -> None:
     assert value == pytest.approx(of_weights)
 
 
-def test_size_is_the_root_of_the_mean_variance_that_a_label_makes() -> None:
+@pytest.mark.parametrize("labels", [2, 100_000])
+def test_size_is_the_root_of_the_mean_variance_that_a_label_makes(labels: int) -> None:
     """F1 by hand, draw by draw: tp over half of the predicted and half of the actual positives.
 
     Predicted negatives count by that mean, not by F1 at the mean rates, where the tail's expected
-    positives make F1 small and one found just below the threshold worth nothing.
+    positives make F1 small and one found just below the threshold worth nothing. A draw counts for
+    no more than the variance of a number anywhere in [0, 1].
     """
     x = np.repeat(np.arange(-14.0, 6.0), 2)
     probability = 1 / (1 + np.exp(-x))
@@ -281,7 +283,7 @@ def test_size_is_the_root_of_the_mean_variance_that_a_label_makes() -> None:
         label=np.zeros(len(of_row), dtype=int),
     )
     model = LabelModel.fit(pool.table, pool.start(), (1,))
-    spread = _Comparison.of_designs(FBeta(), model).spread
+    spread = _Comparison.of_designs(FBeta(), model, labels).spread
 
     rate, count = model.rates[:, :, 1], pool.table.count
     found = pool.table.outputs.prediction[:, 0] == 1
@@ -289,8 +291,12 @@ def test_size_is_the_root_of_the_mean_variance_that_a_label_makes() -> None:
     half = (count[found].sum() + (rate * count).sum(axis=1)) / 2
     f1 = (hits / half)[:, None]
     by_label = np.where(found, 1 - f1 / 2, -f1 / 2) / half[:, None] * pool.table.rows
-    by_hand = np.sqrt(np.mean(rate * (1 - rate) * by_label**2, axis=0))
-    assert spread == pytest.approx(by_hand)
+    variance = rate * (1 - rate) * by_label**2
+    left = (np.sqrt(variance) @ (count / count.sum())) ** 2 / labels
+    limited = left > 1 / 12
+    assert limited.any() == (labels == 2)
+    variance[limited] *= 1 / 12 / left[limited, None]
+    assert spread == pytest.approx(np.sqrt(variance.mean(axis=0)))
 
 
 def labelled(history: History, cell: int, chance: np.ndarray, pool: Pool) -> History:
