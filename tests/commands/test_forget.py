@@ -161,47 +161,30 @@ def nobody_waits(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
-def test_two_at_once_of_which_neither_has_begun_to_write(
-    job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("kind", "step", "what"),
+    [
+        (Workspace, "add_forgotten", "erased something"),  # neither has begun to write
+        (LocalStore, "exchange", "changed it"),  # the first is writing
+    ],
+)
+def test_two_at_once(
+    job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch, kind: type, step: str, what: str
 ) -> None:
-    """Both have read; one of them keeps its record first, and the other changes nothing."""
+    """Another command comes in between: it is done, and the first puts nothing back."""
     one, ids = two_rows(job)
-    add, told = Workspace.add_forgotten, []
+    taken, told = getattr(kind, step), []
 
-    def late(self: Workspace, *record: Any) -> None:
-        monkeypatch.setattr(Workspace, "add_forgotten", add)
+    def late(self: object, *given: Any) -> None:
+        monkeypatch.setattr(kind, step, taken)
         told.append(call("forget", one.workspace, ids[1]).status)
-        add(self, *record)
+        taken(self, *given)
 
-    monkeypatch.setattr(Workspace, "add_forgotten", late)
+    monkeypatch.setattr(kind, step, late)
     with nobody_waits(monkeypatch):
         lost = call("forget", one.workspace, ids[0])
     assert (told, lost.status) == ([0], 1)
-    assert "another command erased something meanwhile; run this one again" in lost.err
-    assert holders(one.workspace, f"secret-of-{ids[1]}-end") == []
-    assert call("verify", one.workspace).status == 0
-    assert call("forget", one.workspace, ids[0]).status == 0
-    assert [holders(one.workspace, f"secret-of-{id}-end") for id in ids] == [[], []]
-    assert call("verify", one.workspace).status == 0
-
-
-def test_two_at_once_of_which_one_is_writing(
-    job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What the second has changed since is not put back by the first."""
-    one, ids = two_rows(job)
-    replace, told = LocalStore.exchange, []
-
-    def late(self: LocalStore, *file: Any) -> None:
-        monkeypatch.setattr(LocalStore, "exchange", replace)
-        told.append(call("forget", one.workspace, ids[1]).status)
-        replace(self, *file)
-
-    monkeypatch.setattr(LocalStore, "exchange", late)
-    with nobody_waits(monkeypatch):
-        lost = call("forget", one.workspace, ids[0])
-    assert (told, lost.status) == ([0], 1)
-    assert "another command changed it meanwhile; run this one again" in lost.err
+    assert f"another command {what} meanwhile; run this one again" in lost.err
     assert holders(one.workspace, f"secret-of-{ids[1]}-end") == []
     assert call("forget", one.workspace, ids[0]).status == 0
     assert [holders(one.workspace, f"secret-of-{id}-end") for id in ids] == [[], []]
