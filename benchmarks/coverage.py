@@ -13,12 +13,14 @@ import sys
 
 import pools
 from coverage_report import broken, document, settings_of
-from coverage_runs import run, write_settings
+from coverage_runs import METHODS, run, write_settings
 
 
 def main(argv: list[str] | None = None) -> int:
     """Simulate or report; return the exit status."""
     parser = pools.study_parser(__doc__, "coverage", "coverage.md", repeats=200, block=20)
+    names = [method.name for method in METHODS]
+    parser.add_argument("--methods", nargs="*", choices=names, default=[], metavar="NAME")
     parser.add_argument("--check", action="store_true", help="exit with 1 if the rule is broken")
     options = parser.parse_args(argv)
     if options.action == "run":
@@ -31,6 +33,7 @@ def main(argv: list[str] | None = None) -> int:
             options.block,
             options.workers,
             options.only,
+            options.methods,
             lambda line: print(line, file=sys.stderr, flush=True),
         )
         return 0

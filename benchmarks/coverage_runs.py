@@ -128,6 +128,7 @@ def run(
     block: int,
     workers: int,
     only: Sequence[str],
+    methods: Sequence[str],
     report: Callable[[str], None],
 ) -> None:
     """Simulate whatever has no results yet.
@@ -142,6 +143,7 @@ def run(
         block: repeats of a file.
         workers: processes.
         only: names of the pools to run; all if empty.
+        methods: names of the methods to run; all if empty.
         report: called with a line of progress.
     """
     folder = dict.fromkeys(write_situations(results / "pools"), results / "pools")
@@ -152,6 +154,7 @@ def run(
         for pool in folder
         for method in METHODS
         if first < method.most and _possible(pool, method) and (not only or pool in only)
+        if not methods or method.name in methods
     ]
     todo = [one for one in todo if not one.path(results).exists()]
     started = time.perf_counter()
