@@ -37,9 +37,9 @@ def document(results: Path) -> str:
         "# Study of the calibrated design",
         "",
         "Made by `python benchmarks/calibrated.py report` from the results of",
-        f"`python benchmarks/calibrated.py run`: {_span(repeats)} repeats of each sampler on each",
-        f"pool, at {', '.join(f'{b:,}' for b in budgets)} labels. With so few repeats",
-        f"a coverage has a standard error of up to {np.sqrt(0.95 * 0.05 / min(repeats)):.2f}.",
+        f"`python benchmarks/calibrated.py run`: {_span(repeats)} repeats (see the first table),",
+        f"at {', '.join(f'{b:,}' for b in budgets)} labels. A coverage of 0.95 has a standard",
+        f"error of {_span({round(float(np.sqrt(0.95 * 0.05 / n)), 3) for n in repeats})}.",
         "What it means is in [calibrated.md](calibrated.md).",
         "",
         *_errors(settings, budgets),
@@ -64,7 +64,7 @@ def read(results: Path) -> Iterator[tuple[tuple[str, str], dict[str, npt.NDArray
             yield (folder.parent.name, folder.name), columns
 
 
-def _span(numbers: set[int]) -> str:
+def _span(numbers: set[int] | set[float]) -> str:
     low, high = min(numbers), max(numbers)
     return f"{low}" if low == high else f"{low} to {high}"
 
@@ -118,8 +118,8 @@ def _errors(settings: Mapping[tuple[str, str], Any], budgets: list[int]) -> list
         "",
         "RMSE, of four classes that of macro F1. An undefined estimate counts as 0.",
         "",
-        "| pool | sampler | " + " | ".join(f"{b:,}" for b in budgets) + " | ms a round |",
-        "| --- | --- |" + " --- |" * (len(budgets) + 1),
+        "| pool | sampler | " + " | ".join(f"{b:,}" for b in budgets) + " | repeats | ms a round |",
+        "| --- | --- |" + " --- |" * (len(budgets) + 2),
     ]
     for (pool, sampler), columns in settings.items():
         name = _first_measure(columns)
@@ -127,7 +127,8 @@ def _errors(settings: Mapping[tuple[str, str], Any], budgets: list[int]) -> list
         rounds = 17  # of 50 rows, growing by 1.3, that make 5,000
         cost = np.median(columns["seconds"][columns["budget"] == budgets[-1]]) / rounds * 1000
         cells = " | ".join(f"{value:.3f}" for value in found)
-        lines.append(f"| {pool} | {sampler} | {cells} | {cost:.0f} |")
+        repeats = len(np.unique(columns["repeat"]))
+        lines.append(f"| {pool} | {sampler} | {cells} | {repeats} | {cost:.0f} |")
     return [*lines, ""]
 
 
