@@ -31,6 +31,22 @@ from evalsampling.spec.hidden import HiddenPrior
 SAMPLERS = ("calibrated", "ais", "importance", "oasis", "stratified")
 BUDGETS = (100, 300, 1000, 2000, 5000)
 
+SCHEMA = pa.schema(
+    {
+        "repeat": pa.int64(),
+        "budget": pa.int64(),
+        "measure": pa.string(),
+        "truth": pa.float64(),
+        "value": pa.float64(),
+        "warned": pa.bool_(),
+        "seconds": pa.float64(),
+        "interval": pa.string(),
+        "low": pa.float64(),
+        "high": pa.float64(),
+    }
+)
+"""A row for each repeat, budget, measure and interval; `value` is null where undefined."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Block:
@@ -100,7 +116,7 @@ def simulate(block: Block, shared: Path, results: Path) -> None:
     path = block.path(results)
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_suffix(f".{os.getpid()}.tmp")
-    pq.write_table(pa.Table.from_pylist(rows), unfinished, compression="zstd")
+    pq.write_table(pa.Table.from_pylist(rows, SCHEMA), unfinished, compression="zstd")
     os.replace(unfinished, path)
 
 
