@@ -153,8 +153,8 @@ def run(
         for first in range(0, repeats, block)
         for pool in folder
         for method in METHODS
-        if first < method.most and _possible(pool, method) and (not only or pool in only)
-        if not methods or method.name in methods
+        if first < method.most and _possible(pool, method)
+        if (not only or pool in only) and (not methods or method.name in methods)
     ]
     todo = [one for one in todo if not one.path(results).exists()]
     started = time.perf_counter()

@@ -41,7 +41,6 @@ EVEN_SHARE = 0.1
 _SCHEDULE = Schedule(chains=64, burn_in=10, kept=2)
 """Of the model that designs are compared on: rough, as they are compared on the same draws."""
 
-
 _MOST_INFLUENCES = 1 << 21
 """Most influences of kinds of rows that are worked out before a round: of as many draws."""
 
@@ -173,7 +172,8 @@ class _Comparison:
     def of_designs(cls, measure: Measure, model: LabelModel, labels: int) -> "_Comparison":
         """Sum up what the model knows; ``labels`` there will be after the round."""
         rates = model.rates
-        values = expected_labels(model, rates).values(measure)
+        risks = expected_labels(model, rates).risks(measure)
+        values = np.stack([measure.value(risk) for risk in risks])
         values = values[:, np.isfinite(values).all(axis=0)]
         deviation = values - values.mean(axis=0)
         scale = np.sqrt(np.mean(deviation**2, axis=0))
@@ -181,7 +181,7 @@ class _Comparison:
         first, alike = model.alike
         return cls(
             rate=rate,
-            spread=_spread(measure, model, labels),
+            spread=_spread(measure, model, risks, labels),
             alike=alike,
             deviation=(rates - rate)[:, first],
             value=deviation[:, scale > 0] / scale[scale > 0],
@@ -211,7 +211,7 @@ class _Comparison:
         return float(np.sum(self.value * (self.value - left)))
 
 
-def _spread(measure: Measure, model: LabelModel, labels: int) -> FloatArray:
+def _spread(measure: Measure, model: LabelModel, risks: FloatArray, labels: int) -> FloatArray:
     """Return the standard deviation of the influence of a row's label on a measure, (cells,).
 
     Root of the mean variance over draws of the rates, each with the influence that it makes: at
@@ -224,6 +224,7 @@ def _spread(measure: Measure, model: LabelModel, labels: int) -> FloatArray:
     Args:
         measure: that rows are drawn for.
         model: of the labels.
+        risks: shape (draws, d): mean losses to expect from each draw of the model.
         labels: that there will be after the round.
 
     Raises:
@@ -232,13 +233,12 @@ def _spread(measure: Measure, model: LabelModel, labels: int) -> FloatArray:
     table = model.table
     entries = table.classes * len(table.outputs) * len(measure.components)
     draws = max(_MOST_INFLUENCES // entries, _FEWEST_SPREADS)
-    rates = model.rates[:: -(-len(model.rates) // draws)]
-    risks = expected_labels(model, rates).risks(measure)
+    step = -(-len(risks) // draws)
     check_defined(measure, risks.mean(axis=0))
     most = variance_of_any(measure)
     share = table.count / table.rows
     variances = []
-    for rate, risk in zip(rates, risks, strict=True):
+    for rate, risk in zip(model.rates[::step], risks[::step], strict=True):
         influence = influence_by_cell(measure, table, risk)
         mean = np.einsum("cy,cym->cm", rate, influence)
         variance = np.einsum("cy,cym->cm", rate, influence**2) - mean**2

@@ -186,6 +186,7 @@ def test_two_at_once(
     assert (told, lost.status) == ([0], 1)
     assert f"another command {what} meanwhile; run this one again" in lost.err
     assert holders(one.workspace, f"secret-of-{ids[1]}-end") == []
+    assert call("verify", one.workspace).status == 0
     assert call("forget", one.workspace, ids[0]).status == 0
     assert [holders(one.workspace, f"secret-of-{id}-end") for id in ids] == [[], []]
     assert call("verify", one.workspace).status == 0
