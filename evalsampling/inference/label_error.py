@@ -139,7 +139,7 @@ def _predicted(measure: Measure, model: LabelModel, inverses: FloatArray) -> Flo
     )
     defined = np.isfinite(risk).all(axis=1)
     values = np.full(len(inverses), np.nan)
-    values[defined] = [measure.value(one)[0] for one in risk[defined]]
+    values[defined] = measure.values(risk[defined])[:, 0]
     return values
 
 

@@ -200,9 +200,14 @@ class Predictive:
         rates = rates / rates.sum(axis=2, keepdims=True)
         return cls(table, history, domain, rng.multinomial(left, rates), of_draw)
 
+    @functools.cached_property
+    def _mass(self) -> list[FloatArray]:
+        """`unlabelled` of each class, shape (draws, cells), as numbers that are quick to sum."""
+        return list(np.moveaxis(self.unlabelled, 2, 0).astype(np.float64))
+
     def values(self, measure: Measure) -> FloatArray:
         """Return the measure of each draw, shape (draws, m), NaN where it is undefined."""
-        return np.stack([measure.value(risk) for risk in self.risks(measure)])
+        return measure.values(self.risks(measure))
 
     def bounds(self, measure: Measure) -> tuple[FloatArray, FloatArray]:
         """Return between what the measure of each draw lies, shape (draws, m) each.
@@ -211,7 +216,7 @@ class Predictive:
         rows of a class lie where the measure is least, or greatest.
         """
         ways = [
-            np.stack([measure.value(risk) for risk in self._risks(measure, [[o] for o in way])])
+            measure.values(self._risks(measure, [[outputs] for outputs in way]))
             for way in extreme_outputs(measure, self.table)
         ]
         return np.fmin.reduce(ways), np.fmax.reduce(ways)
@@ -255,13 +260,13 @@ class Predictive:
         weight = np.full(len(known), 1 / rows)
         risk = measure.mean_loss(self.history.outputs.take(known), y, weight)
         total = np.tile(risk, (len(self.unlabelled), 1))
-        mass = self.unlabelled[:, :, label] / (rows * len(views))
+        mass, share = self._mass[label], 1 / (rows * len(views))
         y = np.full(len(self.table.outputs), true, dtype=np.int64)
         for view in views:
             if len(y) * len(risk) <= _LARGEST_MATRIX:
-                total += mass @ self.table.mean_by_cell(measure.loss(view, y))
+                total += mass @ (self.table.mean_by_cell(measure.loss(view, y)) * share)
             else:
-                by_kind = mass[:, self.table.kind_cell] * self.table.kind_share
+                by_kind = mass[:, self.table.kind_cell] * (self.table.kind_share * share)
                 total += np.stack([measure.mean_loss(view, y, weight) for weight in by_kind])
         return total
 

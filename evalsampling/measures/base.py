@@ -2,7 +2,8 @@
 
 import abc
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -89,6 +90,12 @@ def rows_of_class(
     )
 
 
+def takes_columns(value: Callable[[Any, FloatArray], FloatArray]) -> Any:
+    """Mark a measure's `value` as one that also takes n risks as columns: (d, n) to (m, n)."""
+    value.takes_columns = True  # type: ignore[attr-defined]
+    return value
+
+
 class Measure(abc.ABC):
     """A generalized measure G = g(R), R = E[l(x, y)], R in R^d and G in R^m ([MR] definition 1).
 
@@ -129,6 +136,12 @@ class Measure(abc.ABC):
     @abc.abstractmethod
     def value(self, risk: FloatArray) -> FloatArray:
         """Return g at ``risk``, shape (d,): shape (m,), NaN where a component is undefined."""
+
+    def values(self, risks: FloatArray) -> FloatArray:
+        """Return g at each of n ``risks``, shape (n, d): shape (n, m), NaN where undefined."""
+        if getattr(type(self).value, "takes_columns", False):
+            return self.value(risks.T).T
+        return np.stack([self.value(risk) for risk in risks])
 
     @property
     def undefined_without(self) -> str:

@@ -16,8 +16,9 @@ from evalsampling.measures.base import (
     IntArray,
     Measure,
     Share,
+    takes_columns,
 )
-from evalsampling.measures.mean_and_ratio import Mean, Ratio
+from evalsampling.measures.mean_and_ratio import Mean, Ratio, divide
 from evalsampling.measures.tallies import Tally, errors, false_negatives, positives, true_positives
 from evalsampling.stats.outputs import Outputs
 
@@ -25,9 +26,9 @@ ROUNDING = 1e-12
 """A share this close to 1 differs from it by rounding only: no pool has so many rows."""
 
 
-def is_inside(share: float) -> bool:
-    """Return whether a share, maybe complex, is neither 0 nor 1 (nor beyond, being weighted)."""
-    return bool(0 < np.real(share) < 1 - ROUNDING)
+def is_inside(share: FloatArray) -> BoolArray:
+    """Return whether shares, maybe complex, are neither 0 nor 1 (nor beyond, being weighted)."""
+    return np.asarray((np.real(share) > 0) & (np.real(share) < 1 - ROUNDING))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,6 +62,7 @@ class Accuracy(Measure):
         """Return the share of errors, shape (1,)."""
         return np.array(counts) / predicted.sum()
 
+    @takes_columns
     def value(self, risk: FloatArray) -> FloatArray:
         """Return 1 - R, shape (1,)."""
         return 1 - risk
@@ -364,12 +366,12 @@ class MatthewsCorrelation(Margins):
     made_of = ("recall", "specificity", "precision", "npv")
     bounds = (-1.0, 1.0)
 
+    @takes_columns
     def value(self, risk: FloatArray) -> FloatArray:
         """Return the correlation, shape (1,)."""
-        hit, y, f = risk
-        if not (is_inside(y) and is_inside(f)):
-            return np.array([np.nan])
-        return np.array([(hit - y * f) / np.sqrt(y * f * (1 - y) * (1 - f))])
+        hit, y, f = risk[:1], risk[1:2], risk[2:]
+        margins = np.where(is_inside(y) & is_inside(f), y * f * (1 - y) * (1 - f), 0.0)
+        return divide(hit - y * f, np.sqrt(margins))
 
     def jacobian(self, risk: FloatArray) -> FloatArray:
         """Return Dg, shape (1, 3): NaN where a margin is 0 or 1."""

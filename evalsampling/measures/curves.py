@@ -12,7 +12,7 @@ thresholds, and neither needs a matrix.
 import abc
 import dataclasses
 import functools
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from evalsampling.measures.base import (
     IntArray,
     Measure,
     Share,
+    takes_columns,
 )
 from evalsampling.measures.binary import ROUNDING, is_inside
 from evalsampling.measures.mean_and_ratio import divide
@@ -128,8 +129,8 @@ class Thresholded(Measure):
         bins = np.searchsorted(self._edges, outputs.score[:, self.system], side="right")
         return bins, (label == self.positive).astype(np.int64)
 
-    def _parts(self, risk: FloatArray) -> tuple[FloatArray, FloatArray, float]:
-        """Return F and T, each of shape (L,), and P."""
+    def _parts(self, risk: FloatArray) -> tuple[FloatArray, FloatArray, Any]:
+        """Return F and T, each of shape (L,) or (L, n), and P, a number or of shape (n,)."""
         length = len(self.thresholds)
         return risk[:length], risk[length:-1], risk[-1]
 
@@ -240,6 +241,7 @@ class PRCurve(Curve):
             self._share(1, "positives", positive, reached, "positive above", "positive below"),
         )
 
+    @takes_columns
     def value(self, risk: FloatArray) -> FloatArray:
         """Return L precisions and L recalls, shape (2 L,)."""
         passed, hits, positives = self._parts(risk)

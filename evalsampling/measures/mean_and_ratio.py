@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from evalsampling.measures.base import FloatArray, Measure
+from evalsampling.measures.base import FloatArray, Measure, takes_columns
 
 
 def divide(numerator: FloatArray, denominator: FloatArray, undefined: float = np.nan) -> FloatArray:
@@ -16,6 +16,7 @@ class Mean(Measure):
 
     affine = True
 
+    @takes_columns
     def value(self, risk: FloatArray) -> FloatArray:
         """Return R, shape (1,)."""
         return risk
@@ -28,6 +29,7 @@ class Mean(Measure):
 class Ratio(Measure):
     """A ratio of two mean losses: d = 2, g(R) = R1 / R2."""
 
+    @takes_columns
     def value(self, risk: FloatArray) -> FloatArray:
         """Return R1 / R2, shape (1,): NaN where R2 is 0."""
         return divide(risk[:1], risk[1:])

@@ -173,7 +173,7 @@ class _Comparison:
         """Sum up what the model knows; ``labels`` there will be after the round."""
         rates = model.rates
         risks = expected_labels(model, rates).risks(measure)
-        values = np.stack([measure.value(risk) for risk in risks])
+        values = measure.values(risks)
         values = values[:, np.isfinite(values).all(axis=0)]
         deviation = values - values.mean(axis=0)
         scale = np.sqrt(np.mean(deviation**2, axis=0))

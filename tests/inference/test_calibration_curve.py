@@ -81,6 +81,27 @@ def test_ends_do_not_hang_on_a_few_rows() -> None:
     assert curve.group[-1] == curve.group[-2]
 
 
+@pytest.mark.parametrize("slope", [-3.0, 0.0, 3.0, 8.0])
+def test_likelihood_is_binomial_however_steep_the_curve(slope: float) -> None:
+    """From log-odds that hardly fall to such as are below -1,000, where a rate is no number > 0.
+
+    The rates of the model with scipy's functions; what is below 1e-300 counts as that.
+    """
+    curve = example(HiddenPrior(1e-3, 0.5))
+    labelled, positive = some_labels(curve)
+    labels = GroupLabels.from_cells(curve, labelled, positive)
+    z = np.random.default_rng(4).standard_normal((3, curve.dimensions))
+    z[:, 1], z[2, -1] = slope, -2000  # the last one has no background
+    eta = curve.log_odds(z)
+    assert (eta.min() < -1000) == (slope == 8.0)
+    m = curve.background(z, special.expit(eta))[:, None]
+    hit = np.log(np.maximum(special.expit(eta) + m, 1e-300)) - np.log1p(m)
+    miss = special.log_expit(-eta) - np.log1p(m)
+    hits = np.bincount(curve.group, positive)
+    misses = np.bincount(curve.group, labelled - positive)
+    assert curve.log_likelihood(z, labels) == pytest.approx(hit @ hits + miss @ misses, rel=1e-9)
+
+
 def log_posterior(curve: CalibrationCurve, labels: GroupLabels, z: FloatArray) -> float:
     return float(curve.log_likelihood(z[None], labels)[0] - z @ z / 2)
 

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalsampling.measures import Measure
+from evalsampling.measures.mean_and_ratio import Ratio
 from evalsampling.stats.derivatives import jacobian
 from evalsampling.stats.outputs import Outputs
 from tests.measures.pools import ALL, CLASSES, every_measure, every_scalar, make_pool, risk_of
@@ -95,6 +96,34 @@ def test_undefined_components_are_left_out_of_the_norm(measure: Measure) -> None
     np.testing.assert_allclose(
         measure.influence(outputs, label, risk), Measure.influence(measure, outputs, label, risk)
     )
+
+
+@every_measure
+def test_values_are_those_of_every_risk(measure: Measure) -> None:
+    """At risks inside the domain, and at 0 and 1, where many are undefined."""
+    inside = [random_risk(measure, seed) for seed in range(5)]
+    risks = np.array([*inside, np.zeros(measure.size), np.ones(measure.size)])
+    expected = np.array([measure.value(risk) for risk in risks])
+    found = measure.values(risks)
+    assert found.shape == (len(risks), len(measure.components))
+    np.testing.assert_allclose(found, expected, rtol=1e-12, equal_nan=True)
+
+
+class Floored(Ratio):
+    """A ratio with a `value` of its own, which takes one risk at a time as all measures may."""
+
+    name = "floored"
+
+    def loss(self, outputs: Outputs, label: np.ndarray) -> np.ndarray:
+        return np.ones((len(label), 2))
+
+    def value(self, risk: np.ndarray) -> np.ndarray:
+        return np.array([max(risk[0] / risk[1], 0.5)])
+
+
+def test_values_of_ones_own_value_are_taken_risk_by_risk() -> None:
+    found = Floored().values(np.array([[0.1, 1.0], [0.6, 0.8], [0.3, 0.4]]))
+    np.testing.assert_allclose(found, [[0.5], [0.75], [0.75]])
 
 
 @every_measure
