@@ -8,6 +8,9 @@ import numpy.typing as npt
 
 FloatArray = npt.NDArray[np.float64]
 
+_ROUNDING = 1e-9
+"""Numbers that differ by less than this share of their range differ by rounding only."""
+
 
 @dataclasses.dataclass(frozen=True)
 class DrawnRange:
@@ -75,6 +78,9 @@ def shortest_interval(
 ) -> tuple[float, float]:
     """Return the ends of the shortest interval that holds a share of draws.
 
+    Of several equally short ones, as there are where draws have few different values, it is the
+    one that holds most of them: rounding must not choose.
+
     Args:
         values: shape (n,), finite.
         confidence: the share, in (0, 1).
@@ -88,7 +94,12 @@ def shortest_interval(
     starts = np.flatnonzero(below[:-1] + confidence <= 1 + 1e-12)
     ends = np.searchsorted(below[1:], below[starts] + confidence - 1e-12)
     ends = np.minimum(ends, len(values) - 1)
-    best = int(np.argmin(ordered[ends] - ordered[starts]))
+    width = ordered[ends] - ordered[starts]
+    rounding = _ROUNDING * (ordered[-1] - ordered[0])
+    short = np.flatnonzero(width <= width.min() + rounding)
+    first = np.searchsorted(ordered, ordered[starts[short]] - rounding)
+    last = np.searchsorted(ordered, ordered[ends[short]] + rounding, side="right")
+    best = short[np.argmax(np.round(below[last] - below[first], 9))]
     return float(ordered[starts[best]]), float(ordered[ends[best]])
 
 

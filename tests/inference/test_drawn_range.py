@@ -50,6 +50,22 @@ def test_ties_are_one_value() -> None:
     assert shortest_interval(values, 0.95) == (0.0, 0.0)
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_of_equally_short_intervals_rounding_does_not_choose(seed: int) -> None:
+    """Whole numbers by 173: the interval holds most of all that are as short."""
+    rng = np.random.default_rng(seed)
+    count = rng.integers(0, 20, 4000)
+    held = {(a, b): np.mean((a <= count) & (count <= b)) for b in range(20) for a in range(b + 1)}
+    wide_enough = [ends for ends, share in held.items() if share >= 0.48]
+    least = min(b - a for a, b in wide_enough)
+    shortest = [(a, b) for a, b in wide_enough if b - a == least]
+    assert len(shortest) > 1
+    a, b = max(shortest, key=held.__getitem__)
+    for _ in range(20):
+        values = count / 173 * (1 + rng.choice([-2e-16, 0, 2e-16], len(count)))
+        assert shortest_interval(values, 0.48) == pytest.approx((a / 173, b / 173))
+
+
 def curves(draws: int, seed: int) -> np.ndarray:
     """Random walks of forty points."""
     return np.cumsum(np.random.default_rng(seed).normal(size=(draws, 40)), axis=1)
