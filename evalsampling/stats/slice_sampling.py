@@ -31,6 +31,11 @@ class Schedule:
     kept: int = 8
     thinning: int = 2
 
+    @property
+    def steps(self) -> int:
+        """Steps of a chain."""
+        return self.burn_in + self.kept * self.thinning
+
 
 def elliptical_slice(
     log_likelihood: Callable[[FloatArray], FloatArray],
@@ -41,8 +46,8 @@ def elliptical_slice(
     """Return draws of x with density proportional to N(x; 0, I) L(x): (chains x kept, dimensions).
 
     Each step takes a normal direction and an angle on the ellipse through it, and shrinks the
-    bracket of angles until the likelihood is above the slice. Chains whose angle was taken wait
-    for the others.
+    bracket of angles until the likelihood is above the slice. No chain waits for another, so that
+    each likelihood is of nearly as many points as there are chains.
 
     Args:
         log_likelihood: log L of points, shape (n, dimensions): shape (n,).
@@ -57,36 +62,31 @@ def elliptical_slice(
     height = log_likelihood(state)
     if not np.all(np.isfinite(height)):
         raise ValueError("the log-likelihood must be finite where chains start")
-    kept = []
-    for step in range(1, schedule.burn_in + schedule.kept * schedule.thinning + 1):
-        _step(log_likelihood, state, height, rng)
-        if step > schedule.burn_in and (step - schedule.burn_in) % schedule.thinning == 0:
-            kept.append(state.copy())
-    return np.concatenate(kept)
-
-
-def _step(
-    log_likelihood: Callable[[FloatArray], FloatArray],
-    state: FloatArray,
-    height: FloatArray,
-    rng: np.random.Generator,
-) -> None:
-    """Move every chain one step, in place."""
-    chains = len(state)
-    direction = rng.standard_normal(state.shape)
-    slice_height = height - rng.exponential(size=chains)
-    angle = rng.random(chains) * 2 * np.pi
-    low, high = angle - 2 * np.pi, angle.copy()
-    waiting = np.arange(chains)
-    while len(waiting):
-        turn = angle[waiting, None]
-        point = state[waiting] * np.cos(turn) + direction[waiting] * np.sin(turn)
+    chains, dimensions = state.shape
+    kept = np.empty((schedule.kept, chains, dimensions))
+    direction = np.empty_like(state)
+    level, angle, low, high = np.empty((4, chains))
+    steps = np.zeros(chains, dtype=np.int64)
+    going = fresh = np.arange(chains)  # those not at their end; of them those that begin a step
+    while len(going):
+        direction[fresh] = rng.standard_normal((len(fresh), dimensions))
+        level[fresh] = height[fresh] - rng.exponential(size=len(fresh))
+        angle[fresh] = high[fresh] = rng.random(len(fresh)) * 2 * np.pi
+        low[fresh] = high[fresh] - 2 * np.pi
+        turn = angle[going, None]
+        point = state[going] * np.cos(turn) + direction[going] * np.sin(turn)
         found = log_likelihood(point)
-        taken = found > slice_height[waiting]
-        state[waiting[taken]] = point[taken]
-        height[waiting[taken]] = found[taken]
-        waiting = waiting[~taken]
-        left = angle[waiting] < 0
-        low[waiting[left]] = angle[waiting[left]]
-        high[waiting[~left]] = angle[waiting[~left]]
-        angle[waiting] = low[waiting] + rng.random(len(waiting)) * (high - low)[waiting]
+        taken = found > level[going]
+        moved, missed = going[taken], going[~taken]
+        state[moved], height[moved] = point[taken], found[taken]
+        steps[moved] += 1
+        place, rest = np.divmod(steps[moved] - schedule.burn_in, schedule.thinning)
+        keeps = (place > 0) & (rest == 0)
+        kept[place[keeps] - 1, moved[keeps]] = state[moved[keeps]]
+        left = angle[missed] < 0
+        low[missed[left]] = angle[missed[left]]
+        high[missed[~left]] = angle[missed[~left]]
+        angle[missed] = low[missed] + rng.random(len(missed)) * (high - low)[missed]
+        fresh = moved[steps[moved] < schedule.steps]
+        going = np.concatenate([missed, fresh])
+    return kept.reshape(-1, dimensions)
