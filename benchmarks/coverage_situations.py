@@ -170,6 +170,12 @@ def _balanced(rng: np.random.Generator) -> Columns:
     return _pool(rng, _logits(rng, mean=0.0))
 
 
+def _low_threshold(rng: np.random.Generator) -> Columns:
+    """Half of the rows are predicted positive: hardly a positive is below the threshold."""
+    columns = _pool(rng, _logits(rng))
+    return columns | {"prediction": (columns["score"] > -5).astype(np.int64)}
+
+
 def _numbers(rng: np.random.Generator) -> Columns:
     """Errors are normal, a few of variances far above the others; some are larger than told."""
     variance = rng.gamma(0.5, 10.0, ROWS)
@@ -194,4 +200,5 @@ SITUATIONS: Mapping[str, Callable[[np.random.Generator], Columns]] = {
     "useless": _useless,
     "balanced": _balanced,
     NUMBERS: _numbers,
+    "low-threshold": _low_threshold,
 }

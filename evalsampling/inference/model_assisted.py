@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from evalsampling.inference.domains import Domain
 from evalsampling.inference.drawn_range import DrawnRange, simultaneous
-from evalsampling.inference.intervals import SIMULTANEOUS, Interval, whole_range
+from evalsampling.inference.intervals import SIMULTANEOUS, Interval, wald, whole_range
 from evalsampling.inference.predictive import LabelModel, Predictive
 from evalsampling.inference.results import Estimate, Sensitivity
 from evalsampling.inference.significance import Significance
@@ -67,9 +67,9 @@ def assist(
     """Return estimates of a measure with their model-assisted intervals.
 
     It is the shortest interval that holds the share `confidence` of the predictive draws, widened
-    to hold the estimate itself and the inner part, `HELD`, of the design-based interval where that
-    claims anything. Positives that no label has met make the distribution lean against its
-    bound, where equal tails would miss it.
+    to hold the estimate itself and the inner part, `HELD`, of the design-based interval, or of
+    the normal one where that claims nothing. Positives that no label has met make the
+    distribution lean against its bound, where equal tails would miss it.
 
     Args:
         estimates: of the measure's components, with design-based intervals.
@@ -231,12 +231,24 @@ def _interval(one: Estimate, low: float, high: float, together: bool = False) ->
     if not (np.isfinite(low) and np.isfinite(high)):
         return dataclasses.replace(whole_range(one.target.bounds, method), kind=KIND)
     if one.value is not None:
-        reach = HELD if one.claims else 0.0
-        designed = [i for i in one.intervals if (i.kind == SIMULTANEOUS) == together]
-        design = designed[0] if designed else one.intervals[0]
-        low = min(low, one.value, one.value - reach * (one.value - design.low))
-        high = max(high, one.value, one.value + reach * (design.high - one.value))
+        design = _designed(one, one.value, together)
+        low = min(low, one.value, one.value - HELD * (one.value - design.low))
+        high = max(high, one.value, one.value + HELD * (design.high - one.value))
     return Interval(low, high, KIND, method)
+
+
+def _designed(one: Estimate, value: float, together: bool) -> Interval:
+    """Return what the design says of an estimate and its value: alone, or together.
+
+    Where rows that matter were not met it claims nothing. The standard error, which knows of the
+    others, is then the least that the estimate errs by, so what is held alone is the normal
+    interval.
+    """
+    if one.claims:
+        found = [i for i in one.intervals if (i.kind == SIMULTANEOUS) == together]
+        return found[0] if found else one.intervals[0]
+    error = 0.0 if together or one.standard_error is None else one.standard_error
+    return wald(value, error, one.confidence, one.target.bounds)
 
 
 @dataclasses.dataclass(frozen=True)

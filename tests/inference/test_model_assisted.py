@@ -93,9 +93,21 @@ def test_interval_is_widened_by_a_part_of_the_design_based_one() -> None:
     assert one.high == pytest.approx(0.5 + HELD * 0.4)
     wide = _interval(found(0.5, 0.4, 0.9), 0.1, 0.95)
     assert (wide.low, wide.high) == (0.1, 0.95)
-    no_claim = _interval(found(0.5, 0.0, 1.0), 0.6, 0.7)
-    assert (no_claim.low, no_claim.high) == (0.5, 0.7)
     assert _interval(found(None, 0.0, 1.0), 0.6, 0.7).high == 0.7
+
+
+def test_interval_is_widened_by_a_part_of_the_normal_one_where_the_design_claims_nothing() -> None:
+    """Rows that matter were not met; the error that the others make is there all the same."""
+    one = _interval(found(0.5, 0.0, 1.0, 0.1), 0.6, 0.75)
+    assert one.low == pytest.approx(0.5 - HELD * 1.959964 * 0.1)
+    assert one.high == 0.75
+    at_the_end = _interval(found(0.05, 0.0, 1.0, 0.1), 0.04, 0.05)
+    assert at_the_end.low == pytest.approx(0.05 - HELD * 0.05)
+    assert at_the_end.high == pytest.approx(0.05 + HELD * 1.959964 * 0.1)
+    unknown = _interval(found(0.5, 0.0, 1.0, None), 0.6, 0.7)
+    assert (unknown.low, unknown.high) == (0.5, 0.7)
+    band = _interval(found(0.5, 0.0, 1.0, 0.1), 0.6, 0.7, together=True)
+    assert (band.low, band.high) == (0.5, 0.7)
 
 
 @pytest.mark.parametrize("value", [0.05, 0.3, 0.95])
