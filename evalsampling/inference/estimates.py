@@ -126,8 +126,8 @@ def _with_model(
     if inputs.model is None or not len(inputs.history.labelled):
         return found
     shares, rows = _labelled_shares(measure, inputs, inside)
-    is_default = fewest_rows(shares, rows, len(found)) >= FEWEST_EVIDENCE
-    return assist(found, measure, inputs.model, domain, is_default, band, inputs.combine)
+    evidence = fewest_rows(shares, rows, len(found))
+    return assist(found, measure, inputs.model, domain, evidence, band, inputs.combine)
 
 
 def _with_light(

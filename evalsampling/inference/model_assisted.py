@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from evalsampling.inference.domains import Domain
 from evalsampling.inference.drawn_range import DrawnRange, simultaneous
+from evalsampling.inference.evidence import FEWEST_EVIDENCE
 from evalsampling.inference.intervals import SIMULTANEOUS, Interval, wald, whole_range
 from evalsampling.inference.predictive import LabelModel, Predictive
 from evalsampling.inference.results import Estimate, Sensitivity
@@ -15,6 +16,7 @@ from evalsampling.inference.significance import Significance
 from evalsampling.inference.weights import effective_size
 from evalsampling.measures.base import Measure
 
+IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
 KIND = "model-assisted"
@@ -28,6 +30,12 @@ HELD = 0.75
 
 With less, the smoothness of the curve shows where many labels are in few cells; with more,
 intervals grow wider than they gain in coverage (docs/calibrated.md)."""
+
+FULL_EVIDENCE = 25
+"""Labelled rows of its scarcest share from which on an interval has the confidence asked for."""
+
+LEAST_ERROR = 0.1
+"""What the chance of an error is multiplied by with `FEWEST_EVIDENCE` such rows."""
 
 LEAST_OF_MODEL = 0.5
 """What the median of the draws counts for at least in an estimate combined with it, at first.
@@ -60,13 +68,13 @@ def assist(
     measure: Measure,
     model: LabelModel,
     domain: Domain,
-    is_default: npt.NDArray[np.bool_] | None = None,
+    evidence: IntArray | None = None,
     band: bool = False,
     combine: bool = False,
 ) -> list[Estimate]:
     """Return estimates of a measure with their model-assisted intervals.
 
-    It is the shortest interval that holds the share `confidence` of the predictive draws, widened
+    It is the shortest interval that holds a share of the predictive draws (`share_held`), widened
     to hold the estimate itself and the inner part, `HELD`, of the design-based interval, or of
     the normal one where that claims nothing. Positives that no label has met make the
     distribution lean against its bound, where equal tails would miss it.
@@ -76,8 +84,9 @@ def assist(
         measure: what is estimated.
         model: of the labels.
         domain: on what part of the pool.
-        is_default: shape (m,): of which components the interval is put in front, all by default;
-            of the others it stands last.
+        evidence: shape (m,): labelled rows of the scarcest share that each component depends on,
+            plenty if not given. With `FEWEST_EVIDENCE` the interval is put in front, else it
+            stands last; see `share_held`.
         band: whether intervals that hold together are wanted too, of the components that have a
             model-assisted interval in front.
         combine: whether the estimate is to become a mean of itself and of the median of draws.
@@ -100,7 +109,7 @@ def assist(
         for factor in (OTHER_SHARES if is_number_of_pool else ())
     ]
     assisted = [
-        _assisted(one, of_it, others, is_default is None or bool(is_default[i]))
+        _assisted(one, of_it, others, FULL_EVIDENCE if evidence is None else int(evidence[i]))
         for i, (one, of_it) in enumerate(zip(estimates, drawn, strict=True))
     ]
     if not band or len(assisted) < 2:
@@ -173,8 +182,23 @@ def _combined(
     return dataclasses.replace(one, value=value, standard_error=error)
 
 
+def share_held(confidence: float, evidence: int) -> float:
+    """Return the share of draws that an interval holds, at least the confidence it is to have.
+
+    Where most runs meet too few rows for an interval, those that claim one are those that met many
+    by chance, and miss more often. So the error allowed is a tenth with `FEWEST_EVIDENCE` rows, and
+    grows by the same factor with each one more, up to all of it with `FULL_EVIDENCE`.
+
+    Args:
+        confidence: in (0, 1).
+        evidence: labelled rows of the scarcest share, at least 0.
+    """
+    wanting = (FULL_EVIDENCE - evidence) / (FULL_EVIDENCE - FEWEST_EVIDENCE)
+    return 1 - (1 - confidence) * LEAST_ERROR ** min(max(wanting, 0.0), 1.0)
+
+
 def _assisted(
-    one: Estimate, drawn: DrawnRange, others: Sequence["_OtherShare"], is_default: bool
+    one: Estimate, drawn: DrawnRange, others: Sequence["_OtherShare"], evidence: int
 ) -> Estimate:
     """Return an estimate with the interval that draws of its number give.
 
@@ -182,17 +206,18 @@ def _assisted(
         one: the estimate.
         drawn: of it.
         others: draws of the same number under other shares of hidden positives.
-        is_default: whether the interval is to be the first, unless cells leave more open of the
-            number than labels do.
+        evidence: labelled rows of the scarcest share. With enough of them the interval is the
+            first, unless cells leave more open of the number than labels do.
     """
     if drawn.defined.mean() < 1 - _MOST_UNDEFINED:
         return one
     one = _with_chance(one, drawn) if drawn.is_told else one
-    low, high = drawn.interval(one.confidence)
+    held = share_held(one.confidence, evidence)
+    low, high = drawn.interval(held)
     interval = _interval(one, low, high)
     if (interval.low, interval.high) == one.target.bounds and drawn.gap > 0:
         return one
-    if not (is_default and drawn.is_told):
+    if not (evidence >= FEWEST_EVIDENCE and drawn.is_told):
         return dataclasses.replace(one, intervals=(*one.intervals, interval))
     design, warnings = one.intervals[0], list(one.of_value)
     further = (DISAGREEMENT - 1) * (design.high - design.low) / 2
@@ -206,7 +231,7 @@ def _assisted(
         intervals=(interval, *one.intervals),
         warnings=tuple(warnings),
         reliable=(interval.low, interval.high) != one.target.bounds,
-        sensitivity=tuple(other.sensitivity(one) for other in others),
+        sensitivity=tuple(other.sensitivity(one, held) for other in others),
     )
 
 
@@ -263,9 +288,9 @@ class _OtherShare:
     share: float
     drawn: DrawnRange
 
-    def sensitivity(self, one: Estimate) -> Sensitivity:
-        """Return the interval that an estimate then has."""
-        interval = _interval(one, *self.drawn.interval(one.confidence))
+    def sensitivity(self, one: Estimate, held: float) -> Sensitivity:
+        """Return the interval that an estimate then has, of a share of draws."""
+        interval = _interval(one, *self.drawn.interval(held))
         return Sensitivity(self.share, interval.low, interval.high)
 
 

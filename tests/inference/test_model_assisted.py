@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from evalsampling.inference.domains import Domain
 from evalsampling.inference.drawn_range import DrawnRange, shortest_interval, simultaneous
@@ -15,6 +16,7 @@ from evalsampling.inference.model_assisted import (
     _interval,
     _under_share,
     assist,
+    share_held,
 )
 from evalsampling.inference.predictive import LabelModel
 from evalsampling.inference.results import Estimate, Target
@@ -55,6 +57,34 @@ def test_median_of_few_labels_counts_for_half_at_least(error: float) -> None:
     """However sure the design is: it sees only what was met."""
     drawn = drawn_of(0.2, 0.3, 0.7)
     assert _combined(found(0.5, 0.4, 0.6, error), drawn, drawn).value == pytest.approx(0.4)
+
+
+def test_interval_that_labels_only_just_suffice_for_holds_more_draws() -> None:
+    held = [share_held(0.95, evidence) for evidence in range(60)]
+    assert held[:11] == pytest.approx([0.995] * 11)
+    assert held[25:] == pytest.approx([0.95] * 35)
+    error = 1 - np.array(held[10:26])
+    np.testing.assert_allclose(error[1:] / error[:-1], 10 ** (1 / 15), rtol=1e-9)
+
+
+def test_runs_that_met_many_by_chance_are_right_as_often_as_told() -> None:
+    """Rare positives of a known rate: what is claimed with 10 or more covers the mean number.
+
+    Draws of the mean given the number met are gamma ones, those of a flat prior. Where one run of
+    twenty claims, the interval of .95 of them holds it in .54 of the claims.
+    """
+    rng = np.random.default_rng(5)
+    draws = rng.gamma(1, size=2000)  # of each number met, the same uniforms
+    level = stats.gamma.cdf(draws, 1)
+    for mean, least in ((5.4, 0.85), (9.0, 0.93), (20.0, 0.94)):
+        met = np.arange(10, 80)
+        chance = stats.poisson.pmf(met, mean)
+        covered = []
+        for number in met:
+            values = stats.gamma.ppf(level, number + 1)
+            low, high = DrawnRange(values, values).interval(share_held(0.95, int(number)))
+            covered.append(low <= mean <= high)
+        assert chance @ covered / chance.sum() >= least
 
 
 @pytest.mark.parametrize(("labels", "weight"), [(150, 0.5), (1000, 0.25)])
