@@ -141,7 +141,8 @@ class Measure(abc.ABC):
         """Return g at each of n ``risks``, shape (n, d): shape (n, m), NaN where undefined."""
         if getattr(type(self).value, "takes_columns", False):
             return self.value(risks.T).T
-        return np.stack([self.value(risk) for risk in risks])
+        values = np.array([self.value(risk) for risk in risks], dtype=np.float64)
+        return values.reshape(len(risks), len(self.components))
 
     @property
     def undefined_without(self) -> str:

@@ -107,6 +107,7 @@ def test_values_are_those_of_every_risk(measure: Measure) -> None:
     found = measure.values(risks)
     assert found.shape == (len(risks), len(measure.components))
     np.testing.assert_allclose(found, expected, rtol=1e-12, equal_nan=True)
+    assert measure.values(risks[:0]).shape == (0, len(measure.components))
 
 
 class Floored(Ratio):
