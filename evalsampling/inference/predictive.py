@@ -213,10 +213,6 @@ class Predictive:
         """`unlabelled` of each class, shape (draws, cells), as numbers that are quick to sum."""
         return list(np.moveaxis(self.unlabelled, 2, 0).astype(np.float64))
 
-    def values(self, measure: Measure) -> FloatArray:
-        """Return the measure of each draw, shape (draws, m), NaN where it is undefined."""
-        return measure.values(self.risks(measure))
-
     def bounds(self, measure: Measure) -> tuple[FloatArray, FloatArray]:
         """Return between what the measure of each draw lies, shape (draws, m) each.
 

@@ -119,7 +119,7 @@ def test_by_the_model_too_the_share_of_positives_is_that_of_rogan_and_gladen() -
     wrong = with_errors(one, np.array([[0.95, 0.05], [0.1, 0.9]]), np.random.default_rng(2))
     model = wrong.label_model()
     assert model is not None
-    shares = model.everywhere.values(wrong.sampler.measure)[:, 0]
+    shares = wrong.sampler.measure.values(model.everywhere.risks(wrong.sampler.measure))[:, 0]
     low, high = (np.quantile(shares, [0.025, 0.975]) + 0.95 - 1) / (0.9 + 0.95 - 1)
     inputs = wrong.sampler.inputs(wrong.table, wrong.history, 0.95)
     gold = np.array([[95, 5], [10, 90]]) * 10_000

@@ -162,14 +162,17 @@ def model_of(
 def test_other_shares_are_those_of_a_new_fit(hidden: HiddenPrior) -> None:
     """By weighting, or by a fit with that share: ends to .04, of intervals .2 to .6 wide."""
     model = model_of(hidden)
-    values = model.everywhere.values(Recall())[:, 0]
+    values = Recall().values(model.everywhere.risks(Recall()))[:, 0]
     nothing = Estimate(TARGET, None, None, 0.95, (whole_range((0.0, 1.0), "no labels"),))
     (one,) = assist([nothing], Recall(), model, Domain())
     assert (one.intervals[0].low, one.intervals[0].high) == shortest_interval(values, 0.95)
     assert [s.share / hidden.share for s in one.sensitivity] == pytest.approx([0.5, 2.0])
     for told in one.sensitivity:
         anew = dataclasses.replace(hidden, share=told.share)
-        drawn = [model_of(anew, seed).everywhere.values(Recall())[:, 0] for seed in (2, 3, 4)]
+        drawn = [
+            Recall().values(model_of(anew, seed).everywhere.risks(Recall()))[:, 0]
+            for seed in (2, 3, 4)
+        ]
         low, high = shortest_interval(np.concatenate(drawn), 0.95)
         assert told.low == pytest.approx(low, abs=0.05)
         assert told.high == pytest.approx(high, abs=0.05)

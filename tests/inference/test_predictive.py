@@ -37,6 +37,11 @@ def model_of(pool: Pool, history: History) -> LabelModel:
     return LabelModel.fit(pool.table, history, (1,))
 
 
+def values_of(drawn: Predictive, measure: Measure) -> np.ndarray:
+    """The measure of each draw, rows without a label counting with the outputs of their cell."""
+    return measure.values(drawn.risks(measure))
+
+
 def completed(pool: Pool, rows: np.ndarray, drawn: Predictive, draw: int) -> np.ndarray:
     """A label for each row of the pool: the known ones, and in each cell as many as were drawn."""
     label = np.full(len(pool), -1)
@@ -51,7 +56,7 @@ def completed(pool: Pool, rows: np.ndarray, drawn: Predictive, draw: int) -> np.
 def test_value_of_a_draw_is_the_measure_of_its_labels(measure: Measure) -> None:
     rows = np.random.default_rng(4).permutation(300)[:60]
     drawn = model_of(POOL, labelled_rows(POOL, rows)).everywhere
-    values = drawn.values(measure)
+    values = values_of(drawn, measure)
     for draw in (0, 5, 100):
         label = completed(POOL, rows, drawn, draw)
         assert np.array_equal(label[rows], POOL.label[rows])
@@ -63,7 +68,7 @@ def test_brier_score_of_a_draw_takes_the_mean_probability_of_a_cell() -> None:
     """Of rows without a label; those with one have their own."""
     rows = np.random.default_rng(4).permutation(300)[:60]
     drawn = model_of(POOL, labelled_rows(POOL, rows)).everywhere
-    values = drawn.values(Brier())[:, 0]
+    values = values_of(drawn, Brier())[:, 0]
     p = POOL.table.outputs.probability[POOL.cell, 0, 1]
     p[rows] = POOL.probability[rows, 1]
     for draw in (0, 7):
@@ -76,7 +81,7 @@ def test_curve_of_a_draw_is_that_of_its_labels() -> None:
     measure = PRCurve(thresholds=(0.5, 2.5, 4.5))
     rows = np.random.default_rng(4).permutation(300)[:60]
     drawn = model_of(POOL, labelled_rows(POOL, rows)).everywhere
-    values = drawn.values(measure)
+    values = values_of(drawn, measure)
     label = completed(POOL, rows, drawn, 3)
     precision = [label[POOL.leaf >= t].mean() for t in (0.5, 2.5, 4.5)]
     recall = [label[POOL.leaf >= t].sum() / label.sum() for t in (0.5, 2.5, 4.5)]
@@ -88,7 +93,7 @@ def test_macro_f1_of_four_classes() -> None:
     rows = np.random.default_rng(6).permutation(400)[:80]
     drawn = model_of(pool, labelled_rows(pool, rows)).everywhere
     assert drawn.unlabelled.sum(axis=(1, 2)) == pytest.approx(320)
-    values = drawn.values(MacroF1(4))[:, 0]
+    values = values_of(drawn, MacroF1(4))[:, 0]
     for draw in (0, 9):
         label = completed(pool, rows, drawn, draw)
         each = [
@@ -103,7 +108,7 @@ def test_macro_f1_of_four_classes() -> None:
 def test_all_rows_labelled_leaves_nothing_to_draw() -> None:
     drawn = model_of(POOL, labelled_rows(POOL, np.arange(300))).everywhere
     assert not drawn.unlabelled.any()
-    assert drawn.values(FBeta()) == pytest.approx(POOL.value(FBeta()))
+    assert values_of(drawn, FBeta()) == pytest.approx(POOL.value(FBeta()))
 
 
 def test_draws_are_binomial_of_the_rates() -> None:
@@ -122,7 +127,7 @@ def test_expected_labels_are_the_rates() -> None:
     found = expected_labels(model, model.rates)
     left = model.everywhere.unlabelled[0].sum(axis=1)
     assert found.unlabelled == pytest.approx(left[:, None] * model.rates)
-    spread = found.values(FBeta()).std(), model.everywhere.values(FBeta()).std()
+    spread = values_of(found, FBeta()).std(), values_of(model.everywhere, FBeta()).std()
     assert spread[0] < spread[1]
 
 
@@ -140,7 +145,7 @@ def test_labels_of_a_slice_add_up() -> None:
     inside = history.slice[:, 0] == 1
     known = np.bincount(history.cell[inside], minlength=len(SLICED.table))
     assert np.all(drawn.unlabelled.sum(axis=2) == domain.count - known)
-    values = drawn.values(FBeta())
+    values = values_of(drawn, FBeta())
     assert np.all((values >= 0) & (values <= 1))
 
 
@@ -149,10 +154,10 @@ def test_slice_without_labels_has_the_rates_of_the_pool_and_more_doubt() -> None
     model = model_of(SLICED, labelled_rows(SLICED, rows))
     drawn = model.within(SLICED.domain(0, 1))
     assert np.all(drawn.unlabelled.sum(axis=2) == SLICED.domain(0, 1).count)
-    values = drawn.values(Accuracy())[:, 0]
+    values = values_of(drawn, Accuracy())[:, 0]
     truth = np.mean((SLICED.label == SLICED.prediction)[SLICED.slice[:, 0] == 1])
     assert np.quantile(values, 0.025) < truth < np.quantile(values, 0.975)
-    assert values.std() > model.everywhere.values(Accuracy()).std()
+    assert values.std() > values_of(model.everywhere, Accuracy()).std()
 
 
 def test_slice_that_is_the_pool_is_much_like_it() -> None:
@@ -165,7 +170,10 @@ def test_slice_that_is_the_pool_is_much_like_it() -> None:
     for seed in range(20):
         model = LabelModel.fit(pool.table, history, (seed,))
         there = model.within(pool.domain(0, 1))
-        inside, everywhere = there.values(FBeta())[:, 0], model.everywhere.values(FBeta())[:, 0]
+        inside, everywhere = (
+            values_of(there, FBeta())[:, 0],
+            values_of(model.everywhere, FBeta())[:, 0],
+        )
         assert abs(np.median(inside) - np.median(everywhere)) < 0.5 * everywhere.std()
         assert np.bincount(there.of_draw).max() < 0.1 * len(inside)
 
@@ -192,7 +200,7 @@ def test_second_system_that_disagrees_has_rows_of_its_own() -> None:
     pool = with_second_system(pool, 8)
     history = labelled_at_random(pool, 500, seed=9)
     model = model_of(pool, history)
-    values = model.everywhere.values(FBeta(system=1))[:, 0]
+    values = values_of(model.everywhere, FBeta(system=1))[:, 0]
     assert abs(np.median(values) - pool.value(FBeta(system=1))) < 3 * values.std()
     assert values.std() < 0.1
 
@@ -249,4 +257,4 @@ def test_bounds_of_what_cells_tell_are_its_values() -> None:
     drawn = model_of(POOL, HISTORY).everywhere
     for measure in (FBeta(), PRCurve(thresholds=(0.5, 2.5))):
         for end in drawn.bounds(measure):
-            np.testing.assert_array_equal(end, drawn.values(measure))
+            np.testing.assert_array_equal(end, values_of(drawn, measure))
