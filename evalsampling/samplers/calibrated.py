@@ -156,6 +156,7 @@ class _Comparison:
 
     Attributes:
         rate: shape (cells, classes): mean rate of each class.
+        frequent: the class that most rows of the pool are expected to have.
         spread: shape (cells,): standard deviation of the influence of a row's label: `_spread`.
         alike: shape (cells,): which of the groups of cells with the same rates each is in.
         deviation: shape (draws, groups, classes): rates less their means.
@@ -163,6 +164,7 @@ class _Comparison:
     """
 
     rate: FloatArray
+    frequent: int
     spread: FloatArray
     alike: IntArray
     deviation: FloatArray
@@ -181,6 +183,7 @@ class _Comparison:
         first, alike = model.alike
         return cls(
             rate=rate,
+            frequent=int(np.argmax(model.table.count @ rate)),
             spread=_spread(measure, model, risks, labels),
             alike=alike,
             deviation=(rates - rate)[:, first],
@@ -189,8 +192,7 @@ class _Comparison:
 
     def size(self, power: float) -> FloatArray:
         """Return the measure of size of the rows of each cell, shape (cells,)."""
-        frequent = int(np.argmax(self.rate.mean(axis=0)))
-        rare = 1 - self.rate[:, frequent]
+        rare = 1 - self.rate[:, self.frequent]
         return np.asarray(self.spread * rare ** (power - 0.5))
 
     def removed_variance(self, rows: FloatArray) -> float:

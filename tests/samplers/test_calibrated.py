@@ -299,6 +299,24 @@ def test_size_is_the_root_of_the_mean_variance_that_a_label_makes(labels: int) -
     assert spread == pytest.approx(np.sqrt(variance.mean(axis=0)))
 
 
+def test_frequent_class_is_that_of_most_rows_not_of_most_cells() -> None:
+    """Eight leaves of 5 rows are positive, one of 1,000 negative: positives are rare."""
+    leaf = np.repeat(np.arange(9), [1000, *[5] * 8])
+    positive = np.where(leaf == 0, 0.01, 0.9)
+    pool = Pool(
+        leaf=leaf,
+        prediction=(leaf > 0).astype(int),
+        probability=np.stack([1 - positive, positive], axis=1),
+        label=(leaf > 0).astype(int),
+    )
+    history, _ = pool.run(CalibratedDesign(FBeta()), 1, 30, seed=1)
+    model = LabelModel.fit(pool.table, history, (1,))
+    comparison = _Comparison.of_designs(FBeta(), model, 100)
+    assert comparison.rate[1:, 1].min() > 0.5
+    of_rate = comparison.size(1.5) / comparison.size(0.5)
+    assert of_rate == pytest.approx(comparison.rate[:, 1])
+
+
 def labelled(history: History, cell: int, chance: np.ndarray, pool: Pool) -> History:
     """The history with a round more, of the one row of a cell."""
     (row,) = np.flatnonzero(pool.cell == cell)
