@@ -20,6 +20,7 @@ from evalsampling.inference.calibration_curve import (
 from evalsampling.inference.class_curves import fit_curves, labels_by_cell, obstacle
 from evalsampling.inference.domains import Domain
 from evalsampling.measures.base import Measure
+from evalsampling.measures.comparisons import Comparison
 from evalsampling.measures.on_cells import bounding_outputs, extreme_outputs
 from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.stats.cells import CellTable
@@ -217,8 +218,13 @@ class Predictive:
         """Return between what the measure of each draw lies, shape (draws, m) each.
 
         They differ where cells do not tell which rows reach a threshold: then whichever they are,
-        rows of a class lie where the measure is least, or greatest.
+        rows of a class lie where the measure is least, or greatest. The scores of two systems that
+        are compared are not great for the same rows: one's least stands against the other's
+        greatest.
         """
+        is_told = len(bounding_outputs(measure, self.table)) == 1
+        if isinstance(measure, Comparison) and not is_told:
+            return measure.extremes(self.bounds(measure.first), self.bounds(measure.other))
         ways = [
             measure.values(self._risks(measure, [[outputs] for outputs in way]))
             for way in extreme_outputs(measure, self.table)

@@ -86,6 +86,24 @@ class Comparison(Measure):
     def slopes(self, first: FloatArray, other: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the derivatives of the comparison by the one value and by the other."""
 
+    def extremes(
+        self, first: tuple[FloatArray, FloatArray], other: tuple[FloatArray, FloatArray]
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the least and the greatest comparison, of values of each system between ends.
+
+        It rises with the one value and falls with the other.
+
+        Args:
+            first: least and greatest values of the one system, of any shape.
+            other: of the other one, of the same shape.
+
+        Returns:
+            Of that shape each; NaN in both where it is undefined at either end.
+        """
+        low, high = self.compare(first[0], other[1]), self.compare(first[1], other[0])
+        is_defined = np.isfinite(low) & np.isfinite(high)
+        return np.where(is_defined, low, np.nan), np.where(is_defined, high, np.nan)
+
     @functools.cached_property
     def both(self) -> Joint:
         """The two measures side by side."""

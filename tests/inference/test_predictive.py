@@ -23,6 +23,7 @@ from evalsampling.measures import (
     ROCArea,
     ROCCurve,
 )
+from evalsampling.measures.comparisons import Comparison, Difference, Quotient
 from evalsampling.measures.curves import Thresholded
 from evalsampling.stats.history import History
 from tests.samplers.pools import Pool, make_pool, with_second_system
@@ -251,6 +252,30 @@ def test_bounds_hold_whatever_scores_the_cells_do_not_tell(kind: type[Thresholde
     assert np.all(values <= high[3] + 1e-12)
     assert np.fmin(values[1], values[2]) == pytest.approx(low[3])
     assert np.fmax(values[1], values[2]) == pytest.approx(high[3])
+
+
+@pytest.mark.parametrize("compared", [Difference, Quotient])
+def test_scores_of_two_systems_that_are_compared_need_not_be_great_for_the_same_rows(
+    compared: type[Comparison],
+) -> None:
+    """One system ranks the rows right and the other wrong, or the other way round."""
+    third = np.column_stack([with_second_system(POOL, seed=2).prediction, POOL.prediction])
+    pool, rng = dataclasses.replace(POOL, prediction=third), np.random.default_rng(5)
+    rows = rng.permutation(300)[:60]
+    drawn = model_of(pool, labelled_rows(pool, rows)).everywhere
+    right, wrong = ROCArea((1.0, 2.0), system=1), ROCArea((1.0, 2.0), system=2)
+    low, high = drawn.bounds(compared(right, wrong))
+    label = completed(pool, rows, drawn, 3)
+    score = np.tile(pool.outputs.score[:, :1], 3)
+    free = np.setdiff1d(np.arange(300), rows)
+    score[free, 1], score[free, 2] = 0.5 + 2 * label[free], 2.5 - 2 * label[free]
+    outputs = dataclasses.replace(pool.outputs, score=score)
+    best, worst = (
+        float(one.value(one.loss(outputs, label).mean(axis=0))[0])
+        for one in (right, wrong)
+    )
+    assert high[3] == pytest.approx(best - worst if compared is Difference else best / worst)
+    assert low[3] == pytest.approx(worst - best if compared is Difference else worst / best)
 
 
 def test_bounds_of_what_cells_tell_are_its_values() -> None:
