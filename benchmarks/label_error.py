@@ -61,7 +61,7 @@ def one_repeat(
     found = []
     for estimate, requested in zip(evaluation.estimate(), evaluation.measures, strict=True):
         interval, true = estimate.intervals[0], exact[estimate.target.measure]
-        band = correct(measure_of(requested), inputs, table, seed, model)
+        band = correct(measure_of(requested), inputs, table, seed, estimate, model)
         assert band is not None
         found.append(
             (

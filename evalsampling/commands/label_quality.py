@@ -140,10 +140,10 @@ def label_error(
         reason = f"no gold row of class {none[0]!r} has a label yet" if none else "no labels"
         return LabelError(table, (), reason)
     inputs = evaluation.sampler.inputs(evaluation.table, evaluation.history, spec.confidence)
-    by_model = {
-        (one.target.measure, one.target.system, one.target.against)
+    of_pool = {
+        (one.target.measure, one.target.system, one.target.against): one
         for one in estimates
-        if one.target.slice is None and one.intervals[0].kind == KIND
+        if one.target.slice is None
     }
     corrected = []
     for requested in measures or evaluation.measures:
@@ -155,9 +155,9 @@ def label_error(
         component = requested.components[0]
         system = spec.pool.systems[component.system].name
         against = None if component.against is None else spec.pool.systems[component.against].name
-        is_by_model = (component.name, system, against) in by_model
-        model = evaluation.label_model() if is_by_model else None
-        band = correct(measure, inputs, gold, spec.seed, model)
+        estimate = of_pool[component.name, system, against]
+        model = evaluation.label_model() if estimate.intervals[0].kind == KIND else None
+        band = correct(measure, inputs, gold, spec.seed, estimate, model)
         if band is not None:
             corrected.append(
                 CorrectedEstimate(

@@ -22,6 +22,7 @@ from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.intervals import SIMULTANEOUS, Interval
 from evalsampling.inference.linearisation import linearise, sampled_risk
 from evalsampling.inference.model_assisted import assist
+from evalsampling.inference.own_probabilities import OwnProbabilities
 from evalsampling.inference.ratio_bias import Bias, biases
 from evalsampling.inference.regions import (
     Ellipsoid,
@@ -127,7 +128,8 @@ def _with_model(
         return found
     shares, rows = _labelled_shares(measure, inputs, inside)
     evidence = fewest_rows(shares, rows, len(found))
-    return assist(found, measure, inputs.model, domain, evidence, band, inputs.combine)
+    own = OwnProbabilities.of_labelled(measure, inputs, domain, inside)
+    return assist(found, measure, inputs.model, domain, evidence, band, inputs.combine, own)
 
 
 def _with_light(

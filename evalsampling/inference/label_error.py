@@ -19,9 +19,12 @@ import dataclasses
 import numpy as np
 from scipy import special
 
+from evalsampling.inference.domains import Domain
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.model_assisted import HELD
+from evalsampling.inference.own_probabilities import OwnProbabilities
 from evalsampling.inference.predictive import LabelModel
+from evalsampling.inference.results import Estimate
 from evalsampling.measures.base import FloatArray, IntArray, Measure
 from evalsampling.measures.on_cells import each_label, known_exactly, model_risk
 
@@ -65,9 +68,15 @@ def correct(
     inputs: EstimationInput,
     gold: IntArray,
     seed: int,
+    estimate: Estimate,
     model: LabelModel | None = None,
 ) -> LabelErrorBand | None:
     """Return the band of a measure of one component on the whole pool.
+
+    The corrected value is the estimate and what the correction adds to the weighted mean of the
+    losses; the error of sampling is that of the estimate, times what the correction does to that
+    of the mean. So labels without errors leave both, whatever else an estimate is made of: the
+    weights' own sum, or a model.
 
     The band is the middle part of draws: of P, from the Dirichlet distribution of each row with
     the gold rows and 1/2 for each class as parameters, and of the error of sampling: from the
@@ -83,6 +92,7 @@ def correct(
         inputs: the labelled rows and their weights.
         gold: shape (classes, classes): gold rows by their class and by their label.
         seed: of the draws.
+        estimate: of the measure, from the labels as they are given.
         model: of the labels as they are given, where the measure's interval is by it.
 
     Returns:
@@ -94,22 +104,27 @@ def correct(
     bounds, classes = measure.components[0].bounds, inputs.table.classes
     nothing = LabelErrorBand(None, *bounds, None, None)
     rates = gold / np.maximum(gold.sum(axis=1, keepdims=True), 1)
-    plain = dataclasses.replace(sums, pool=None).value(np.eye(classes))
-    value = sums.value(_inverse(rates))
-    if not np.isfinite(value) or not np.isfinite(plain):
+    right = np.eye(classes)
+    if estimate.value is None or not np.isfinite(sums.value(right)):
         return nothing
+    plain, further = estimate.value, estimate.value - sums.value(right)
+    value = sums.value(_inverse(rates)) + further
+    if not np.isfinite(value):
+        return nothing
+    of_sums, of_estimate = sums.standard_error(right), estimate.standard_error
+    scale = of_estimate / of_sums if of_sums and of_estimate is not None else 1.0
     rng = np.random.default_rng([seed, len(inputs.label)])
     draws = np.stack([rng.dirichlet(row + 0.5, _DRAWS) for row in gold], axis=1)
     inverses = np.stack([_inverse(one) for one in draws])
-    values = np.array([sums.value(one) for one in inverses])
+    values = np.array([sums.value(one) for one in inverses]) + further
     if model is None:
-        errors = np.array([sums.standard_error(one) for one in inverses])
+        errors = scale * np.array([sums.standard_error(one) for one in inverses])
         drawn, held = values + errors * rng.standard_normal(_DRAWS), 1.0
     else:
-        drawn, held = _predicted(measure, model, inverses), HELD
+        drawn, held = _predicted(measure, inputs, model, inverses, rng), HELD
     low, high = _middle(drawn, bounds, inputs.confidence)
     finite = np.clip(values[np.isfinite(values)], *bounds)
-    cut, error = float(np.clip(value, *bounds)), sums.standard_error(_inverse(rates))
+    cut, error = float(np.clip(value, *bounds)), scale * sums.standard_error(_inverse(rates))
     # The draws take rare errors for likely: at the rates that were met there may be none.
     reach = held * float(special.ndtri((1 + inputs.confidence) / 2)) * error
     return LabelErrorBand(
@@ -121,7 +136,13 @@ def correct(
     )
 
 
-def _predicted(measure: Measure, model: LabelModel, inverses: FloatArray) -> FloatArray:
+def _predicted(
+    measure: Measure,
+    inputs: EstimationInput,
+    model: LabelModel,
+    inverses: FloatArray,
+    rng: np.random.Generator,
+) -> FloatArray:
     """Return the corrected measure of draws of all labels, each with a P^-1 of its own.
 
     Rows with the label j count (P^-1)_ji times as rows of each class i.
@@ -140,7 +161,13 @@ def _predicted(measure: Measure, model: LabelModel, inverses: FloatArray) -> Flo
     defined = np.isfinite(risk).all(axis=1)
     values = np.full(len(inverses), np.nan)
     values[defined] = measure.values(risk[defined])[:, 0]
-    return values
+    everywhere = np.ones(len(inputs.sample.question), dtype=bool)
+    own = OwnProbabilities.of_labelled(measure, inputs, Domain(), everywhere)
+    if own is None:
+        return values
+    bounds = np.transpose([one.bounds for one in measure.components])
+    noise = rng.standard_normal(len(values))
+    return own.added_to(values[:, None], (bounds[0], bounds[1]), noise)[:, 0]
 
 
 def _inverse(rates: FloatArray) -> FloatArray:
@@ -179,10 +206,15 @@ class _Sums:
         losses = np.stack([measure.loss(inputs.outputs, y) for y in of_class], axis=1)
         features = np.eye(classes)[label][:, :, None, None] * losses[:, None]
         flat = votes.mean(features.reshape(len(label), -1))
+        sums, covariance = inputs.sample.mean(flat), inputs.sample.covariance(flat)
+        if inputs.self_normalised and inputs.covers_pool:
+            total = inputs.sample.weight.sum()
+            sums /= total
+            covariance = inputs.sample.covariance((flat - sums) / total)
         return cls(
             measure,
-            inputs.sample.mean(flat).reshape(features.shape[1:]),
-            inputs.sample.covariance(flat),
+            sums.reshape(features.shape[1:]),
+            covariance,
             _pool_means(measure, inputs),
             int(np.argmax(np.bincount(label, votes.spread(inputs.sample.weight), classes))),
         )

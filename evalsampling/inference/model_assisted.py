@@ -10,6 +10,7 @@ from evalsampling.inference.domains import Domain
 from evalsampling.inference.drawn_range import DrawnRange, simultaneous
 from evalsampling.inference.evidence import FEWEST_EVIDENCE
 from evalsampling.inference.intervals import SIMULTANEOUS, Interval, wald, whole_range
+from evalsampling.inference.own_probabilities import OwnProbabilities
 from evalsampling.inference.predictive import LabelModel, Predictive
 from evalsampling.inference.results import Estimate, Sensitivity
 from evalsampling.inference.significance import Significance
@@ -71,6 +72,7 @@ def assist(
     evidence: IntArray | None = None,
     band: bool = False,
     combine: bool = False,
+    own: OwnProbabilities | None = None,
 ) -> list[Estimate]:
     """Return estimates of a measure with their model-assisted intervals.
 
@@ -90,13 +92,14 @@ def assist(
         band: whether intervals that hold together are wanted too, of the components that have a
             model-assisted interval in front.
         combine: whether the estimate is to become a mean of itself and of the median of draws.
+        own: what the rows' own probabilities add to the measure, nothing if not given.
     """
     there = model.within(domain)
-    ends = there.bounds(measure)
+    ends = _ends(there, measure, model, own)
     drawn = _ranges(ends)
     if combine:
         least = LEAST_OF_MODEL * min(1.0, FEW_LABELS / len(model.history.labelled))
-        medians = _under_share(COMBINED_SHARE, drawn, there, measure, model)
+        medians = _under_share(COMBINED_SHARE, drawn, there, measure, model, own)
         estimates = [
             _combined(one, of_it, median, least)
             for one, of_it, median in zip(estimates, drawn, medians, strict=True)
@@ -104,7 +107,7 @@ def assist(
     is_number_of_pool = domain.count is None and len(estimates) == 1
     others = [
         _OtherShare(
-            model.hidden.share * factor, *_under_share(factor, drawn, there, measure, model)
+            model.hidden.share * factor, *_under_share(factor, drawn, there, measure, model, own)
         )
         for factor in (OTHER_SHARES if is_number_of_pool else ())
     ]
@@ -114,7 +117,7 @@ def assist(
     ]
     if not band or len(assisted) < 2:
         return assisted
-    low, high = _band(ends, estimates, measure, model)
+    low, high = _band(ends, estimates, measure, model, own)
     return [
         one
         if one.intervals[0].kind != KIND
@@ -132,6 +135,7 @@ def _band(
     estimates: Sequence[Estimate],
     measure: Measure,
     model: LabelModel,
+    own: OwnProbabilities | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """Return the ends of a band that holds a share of curves whole, shape (m,) each.
 
@@ -144,10 +148,11 @@ def _band(
         estimates: of the m components, at one confidence, the share of curves.
         measure: of the pool.
         model: of the labels.
+        own: what the rows' own probabilities add to the measure.
     """
     confidence = estimates[0].confidence
     others = [model.with_share(model.hidden.share * factor) for factor in OTHER_SHARES]
-    ways = [ends, *(one.everywhere.bounds(measure) for one in others)]
+    ways = [ends, *(_ends(one.everywhere, measure, one, own) for one in others)]
     low = np.fmin.reduce([simultaneous(least, confidence)[0] for least, _ in ways])
     high = np.fmax.reduce([simultaneous(greatest, confidence)[1] for _, greatest in ways])
     least, greatest = np.transpose([one.target.bounds for one in estimates])
@@ -300,6 +305,7 @@ def _under_share(
     there: Predictive,
     measure: Measure,
     model: LabelModel,
+    own: OwnProbabilities | None = None,
 ) -> list[DrawnRange]:
     """Return draws under another share of hidden positives: the same ones weighted, or new ones.
 
@@ -313,6 +319,7 @@ def _under_share(
         there: labels of the pool or of a part.
         measure: what is estimated.
         model: of the labels.
+        own: what the rows' own probabilities add to the measure.
     """
     log_weight = np.zeros(len(there.of_draw))
     for curve in model.curves:
@@ -322,7 +329,22 @@ def _under_share(
     if effective_size(weight) >= _FEWEST_EFFECTIVE:
         return [dataclasses.replace(one, weight=weight) for one in drawn]
     anew = model.with_share(model.hidden.share * factor).within(there.domain)
-    return _ranges(anew.bounds(measure))
+    return _ranges(_ends(anew, measure, model, own))
+
+
+def _ends(
+    there: Predictive, measure: Measure, model: LabelModel, own: OwnProbabilities | None
+) -> tuple[FloatArray, FloatArray]:
+    """Return between what each draw of a measure lies, shape (draws, m) each."""
+    low, high = there.bounds(measure)
+    if own is None:
+        return low, high
+    place = there.domain.column, there.domain.value
+    rng = np.random.Generator(np.random.PCG64([*model.seed, *place, 3]))
+    noise = rng.standard_normal(len(low))
+    least, greatest = np.transpose([one.bounds for one in measure.components])
+    low = own.added_to(low, (least, greatest), noise)
+    return low, own.added_to(high, (least, greatest), noise)
 
 
 def _ranges(ends: tuple[FloatArray, FloatArray]) -> list[DrawnRange]:

@@ -8,27 +8,28 @@ import pytest
 from evalsampling import Evaluation
 from evalsampling.inference.label_error import LabelErrorBand, correct
 from evalsampling.measures import BY_NAME
-from evalsampling.measures.base import Measure
 
 ROWS = 4000
 
 
-def evaluation(measure: str, seed: int = 0, labels: int = 600) -> tuple[Evaluation, np.ndarray]:
+def evaluation(
+    measure: str, seed: int = 0, labels: int = 600, sampler: str = "passive"
+) -> tuple[Evaluation, np.ndarray]:
     """An evaluation with so many rows drawn, and the true class of each."""
     rng = np.random.default_rng(seed)
     truth = rng.random(ROWS) < 0.3
     score = rng.normal(size=ROWS) + 2 * truth
     one = Evaluation.from_arrays(
-        score, (score > 1).astype(int), measure=[measure], sampler="passive", seed=seed,
+        score, (score > 1).astype(int), measure=[measure], sampler=sampler, seed=seed,
         strata={"leaves": 8},
     )  # fmt: skip
     one.label(ids := one.sample(labels), truth[ids].astype(int))
     return one, truth
 
 
-def band(one: Evaluation, gold: np.ndarray, measure: Measure | None = None) -> LabelErrorBand:
+def band(one: Evaluation, gold: np.ndarray) -> LabelErrorBand:
     inputs = one.sampler.inputs(one.table, one.history, 0.95)
-    found = correct(measure or one.sampler.measure, inputs, gold, 1)
+    found = correct(one.sampler.measure, inputs, gold, 1, one.estimate()[0])
     assert found is not None
     return found
 
@@ -57,9 +58,11 @@ def test_rogan_and_gladen() -> None:
     )
 
 
-@pytest.mark.parametrize("measure", ["f1", "precision", "recall", "accuracy", "mcc"])
-def test_labels_without_errors_change_nothing(measure: str) -> None:
-    one, _ = evaluation(measure)
+@pytest.mark.parametrize("measure", ["f1", "precision", "recall", "accuracy", "mcc", "brier"])
+@pytest.mark.parametrize("sampler", ["passive", "poisson", "active_risk", "calibrated"])
+def test_labels_without_errors_change_nothing(measure: str, sampler: str) -> None:
+    """Of weights as they are, of weights by their sum, and of an estimate that a model is in."""
+    one, _ = evaluation(measure, sampler=sampler)
     found = band(one, np.diag([10_000, 10_000]))
     estimate = one.estimate()[0]
     assert found.value == pytest.approx(estimate.value, abs=1e-9)
@@ -106,7 +109,8 @@ def test_measures_of_several_numbers_have_none() -> None:
     inputs = one.sampler.inputs(one.table, one.history, 0.95)
     curve = BY_NAME["roc_curve"]
     thresholds = np.linspace(-1, 1, 4)
-    assert correct(curve(tuple(thresholds.tolist())), inputs, np.diag([9, 9]), 1) is None
+    estimate = one.estimate()[0]
+    assert correct(curve(tuple(thresholds.tolist())), inputs, np.diag([9, 9]), 1, estimate) is None
 
 
 def test_by_the_model_too_the_share_of_positives_is_that_of_rogan_and_gladen() -> None:
@@ -123,7 +127,7 @@ def test_by_the_model_too_the_share_of_positives_is_that_of_rogan_and_gladen() -
     low, high = (np.quantile(shares, [0.025, 0.975]) + 0.95 - 1) / (0.9 + 0.95 - 1)
     inputs = wrong.sampler.inputs(wrong.table, wrong.history, 0.95)
     gold = np.array([[95, 5], [10, 90]]) * 10_000
-    found = correct(wrong.sampler.measure, inputs, gold, 1, model)
+    found = correct(wrong.sampler.measure, inputs, gold, 1, wrong.estimate()[0], model)
     assert found is not None
     reach = 0.75 * 1.96 * (found.sampling_error or 0)
     assert found.low == pytest.approx(min(low, (found.value or 0) - reach), abs=0.006)
@@ -170,7 +174,8 @@ def test_bands_hold_where_positives_are_rare() -> None:
         gold = np.zeros((2, 2), dtype=np.int64)
         np.add.at(gold, (known, majority(known, rng)), 1)
         inputs = one.sampler.inputs(one.table, one.history, 0.95)
-        found = correct(one.sampler.measure, inputs, gold, seed, one.label_model())
+        model = one.label_model()
+        found = correct(one.sampler.measure, inputs, gold, seed, one.estimate()[0], model)
         assert found is not None
         hits = (truth & (score > 2)).sum()
         held += found.low <= 2 * hits / (truth.sum() + (score > 2).sum()) <= found.high

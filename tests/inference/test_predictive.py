@@ -271,8 +271,7 @@ def test_scores_of_two_systems_that_are_compared_need_not_be_great_for_the_same_
     score[free, 1], score[free, 2] = 0.5 + 2 * label[free], 2.5 - 2 * label[free]
     outputs = dataclasses.replace(pool.outputs, score=score)
     best, worst = (
-        float(one.value(one.loss(outputs, label).mean(axis=0))[0])
-        for one in (right, wrong)
+        float(one.value(one.loss(outputs, label).mean(axis=0))[0]) for one in (right, wrong)
     )
     assert high[3] == pytest.approx(best - worst if compared is Difference else best / worst)
     assert low[3] == pytest.approx(worst - best if compared is Difference else worst / best)
