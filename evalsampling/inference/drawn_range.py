@@ -109,7 +109,8 @@ def simultaneous(values: FloatArray, confidence: float) -> tuple[FloatArray, Flo
     All points get the same share of draws below the band and above it, as large as leaves enough
     curves inside. Of many points that is none: then ends go beyond the outermost draws by the
     distance of the next ones from these, since few of new curves would stay among the draws that
-    the band is made of. Where a point is undefined in some draws, the others make its band.
+    the band is made of. Where a point is undefined in some draws, the others make its band; a draw
+    in which all are is no curve.
 
     Args:
         values: draws of the curve, shape (draws, m), NaN where undefined.
@@ -119,9 +120,11 @@ def simultaneous(values: FloatArray, confidence: float) -> tuple[FloatArray, Flo
     count = np.maximum(defined.sum(axis=0), 1)
     place = np.argsort(np.argsort(np.where(defined, values, np.inf), axis=0), axis=0)
     depth = np.minimum(place, count - 1 - place) / count
-    outermost = np.where(defined, depth, np.inf).min(axis=1)
-    cut = float(np.sort(outermost)[int((1 - confidence) * len(values))])
     low, high = np.full(values.shape[1], np.nan), np.full(values.shape[1], np.nan)
+    outermost = np.where(defined, depth, np.inf).min(axis=1)[defined.any(axis=1)]
+    if not len(outermost):
+        return low, high
+    cut = float(np.sort(outermost)[int((1 - confidence) * len(outermost))])
     for point in np.flatnonzero(defined.any(axis=0)):
         drawn = np.sort(values[defined[:, point], point])
         inward = min(int(np.ceil(cut * len(drawn) - 1e-9)), (len(drawn) - 1) // 2)

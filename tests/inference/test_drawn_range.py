@@ -119,6 +119,18 @@ def test_bands_leave_out_what_is_undefined() -> None:
     assert np.mean(np.all(inside, axis=1)) >= 0.95
 
 
+@pytest.mark.parametrize("undefined", [500, 970, 999])
+def test_draws_that_are_nowhere_defined_are_no_curves(undefined: int) -> None:
+    """The band is that of the others, however few: above all scores, say, with no positive left."""
+    values = curves(1000, 4)
+    values[:undefined] = np.nan
+    for end, of_others in zip(
+        simultaneous(values, 0.95), simultaneous(values[undefined:], 0.95), strict=True
+    ):
+        np.testing.assert_array_equal(end, of_others)
+    assert np.isnan(simultaneous(values[:undefined], 0.95)).all()
+
+
 def drawn_of(*values: float) -> DrawnRange:
     return DrawnRange(np.array(values), np.array(values))
 
