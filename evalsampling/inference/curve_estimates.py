@@ -52,9 +52,9 @@ def curve_estimates(
     place = places_on(curve.ranked, measure)
     assert place is not None
     if isinstance(measure, PRCurve):
-        pairs = [_at(curve.precision, place, np.nan), _at(curve.recall, place, 0.0)]
+        pairs = [_at(curve.precision, place, np.nan), _share_at(curve.recall, place)]
     elif isinstance(measure, ROCCurve):
-        pairs = [_at(curve.recall, place, 0.0), _at(curve.false_positive_rate, place, 0.0)]
+        pairs = [_share_at(curve.recall, place), _share_at(curve.false_positive_rate, place)]
     else:
         pairs = [curve.average_precision(np.unique(place[place >= 0]))]
     found = [np.concatenate([getattr(one, end) for one in pairs]) for end in _ENDS]
@@ -154,3 +154,11 @@ def _at(one: Bounded, place: IntArray, nowhere: float) -> Bounded:
     """Return values at some groups; ``nowhere`` where no group reaches the threshold."""
     ends = [np.where(place < 0, nowhere, getattr(one, end)[place]) for end in _ENDS]
     return Bounded(*ends)
+
+
+def _share_at(share: Bounded, place: IntArray) -> Bounded:
+    """Return a share of the positives, or of the negatives, at some groups.
+
+    0 where no group reaches the threshold; undefined there too if there are none of them.
+    """
+    return _at(share, place, 0.0 if np.isfinite(share.value[-1]) else np.nan)

@@ -60,6 +60,22 @@ def test_values_are_those_of_the_measure_on_the_pool(kind: type) -> None:
             assert interval.high >= true - 1e-12
 
 
+@pytest.mark.parametrize(("kind", "positive"), [(PRCurve, 0), (ROCCurve, 0), (ROCCurve, 1)])
+def test_share_of_no_rows_is_undefined_beyond_the_highest_score_too(
+    kind: type, positive: int
+) -> None:
+    """Labels that are all alike: what a threshold's measure is of them by hand, 0/0 or 0."""
+    alike = Ranked.of_labels(np.full(90, positive), bins=30, first=5)
+    precision = np.full(len(alike.precision), float(positive))
+    ranked = RankedList.of_cells(alike.known.table)
+    curve = PrecisionCurve(ranked, Bounded(precision, precision, precision), CURVE.guarantee)
+    measure = kind(thresholds=(0.0, 40.0))
+    found = [
+        np.nan if one.value is None else one.value for one in curve_estimates(measure, curve, SCOPE)
+    ]
+    np.testing.assert_allclose(found, alike.known.value(measure))
+
+
 def test_what_the_curve_says_nothing_of() -> None:
     assert places_on(RANKED, FBeta()) is None
     assert places_on(RANKED, ROCArea(thresholds=(1.0,))) is None
