@@ -127,7 +127,8 @@ def _with_model(
     if inputs.model is None or not len(inputs.history.labelled):
         return found
     shares, rows = _labelled_shares(measure, inputs, inside)
-    evidence = fewest_rows(shares, rows, len(found))
+    open_shares = _open_shares(measure, inputs, _unlabelled(inputs, domain, inside))
+    evidence = fewest_rows(shares, rows, len(found), open_shares)
     own = OwnProbabilities.of_labelled(measure, inputs, domain, inside)
     return assist(found, measure, inputs.model, domain, evidence, band, inputs.combine, own)
 
@@ -190,15 +191,9 @@ def _gaps(
     fewest_of_each: int = 1,
 ) -> list[Gap | None]:
     """Return what the labels in a domain lack, for each component of a measure."""
-    unlabelled = _unlabelled(inputs, domain, inside)
     shares, rows = _labelled_shares(measure, inputs, inside)
-    return find_gaps(
-        shares,
-        rows,
-        len(measure.components),
-        measure.shares(*rows_of_cells(measure, inputs.table, unlabelled > 0)),
-        fewest_of_each,
-    )
+    open_shares = _open_shares(measure, inputs, _unlabelled(inputs, domain, inside))
+    return find_gaps(shares, rows, len(measure.components), open_shares, fewest_of_each)
 
 
 def _labelled_shares(
@@ -209,6 +204,13 @@ def _labelled_shares(
     kept = np.flatnonzero(inside[row])
     shares = measure.shares(inputs.outputs.take(kept), inputs.label[kept])
     return shares, np.unique(inputs.row[row[kept]], return_inverse=True)[1].ravel()
+
+
+def _open_shares(
+    measure: Measure, inputs: EstimationInput, unlabelled: IntArray
+) -> tuple[Share, ...]:
+    """Return the shares of what rows without a label may be, given their number in each cell."""
+    return measure.shares(*rows_of_cells(measure, inputs.table, unlabelled > 0))
 
 
 def _unlabelled(inputs: EstimationInput, domain: Domain, inside: npt.NDArray[np.bool_]) -> IntArray:

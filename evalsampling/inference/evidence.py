@@ -75,19 +75,27 @@ def find_gaps(
     return gaps
 
 
-def fewest_rows(shares: Sequence[Share], row: IntArray, components: int) -> IntArray:
+def fewest_rows(
+    shares: Sequence[Share], row: IntArray, components: int, open_shares: Sequence[Share]
+) -> IntArray:
     """Return, for each component of a measure, the labelled rows of its scarcest share: (m,).
+
+    A share all of whose rows have a label is known, so it is not scarce; all labelled rows count
+    where no share is open.
 
     Args:
         shares: of the labelled rows that count.
         row: shape (n,): numbers that tell the rows of the pool apart, 0 and up.
         components: m.
+        open_shares: the same shares of rows without a label, or of what they may be.
     """
     fewest = np.full(components, len(row))
-    for share in shares:
-        places = range(*(share.components or (0, components)))
-        count = _spread(_distinct(share.rows, row), len(places))
-        fewest[places.start : places.stop] = np.minimum(fewest[places.start : places.stop], count)
+    for share, unlabelled in zip(shares, open_shares, strict=True):
+        places = slice(*(share.components or (0, components)))
+        number = len(fewest[places])
+        is_open = _spread(np.count_nonzero(unlabelled.rows, axis=0), number) > 0
+        count = np.where(is_open, _spread(_distinct(share.rows, row), number), len(row))
+        fewest[places] = np.minimum(fewest[places], count)
     return fewest
 
 

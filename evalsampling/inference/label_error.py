@@ -32,7 +32,9 @@ _DRAWS = 2000
 """Of the chances P and of the error of sampling, behind a band."""
 
 _MOST_FEATURES = 256
-_LEAST_DETERMINANT = 1e-3
+_LEAST_RIGHT = 1e-3
+"""What the chance of a right label may exceed that of a wrong one by, at least: with C classes the
+determinant of P is that to the power of C - 1, if wrong ones are alike."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -172,7 +174,7 @@ def _predicted(
 
 def _inverse(rates: FloatArray) -> FloatArray:
     """Return P^-1, NaN where labels tell next to nothing of classes, or the opposite."""
-    if np.linalg.det(rates) < _LEAST_DETERMINANT:
+    if np.linalg.det(rates) < _LEAST_RIGHT ** (len(rates) - 1):
         return np.full_like(rates, np.nan)
     return np.asarray(np.linalg.inv(rates), dtype=np.float64)
 

@@ -8,6 +8,7 @@ import pytest
 from evalsampling.inference.evidence import (
     FEWEST_EVIDENCE,
     Gap,
+    fewest_rows,
     find_gaps,
     find_missing_weight,
 )
@@ -58,6 +59,19 @@ def gaps_of(
     row = np.arange(len(seen[1])) if row is None else row
     size = len(measure.components)
     return find_gaps(measure.shares(*seen), row, size, measure.shares(*unlabelled))
+
+
+@pytest.mark.parametrize(
+    ("open_rows", "fewest"),
+    [(UNKNOWN, 8), (rows(0, 0, 1, 1), 25), (rows(1, 1, 0, 0), 8), (rows(0, 0, 0, 0), 128)],
+)
+def test_share_all_of_whose_rows_have_a_label_is_not_scarce(
+    open_rows: tuple[Outputs, np.ndarray], fewest: int
+) -> None:
+    """F1 by 8 predicted positives and 25 positives, of which there may be others or not."""
+    measure, seen = FBeta(), rows(5, 3, 20, 100)
+    found = fewest_rows(measure.shares(*seen), np.arange(128), 1, measure.shares(*open_rows))
+    assert found.tolist() == [fewest]
 
 
 NO_FALSE_NEGATIVE, NO_FALSE_POSITIVE = rows(20, 9, 0, 90), rows(20, 0, 9, 90)

@@ -98,6 +98,19 @@ def test_labels_that_tell_nothing() -> None:
         assert found.dominates
 
 
+def test_ten_classes_of_which_half_of_the_labels_are_right_are_told() -> None:
+    """A determinant of half to the power of nine says no more of each class than one half."""
+    rng = np.random.default_rng(6)
+    label = rng.integers(0, 10, 2000)
+    one = Evaluation.from_arrays(
+        rng.normal(size=2000), rng.integers(0, 10, 2000), measure=["accuracy"], sampler="passive",
+        labels={"classes": list(range(10))}, probability=np.full((2000, 10), 0.1), seed=1,
+    )  # fmt: skip
+    one.label(ids := one.sample(500), label[ids])
+    assert band(one, np.full((10, 10), 5) + np.diag([45] * 10)).value is not None
+    assert band(one, np.full((10, 10), 5)).value is None
+
+
 def test_few_gold_rows_make_a_wide_band() -> None:
     one, _ = evaluation("f1")
     few, many = band(one, np.diag([5, 5])), band(one, np.diag([500, 500]))
