@@ -45,7 +45,7 @@ _MOST_RATES = 1 << 21
 """Most rates that are kept of all draws: of pools with thousands of cells fewer draws are."""
 
 _FEWEST_DRAWS = 192
-"""Draws that are kept however many cells there are."""
+"""Draws that so many cells leave, or a few less: draws are kept evenly apart."""
 
 _LARGEST_MATRIX = 1 << 22
 """Most entries of a matrix of losses; of curves with more points, rows are summed draw by draw."""

@@ -165,7 +165,11 @@ class Sampler(abc.ABC):
     def value(
         self, table: CellTable, history: History, measure: Measure, confidence: float
     ) -> FloatArray:
-        """Return the estimate of a measure on the pool, shape (m,): NaN if there is none."""
+        """Return what the draws alone make of a measure on the pool, shape (m,).
+
+        NaN if there is no estimate. It is fast: of the sampler `calibrated` it is the difference
+        estimator, not the mean of that and of the model's median that `estimate` gives.
+        """
         if not self.can_estimate(table, measure):
             return np.full(len(measure.components), np.nan)
         return point_estimate(measure, self.inputs(table, history, confidence))
