@@ -61,40 +61,64 @@ class _Lines:
     """The lines of a text, of which no record may take too many.
 
     Attributes:
-        taken: characters of the record that is being read.
+        begin: line where the record that is being read begins, from 1.
     """
 
     def __init__(self, path: str, content: bytes, newline: str | None) -> None:
         self._path = path
         self._text = io.TextIOWrapper(io.BytesIO(content), "utf-8-sig", newline=newline)
-        self.taken = 0
+        self._read, self._taken = 0, 0
+        self.begin = 1
 
     def __iter__(self) -> Iterator[str]:
         for line in self._text:
-            self.taken += len(line)
-            if self.taken > RECORD_CHARACTERS:
+            self._read += 1
+            self._taken += len(line)
+            if self._taken > RECORD_CHARACTERS:
                 raise InputError(
-                    f"{self._path}: has a line of more than {RECORD_CHARACTERS:,} characters"
+                    f"{self._path}: line {self.begin}: a line of more than "
+                    f"{RECORD_CHARACTERS:,} characters"
                 )
             yield line
+
+    def end_record(self) -> None:
+        """Let the next line be the first of another record."""
+        self.begin, self._taken = self._read + 1, 0
 
 
 def _read_csv(path: str, content: bytes, own: str) -> Iterator[Vote]:
     lines = _Lines(path, content, newline="")
-    rows = csv.reader(iter(lines), strict=True)
-    header = next(rows, None)
+    rows = _cells(path, lines)
+    _, header = next(rows, (1, None))
     if header is None:
         raise InputError(f"{path}: the file is empty")
     header, read_row = _table(path, header, own)
-    for row in rows:
-        lines.taken = 0
+    for line, row in rows:
         if not any(row):
             continue
         if len(row) != len(header):
             problem = f"{len(row)} fields where the header has {len(header)}"
-            yield Vote(rows.line_num, problem=problem)
+            yield Vote(line, problem=problem)
             continue
-        yield read_row(rows.line_num, dict(zip(header, row, strict=True)))
+        yield read_row(line, dict(zip(header, row, strict=True)))
+
+
+def _cells(path: str, lines: _Lines) -> Iterator[tuple[int, list[str]]]:
+    """Yield the cells of each record of a CSV file, with the line where it ends.
+
+    Raises:
+        InputError: naming the line where a record begins that cannot be read.
+    """
+    rows = csv.reader(iter(lines), strict=True)
+    try:
+        for row in rows:
+            lines.end_record()
+            yield rows.line_num, row
+    except csv.Error as error:
+        problem = f": cannot be read: {error}"
+        if "end of data" in str(error):
+            problem = " does not end; is a quote left open?"
+        raise InputError(f"{path}: line {lines.begin}{problem}") from error
 
 
 def _read_xlsx(path: str, content: bytes, own: str) -> Iterator[Vote]:
@@ -133,7 +157,7 @@ def _read_jsonl(
     names: dict[str, None] = {}
     unlabelled, labelled = 0, False
     for line, text in enumerate(lines, start=1):
-        lines.taken = 0
+        lines.end_record()
         if not text.strip():
             continue
         try:

@@ -261,7 +261,7 @@ def test_strict_sees_contradictions_between_files_of_one_call(drawn: Job) -> Non
         ("a.csv", b"task,answer\nx,1\n", ["'label' is missing"]),
         ("a.csv", b"label\n1\n", ["'task' (or 'id') is missing"]),
         ("a.csv", b"", ["empty"]),
-        ("a.csv", b'task,label\n"x,1\n', ["cannot be read"]),
+        ("a.csv", b'task,label\n"x,1\n', ["line 2 does not end; is a quote left open?"]),
         ("a.csv", b"task,label\n\xff\xfe,1\n", ["cannot be read"]),
         ("a.csv", b"task,label,label\nx,1,0\n", ["'label' is there twice"]),
         ("a.jsonl", b'{"task": "x", "label": 1}\n{oops\n', ["line 2", "not JSON"]),

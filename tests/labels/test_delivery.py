@@ -224,11 +224,26 @@ def test_rows_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
             read(name, content)
 
 
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ('task,label\na,1\nb,"1\nc,1\nd,1\n', "line 3 does not end; is a quote left open?"),
+        ('task,"label\na,1\n', "line 1 does not end; is a quote left open?"),
+        ('task,label\n"a\nb",1\n"c"d,1\n', "line 4: cannot be read: "),
+    ],
+)
+def test_the_line_where_a_record_begins_is_told(content: str, words: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read("a.csv", content)
+    assert str(caught.value).startswith(f"a.csv: {words}")
+
+
 @pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
 def test_endless_lines_are_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(formats, "RECORD_CHARACTERS", 1000)
     endless = {"a.csv": "id,label\n1," + '"\n",' * 1000, "a.jsonl": "[" * 2000}[name]
-    with pytest.raises(InputError, match="a line of more than 1,000 characters"):
+    line = {"a.csv": 2, "a.jsonl": 1}[name]
+    with pytest.raises(InputError, match=f"line {line}: a line of more than 1,000 characters"):
         read(name, endless)
     many = {"a.csv": "id,label\n" + "1,1\n" * 1000, "a.jsonl": '{"id":1,"label":1}\n' * 1000}
     assert len(read(name, many[name])) == 1000
