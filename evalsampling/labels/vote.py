@@ -1,6 +1,8 @@
 """One answer of an annotator, as a file has it."""
 
 import dataclasses
+import json
+from typing import Any
 
 Pair = tuple[tuple[str, str], tuple[str, str]]
 """Two records, each by its source and its id, the lesser first."""
@@ -23,7 +25,8 @@ class Vote:
         comment: of the annotator, if any.
         pair: the two records that the row is about, in place of task and id.
         score: chance that they match, in place of a label, in [0, 1].
-        problem: why the line makes no vote, if it does not.
+        problem: why the line makes no vote, if it does not; task, id and label are then as given,
+            for the list of rejects.
     """
 
     line: int
@@ -46,15 +49,32 @@ def in_unicode(vote: Vote) -> Vote:
 
     A comment of that kind is dropped.
     """
-    for name in ("task", "id", "label", "annotator", "time"):
-        text = getattr(vote, name)
-        if text is not None and not _is_unicode(text):
-            return Vote(vote.line, problem=f"{name} is no Unicode text: {text!a}")
+    texts = [(name, getattr(vote, name)) for name in ("task", "id", "label", "annotator", "time")]
+    bad = {name: text for name, text in texts if text is not None and not _is_unicode(text)}
     if not all(map(_is_unicode, vote.labels or ())):
-        return Vote(vote.line, problem="label is no Unicode text")
+        bad["labels"] = vote.labels
+    if bad:
+        name, text = next(iter(bad.items()))
+        problem = vote.problem or f"{name.rstrip('s')} is no Unicode text: {text!a}"
+        nothing: dict[str, Any] = dict.fromkeys(bad)
+        vote = dataclasses.replace(vote, problem=problem, **nothing)
     if vote.comment is not None and not _is_unicode(vote.comment):
         return dataclasses.replace(vote, comment=None)
     return vote
+
+
+def field_text(value: Any) -> str | None:
+    """Return a field as text, None if it is empty.
+
+    A whole number that a file stores as a float is still whole; lists and objects are JSON.
+    """
+    if value is None or value == "" or value != value:
+        return None
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, dict | list):
+        return json.dumps(value, ensure_ascii=False, default=str)
+    return str(value)
 
 
 def _is_unicode(text: str) -> bool:
