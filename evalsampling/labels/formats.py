@@ -312,6 +312,7 @@ def _vote(line: int, row: Mapping[str, Any]) -> Vote:
         id=told["id"],
         label=told["label"],
         labels=labels,
+        flags=() if labels is None else flags_of_row(row),
         annotator=told["annotator"],
         time=told["time"],
         skipped=_SKIPPED[skipped.lower()],

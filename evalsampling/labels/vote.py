@@ -18,6 +18,8 @@ class Vote:
         id: id of the row, if given.
         label: class, None if the field is empty.
         labels: of which the row has each, in place of a class; None if it is no set that was given.
+        flags: the labels that have a column of 0 and 1 each, where the set was given by such
+            columns.
         annotator: who answered, if told.
         time: when, if told.
         skipped: whether the annotator declined to answer.
@@ -34,6 +36,7 @@ class Vote:
     id: str | None = None
     label: str | None = None
     labels: tuple[str, ...] | None = None
+    flags: tuple[str, ...] = ()
     annotator: str | None = None
     time: str | None = None
     skipped: bool = False

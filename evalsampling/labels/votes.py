@@ -8,6 +8,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from evalsampling.labels.class_texts import whole_texts
+from evalsampling.labels.label_sets import missing_flag
 from evalsampling.labels.tally import SKIPPED, UNSURE, Answer, Subjects, Tally
 from evalsampling.labels.task_names import check_problem
 from evalsampling.labels.vendor import unescaped
@@ -187,6 +188,9 @@ def _with_label(vote: Vote, register: Register) -> tuple[Vote, str]:
         label = UNSURE_LABEL if vote.score == 0.5 else label
     if vote.skipped:
         return dataclasses.replace(vote, label=None, unsure=False), ""
+    problem = missing_flag(vote.flags, register.multilabel)
+    if problem:
+        return vote, problem
     if label == UNSURE_LABEL and label not in register.codes:
         return dataclasses.replace(vote, label=None, unsure=True), ""
     if label is not None and label not in register.codes:
