@@ -13,6 +13,7 @@ from evalsampling.commands.options import SpecOptions, flag
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
 from evalsampling.labels.controls import check_gold
+from evalsampling.labels.dawid_skene import check_installed
 from evalsampling.pool.catalog import Catalog, PoolFile
 from evalsampling.pool.scorer import scored_item
 from evalsampling.pool.splits import WorkItem
@@ -158,12 +159,14 @@ class Preparation:
         return ReserveFiles(self.workspace.store, self.attempt)
 
     def check_labels(self) -> None:
-        """Check what every round will need beside the pool: the gold rows.
+        """Check what is needed beside the pool: the gold rows, and what decides by a model.
 
         Raises:
-            InputError: if they cannot be read, or are not as rows of the pool are.
+            InputError: if gold rows cannot be read or are not as rows of the pool are, or a package
+                is not installed.
         """
         check_gold(self.spec)
+        check_installed(self.spec)
 
     def plan(self, files: Collection[PoolFile]) -> Catalog:
         """Check that files go together, and make room for what is written.
