@@ -188,6 +188,7 @@ def prepare(
             _ = pipeline | "Done" >> beam.Create([None])
             run(pipeline, wait=False)
         return preparation.result()
+    preparation.check_labels()
     if not wait:
         build(pipeline, preparation)
         workspace.check_free()

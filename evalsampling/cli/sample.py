@@ -11,7 +11,8 @@ from evalsampling.commands.sample import SampleOptions, SampleResult, sample
 _REASONS = {
     "budget": "the budget is spent",
     "exhausted": "every row that can add to the measure has been drawn",
-    "no-disputes": "annotators agree on every row that they have answered",
+    "no-disputes": "no row that has all its answers is disputed. "
+    "`evalsampling status` tells how many rows still wait for answers.",
     "half-width": "the intervals are as narrow as the spec's `stop` wants them",
     "significance": "the difference is as significant as the spec's `stop` wants it",
     "no-new-rows": "the draws of this round met labelled rows only; sample again",
@@ -32,7 +33,7 @@ def _text(arguments: argparse.Namespace, result: SampleResult) -> str:
     if result.reason == "withdrawn":
         return f"round {result.round} is withdrawn: its rows count as never drawn"
     if result.reason is not None:
-        return f"nothing to label: {_REASONS[result.reason]}"
+        return "\n".join(wrapped(f"nothing to label: {_REASONS[result.reason]}"))
     called = "adjudication" if arguments.adjudicate else "round"
     mixed = f" and {result.controls} to check annotators by" if result.controls else ""
     lines = [f"{called} {result.round}: {counted(result.rows, 'row')} to label{mixed} in",

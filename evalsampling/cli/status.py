@@ -28,10 +28,16 @@ def _text(arguments: argparse.Namespace, result: StatusResult) -> str:
     summary = (
         f"{counted(prepared.rows, 'row')} prepared in {prepared.seconds:.1f} s on "
         f"{prepared.runner}\n"
-        f"{counted(result.rounds, 'round')}, {_labels(result)}, "
+        f"{_rounds(result)}, {_labels(result)}, "
         f"{result.open} open, {result.rejects} rejected"
     )
     return "\n\n".join([summary, *_tables(result.jobs)]) if arguments.jobs else summary
+
+
+def _rounds(result: StatusResult) -> str:
+    """Return how many rounds were drawn, and how many of them were taken back."""
+    rounds = counted(result.rounds, "round")
+    return f"{rounds}, {len(result.withdrawn)} withdrawn" if result.withdrawn else rounds
 
 
 def _labels(result: StatusResult) -> str:

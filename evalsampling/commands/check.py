@@ -14,6 +14,7 @@ from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
 from evalsampling.evaluation.specs import load_spec
 from evalsampling.labels.controls import check_gold
+from evalsampling.labels.dawid_skene import check_installed
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.catalog import Catalog, PoolFile
 from evalsampling.pool.columns import read_features, read_slices, required_columns
@@ -71,7 +72,7 @@ def check(options: SpecOptions) -> CheckResult:
     for batch in batches:
         for look in looks:
             _tried(functools.partial(_looked, look, batch, spec), problems)
-    for sound in (check_gold, _check_workspace):
+    for sound in (check_gold, check_installed, _check_workspace):
         _tried(functools.partial(_checked, sound, spec), problems)
     return CheckResult(
         tuple(dict.fromkeys(problems)),

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from evalsampling.errors import InputError
+from evalsampling.labels.dawid_skene import check_installed
 from evalsampling.labels.delivery import LabelFile
 from evalsampling.labels.vote import Vote
 from evalsampling.labels.votes import Register, Reject, check_votes, vote_table
@@ -69,9 +70,12 @@ def take(files: Sequence[LabelFile], snapshot: Snapshot, strict: bool) -> list[s
         A line for each file.
 
     Raises:
-        InputError: if there is a reject under ``strict``, or somebody else took a delivery
-            meanwhile; nothing is stored then.
+        InputError: if there is a reject under ``strict``, the package that is to decide by the
+            votes is not installed, or somebody else took a delivery meanwhile; nothing is stored
+            then.
     """
+    if files:
+        check_installed(snapshot.pool.spec)
     register = snapshot.register
     delivered = _votes_by_content(snapshot)
     known = {delivery.name for delivery in snapshot.deliveries}

@@ -12,6 +12,8 @@ import pyarrow as pa
 from evalsampling.commands.options import SpecOptions, flag
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
+from evalsampling.labels.controls import check_gold
+from evalsampling.labels.dawid_skene import check_installed
 from evalsampling.pool.catalog import Catalog, PoolFile
 from evalsampling.pool.scorer import scored_item
 from evalsampling.pool.splits import WorkItem
@@ -155,6 +157,16 @@ class Preparation:
     @property
     def _reserve(self) -> ReserveFiles:
         return ReserveFiles(self.workspace.store, self.attempt)
+
+    def check_labels(self) -> None:
+        """Check what is needed beside the pool: the gold rows, and what decides by a model.
+
+        Raises:
+            InputError: if gold rows cannot be read or are not as rows of the pool are, or a package
+                is not installed.
+        """
+        check_gold(self.spec)
+        check_installed(self.spec)
 
     def plan(self, files: Collection[PoolFile]) -> Catalog:
         """Check that files go together, and make room for what is written.
@@ -301,25 +313,42 @@ class Preparation:
         """Check that the workspace was prepared with this spec.
 
         Raises:
-            InputError: naming the first part of the spec that differs.
+            InputError: naming the keys of the spec that differ.
         """
         prepared = PreparedPool.read(self.workspace)
         here, there = self.spec.to_mapping(), prepared.own_spec.to_mapping()
-        for key, value in here.items():
-            if key == "budget" and self.spec.limits in prepared.budgets:
-                continue  # It was raised there.
-            now = prepared.spec.limits
-            if key == "budget" and value != there[key] and self.spec.limits.allows(now):
-                raise InputError(
-                    f"{self.workspace.path}: prepared with a budget of {now.words}; "
-                    f"`evalsampling budget {self.workspace.path} {self.spec.limits.arguments}` "
-                    "raises it"
-                )
-            if value != there[key]:
-                raise InputError(
-                    f"{self.workspace.path}: prepared with another {key}; "
-                    "choose another workspace or remove this one"
-                )
+        if self.spec.limits in prepared.budgets:
+            here["budget"] = there["budget"]  # It was raised there.
+        differing = [
+            one for key, value in here.items() for one in _differing(value, there[key], key)
+        ]
+        now = prepared.spec.limits
+        budget_alone = all(one.partition(".")[0] == "budget" for one in differing)
+        if differing and budget_alone and self.spec.limits.allows(now):
+            raise InputError(
+                f"{self.workspace.path}: prepared with a budget of {now.words}; "
+                f"`evalsampling budget {self.workspace.path} {self.spec.limits.arguments}` "
+                "raises it"
+            )
+        if differing:
+            raise InputError(
+                f"{self.workspace.path}: prepared with another {', '.join(differing)}; "
+                "choose another workspace or remove this one"
+            )
+
+
+def _differing(here: Any, there: Any, key: str) -> list[str]:
+    """Return the keys by which two values of a key of the spec differ, none if they are alike."""
+    if here == there:
+        return []
+    if not isinstance(here, Mapping) or not isinstance(there, Mapping):
+        return [key]
+    names = dict.fromkeys([*here, *there])
+    return [
+        one
+        for name in names
+        for one in _differing(here.get(name), there.get(name), f"{key}.{name}")
+    ] or [key]
 
 
 def read_unchanged(prepared: PreparedPool) -> Catalog:

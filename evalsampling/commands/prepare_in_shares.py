@@ -80,6 +80,7 @@ def prepare_in_shares(preparation: Preparation, most: int, gather: Gather) -> Pr
     """
     workspace = preparation.workspace
     if not workspace.prepared:
+        preparation.check_labels()
         with workspace.preparing(preparation.attempt):
             _run(preparation, most, gather)
         return preparation.result()

@@ -6,6 +6,7 @@ from typing import Any
 
 from evalsampling.commands.options import WorkspaceOptions
 from evalsampling.commands.result import Result
+from evalsampling.labels.dawid_skene import voted_labels
 from evalsampling.labels.tally import State
 from evalsampling.workspace.manifest import JobRecord, read_jobs
 from evalsampling.workspace.prepared import PreparedPool
@@ -66,7 +67,9 @@ def status(options: WorkspaceOptions) -> StatusResult:
     """
     workspace = Workspace(options.workspace)
     pool = PreparedPool.read(workspace)
-    snapshot, marker = Snapshot.read(pool), pool.marker
+    # It counts labels and needs no model to tell their classes.
+    snapshot = dataclasses.replace(Snapshot.read(pool), fit=voted_labels)
+    marker = pool.marker
     return StatusResult(
         rounds=len(snapshot.rounds),
         labels=snapshot.answers,

@@ -1,5 +1,6 @@
 """Files of votes: the extension tells the format, and in some the columns tell which of two."""
 
+import collections
 import csv
 import decimal
 import functools
@@ -15,10 +16,10 @@ import pyarrow.parquet as pq
 
 from evalsampling.errors import InputError
 from evalsampling.labels import ground_truth, label_studio, splink, workbook
-from evalsampling.labels.label_sets import is_flag, labels_of_row
+from evalsampling.labels.label_sets import flags_of_row, given_label, is_flag, labels_of_row
 from evalsampling.labels.parquet_votes import EXACT, MOST_ROWS, inexact, read_columns, too_large
 from evalsampling.labels.vote import Vote as Vote
-from evalsampling.labels.vote import in_unicode
+from evalsampling.labels.vote import field_text, in_unicode
 
 _ID = "id"
 
@@ -50,7 +51,7 @@ def read_votes(path: str, content: bytes, id_column: str = _ID) -> list[Vote]:
         raise
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: cannot be read: not UTF-8, save it as UTF-8 text") from error
-    except (OSError, ValueError, csv.Error, pa.ArrowException) as error:
+    except (OSError, ValueError, RecursionError, csv.Error, pa.ArrowException) as error:
         raise InputError(f"{path}: cannot be read: {' '.join(str(error).split())}") from error
     if len(votes) > MOST_ROWS:
         raise too_large(path, "more rows", f"{MOST_ROWS:,}")
@@ -61,40 +62,64 @@ class _Lines:
     """The lines of a text, of which no record may take too many.
 
     Attributes:
-        taken: characters of the record that is being read.
+        begin: line where the record that is being read begins, from 1.
     """
 
     def __init__(self, path: str, content: bytes, newline: str | None) -> None:
         self._path = path
         self._text = io.TextIOWrapper(io.BytesIO(content), "utf-8-sig", newline=newline)
-        self.taken = 0
+        self._read, self._taken = 0, 0
+        self.begin = 1
 
     def __iter__(self) -> Iterator[str]:
         for line in self._text:
-            self.taken += len(line)
-            if self.taken > RECORD_CHARACTERS:
+            self._read += 1
+            self._taken += len(line)
+            if self._taken > RECORD_CHARACTERS:
                 raise InputError(
-                    f"{self._path}: has a line of more than {RECORD_CHARACTERS:,} characters"
+                    f"{self._path}: line {self.begin}: a line of more than "
+                    f"{RECORD_CHARACTERS:,} characters"
                 )
             yield line
+
+    def end_record(self) -> None:
+        """Let the next line be the first of another record."""
+        self.begin, self._taken = self._read + 1, 0
 
 
 def _read_csv(path: str, content: bytes, own: str) -> Iterator[Vote]:
     lines = _Lines(path, content, newline="")
-    rows = csv.reader(iter(lines), strict=True)
-    header = next(rows, None)
+    rows = _cells(path, lines)
+    _, header = next(rows, (1, None))
     if header is None:
         raise InputError(f"{path}: the file is empty")
     header, read_row = _table(path, header, own)
-    for row in rows:
-        lines.taken = 0
+    for line, row in rows:
         if not any(row):
             continue
         if len(row) != len(header):
             problem = f"{len(row)} fields where the header has {len(header)}"
-            yield Vote(rows.line_num, problem=problem)
+            yield Vote(line, problem=problem)
             continue
-        yield read_row(rows.line_num, dict(zip(header, row, strict=True)))
+        yield read_row(line, dict(zip(header, row, strict=True)))
+
+
+def _cells(path: str, lines: _Lines) -> Iterator[tuple[int, list[str]]]:
+    """Yield the cells of each record of a CSV file, with the line where it ends.
+
+    Raises:
+        InputError: naming the line where a record begins that cannot be read.
+    """
+    rows = csv.reader(iter(lines), strict=True)
+    try:
+        for row in rows:
+            lines.end_record()
+            yield rows.line_num, row
+    except csv.Error as error:
+        problem = f": cannot be read: {error}"
+        if "end of data" in str(error):
+            problem = " does not end; is a quote left open?"
+        raise InputError(f"{path}: line {lines.begin}{problem}") from error
 
 
 def _read_xlsx(path: str, content: bytes, own: str) -> Iterator[Vote]:
@@ -133,7 +158,7 @@ def _read_jsonl(
     names: dict[str, None] = {}
     unlabelled, labelled = 0, False
     for line, text in enumerate(lines, start=1):
-        lines.taken = 0
+        lines.end_record()
         if not text.strip():
             continue
         try:
@@ -144,15 +169,16 @@ def _read_jsonl(
             raise InputError(f"{path}: line {line}: not a JSON object")
         if own in row and _ID not in row:
             row[_ID] = row.pop(own)
-        if row.twice is not None:
-            yield Vote(line, problem=f"{row.twice!r} is there twice")
+        if row.twice:
+            once = {name: value for name, value in row.items() if name not in row.twice}
+            yield _rejected(line, once, f"{row.twice[0]!r} is there twice")
             continue
         if is_manifest or ground_truth.is_line(row):
             labelled = True
             yield ground_truth.read_line(line, row)
             continue
         if not ("task" in row or "id" in row):
-            yield Vote(line, problem="neither task nor id is given")
+            yield _rejected(line, row, "neither task nor id is given")
             continue
         labelled |= "label" in row or any(map(is_flag, row))
         if len(names) < _NAMES_TOLD:
@@ -169,17 +195,17 @@ class _Object(dict[str, Any]):
     """A JSON object.
 
     Attributes:
-        twice: a name of ours that is there more than once, None if there is none.
+        twice: names of ours that are there more than once.
     """
 
     def __init__(self, pairs: list[tuple[str, Any]]) -> None:
         super().__init__(pairs)
         names = [name for name, _ in pairs if _is_ours(name)] if len(pairs) > len(self) else []
-        self.twice = next((name for name in names if names.count(name) > 1), None)
+        self.twice = [name for name, count in collections.Counter(names).items() if count > 1]
 
 
 def _is_ours(name: str) -> bool:
-    return name in _COLUMNS[:-1] or name.endswith(ground_truth.METADATA)
+    return name in _COLUMNS[:-1] or is_flag(name) or name.endswith(ground_truth.METADATA)
 
 
 def _of_json(path: str, row: Mapping[str, Any]) -> dict[str, Any]:
@@ -246,7 +272,7 @@ _NAMES_TOLD = 20
 
 
 def _check_columns(path: str, columns: list[str], is_splink: bool) -> None:
-    for name in splink.COLUMNS if is_splink else _COLUMNS[:-1]:
+    for name in splink.COLUMNS if is_splink else (*_COLUMNS[:-1], *filter(is_flag, columns)):
         if columns.count(name) > 1:
             raise InputError(f"{path}: column {name!r} is there twice")
     if is_splink:
@@ -268,17 +294,17 @@ def _vote(line: int, row: Mapping[str, Any]) -> Vote:
     fields = {name: row.get(name) for name in _COLUMNS[:-1]}
     labels, problem = labels_of_row(row)
     if problem:
-        return Vote(line, problem=problem)
+        return _rejected(line, row, problem)
     if labels is not None:
         fields["label"] = None
     for name, value in fields.items():
         if isinstance(value, dict | list):
-            return Vote(line, problem=f"{name} is no text and no number")
-    told = {name: _text(value) for name, value in fields.items()}
+            return _rejected(line, row, f"{name} is no text and no number")
+    told = {name: field_text(value) for name, value in fields.items()}
     skipped = told.pop("skipped") or "no"
     if skipped.lower() not in _SKIPPED:
         known = ", ".join(_SKIPPED)
-        return Vote(line, problem=f"skipped is {skipped!r}, which is none of: {known}")
+        return _rejected(line, row, f"skipped is {skipped!r}, which is none of: {known}")
     comment = row.get("comment")
     return Vote(
         line,
@@ -286,6 +312,7 @@ def _vote(line: int, row: Mapping[str, Any]) -> Vote:
         id=told["id"],
         label=told["label"],
         labels=labels,
+        flags=() if labels is None else flags_of_row(row),
         annotator=told["annotator"],
         time=told["time"],
         skipped=_SKIPPED[skipped.lower()],
@@ -293,10 +320,7 @@ def _vote(line: int, row: Mapping[str, Any]) -> Vote:
     )
 
 
-def _text(value: Any) -> str | None:
-    """Return a field as text: a whole number that a file stores as a float is still whole."""
-    if value is None or value == "" or value != value:
-        return None
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value)
+def _rejected(line: int, row: Mapping[str, Any], problem: str) -> Vote:
+    """Return what makes no vote, with what the row gives of task, id and label."""
+    task, id = field_text(row.get("task")), field_text(row.get("id"))
+    return Vote(line, task=task, id=id, label=given_label(row), problem=problem)

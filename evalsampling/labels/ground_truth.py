@@ -6,6 +6,7 @@ and ``-metadata``, how it came about. Of a job with several classes for one row 
 their places, and ``class-map`` of the metadata names them.
 """
 
+import dataclasses
 import json
 from collections.abc import Mapping
 from decimal import Decimal
@@ -14,7 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from evalsampling.labels.vote import Vote
+from evalsampling.labels.vote import Vote, field_text
 
 METADATA = "-metadata"
 
@@ -50,6 +51,27 @@ def read_line(line: int, row: Mapping[str, Any]) -> Vote:
     A line that no job has labelled yet is not answered. One that a machine has labelled is none
     of ours, and neither is one whose parts disagree, or that does not tell who labelled it.
     """
+    vote = _vote(line, row)
+    if vote.problem is None:
+        return vote
+    return dataclasses.replace(vote, task=field_text(row.get("task")), label=_given(row))
+
+
+def _given(row: Mapping[str, Any]) -> str | None:
+    """Return what a line gives as its label, or as those of several jobs, as text."""
+    told = {}
+    for name, metadata in row.items():
+        if name.endswith(METADATA):
+            job = name.removesuffix(METADATA)
+            known = metadata.get("class-name") if isinstance(metadata, dict) else None
+            told[job] = field_text(row.get(job) if known is None else known)
+    if len(told) < 2:
+        return next(iter(told.values()), field_text(row.get("label")))
+    return ", ".join(f"{job}={label}" for job, label in told.items())
+
+
+def _vote(line: int, row: Mapping[str, Any]) -> Vote:
+    """Return the vote of a line, or what is wrong with it."""
     task = row.get("task")
     if not isinstance(task, str) or not task:
         return Vote(line, problem="'task' is missing")

@@ -1,7 +1,9 @@
 """Sets of labels in deliveries: a list, the text of one, or a column of 0 and 1 for each label."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+from evalsampling.labels.vote import field_text
 
 FLAG = "label."
 """What the name of a column of one label begins with: ``label.toxic``."""
@@ -33,6 +35,36 @@ def labels_of_row(row: Mapping[str, Any]) -> tuple[tuple[str, ...] | None, str]:
     if not all(isinstance(one, str) and one for one in listed):
         return None, "label is no text and no number"
     return tuple(listed), ""
+
+
+def flags_of_row(row: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the labels that have a column of their own in a row."""
+    return tuple(name.removeprefix(FLAG) for name in row if is_flag(name))
+
+
+def given_label(row: Mapping[str, Any]) -> str | None:
+    """Return what a row gives as its label or labels, as text, whether it is one or not."""
+    flags = {name: row[name] for name in row if is_flag(name) and row[name] not in (None, "")}
+    if not flags:
+        return field_text(row.get("label"))
+    told = {"label": row["label"], **flags} if row.get("label") not in (None, "") else flags
+    return ", ".join(f"{name}={field_text(value)}" for name, value in told.items())
+
+
+def missing_flag(flags: Sequence[str], known: Sequence[str]) -> str:
+    """Return what is wrong with a set given by columns, of which each label must have one.
+
+    Args:
+        flags: labels that have a column; none if the set was given otherwise.
+        known: all labels.
+    """
+    missing = [one for one in known if flags and one not in flags]
+    if not missing:
+        return ""
+    return (
+        f"column {FLAG}{missing[0]} is missing: "
+        "a set of labels takes a column of 0 and 1 for each label"
+    )
 
 
 def _of_flags(flags: Mapping[str, Any]) -> tuple[tuple[str, ...] | None, str]:

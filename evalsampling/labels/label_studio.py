@@ -250,15 +250,16 @@ def _task_name(task: Any) -> tuple[str, str]:
 def _read(line: int, task: str, annotation: Any) -> Vote:
     """Return the vote of one annotation."""
     if not isinstance(annotation, dict):
-        return Vote(line, problem="annotations are no list of objects")
+        return Vote(line, task=task, problem="annotations are no list of objects")
     cancelled, results = annotation.get("was_cancelled"), annotation.get("result")
     if not isinstance(cancelled, bool) or not isinstance(results, list):
-        return Vote(line, problem="was_cancelled or result is damaged")
+        return Vote(line, task=task, problem="was_cancelled or result is damaged")
+    found = {name: _values(results, name, kind) for name, kind in _CONTROLS.items()}
     annotator = _annotator(annotation.get("completed_by"))
     if annotator is None:
-        return Vote(line, problem="completed_by names nobody")
+        label = "+".join(map(str, found[_LABEL] or [])) or None
+        return Vote(line, task=task, label=label, problem="completed_by names nobody")
     time = annotation.get("updated_at", annotation.get("created_at"))
-    found = {name: _values(results, name, kind) for name, kind in _CONTROLS.items()}
     comment = "\n".join(found[_COMMENT] or []) or None
     choices = found[_LABEL]
     vote = Vote(
@@ -272,7 +273,7 @@ def _read(line: int, task: str, annotation: Any) -> Vote:
     if cancelled:
         return vote
     if choices is None or not all(isinstance(choice, str) and choice for choice in choices):
-        return Vote(line, problem="the result is damaged")
+        return Vote(line, task=task, problem="the result is damaged")
     if len(choices) != 1:
         return dataclasses.replace(vote, labels=tuple(choices))
     return dataclasses.replace(vote, label=choices[0])

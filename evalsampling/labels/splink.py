@@ -5,6 +5,7 @@ See ``Linker.evaluation`` of Splink 4: columns ``source_dataset_l``, ``unique_id
 """
 
 import csv
+import dataclasses
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from evalsampling.errors import InputError
-from evalsampling.labels.vote import Pair, Vote
+from evalsampling.labels.vote import Pair, Vote, field_text
 from evalsampling.pool.stored_columns import PAYLOAD_PREFIX
 from evalsampling.spec.sink import RecordColumns, SinkSpec
 
@@ -44,33 +45,39 @@ def check_columns(path: str, columns: Sequence[str]) -> None:
 
 def read_row(line: int, row: Mapping[str, Any]) -> Vote:
     """Return the vote of a line; without a score it is not answered yet."""
-    told = {name: _text(row.get(name)) for name in COLUMNS}
-    score = told[SCORE]
+    told = {name: field_text(row.get(name)) for name in COLUMNS}
+    score, left, right = told[SCORE], told["unique_id_l"], told["unique_id_r"]
+    pair = None
+    if left is not None and right is not None:
+        pair = make_pair(told["source_dataset_l"], left, told["source_dataset_r"], right)
+    vote = Vote(line, task=told["task"], id=told["id"], pair=pair)
     skipped = (told["skipped"] or "no").lower()
+    chance, problem = _chance(score)
     if skipped not in ("true", "1", "yes", "false", "0", "no"):
-        return Vote(line, problem=f"skipped is {told['skipped']!r}, which is neither yes nor no")
-    try:
-        chance = None if score is None else float(score)
-    except ValueError:
-        return Vote(line, problem=f"{SCORE} is {score!r}, which is no number")
-    if chance is not None and not 0 <= chance <= 1:
-        return Vote(line, problem=f"{SCORE} is {score}, which is not between 0 and 1")
-    left, right = told["unique_id_l"], told["unique_id_r"]
-    if told["task"] is None and (left is None or right is None):
-        return Vote(line, problem="neither a task nor two unique ids are given")
-    return Vote(
-        line,
-        task=told["task"],
-        id=told["id"],
+        problem = f"skipped is {told['skipped']!r}, which is neither yes nor no"
+    elif not problem and vote.task is None and pair is None:
+        problem = "neither a task nor two unique ids are given"
+    if problem:
+        return dataclasses.replace(vote, label=score, problem=problem)
+    return dataclasses.replace(
+        vote,
         annotator=told["annotator"],
         time=told["time"],
         skipped=skipped in ("true", "1", "yes"),
         comment=told["comment"],
-        pair=None
-        if left is None or right is None
-        else make_pair(told["source_dataset_l"], left, told["source_dataset_r"], right),
         score=chance,
     )
+
+
+def _chance(score: str | None) -> tuple[float | None, str]:
+    """Return the chance of a match that a score tells, and what is wrong with it."""
+    try:
+        chance = None if score is None else float(score)
+    except ValueError:
+        return None, f"{SCORE} is {score!r}, which is no number"
+    if chance is not None and not 0 <= chance <= 1:
+        return None, f"{SCORE} is {score}, which is not between 0 and 1"
+    return chance, ""
 
 
 def make_pair(left_source: str | None, left: str, right_source: str | None, right: str) -> Pair:
@@ -90,7 +97,7 @@ def records_of(batch: pa.Table, records: RecordColumns) -> list[tuple[Record, Re
     for name in names:
         stored = None if name is None else PAYLOAD_PREFIX + name
         if stored is not None and stored in batch.column_names:
-            columns.append([_text(value) for value in batch[stored].to_pylist()])
+            columns.append([field_text(value) for value in batch[stored].to_pylist()])
         else:
             columns.append([None] * len(batch))
     return [
@@ -155,11 +162,3 @@ def as_table(labels: Iterable[tuple[tuple[Record, Record], float]]) -> bytes:
 
 def _line(pair: tuple[Record, Record], score: float) -> Iterator[Any]:
     yield from (*pair[0], *pair[1], score)
-
-
-def _text(value: Any) -> str | None:
-    if value is None or value == "" or value != value:
-        return None
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value)

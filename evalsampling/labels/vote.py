@@ -1,6 +1,8 @@
 """One answer of an annotator, as a file has it."""
 
 import dataclasses
+import json
+from typing import Any
 
 Pair = tuple[tuple[str, str], tuple[str, str]]
 """Two records, each by its source and its id, the lesser first."""
@@ -16,6 +18,8 @@ class Vote:
         id: id of the row, if given.
         label: class, None if the field is empty.
         labels: of which the row has each, in place of a class; None if it is no set that was given.
+        flags: the labels that have a column of 0 and 1 each, where the set was given by such
+            columns.
         annotator: who answered, if told.
         time: when, if told.
         skipped: whether the annotator declined to answer.
@@ -23,7 +27,8 @@ class Vote:
         comment: of the annotator, if any.
         pair: the two records that the row is about, in place of task and id.
         score: chance that they match, in place of a label, in [0, 1].
-        problem: why the line makes no vote, if it does not.
+        problem: why the line makes no vote, if it does not; task, id and label are then as given,
+            for the list of rejects.
     """
 
     line: int
@@ -31,6 +36,7 @@ class Vote:
     id: str | None = None
     label: str | None = None
     labels: tuple[str, ...] | None = None
+    flags: tuple[str, ...] = ()
     annotator: str | None = None
     time: str | None = None
     skipped: bool = False
@@ -46,15 +52,32 @@ def in_unicode(vote: Vote) -> Vote:
 
     A comment of that kind is dropped.
     """
-    for name in ("task", "id", "label", "annotator", "time"):
-        text = getattr(vote, name)
-        if text is not None and not _is_unicode(text):
-            return Vote(vote.line, problem=f"{name} is no Unicode text: {text!a}")
+    texts = [(name, getattr(vote, name)) for name in ("task", "id", "label", "annotator", "time")]
+    bad = {name: text for name, text in texts if text is not None and not _is_unicode(text)}
     if not all(map(_is_unicode, vote.labels or ())):
-        return Vote(vote.line, problem="label is no Unicode text")
+        bad["labels"] = vote.labels
+    if bad:
+        name, text = next(iter(bad.items()))
+        problem = vote.problem or f"{name.rstrip('s')} is no Unicode text: {text!a}"
+        nothing: dict[str, Any] = dict.fromkeys(bad)
+        vote = dataclasses.replace(vote, problem=problem, **nothing)
     if vote.comment is not None and not _is_unicode(vote.comment):
         return dataclasses.replace(vote, comment=None)
     return vote
+
+
+def field_text(value: Any) -> str | None:
+    """Return a field as text, None if it is empty.
+
+    A whole number that a file stores as a float is still whole; lists and objects are JSON.
+    """
+    if value is None or value == "" or value != value:
+        return None
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, dict | list):
+        return json.dumps(value, ensure_ascii=False, default=str)
+    return str(value)
 
 
 def _is_unicode(text: str) -> bool:

@@ -8,6 +8,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from evalsampling.labels.class_texts import whole_texts
+from evalsampling.labels.label_sets import missing_flag
 from evalsampling.labels.tally import SKIPPED, UNSURE, Answer, Subjects, Tally
 from evalsampling.labels.task_names import check_problem
 from evalsampling.labels.vendor import unescaped
@@ -112,8 +113,9 @@ class Reject:
             register: of the subjects.
         """
         task = vote.task if subject is None else register.tasks[subject]
-        labels = None if vote.labels is None else "+".join(vote.labels)
-        return cls(vote.line, reason, task, vote.id, vote.label or labels, subject)
+        label = None if vote.labels is None else "+".join(vote.labels)
+        label = label if vote.score is None else str(vote.score)
+        return cls(vote.line, reason, task, vote.id, vote.label or label, subject)
 
 
 def check_votes(
@@ -132,12 +134,17 @@ def check_votes(
     stripped = {known.lstrip("0"): known for known in register.questions_of_id if known[:1] == "0"}
     rejects: list[Reject] = []
     found: list[tuple[int, Vote]] = []
-    given_labels = {vote.label for vote in votes if vote.label not in (None, UNSURE_LABEL)}
+    given_labels = {
+        vote.label
+        for vote in votes
+        if vote.label not in (None, UNSURE_LABEL) and vote.problem is None
+    }
     whole = whole_texts([label for label in given_labels if label is not None], register.codes)
     for given_vote in votes:
-        subject, reason = _subject_of(given_vote, register, stripped)
-        if subject is None:
-            rejects.append(Reject.of(given_vote, reason, None, register))
+        subject, reason = _find(given_vote, register, stripped)
+        reason = given_vote.problem or reason
+        if subject is None or reason:
+            rejects.append(Reject.of(given_vote, reason, subject, register))
             continue
         label = whole.get(given_vote.label or "", given_vote.label)
         vote, reason = _with_label(dataclasses.replace(given_vote, label=label), register)
@@ -165,14 +172,6 @@ def _is_answer(vote: Vote) -> bool:
     return vote.label is not None or vote.skipped or vote.unsure
 
 
-def _subject_of(
-    vote: Vote, register: Register, stripped: Mapping[str, str]
-) -> tuple[int | None, str]:
-    if vote.problem is not None:
-        return None, vote.problem
-    return _find(vote, register, stripped)
-
-
 def _with_label(vote: Vote, register: Register) -> tuple[Vote, str]:
     """Return a vote with its label as a class, and what is wrong with that."""
     label = vote.label
@@ -189,6 +188,9 @@ def _with_label(vote: Vote, register: Register) -> tuple[Vote, str]:
         label = UNSURE_LABEL if vote.score == 0.5 else label
     if vote.skipped:
         return dataclasses.replace(vote, label=None, unsure=False), ""
+    problem = missing_flag(vote.flags, register.multilabel)
+    if problem:
+        return vote, problem
     if label == UNSURE_LABEL and label not in register.codes:
         return dataclasses.replace(vote, label=None, unsure=True), ""
     if label is not None and label not in register.codes:

@@ -108,6 +108,7 @@ def _prepare(pool: MemoryPool, spec: EvaluationSpec) -> PreparedPool:
     preparation = Preparation.from_spec(spec, ExecutionContext("this process"))
     workspace = preparation.workspace
     if not workspace.prepared:
+        preparation.check_labels()
         started = time.time()
         with workspace.preparing(preparation.attempt):
             workspace.store.make()

@@ -178,6 +178,20 @@ class PoolBatch:
         raise self.error(name, 0, f"ids must be integers or strings, got type {column.type}")
 
 
+def whole_number_texts(column: pa.Array) -> pa.Array:
+    """Return texts, those of whole floats and truth values as those of whole numbers.
+
+    A typed column of them counts so: ``1`` for ``1.0``, ``True`` and ``true``.
+
+    Args:
+        column: texts of a file without types.
+    """
+    texts = pc.replace_substring_regex(column, pattern=r"^(-?[0-9]+)\.0+$", replacement=r"\1")
+    lower = pc.utf8_lower(texts)
+    held = pc.if_else(pc.equal(lower, "true"), "1", texts)
+    return pc.if_else(pc.equal(lower, "false"), "0", held)
+
+
 def _is_utf8(column: pa.Array) -> bool:
     """Tell whether a column, if it is text, is UTF-8 throughout: Parquet does not make sure."""
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):

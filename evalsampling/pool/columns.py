@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from scipy import special
 
-from evalsampling.pool.batch import PoolBatch
+from evalsampling.pool.batch import PoolBatch, whole_number_texts
 from evalsampling.pool.label_sets import probabilities_of_sets, read_label_sets
 from evalsampling.spec import EvaluationSpec, SystemSpec
 from evalsampling.spec.numbers import NumberRange
@@ -156,7 +156,8 @@ def _predictions(
         column = column.cast(pa.int8())
     elif pa.types.is_floating(column.type):
         column = _whole(column)
-    numeric = all(isinstance(value, int) for value in classes) and not batch.holds_text(column)
+    whole, untyped = all(isinstance(value, int) for value in classes), batch.holds_text(column)
+    numeric = whole and not untyped
     if numeric and pa.types.is_integer(column.type):
         values = column.to_numpy()
         if classes == tuple(range(len(classes))) and _all_below(values, len(classes)):
@@ -173,6 +174,8 @@ def _predictions(
         raise batch.error(name, 0, f"type {column.type} holds none of the classes {[*classes]}")
     known = pa.array([value if numeric else str(value) for value in classes], type=column.type)
     codes = pc.index_in(column, value_set=known)
+    if codes.null_count and whole and untyped:
+        codes = pc.index_in(whole_number_texts(column), value_set=known)
     if codes.null_count:
         row = pc.index(codes.is_null(), True).as_py()
         shown = reprlib.repr(column[row].as_py())

@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evalsampling.pool.batch import PoolBatch
+from evalsampling.pool.batch import PoolBatch, whole_number_texts
 from evalsampling.spec.label_sets import labels_of_text, set_classes, set_text
 
 IntArray = npt.NDArray[np.int64]
@@ -60,6 +60,10 @@ def _flags(batch: PoolBatch, name: str) -> IntArray:
     column = batch.column(name)
     if pa.types.is_boolean(column.type):
         return column.cast(pa.int8()).to_numpy().astype(np.int64)
+    if batch.holds_text(column):
+        held = pc.index_in(whole_number_texts(column), value_set=pa.array(["0", "1"]))
+        if not held.null_count:
+            return held.to_numpy().astype(np.int64)
     values = batch.numbers(name)
     wrong = (values != 0) & (values != 1)
     if wrong.any():

@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -45,12 +45,15 @@ class Snapshot:
         deliveries: of labels, in the order they came in.
         rounds: in order, also those that were withdrawn.
         adjudications: in order.
+        fit: what decides by a model, where the spec's rule is one: `fit_labels`, or `voted_labels`
+            where nobody asks which class a label is.
     """
 
     pool: PreparedPool
     deliveries: Sequence[Delivery]
     rounds: Sequence[RoundFiles]
     adjudications: Sequence[Adjudication] = ()
+    fit: Callable[[Tally], Mapping[int, int]] = fit_labels
 
     @classmethod
     def read(cls, pool: PreparedPool) -> "Snapshot":
@@ -169,7 +172,7 @@ class Snapshot:
                 answers = answers_of(one.votes, self.subject_of_task, labels.codes)
                 tally.add(answers, one.replace, rounds)
             if rule == MODEL:
-                tally.decide_by_model(fit_labels(tally), rounds)
+                tally.decide_by_model(self.fit(tally), rounds)
         return tally
 
     def _standing_then(self, delivery: Delivery) -> int:

@@ -154,13 +154,27 @@ def test_wrong_labels_are_told_by_gold_rows(job: Callable[..., Job], tmp_path: P
         ("name,label\nx,7\n", "column 'label', row 0: '7' is none of: 0, 1"),
         ("label\n1\n", "row 0: column 'name' is missing"),
         ("name,label\n", "there are no gold rows"),
+        ("name,answer\nx,1\n", "row 0: column 'label' is missing"),
+        (None, "cannot be read: "),
     ],
 )
-def test_bad_gold_rows(job: Callable[..., Job], tmp_path: Path, content: str, words: str) -> None:
+def test_bad_gold_rows(
+    job: Callable[..., Job], tmp_path: Path, content: str | None, words: str
+) -> None:
     path = tmp_path / "gold.csv"
-    path.write_text(content)
+    if content is not None:
+        path.write_text(content)
     one = job(labels={"gold": {"path": str(path)}})
+    for options in ((), ("--in-process",)):
+        refused = call("prepare", one.spec, *options)
+        assert refused.status == 1
+        assert f"gold.csv: {words}" in refused.err
+        assert not one.workspace.exists()
+    path.write_text("name,label\nx,1\n")
     assert one.prepare().status == 0
+    path.unlink()
+    if content is not None:
+        path.write_text(content)
     result = one.sample()
     assert result.status == 1
     assert f"gold.csv: {words}" in result.err
@@ -196,10 +210,24 @@ def test_a_gold_row_nested_too_deeply(job: Callable[..., Job], tmp_path: Path) -
     path = tmp_path / "gold.jsonl"
     path.write_text("[" * 100_000)
     one = job(labels={"gold": {"path": str(path)}})
-    one.prepare()
-    told = one.sample()
+    told = one.prepare()
     assert told.status == 1
     assert "gold.jsonl: cannot be read: " in told.err
+
+
+def test_another_gold_file_is_told_by_its_key(job: Callable[..., Job], tmp_path: Path) -> None:
+    one = make(job, tmp_path, workspace=str(tmp_path / "workspace"))
+    other = write_gold(tmp_path / "other")
+    two = job(
+        labels={"votes": 2, "gold": {"path": str(other), "rows": 8}, "repeats": 4},
+        pool={"path": str(one.directory / "pool/*.parquet")},
+        measure=MEASURES,
+        sampler={"name": "ais", "delta": 0.2},
+        round_size=40,
+        workspace=str(tmp_path / "workspace"),
+    )
+    told = "prepared with another labels.votes, labels.gold.path; choose another workspace"
+    assert told in two.prepare().err
 
 
 def test_names_do_not_collide_with_ids(job: Callable[..., Job], tmp_path: Path) -> None:

@@ -121,6 +121,21 @@ def test_rejects_are_counted_until_they_are_made_up_for(drawn: Job) -> None:
     assert again["rejects"] == 2, "the same said again"
 
 
+def test_rejects_have_what_was_given_whatever_is_wrong(drawn: Job) -> None:
+    """Also where the row is no vote at all; a right answer makes up for it."""
+    (first, label), (second, _), *_ = drawn.answers(1)
+    ids = dict(zip(drawn.batch(1)["task"], drawn.batch(1)["id"], strict=True))
+    bad = [(first, "", label, "maybe"), ("", str(ids[second]), "1.0", "maybe")]
+    path = drawn.deliver(bad, "bad.csv", "task,id,label,skipped")
+    assert drawn.estimate("--labels", path).json["rejects"] == 2
+    (listed,) = (drawn.workspace / "labels").glob("*.rejects.csv")
+    with listed.open(encoding="utf-8-sig") as file:
+        told = [(row["task"], row["id"], row["label"]) for row in csv.DictReader(file)]
+    assert told == [(first, "", label), (second, str(ids[second]), "1.0")]
+    mended = drawn.estimate("--labels", drawn.deliver([(first, label)], "good.csv")).json
+    assert mended["rejects"] == 1
+
+
 def test_a_whole_column_of_floats_is_classes(drawn: Job) -> None:
     rows = [(task, f"{label}.0") for task, label in drawn.answers(1)]
     mixed = drawn.deliver([(rows[0][0], "1"), *rows[1:3]], "mixed.csv")
@@ -261,7 +276,7 @@ def test_strict_sees_contradictions_between_files_of_one_call(drawn: Job) -> Non
         ("a.csv", b"task,answer\nx,1\n", ["'label' is missing"]),
         ("a.csv", b"label\n1\n", ["'task' (or 'id') is missing"]),
         ("a.csv", b"", ["empty"]),
-        ("a.csv", b'task,label\n"x,1\n', ["cannot be read"]),
+        ("a.csv", b'task,label\n"x,1\n', ["line 2 does not end; is a quote left open?"]),
         ("a.csv", b"task,label\n\xff\xfe,1\n", ["cannot be read"]),
         ("a.csv", b"task,label,label\nx,1,0\n", ["'label' is there twice"]),
         ("a.jsonl", b'{"task": "x", "label": 1}\n{oops\n', ["line 2", "not JSON"]),

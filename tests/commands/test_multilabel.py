@@ -104,6 +104,25 @@ def test_prepare_sample_and_estimate(tmp_path: Path, by_label: bool) -> None:
     assert call("sample", tmp_path / "work", "--json").json["reason"] == "budget"
 
 
+def test_a_delivery_without_the_column_of_a_label_takes_nothing_back(tmp_path: Path) -> None:
+    write_job(tmp_path, True, 60)
+    assert call("prepare", tmp_path / "spec.yaml", "--in-process").status == 0
+    assert call("sample", tmp_path / "work").status == 0
+    batch = pq.read_table(tmp_path / "work/rounds/0001/batch.parquet").to_pydict()
+    first, second = tmp_path / "first.csv", tmp_path / "second.csv"
+    flags = ",".join(f"label.{name}" for name in NAMES)
+    first.write_text(f"task,{flags}\n{batch['task'][0]},1,1,0\n")
+    before = call("estimate", tmp_path / "work", "--json", "--labels", first).json
+    assert (before["labels"], before["rejects"]) == (1, 0)
+    for option in ("--replace", "--labels"):
+        second.write_text(f"task,label.toxic,label.threat,{option}\n{batch['task'][0]},1,0,\n")
+        told = call("estimate", tmp_path / "work", "--json", option, second)
+        assert "first, line 2: column label.insult is missing: " in told.err
+        assert told.json["measures"] == before["measures"]
+    votes = [pq.read_table(path) for path in (tmp_path / "work/labels").glob("*.parquet")]
+    assert [label for one in votes for label in one["label"].to_pylist()] == ["toxic+insult"]
+
+
 def test_whole_pool_in_memory_is_exact() -> None:
     p, f, y = made_up(5)
     evaluation = Evaluation.from_arrays(

@@ -123,6 +123,18 @@ def test_disputes_go_to_a_batch_of_their_own(voted: Job) -> None:
     assert call("verify", voted.workspace).status == 0
 
 
+def test_no_disputes_yet_is_no_agreement(voted: Job) -> None:
+    """Two of three annotators have answered, all in two ways: nobody can tell yet."""
+    rows = [(task, name, str(place), "", "") for task in voted.batch(1)["task"]
+            for place, name in enumerate("ab")]  # fmt: skip
+    assert voted.estimate("--labels", deliver(voted, rows, "ab.csv")).json["open"] == 60
+    told = " ".join(call("sample", voted.workspace, "--adjudicate").out.split())
+    assert told == (
+        "nothing to label: no row that has all its answers is disputed. `evalsampling status` "
+        "tells how many rows still wait for answers."
+    )
+
+
 def test_a_correction_of_one_vote(voted: Job) -> None:
     rows = votes(voted, 1, wrong=0, skipped=0)
     voted.estimate("--labels", deliver(voted, rows, "all.csv"))

@@ -20,6 +20,7 @@ def test_a_withdrawn_round_counts_as_never_drawn(drawn: Job) -> None:
     assert (result["round"], result["rows"], result["reason"]) == (2, 0, "withdrawn")
     assert drawn.estimate().json == before
     assert call("status", drawn.workspace, "--json").json["withdrawn"] == [2]
+    assert "\n2 rounds, 1 withdrawn, 20 of 200 labels, " in call("status", drawn.workspace).out
     late = drawn.estimate("--labels", drawn.deliver(answers, "late.csv"))
     assert late.json["labels"] == 20
     assert late.json["rejects"] == 20

@@ -1,6 +1,9 @@
 """Labels by the model of Dawid and Skene, if crowd-kit is there."""
 
+import sys
+import types
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,17 +12,66 @@ from evalsampling.labels.dawid_skene import fit_labels
 from evalsampling.labels.tally import Answer, State, Subjects, Tally
 from evalsampling.spec.labels import MODEL
 from tests.commands.votes import deliver, numbers, votes
-from tests.jobs import Job
+from tests.jobs import Job, call
+
+NEEDED = "labels.rule: dawid-skene needs crowd-kit: pip install 'evalsampling[votes]'"
 
 
-def test_without_crowd_kit_it_is_named(job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setitem(__import__("sys").modules, "crowdkit.aggregation", None)
+class Greatest:
+    """A model in place of crowd-kit's: of the classes voted for the greatest one."""
+
+    def __init__(self, n_iter: int) -> None:
+        pass
+
+    def fit_predict(self, votes: Any) -> Any:
+        return votes.groupby("task")["label"].max()
+
+
+def install(monkeypatch: pytest.MonkeyPatch, is_there: bool) -> None:
+    """Let crowd-kit be there, or not."""
+    module = types.ModuleType("crowdkit.aggregation")
+    module.DawidSkene = Greatest  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "crowdkit", types.ModuleType("crowdkit"))
+    monkeypatch.setitem(sys.modules, "crowdkit.aggregation", module if is_there else None)
+
+
+def test_without_crowd_kit_nothing_is_prepared(
+    job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(monkeypatch, False)
     one = job(labels={"votes": 3, "rule": "dawid-skene"})
-    assert one.prepare().status == 0
+    for options in ((), ("--in-process",)):
+        refused = call("prepare", one.spec, *options)
+        assert refused.status == 1
+        assert NEEDED in refused.err
+        assert not one.workspace.exists()
+    (problem,) = call("check", one.spec, "--json").json["problems"]
+    assert problem.startswith(NEEDED)
+
+
+def test_without_crowd_kit_nothing_is_stored_and_status_tells_the_same(
+    job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(monkeypatch, True)
+    one = job(labels={"votes": 3, "rule": "dawid-skene"})
+    one.prepare()
     one.sample()
-    result = one.estimate("--labels", deliver(one, votes(one, 1), "all.csv"))
+    rows = votes(one, 1, skipped=0.6)[:45]
+    path = deliver(one, rows, "some.csv")
+    install(monkeypatch, False)
+    result = one.estimate("--labels", path)
     assert result.status == 1
-    assert "needs crowd-kit: pip install 'evalsampling[votes]'" in result.err
+    assert NEEDED in result.err
+    assert not (one.workspace / "labels").exists()
+    install(monkeypatch, True)
+    result = one.estimate("--labels", path)
+    assert result.status == 0, result.err
+    before = call("status", one.workspace, "--json").json
+    assert 0 < before["labels"] == result.json["labels"] < 15
+    assert before["open"] == result.json["open"]
+    install(monkeypatch, False)
+    assert call("status", one.workspace, "--json").json == before
+    assert NEEDED in one.sample().err
 
 
 def test_it_needs_several_votes(job: Callable[..., Job]) -> None:

@@ -108,6 +108,34 @@ def test_lines_of_json_that_are_no_votes(line: str, problem: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "content", "given"),
+    [
+        ("a.csv", "task,label,skipped\nt,1,maybe\n", ("t", None, "1")),
+        ("a.csv", "id,label,skipped\n7,,maybe\n", (None, "7", None)),
+        ("a.jsonl", '{"task": "t", "label": ["é", 1]}', ("t", None, '["é", 1]')),
+        ("a.jsonl", '{"task": "t", "id": 3.0, "label": {"é": 1}}', ("t", "3", '{"é": 1}')),
+        ("a.jsonl", '{"task": "t", "label": 1, "label": 0}', ("t", None, None)),
+        ("a.jsonl", '{"label": 1}', (None, None, "1")),
+        ("a.jsonl", '{"task": "t", "label": 1, "annotator": "\\ud800"}', ("t", None, "1")),
+        ("a.jsonl", '{"task": "\\ud800", "id": 7, "label": 1}', (None, "7", "1")),
+        ("a.csv", "task,label.a,label.b\nt,1,2\n", ("t", None, "label.a=1, label.b=2")),
+        ("a.csv", "task,label,label.a\nt,b,1\n", ("t", None, "label=b, label.a=1")),
+        ("a.csv", "task,clerical_match_score\nt,1.5\n", ("t", None, "1.5")),
+        ("a.csv", "task,clerical_match_score,skipped\nt,0.9,maybe\n", ("t", None, "0.9")),
+        ("a.manifest", '{"task": "t", "a": 0, "a-metadata": {"class-name": "yes"}}',
+         ("t", None, "yes")),
+        ("a.manifest", '{"task": "t", "a": "x", "a-metadata": {}, "b": 2, "b-metadata": {}}',
+         ("t", None, "a=x, b=2")),
+        ("a.manifest", '{"task": "t", "label": 1}', ("t", None, "1")),
+    ],
+)  # fmt: skip
+def test_what_is_no_vote_keeps_what_was_given(name: str, content: str, given: Any) -> None:
+    (vote,) = read(name, content)
+    assert vote.problem is not None
+    assert (vote.task, vote.id, vote.label) == given
+
+
+@pytest.mark.parametrize(
     "line",
     [
         '{"id": 1, "label": 1, "note": 1, "note": 2}',
@@ -224,11 +252,26 @@ def test_rows_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
             read(name, content)
 
 
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ('task,label\na,1\nb,"1\nc,1\nd,1\n', "line 3 does not end; is a quote left open?"),
+        ('task,"label\na,1\n', "line 1 does not end; is a quote left open?"),
+        ('task,label\n"a\nb",1\n"c"d,1\n', "line 4: cannot be read: "),
+    ],
+)
+def test_the_line_where_a_record_begins_is_told(content: str, words: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read("a.csv", content)
+    assert str(caught.value).startswith(f"a.csv: {words}")
+
+
 @pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
 def test_endless_lines_are_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(formats, "RECORD_CHARACTERS", 1000)
     endless = {"a.csv": "id,label\n1," + '"\n",' * 1000, "a.jsonl": "[" * 2000}[name]
-    with pytest.raises(InputError, match="a line of more than 1,000 characters"):
+    line = {"a.csv": 2, "a.jsonl": 1}[name]
+    with pytest.raises(InputError, match=f"line {line}: a line of more than 1,000 characters"):
         read(name, endless)
     many = {"a.csv": "id,label\n" + "1,1\n" * 1000, "a.jsonl": '{"id":1,"label":1}\n' * 1000}
     assert len(read(name, many[name])) == 1000

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from evalsampling.errors import InputError
 from evalsampling.labels.formats import read_votes
 from evalsampling.labels.votes import Register, check_votes
 from evalsampling.spec.label_sets import set_classes
@@ -130,6 +131,51 @@ def test_what_is_no_set_is_rejected(line: dict[str, Any], words: str) -> None:
     taken, (reject,) = check_votes(votes, register())
     assert not taken
     assert words in reject.reason
+
+
+LACKING = {
+    "x.csv": b"task,label.toxic,label.threat\nt_a,1,0\nt_b,0,0\nt_c,,\n",
+    "x.jsonl": b'{"task": "t_a", "label.toxic": 1, "label.threat": 0}\n'
+    b'{"task": "t_b", "label.threat": 0}\n',
+    "x.parquet": parquet(task=TASKS, **{"label.toxic": [1, 0, None], "label.threat": [0, 0, None]}),
+}
+
+
+EACH_LABEL = "a set of labels takes a column of 0 and 1 for each label"
+
+
+@pytest.mark.parametrize("replace", [False, True])
+@pytest.mark.parametrize("name", LACKING)
+def test_a_label_without_a_column_is_not_a_no(name: str, replace: bool) -> None:
+    taken, rejects = check_votes(read_votes(name, LACKING[name]), register(), replace)
+    assert not taken
+    missing = ["insult", "toxic" if name == "x.jsonl" else "insult"]
+    assert [(one.task, one.reason) for one in rejects] == [
+        (task, f"column label.{label} is missing: {EACH_LABEL}")
+        for task, label in zip(TASKS, missing, strict=False)
+    ]
+
+
+def test_lines_may_differ_in_how_they_give_their_sets() -> None:
+    lines = [
+        {"task": "t_a", "label.toxic": 1, "label.insult": 0, "label.threat": 0},
+        {"task": "t_b", "label": ["insult"]},
+        {"task": "t_c", "label.toxic": 1, "skipped": "yes"},
+    ]
+    votes = read_votes("x.jsonl", "\n".join(map(json.dumps, lines)).encode())
+    taken, rejects = check_votes(votes, register())
+    assert not rejects
+    assert [(vote.label, vote.skipped) for _, vote in taken] == [
+        ("toxic", False), ("insult", False), (None, True),
+    ]  # fmt: skip
+
+
+def test_a_column_of_a_label_that_is_there_twice() -> None:
+    head = b"task,label.toxic,label.insult,label.threat,label.toxic\n"
+    with pytest.raises(InputError, match=r"x.csv: column 'label.toxic' is there twice"):
+        read_votes("x.csv", head + b"t_a,1,0,0,0\n")
+    (vote,) = read_votes("x.jsonl", b'{"task": "t_a", "label.toxic": 1, "label.toxic": 0}')
+    assert vote.problem == "'label.toxic' is there twice"
 
 
 def test_rows_without_an_answer_are_passed_over() -> None:

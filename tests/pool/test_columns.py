@@ -11,10 +11,12 @@ import pytest
 from evalsampling.errors import InputError
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import read_predictions, read_slices
+from evalsampling.pool.splits import WorkItem
 from evalsampling.spec import EvaluationSpec
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.workspace import Workspace
 from tests.bad_pools import assert_clean_failure
+from tests.formats import formatted
 from tests.jobs import Pool, make_pool, make_rich_pool
 from tests.reference import (
     assert_same,
@@ -138,6 +140,59 @@ def test_the_row_of_the_first_wrong_value_is_told(read: str, values: Any, messag
         (read_predictions if read == "prediction" else read_slices)(batch, spec)
     assert str(caught.value).startswith("a.csv: column ")
     assert message in str(caught.value)
+
+
+TEXTS = {
+    "whole floats": lambda held: [f"{one}.0" for one in held],
+    "more zeros": lambda held: [f"{one}.000" for one in held],
+    "truth values of pandas": lambda held: [str(one == 1) for one in held],
+    "truth values": lambda held: [str(one == 1).lower() for one in held],
+    "truth values of spreadsheets": lambda held: [str(one == 1).upper() for one in held],
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_predictions_of_csv_are_what_typed_ones_are(job: Any, tmp_path: Path, name: str) -> None:
+    """By Beam and in this process; the same cells as of the file with 0 and 1."""
+    pool = make_pool(rows=300)
+    held = pool.table["prediction"].to_pylist()
+    texts = pool.table.set_column(2, "prediction", pa.array(TEXTS[name](held)))
+    tables = []
+    for table, options in ((pool.table, ()), (texts, ()), (texts, ("--runner=DirectRunner",))):
+        one = formatted(job, "csv", Pool(table, pool.truth), 2, budget=30)
+        assert one.prepare(*options).status == 0
+        prepared = PreparedPool.read(Workspace(one.workspace))
+        tables.append((prepared.table.code.tolist(), prepared.table.count.tolist()))
+    assert tables[0] == tables[1] == tables[2]
+
+
+@pytest.mark.parametrize(
+    ("texts", "classes", "found"),
+    [
+        (["1", "0.0", "true"], [0, 1], [1, 0, 1]),
+        (["2.0", "True", "1"], [1, 2], [1, 0, 0]),
+        (["-1.0", "7.00", "-1"], [7, -1], [1, 0, 1]),
+        (["1.0", "1", "1.0"], ["1", "1.0"], [1, 0, 1]),
+        (["1", "0.5", "x"], [0, 1], "row 11: '0.5' is none of [0, 1]"),
+        (["1", "0", "2.0"], [0, 1], "row 12: '2.0' is none of [0, 1]"),
+        (["1", "false", "0"], [1, 2], "row 11: 'false' is none of [1, 2]"),
+        (["1.0", "0", "1"], ["0", "1"], "row 10: '1.0' is none of ['0', '1']"),
+        (["1.", "0", "1"], [0, 1], "row 10: '1.' is none of [0, 1]"),
+    ],
+)
+def test_texts_of_files_without_types(texts: list[str], classes: Any, found: Any) -> None:
+    rows = pa.record_batch({"prediction": texts})
+    item = WorkItem("a.csv", 0, 1, 3, rows.schema, True, 0, "a.csv", 0)
+    batch = PoolBatch(rows, "a.csv", 10, item)
+    spec = EvaluationSpec.from_mapping(
+        {"pool": {"path": "x", "prediction": "prediction"}, "labels": {"classes": classes}}, Path()
+    )
+    if isinstance(found, list):
+        assert read_predictions(batch, spec)[:, 0].tolist() == found
+        return
+    with pytest.raises(InputError) as caught:
+        read_predictions(batch, spec)
+    assert str(caught.value) == f"a.csv: column 'prediction', {found}"
 
 
 def test_column_that_is_there_twice(job: Any) -> None:

@@ -1,5 +1,6 @@
 """Sets of labels in the columns of a pool."""
 
+import dataclasses
 import itertools
 import json
 from pathlib import Path
@@ -16,6 +17,7 @@ from evalsampling import InputError
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import read_predictions, required_columns
 from evalsampling.pool.label_sets import probabilities_of_sets, read_label_sets
+from evalsampling.pool.splits import WorkItem
 from evalsampling.preparation.local import read_pool
 from evalsampling.spec import EvaluationSpec
 
@@ -49,6 +51,22 @@ def test_a_column_for_each_label(kind: pa.DataType) -> None:
         name: pa.array(column).cast(kind) for name, column in zip("abc", flags, strict=True)
     })  # fmt: skip
     assert read_label_sets(rows, None, names, KNOWN).tolist() == CODES
+
+
+def test_a_column_of_text_for_each_label() -> None:
+    """As pandas writes truth values and floats to CSV."""
+    texts = {
+        "a": ["True", "False", "True", "False"],
+        "b": ["0.0", "0", "0.0", "1.0"],
+        "c": ["false", "false", "true", "false"],
+    }
+    table = pa.record_batch(texts)
+    item = WorkItem("pool.csv", 0, 1, 4, table.schema, True, 0, "pool.csv", 0)
+    rows, names = PoolBatch(table, "pool.csv", 0, item), dict(zip(KNOWN, "abc", strict=True))
+    assert read_label_sets(rows, None, names, KNOWN).tolist() == CODES
+    bad = dataclasses.replace(rows, rows=pa.record_batch({**texts, "b": ["0", "1.5", "0", "1"]}))
+    with pytest.raises(InputError, match="column 'b', row 1: a label is there or not, 1 or 0, got"):
+        read_label_sets(bad, None, names, KNOWN)
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "csv", "jsonl", "avro"])
