@@ -119,6 +119,18 @@ def test_reader_that_has_gone(job: Any) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_a_closed_stdout_is_no_failure(job: Any, form: list[str]) -> None:
+    """The work was done; there is nobody to tell."""
+    one: Job = job()
+    one.prepare()
+    command = [sys.executable, "-m", "evalsampling", "status", "--jobs", str(one.workspace), *form]
+    done = subprocess.run(
+        ["sh", "-c", '"$@" >&-', "sh", *command], capture_output=True, check=False, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_missing_files_exit_with_1(tmp_path: Any) -> None:
     for command in ("prepare", "sample", "estimate", "status", "diagnose"):
         result = call(command, tmp_path / "absent")
