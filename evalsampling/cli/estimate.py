@@ -209,10 +209,13 @@ def _within(one: ReportedEstimate) -> str:
 
 
 def _below(one: ReportedEstimate) -> str:
-    """Return what an estimate is called below its measure; a slice is below its system."""
+    """Return what an estimate is called below its measure; a slice is below its system.
+
+    But for points of curves, whose names are long.
+    """
     if one.slice is None:
         return f"  {_within(one)}"
-    return f"    {'' if one.threshold is None else f'at {one.threshold:.4g} '}{one.slice}"
+    return f"    {one.slice}" if one.threshold is None else f"  at {one.threshold:.4g} {one.slice}"
 
 
 def _end(value: float | None) -> str:
