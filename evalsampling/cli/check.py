@@ -7,10 +7,14 @@ from evalsampling.cli.command import Command
 from evalsampling.cli.wording import counted
 from evalsampling.commands.check import CheckResult, check
 from evalsampling.commands.options import SpecOptions, add_to_command, read_options
+from evalsampling.telemetry import logs
 
 
 def _run(arguments: argparse.Namespace) -> CheckResult:
-    return check(read_options(SpecOptions, arguments))
+    result = check(read_options(SpecOptions, arguments))
+    for warning in result.warnings:
+        logs.say(f"warning: {warning}")
+    return result
 
 
 def _text(arguments: argparse.Namespace, result: CheckResult) -> str:

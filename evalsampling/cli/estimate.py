@@ -13,7 +13,7 @@ from evalsampling.commands.estimate_result import EstimateResult, ReportedEstima
 from evalsampling.commands.options import add_to_command, read_options
 from evalsampling.inference.many_systems import Contest
 from evalsampling.inference.results import ReportedInterval
-from evalsampling.report.numbers import CLAIM_NOTHING
+from evalsampling.report.numbers import CLAIM_NOTHING, MOSTLY_PRIOR, is_mostly_prior
 from evalsampling.storage import is_url
 from evalsampling.telemetry import logs
 
@@ -21,6 +21,9 @@ _WHOLE = "whole pool"
 
 _MOST_POINTS = 8
 """Points of a curve that are printed; `--json` has them all."""
+
+_LEAST_P_VALUE = 0.0001
+"""Least p-value of many systems that is told: they are found by integration."""
 
 
 def _run(arguments: argparse.Namespace) -> EstimateResult:
@@ -50,6 +53,8 @@ def _text(_: argparse.Namespace, result: EstimateResult) -> str:
     shown = _thinned(result.measures)
     kinds = [kind for kind in _ASSUMES if any(kind in _kinds(one) for one in shown)]
     lines += estimate_table(shown, kinds)
+    if any(_is_bracketed(one, kind) for one in shown for kind in kinds):
+        lines += wrapped(MOSTLY_PRIOR, "  ")
     lines += _tests_table(shown)
     lines += [line for contest in result.contests for line in contest_table(contest)]
     if len(kinds) > 1:
@@ -91,14 +96,17 @@ def estimate_table(shown: Sequence[ReportedEstimate], kinds: Sequence[str]) -> l
         rows += [] if alone else [[measure, *[""] * (len(head) - 1 + by_method)]]
         for one in members:
             name = _title(one) if alone else _below(one)
-            value = "undefined" if one.value is None else f"{one.value:.4f}"
+            value = "undefined" if one.value is None else _end(one.value)
             cells = [_interval(one, kind) for kind in kinds]
             rows.append([name, value, *cells, *([one.method] if by_method else [])])
     return table([*head, *(["method"] if by_method else [])], rows)
 
 
 def _interval(one: ReportedEstimate, kind: str) -> str:
-    """Return the interval of a kind; the default one tells if it claims nothing."""
+    """Return the interval of a kind; the default one tells if it claims nothing.
+
+    A model-assisted one that is not the default is in brackets.
+    """
     found = _kinds(one).get(kind)
     if found is None:
         return "-"
@@ -106,7 +114,13 @@ def _interval(one: ReportedEstimate, kind: str) -> str:
         return "exact"
     if one.intervals[0] == found and one.method.startswith(CLAIM_NOTHING):
         return "no claim"
-    return f"{_end(found.low)}\N{EN DASH}{_end(found.high)}"
+    ends = f"{_end(found.low)}\N{EN DASH}{_end(found.high)}"
+    return f"({ends})" if _is_bracketed(one, kind) else ends
+
+
+def _is_bracketed(one: ReportedEstimate, kind: str) -> bool:
+    found = _kinds(one).get(kind)
+    return found is not None and is_mostly_prior(found, one.intervals)
 
 
 def contest_table(contest: Contest) -> list[str]:
@@ -114,19 +128,34 @@ def contest_table(contest: Contest) -> list[str]:
     width = max(11, *(len(str(name)) + 2 for name in contest.systems))
     told = {(pair.system, pair.against): (pair.value, pair.low > 0, pair.high < 0)
             for pair in contest.pairs}  # fmt: skip
-    test = "-" if contest.range_p_value is None else f"{contest.range_p_value:.3g}"
-    lines = [f"{contest.measure}, row less column, * where surely not alike (all pairs together, "
-             f"{100 * contest.confidence:g} %); all alike: p {test}",
-             " " * width + "".join(f"{name!s:>{width}}" for name in contest.systems)]  # fmt: skip
+    lines = [
+        *wrapped(f"{contest.measure}, row less column, design-based: from the weights alone, "
+                 "where estimates above may also rest on the model of the labels", "  "),
+        *wrapped("* where surely not alike (all pairs together, "
+                 f"{100 * contest.confidence:g} %); all alike: {_test(contest)}", "  "),
+        " " * width + "".join(f"{name!s:>{width}}" for name in contest.systems),
+    ]  # fmt: skip
     for row in contest.systems:
         line = f"{row!s:<{width}}"
         for column in contest.systems:
             value, above, below = told.get((row, column), told.get((column, row), (None, 0, 0)))
             sign = -1 if (column, row) in told else 1
             star = "*" if above or below else ""
-            line += f"{'-' if value is None else f'{sign * value:+.4f}{star}':>{width}}"
+            line += f"{'-' if value is None else _signed(sign * value) + star:>{width}}"
         lines.append(line)
     return lines
+
+
+def _test(contest: Contest) -> str:
+    p_value = contest.range_p_value
+    if p_value is None:
+        return "p -"
+    return f"p < {_LEAST_P_VALUE}" if p_value < _LEAST_P_VALUE else f"p {p_value:.3g}"
+
+
+def _signed(value: float) -> str:
+    text = f"{value:+z.4f}"
+    return text if float(text) else text.lstrip("+")
 
 
 _ASSUMES = {
@@ -180,14 +209,17 @@ def _within(one: ReportedEstimate) -> str:
 
 
 def _below(one: ReportedEstimate) -> str:
-    """Return what an estimate is called below its measure; a slice is below its system."""
+    """Return what an estimate is called below its measure; a slice is below its system.
+
+    But for points of curves, whose names are long.
+    """
     if one.slice is None:
         return f"  {_within(one)}"
-    return f"    {'' if one.threshold is None else f'at {one.threshold:.4g} '}{one.slice}"
+    return f"    {one.slice}" if one.threshold is None else f"  at {one.threshold:.4g} {one.slice}"
 
 
 def _end(value: float | None) -> str:
-    return "?" if value is None else f"{value:.4f}"
+    return "?" if value is None else f"{value:z.4f}"
 
 
 def _thinned(measures: Sequence[ReportedEstimate]) -> list[ReportedEstimate]:

@@ -77,12 +77,11 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
             content = result.to_json()
             _log(content)
         if arguments.json:
-            print(json.dumps(content, ensure_ascii=False, allow_nan=False))
+            _print(json.dumps(content, ensure_ascii=False, allow_nan=False))
         else:
             if isinstance(sys.stdout, io.TextIOWrapper):
                 sys.stdout.reconfigure(errors="replace")  # A locale may lack a letter.
-            print(command.text(arguments, result))
-        sys.stdout.flush()
+            _print(command.text(arguments, result))
     except BrokenPipeError:
         # Whoever read our output has gone; Python must not try to flush the rest at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -157,6 +156,11 @@ def _meant(arguments: Sequence[str], parser: argparse.ArgumentParser) -> str:
 def _options_of(parser: argparse.ArgumentParser) -> list[str]:
     """Return the options of a command, each once."""
     return list(dict.fromkeys(re.findall(r"(?<![\w`-])--[a-z][a-z-]*", parser.format_usage())))
+
+
+def _print(text: str) -> None:
+    """Print a result, so that it is known here if nobody reads it; nothing to a closed stdout."""
+    print(text, flush=True)
 
 
 def _log(content: Any) -> None:

@@ -37,8 +37,8 @@ def cut(text: str, width: int) -> str:
 
 def bold(text: str) -> str:
     """Return a text that stands out, on a terminal and unless NO_COLOR is set."""
-    plain = not sys.stdout.isatty() or bool(os.environ.get("NO_COLOR"))
-    return text if plain else f"\033[1m{text}\033[0m"
+    on_terminal = sys.stdout is not None and sys.stdout.isatty()
+    return f"\033[1m{text}\033[0m" if on_terminal and not os.environ.get("NO_COLOR") else text
 
 
 def grouped_table(head: Sequence[str], groups: Mapping[str, Sequence[Sequence[str]]]) -> list[str]:

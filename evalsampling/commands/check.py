@@ -1,12 +1,11 @@
 """Finding what is wrong with a spec and its pool, by the first rows alone."""
 
+import contextlib
 import dataclasses
-import functools
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Iterator, Sequence
 
 import numpy as np
-import pyarrow.compute as pc
+import pyarrow as pa
 
 from evalsampling.commands.options import SpecOptions
 from evalsampling.commands.prepare import Preparation
@@ -17,16 +16,16 @@ from evalsampling.labels.controls import check_gold
 from evalsampling.labels.dawid_skene import check_installed
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.catalog import Catalog, PoolFile
-from evalsampling.pool.columns import read_features, read_slices, required_columns
+from evalsampling.pool.columns import hash_ids, read_features, read_slices, required_columns
 from evalsampling.pool.files import find_files
-from evalsampling.pool.formats.registry import read_batches
 from evalsampling.pool.scorer import Scorer
-from evalsampling.preparation.summary import summarize
+from evalsampling.pool.stored_columns import FILE, HASH, ID, ROW
+from evalsampling.preparation.assignment import check_slices
+from evalsampling.preparation.local import SecondPass, read_items, stratify
+from evalsampling.preparation.reserve import check_unique
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.sections import nearest, unknown_keys
 from evalsampling.workspace.manifest import HERE
-
-Found = TypeVar("Found")
 
 MOST_ROWS = 10_000
 """Rows of the pool that are looked at."""
@@ -40,13 +39,15 @@ class CheckResult(Result):
         problems: in words, each in a line; none if nothing was found.
         files: of the pool, None if it cannot be told.
         rows: of the pool, likewise.
-        looked_at: rows whose values were looked at.
+        looked_at: rows whose values were looked at, the first of the pool.
+        warnings: what is odd about these, but does not keep the workspace from being prepared.
     """
 
     problems: tuple[str, ...]
     files: int | None
     rows: int | None
     looked_at: int
+    warnings: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -57,38 +58,51 @@ class CheckResult(Result):
 def check(options: SpecOptions) -> CheckResult:
     """Return what is wrong with a spec, its pool's files and their first rows; changes nothing."""
     problems: list[str] = []
-    with unknown_keys() as unknown:
-        specs = _tried(lambda: [load_spec(options.spec)], problems)
+    specs: list[EvaluationSpec] = []
+    with unknown_keys() as unknown, _telling(problems):
+        specs.append(load_spec(options.spec))
     problems = [*(f"{options.spec}: {message}" for message in unknown), *problems]
     if not specs:
         return CheckResult(tuple(problems), None, None, 0)
-    spec = specs[0]
+    [spec] = specs
+    catalog: Catalog | None = None
+    batches: list[PoolBatch] = []
+    warnings: list[str] = []
     missing = _missing_columns(spec)
     problems += missing
-    catalogs = [] if missing else _tried(lambda: [Catalog.read(spec)], problems)
-    batches = _tried(lambda: _rows(spec, catalogs[0]), problems) if catalogs else []
-    of_features = (read_features,) if spec.pool.features else ()
-    looks = (summarize, read_slices, *of_features, _payload, _ids)
-    for batch in batches:
-        for look in looks:
-            _tried(functools.partial(_looked, look, batch, spec), problems)
+    if not missing:
+        with _telling(problems):
+            catalog = Catalog.read(spec)
+            _take_first(spec, catalog, batches)
+    if batches:
+        with _telling(problems):
+            warnings = _prepared(spec, batches)
+    looked_at = sum(map(len, batches))
+    if catalog is not None and looked_at < catalog.rows:
+        warnings = [f"by the first {looked_at:,} rows, {warning}" for warning in warnings]
+    # By themselves too: of several columns that are wrong each is told.
+    for look in (_check_slices, _check_features, _check_payload, _check_ids):
+        with _telling(problems):
+            look(spec, batches)
     for sound in (check_gold, check_installed, _check_workspace):
-        _tried(functools.partial(_checked, sound, spec), problems)
+        with _telling(problems):
+            sound(spec)
     return CheckResult(
         tuple(dict.fromkeys(problems)),
-        len(catalogs[0].files) if catalogs else None,
-        catalogs[0].rows if catalogs else None,
-        sum(map(len, batches)),
+        None if catalog is None else len(catalog.files),
+        None if catalog is None else catalog.rows,
+        looked_at,
+        tuple(warnings),
     )
 
 
-def _tried(look: Callable[[], list[Found]], problems: list[str]) -> list[Found]:
-    """Return what a look finds; of one that fails nothing, and why among the problems."""
+@contextlib.contextmanager
+def _telling(problems: list[str]) -> Iterator[None]:
+    """Put what is found wrong within a block among the problems, and go on behind it."""
     try:
-        return look()
+        yield
     except InputError as error:
         problems.append(str(error))
-        return []
 
 
 def _missing_columns(spec: EvaluationSpec) -> list[str]:
@@ -100,6 +114,8 @@ def _missing_columns(spec: EvaluationSpec) -> list[str]:
     except InputError:
         return []  # The catalog tells of that.
     known = first.contents.schema.names
+    if not known:
+        return []  # It is empty.
     return [
         f"{first.stored.path}: column {name!r} is missing{nearest(name, known)}"
         for name in required_columns(spec)
@@ -107,41 +123,61 @@ def _missing_columns(spec: EvaluationSpec) -> list[str]:
     ]
 
 
-def _rows(spec: EvaluationSpec, catalog: Catalog) -> list[PoolBatch]:
-    """Return the first rows of the pool, scored if the spec names a scorer."""
-    item = next(iter(catalog.items))
-    columns = None if spec.pool.scorer else required_columns(spec)
-    for batch in read_batches(item, columns):
-        first = dataclasses.replace(batch, rows=batch.rows.slice(0, MOST_ROWS))
-        if spec.pool.scorer is not None:
-            return [Scorer(spec.pool.scorer, spec.pool.directory).score(first)]
-        return [first]
-    return []
+def _take_first(spec: EvaluationSpec, catalog: Catalog, batches: list[PoolBatch]) -> None:
+    """Add the first rows of the pool to a list, scored if the spec names a scorer.
+
+    Raises:
+        InputError: if one cannot be read; those before it are in the list then.
+    """
+    named, left = spec.pool.scorer, MOST_ROWS
+    scorer = Scorer(named, spec.pool.directory) if named else None
+    for batch in read_items(catalog.items, None if named else required_columns(spec)):
+        first = dataclasses.replace(batch, rows=batch.rows.slice(0, left))
+        batches.append(first if scorer is None else scorer.score(first))
+        left -= len(first)
+        if not left:
+            return
 
 
-def _looked(
-    look: Callable[[PoolBatch, EvaluationSpec], object], batch: PoolBatch, spec: EvaluationSpec
-) -> list[object]:
-    return [look(batch, spec)]
+def _prepared(spec: EvaluationSpec, batches: Sequence[PoolBatch]) -> list[str]:
+    """Return what `prepare` would warn of, were these all rows of the pool.
+
+    Raises:
+        InputError: naming the first value that it would refuse.
+    """
+    work = SecondPass(spec, stratify(batches, spec))
+    for _ in work.over(batches):
+        pass
+    assert work.counts is not None
+    check_slices(work.counts, spec.pool.slices)
+    return work.stratification.about_scores(spec, work.table())
 
 
-def _checked(sound: Callable[[EvaluationSpec], None], spec: EvaluationSpec) -> list[object]:
-    sound(spec)
-    return []
+def _check_slices(spec: EvaluationSpec, batches: Sequence[PoolBatch]) -> None:
+    for batch in batches:
+        read_slices(batch, spec)
 
 
-def _payload(batch: PoolBatch, spec: EvaluationSpec) -> None:
+def _check_features(spec: EvaluationSpec, batches: Sequence[PoolBatch]) -> None:
+    for batch in batches if spec.pool.features else ():
+        read_features(batch, spec)
+
+
+def _check_payload(spec: EvaluationSpec, batches: Sequence[PoolBatch]) -> None:
     for name in spec.pool.payload:
-        batch.payload(name, np.arange(len(batch)))
+        for batch in batches:
+            batch.payload(name, np.arange(len(batch)))
 
 
-def _ids(batch: PoolBatch, spec: EvaluationSpec) -> None:
-    ids = batch.ids(spec.pool.id)
-    counts = pc.value_counts(ids)
-    twice = [one["values"] for one in counts.to_pylist() if one["counts"] > 1]
-    if twice:
-        row = pc.index(ids, twice[0]).as_py()
-        raise batch.error(spec.pool.id, row, f"id {twice[0]!r} comes again")
+def _check_ids(spec: EvaluationSpec, batches: Sequence[PoolBatch]) -> None:
+    places = []
+    for batch in batches:
+        ids = batch.ids(spec.pool.id)
+        rows = np.arange(batch.first_row, batch.first_row + len(ids))
+        file = pa.repeat(batch.path, len(ids))
+        places.append(pa.table({HASH: hash_ids(ids, spec.seed), ID: ids, FILE: file, ROW: rows}))
+    if places:
+        check_unique(pa.concat_tables(places), spec.pool.id)
 
 
 def _check_workspace(spec: EvaluationSpec) -> None:

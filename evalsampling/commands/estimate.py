@@ -86,12 +86,23 @@ def _take_and_close(
 def _chosen_measures(pool: PreparedPool, names: Sequence[str]) -> list[Requested] | None:
     """Return the measures of some names: the spec's, or any other with its defaults.
 
+    Args:
+        pool: whose spec is looked at first.
+        names: each one, or several with commas between them; the spec's own may hold commas.
+
     Raises:
         InputError: if there is no such measure.
     """
     spec, ranges = pool.spec, pool.stratification.ranges
     listed = build_measures(spec, ranges)
-    chosen = [one for name in names for one in choose_measures(name, listed, spec, ranges)]
+    own = {name for one in listed for name in (one.name, one.components[0].name)}
+    single = [one for name in names for one in ([name] if name in own else name.split(","))]
+    chosen = [
+        one
+        for name in map(str.strip, single)
+        if name
+        for one in choose_measures(name, listed, spec, ranges)
+    ]
     return chosen or None
 
 

@@ -11,7 +11,7 @@ from evalsampling.errors import InputError, UsageError
 from evalsampling.labels.label_studio import CONFIG
 from evalsampling.labels.label_studio_server import TOKEN, LabelStudio
 from evalsampling.labels.sinks import TASK_FILES
-from evalsampling.storage.durability import replace_file
+from evalsampling.storage import replace_file
 from evalsampling.workspace.snapshot import Snapshot
 from evalsampling.workspace.workspace import adjudication_folder, round_folder
 
@@ -95,8 +95,8 @@ def pull(options: PullOptions) -> PullResult:
 
     Raises:
         UsageError: if the file does not end in .json.
-        InputError: if there is no such batch, the file is to be in the workspace, or the server
-            refuses or cannot be reached.
+        InputError: if there is no such batch, the file is to be in the workspace or cannot be
+            written, or the server refuses or cannot be reached.
     """
     path = Path(options.to)
     if path.suffix != ".json":
@@ -105,7 +105,7 @@ def pull(options: PullOptions) -> PullResult:
     snapshot.pool.workspace.check_outside(options.to)
     number, title, _ = _batch(snapshot, options)
     content = LabelStudio(options.url, os.environ.get(TOKEN, "")).pull(title)
-    replace_file(path, content)
+    replace_file(str(path), content)
     return PullResult(number, str(path), len(content))
 
 

@@ -7,10 +7,12 @@ from typing import Any
 from evalsampling import samplers
 from evalsampling.commands.options import SpecOptions, listed, numbers, option, positive
 from evalsampling.commands.result import Result
-from evalsampling.errors import UsageError
+from evalsampling.errors import InputError, UsageError
 from evalsampling.evaluation.specs import load_spec
 from evalsampling.inference.label_likelihood import doubts, expected_likelihood
-from evalsampling.measures.build import Range
+from evalsampling.measures.build import Range, build_measures
+from evalsampling.measures.calibrated import measure_of
+from evalsampling.measures.comparisons import Comparison
 from evalsampling.preparation.local import read_table, stratify_pool
 from evalsampling.simulation.plan import plan as predict_errors
 from evalsampling.simulation.plan import usable_samplers
@@ -106,6 +108,12 @@ def _own_and_passive(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> li
     return [name for name in usable if name in (spec.sampler.name, "passive")]
 
 
+def _compares(spec: EvaluationSpec) -> bool:
+    """Tell whether a measure of a spec, or one that comes by itself, compares two systems."""
+    measures = build_measures(spec, [(0.0, 1.0) for _ in spec.pool.systems])
+    return any(isinstance(measure_of(one), Comparison) for one in measures)
+
+
 def plan(options: PlanOptions) -> PlanResult:
     """Return the errors to expect if the scores' probabilities are right.
 
@@ -113,7 +121,7 @@ def plan(options: PlanOptions) -> PlanResult:
         UsageError: if the half-width is not above 0, or the power not between the level of the
             test and 1, or the effect 0 or given without a power.
         InputError: for anything wrong with the spec or the pool, or if a measure cannot be planned
-            for.
+            for, or if there is a power and no measure compares systems.
     """
     if options.half_width is not None and not options.half_width > 0:
         raise UsageError(f"--half-width must be above 0, got {options.half_width:g}")
@@ -124,6 +132,11 @@ def plan(options: PlanOptions) -> PlanResult:
         raise UsageError(
             f"--power must be between {1 - spec.confidence:.3g}, the level of the test, and 1, "
             f"got {options.power:g}"
+        )
+    if options.power is not None and not _compares(spec):
+        raise InputError(
+            f"{options.spec}: --power is that of a comparison, and no measure compares systems: "
+            "name two systems or more in pool.systems"
         )
     stratification = stratify_pool(spec)
     table = read_table(spec, stratification)
@@ -143,7 +156,8 @@ def plan(options: PlanOptions) -> PlanResult:
             report=progress.advance,
         )
     likelihood = expected_likelihood(table) if spec.has_classes else None
-    warnings = tuple(doubts(likelihood, "to expect of the scores"))
+    doubted = doubts(likelihood, "to expect of the scores")
+    warnings = (*stratification.about_scores(spec, table), *doubted)
     for warning in warnings:
         LOG.warning(warning)
     errors = tuple(PlannedError(**entry, label_likelihood=likelihood) for entry in entries)

@@ -54,8 +54,7 @@ def report(options: ReportOptions) -> ReportResult:
     Raises:
         UsageError: if the page is not to end in .html.
         InputError: if the workspace is not prepared or a file of it cannot be read; or if the page
-            is to be in the workspace.
-        OSError: if it cannot be written.
+            is to be in the workspace, or cannot be written.
     """
     if PurePath(options.to).suffix != ".html":
         raise UsageError(f"--to: {options.to}: a report is written as .html")

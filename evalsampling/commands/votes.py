@@ -14,7 +14,7 @@ from evalsampling.commands.result import Result
 from evalsampling.errors import InputError, UsageError
 from evalsampling.labels import splink
 from evalsampling.labels.tasks import GOLD, KIND, REPEAT, SAMPLE, TASK
-from evalsampling.storage.durability import replace_file
+from evalsampling.storage import replace_file
 from evalsampling.workspace.snapshot import Snapshot
 
 _COLUMNS = ("task", "id", "kind", "annotator", "label", "time", "skipped", "unsure", "comment")
@@ -48,7 +48,8 @@ def votes(options: VotesOptions) -> VotesResult:
 
     Raises:
         UsageError: if files of that kind are not written.
-        InputError: if the workspace is not prepared, or the file is to be in it.
+        InputError: if the workspace is not prepared, or the file is to be in it or cannot be
+            written.
     """
     snapshot = Snapshot.at(options.workspace)
     snapshot.pool.workspace.check_outside(options.to)
@@ -59,10 +60,10 @@ def votes(options: VotesOptions) -> VotesResult:
     if path.suffix == ".parquet":
         sink = pa.BufferOutputStream()
         pq.write_table(table, sink)
-        replace_file(path, sink.getvalue().to_pybytes())
+        replace_file(str(path), sink.getvalue().to_pybytes())
     elif path.suffix == ".csv":
         lines = [table.column_names, *(list(row.values()) for row in table.to_pylist())]
-        replace_file(path, _as_csv(lines))
+        replace_file(str(path), _as_csv(lines))
     else:
         raise UsageError(f"--to: {path}: votes are written as .csv or .parquet")
     return VotesResult(str(path), len(table))
@@ -109,7 +110,7 @@ def _write_splink(snapshot: Snapshot, path: Path) -> VotesResult:
             found = snapshot.tally.labels(snapshot.question_of_task[task])
             if pair is not None and found:
                 labels.append((pair, found.get(spec.labels.positive, 0) / sum(found.values())))
-    replace_file(path, splink.as_table(labels))
+    replace_file(str(path), splink.as_table(labels))
     return VotesResult(str(path), len(labels))
 
 

@@ -22,8 +22,14 @@ from evalsampling.inference.precision_curve import PrecisionCurve
 from evalsampling.inference.predictive import LabelModel
 from evalsampling.inference.regions import Ellipsoid
 from evalsampling.measures.base import Measure
-from evalsampling.measures.build import Range, build_measures, choose_measures
-from evalsampling.measures.calibrated import Calibrated, Requested
+from evalsampling.measures.build import (
+    Range,
+    as_one,
+    build_entry,
+    build_measures,
+    choose_measures,
+)
+from evalsampling.measures.calibrated import Calibrated, Requested, measure_of
 from evalsampling.measures.comparisons import Comparison, pairs_of
 from evalsampling.measures.joint import Joint
 from evalsampling.preparation.slices import NO_SLICES, Slices
@@ -31,7 +37,7 @@ from evalsampling.preparation.stratification import Stratification
 from evalsampling.samplers.base import Sampler
 from evalsampling.samplers.build import build_sampler
 from evalsampling.samplers.diagnosis import LeafDiagnosis, diagnose
-from evalsampling.spec import EvaluationSpec
+from evalsampling.spec import EvaluationSpec, MeasureSpec
 from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.costs import Price
@@ -199,8 +205,10 @@ class Evaluation:
             if isinstance(one, str | Mapping):
                 assert self.spec is not None
                 chosen += choose_measures(one, self.measures, self.spec, self.ranges)
-            else:
+            elif isinstance(one, Measure | Calibrated):
                 chosen.append(one)
+            else:
+                raise InputError(f"no measure: {one!r}")
         return chosen
 
     def label_model(self) -> LabelModel | None:
@@ -237,23 +245,43 @@ class Evaluation:
                     contests.append(hold_contest(own_part, weighted.answered))
         return contests
 
-    def region(self, measure: Measure, method: str = "f") -> Ellipsoid:
+    def region(self, measure: "Measures", method: str = "f") -> Ellipsoid:
         """Return the joint confidence region of a measure's components ([MR] section 3).
 
         Args:
-            measure: usually a `measures.Joint`.
+            measure: as `estimate` takes it: usually a `measures.Joint`, or several. Differences
+                that come by themselves are left out.
             method: "f" or "wald", see `inference.estimates.estimate_region`.
 
         Raises:
-            InputError: if the draws do not support the measure, or a component is undefined.
+            InputError: if there is no measure of a name, or it is to use known totals, which
+                regions do not; or if the draws do not support it, or a component is undefined.
         """
-        if not self.sampler.can_estimate(self.table, measure):
-            raise InputError(f"{measure.name}: rows that add to it had no chance of being drawn")
+        asked = as_one(self._parts(measure))
+        if not self.sampler.can_estimate(self.table, asked):
+            raise InputError(f"{asked.name}: rows that add to it had no chance of being drawn")
         inputs = self.sampler.inputs(self.table, self.history, self.confidence)
         try:
-            return estimate_region(measure, inputs, method)
+            return estimate_region(asked, inputs, method)
         except ValueError as error:
-            raise InputError(f"{measure.name}: {error}") from error
+            raise InputError(f"{asked.name}: {error}") from error
+
+    def _parts(self, measures: Any) -> list[Requested]:
+        """Return the measures that a region is about, as an entry ``joint`` of a spec has them."""
+        parts: list[Requested] = []
+        for one in measures if isinstance(measures, list | tuple) else [measures]:
+            if isinstance(one, Mapping) and self.spec is not None:
+                parts += build_entry(MeasureSpec.parse(one), self.spec, self.ranges)
+                continue
+            found = self._chosen(one)
+            own = [each for each in found if not isinstance(measure_of(each), Comparison)]
+            parts += own or found
+        if not parts:
+            raise InputError("a region needs a measure")
+        for part in parts:
+            if isinstance(part, Calibrated):
+                raise InputError(f"{part.name}: regions do not use known totals")
+        return parts
 
     def curve(self) -> PrecisionCurve | None:
         """Return the precision at every rank, with measures that follow from it and a guarantee.

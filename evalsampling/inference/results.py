@@ -202,17 +202,18 @@ def widest_half(estimates: Sequence[Estimate], kind: str | None = None) -> float
     Comparisons of systems, which come by themselves, count only where there is nothing else.
 
     Args:
-        estimates: at least one.
+        estimates: of numbers on the pool, or on slices too.
         kind: of intervals; None for the default ones.
 
     Returns:
-        At least 0; None if an estimate has no such interval, or a default one claims nothing or is
-        not to be relied on, or an end is unknown: then there is no width to stop at.
+        At least 0; None if there is no estimate on the whole pool, or one has no such interval, or
+        a default one claims nothing or is not to be relied on, or an end is unknown: then there is
+        no width to stop at.
     """
     whole = _watched(estimates)
     chosen = [one.interval(kind) for one in whole]
     halves = [(one.high - one.low) / 2 for one in chosen if one is not None]
-    known = len(halves) == len(whole) and all(map(math.isfinite, halves))
+    known = 0 < len(halves) == len(whole) and all(map(math.isfinite, halves))
     known = known and (kind is not None or all(one.reliable for one in whole))
     return max(halves) if known else None
 
@@ -245,7 +246,7 @@ def is_narrow(
     """Tell whether every interval on the whole pool is known to be as narrow as wanted.
 
     Args:
-        estimates: at least one.
+        estimates: of numbers on the pool, or on slices too.
         half_width: greatest half-width wanted; None for no such wish, which is never met.
         kind: of intervals; None for the default ones.
     """

@@ -37,12 +37,15 @@ class ConfusionMatrix(Measure):
     @property
     def components(self) -> tuple[Component, ...]:
         """One for each label and prediction: ``confusion_matrix[label as prediction]``."""
-        titles = self.titles or tuple(map(str, range(self.classes)))
         return tuple(
             Component(f"{self.name}[{label} as {prediction}]", self.bounds, self.system)
-            for label in titles
-            for prediction in titles
+            for label in self._titles
+            for prediction in self._titles
         )
+
+    @property
+    def _titles(self) -> tuple[str, ...]:
+        return self.titles or tuple(map(str, range(self.classes)))
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
         """Return 1 in the place of label and prediction, shape (n, C^2)."""
@@ -54,16 +57,16 @@ class ConfusionMatrix(Measure):
         predicted = outputs.prediction[:, self.system]
         return tuple(
             Share(
-                name=f"share of class {true} among rows predicted {guess}",
-                rows_name=f"rows predicted {guess}",
+                name=f"share of class {true_title} among rows predicted {guess_title}",
+                rows_name=f"rows predicted {guess_title}",
                 rows=predicted == guess,
                 hits=label == true,
-                hit_name=f"row of class {true}",
+                hit_name=f"row of class {true_title}",
                 miss_name="row of another class",
                 components=(true * self.classes + guess, true * self.classes + guess + 1),
             )
-            for true in range(self.classes)
-            for guess in range(self.classes)
+            for true, true_title in enumerate(self._titles)
+            for guess, guess_title in enumerate(self._titles)
         )
 
     def value(self, risk: FloatArray) -> FloatArray:

@@ -60,10 +60,10 @@ class Catalog:
                 another type than the first.
         """
         ordered = tuple(sorted(files, key=lambda file: file.stored.path))
-        catalog = cls(ordered, _common_schema(ordered, spec))
-        if not catalog.rows:
+        # Without rows a format that infers its columns knows of none.
+        if not any(split.rows for file in ordered for split in file.contents.splits):
             raise InputError(f"{spec.pool.path}: the pool is empty")
-        return catalog
+        return cls(ordered, _common_schema(ordered, spec))
 
     @classmethod
     def read(cls, spec: EvaluationSpec) -> "Catalog":

@@ -189,10 +189,10 @@ class Stratification:
         And if scores cannot be the log-odds that they are read as.
         """
         return (
-            self._about_leaves(spec, table) + self._about_costs() + self._about_scores(spec, table)
+            self._about_leaves(spec, table) + self._about_costs() + self.about_scores(spec, table)
         )
 
-    def _about_scores(self, spec: EvaluationSpec, table: CellTable) -> list[str]:
+    def about_scores(self, spec: EvaluationSpec, table: CellTable) -> list[str]:
         """Say so if scores make nearly all rows positive when they are read as log-odds.
 
         Rare positives have very negative log-odds, and these are fine.

@@ -117,8 +117,10 @@ def _contest(told: Mapping[str, Any]) -> str:
         for row in systems[:-1]
     ]
     words = (
-        "Every pair of systems is compared. A word stands where the two are surely not alike, all "
-        f"pairs together with {100 * told['confidence']:g} % confidence."
+        "Every pair of systems is compared, design-based: from the weights of the labelled rows "
+        "alone. Comparisons above may also rest on the model of the labels, so that their numbers "
+        "differ. A word stands where the two are surely not alike, all pairs together with "
+        f"{100 * told['confidence']:g} % confidence."
     )
     listed = table(f"{name}: by how much the system of the row is above that of the column",
                    ["system", *map(str, systems[1:])], rows, range(1, len(systems)))  # fmt: skip

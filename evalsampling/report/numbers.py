@@ -3,15 +3,19 @@
 import dataclasses
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from evalsampling.inference.model_assisted import KIND as MODEL_ASSISTED
 from evalsampling.inference.results import ReportedInterval, ReportedSensitivity
 
 CLAIM_NOTHING = (
     "no ", "few ", "undefined", "unknown totals", "zero variance", "missing weight", "logit at",
 )  # fmt: skip
 """How methods of default intervals begin that are the whole range of their measure."""
+
+MOSTLY_PRIOR = "in brackets: not the default, as labels or cells say too little beside the model"
+"""What brackets around a model-assisted interval mean."""
 
 _SMALL = 0.01
 
@@ -125,6 +129,16 @@ class Number:
     def of_kind(self, kind: str) -> ReportedInterval | None:
         """Return the first interval of a kind, None if there is none."""
         return next((one for one in self.intervals if one.kind == kind), None)
+
+
+def is_mostly_prior(one: ReportedInterval, intervals: Sequence[ReportedInterval]) -> bool:
+    """Tell whether an interval is model-assisted and yet not the default of its number.
+
+    Args:
+        one: the interval.
+        intervals: all of its number, the default first.
+    """
+    return one.kind == MODEL_ASSISTED != intervals[0].kind
 
 
 def title(measure: str, system: str | None = None, against: str | None = None) -> str:

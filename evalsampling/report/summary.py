@@ -13,7 +13,14 @@ from evalsampling.report.markup import (
     paragraph,
     table,
 )
-from evalsampling.report.numbers import Number, decimals, pretty, shown_range
+from evalsampling.report.numbers import (
+    MOSTLY_PRIOR,
+    Number,
+    decimals,
+    is_mostly_prior,
+    pretty,
+    shown_range,
+)
 
 MOST_SENTENCES = 4
 """Numbers that are told in a sentence each; the picture has them all."""
@@ -218,18 +225,19 @@ def warnings(facts: Facts) -> Section | None:
 
 def all_intervals(facts: Facts) -> Section | None:
     """Return every interval of the headline numbers, None without any label."""
-    rows = [
-        [escape(pretty(one)), escape(each.kind), escape(each.method),
-         data(each.low), data(each.high)]
-        for one in facts.headline[:MOST_ROWS]
-        for each in one.intervals
-    ]  # fmt: skip
+    rows, brackets = [], ""
+    for one in facts.headline[:MOST_ROWS]:
+        for each in one.intervals:
+            low, high = data(each.low), data(each.high)
+            if is_mostly_prior(each, one.intervals):
+                low, high, brackets = f"({low}", f"{high})", f" {MOSTLY_PRIOR.capitalize()}."
+            rows.append([escape(pretty(one)), escape(each.kind), escape(each.method), low, high])
     if not rows or not facts.labels:
         return None
     words = (
         "Model-assisted intervals hold if the rate of positives rises with the score and no more "
         "positives hide than the spec makes probable. Design-based ones rest on how rows were "
-        "drawn. Assumption-light ones hold wherever positives hide."
+        f"drawn. Assumption-light ones hold wherever positives hide.{brackets}"
     )
     listed = table("All intervals of the headline numbers",
                    ["number", "kind", "method", "low", "high"], rows, (3, 4))  # fmt: skip

@@ -12,6 +12,7 @@ from evalsampling.storage.checksums import parse_parquet as parse_parquet
 from evalsampling.storage.checksums import write_parquet as write_parquet
 from evalsampling.storage.filesystems import folder_of as folder_of
 from evalsampling.storage.filesystems import is_url as is_url
+from evalsampling.storage.filesystems import one_line
 from evalsampling.storage.filesystems import read_file as read_file
 from evalsampling.storage.local import LocalStore
 
@@ -47,6 +48,13 @@ def replace_json(path: str, content: object) -> None:
 
 
 def replace_file(path: str, content: bytes) -> None:
-    """Write a file of any store as a whole, in place of one that is there."""
+    """Write a file of any store as a whole, in place of one that is there.
+
+    Raises:
+        InputError: if it cannot be written; what was there stays.
+    """
     folder, _, name = path.rpartition("/")
-    open_store(folder or "/" * path.startswith("/") or ".").replace(name, content)
+    try:
+        open_store(folder or "/" * path.startswith("/") or ".").replace(name, content)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {one_line(error)}") from error

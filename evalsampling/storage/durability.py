@@ -96,6 +96,9 @@ def replace_file(path: Path, content: bytes) -> None:
             file.write(content)
         sync_file(draft)
         draft.replace(path)
+    except OSError as error:
+        # Nobody but us knows the name of the draft.
+        raise OSError(error.errno, error.strerror, str(path)) from error
     finally:
         draft.unlink(missing_ok=True)
     sync_folder(path.parent)

@@ -1,6 +1,7 @@
 """The file systems of Arrow that reach paths of this machine and of stores."""
 
 import datetime
+import errno
 import functools
 import os
 import stat
@@ -119,8 +120,11 @@ def unreadable(path: str, error: Exception) -> InputError:
 def one_line(error: Exception) -> str:
     """Return the message of an error without its line ends.
 
-    Of an error of the system, what it is: Arrow says that twice, and where once more.
+    Of an error of the system, what it is: Arrow says that twice, and where once more, or of a file
+    that is not there nothing but its name.
     """
+    if isinstance(error, FileNotFoundError):
+        return os.strerror(errno.ENOENT)
     if isinstance(error, OSError) and error.errno and "[errno" in str(error).lower():
         return os.strerror(error.errno)
     return " ".join(str(error).split())

@@ -168,6 +168,20 @@ class LocalStore(Store):
 
     # --- keeping out of each other's way
 
+    def check_free(self, products: Collection[str]) -> None:
+        self._check_no_file()
+        super().check_free(products)
+
+    def _check_no_file(self) -> None:
+        """Check that neither the directory nor what it is in is a file.
+
+        Raises:
+            InputError: naming the file.
+        """
+        for path in (self.directory, *self.directory.parents):
+            if path.is_file():
+                raise InputError(f"{path}: a file, where a directory is wanted; choose another")
+
     @contextlib.contextmanager
     def one_at_a_time(self) -> Iterator[None]:
         with self._locked(_IN_USE, wait=True):
@@ -202,6 +216,7 @@ class LocalStore(Store):
         What a killed one has left is removed first. It is known by its lock file, so no directory
         of anything else is ever touched.
         """
+        self._check_no_file()
         lock = self.directory / _PREPARING
         if self.directory.exists() and not lock.exists() and not self.exists(marker):
             self.refuse(sorted(os.listdir(self.directory)))

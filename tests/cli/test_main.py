@@ -1,5 +1,6 @@
 """The command line: usage, exit codes, and what it prints for people."""
 
+import dataclasses
 import itertools
 import json
 import re
@@ -14,8 +15,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalsampling import samplers
-from evalsampling.cli.estimate import contest_table
+from evalsampling.cli.estimate import contest_table, estimate_table
+from evalsampling.commands.estimate_result import ReportedEstimate
+from evalsampling.inference.intervals import Interval
 from evalsampling.inference.many_systems import Contest, PairTest
+from evalsampling.inference.results import Estimate, Target, as_json
+from evalsampling.report.numbers import MOSTLY_PRIOR
 from tests.jobs import Job, call, files_below, make_rich_pool
 
 
@@ -112,6 +117,18 @@ def test_reader_that_has_gone(job: Any) -> None:
     command = f"{sys.executable} -m evalsampling status {one.workspace} | true"
     done = subprocess.run(command, shell=True, capture_output=True, check=False, text=True)
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_a_closed_stdout_is_no_failure(job: Any, form: list[str]) -> None:
+    """The work was done; there is nobody to tell."""
+    one: Job = job()
+    one.prepare()
+    command = [sys.executable, "-m", "evalsampling", "status", "--jobs", str(one.workspace), *form]
+    done = subprocess.run(
+        ["sh", "-c", '"$@" >&-', "sh", *command], capture_output=True, check=False, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_missing_files_exit_with_1(tmp_path: Any) -> None:
@@ -250,20 +267,53 @@ def section(text: list[str], measure: str) -> list[tuple[str, str]]:
 
 def test_who_beats_whom_is_a_table() -> None:
     """A row's system less a column's, both ways; a star where all pairs together leave out 0."""
-    told = {("a", "b"): (0.2, 0.1, 0.3), ("a", "c"): (0.05, -0.1, 0.2), ("b", "c"): (None, -1, 1)}
+    told = {("a", "b"): (0.2, 0.1, 0.3), ("a", "c"): (-1e-9, -0.1, 0.2), ("b", "c"): (None, -1, 1)}
     pairs = tuple(
         PairTest(one, other, value, 0.05, 0.01, 0.03, 0.02, low, high)
         for (one, other), (value, low, high) in told.items()
     )
     contest = Contest("accuracy", ("a", "b", "c"), 0.95, None, pairs)
     assert contest_table(contest) == [
-        "accuracy, row less column, * where surely not alike (all pairs together, 95 %); "
-        "all alike: p -",
+        "accuracy, row less column, design-based: from the weights alone, where estimates",
+        "  above may also rest on the model of the labels",
+        "* where surely not alike (all pairs together, 95 %); all alike: p -",
         "                     a          b          c",
-        "a                    -   +0.2000*    +0.0500",
+        "a                    -   +0.2000*     0.0000",
         "b             -0.2000*          -          -",
-        "c              -0.0500          -          -",
+        "c               0.0000          -          -",
     ]
+    for p_value, expected in ((0.0, "p < 0.0001"), (0.0123, "p 0.0123")):
+        line = contest_table(dataclasses.replace(contest, range_p_value=p_value))[2]
+        assert line.endswith(f"all alike: {expected}")
+
+
+def test_a_model_assisted_interval_that_is_not_the_default_is_in_brackets(job: Any) -> None:
+    one: Job = job()
+    one.prepare()
+    one.sample("--size", 6)
+    one.estimate("--labels", one.deliver(one.answers(1)))
+    [told] = one.estimate().json["measures"]
+    assert told["intervals"][0]["kind"] == "design-based"
+    assert told["intervals"][-1]["kind"] == "assumption-light"
+    assisted = next(each for each in told["intervals"] if each["kind"] == "model-assisted")
+    ends = f"{assisted['low']:.4f}\N{EN DASH}{assisted['high']:.4f}"
+    few = call("estimate", one.workspace).out
+    assert f" ({ends}) " in few
+    assert few.count(f"\n{MOSTLY_PRIOR}\n") == 1
+    for number in (2, 3, 4):
+        one.sample("--size", 60)
+        one.estimate("--labels", one.deliver(one.answers(number)))
+    assert one.estimate().json["measures"][0]["method"] == "calibration-curve"
+    assert "in brackets" not in call("estimate", one.workspace).out
+
+
+def test_no_zero_has_a_minus() -> None:
+    """However small a negative number is."""
+    tiny = Target("accuracy", (-1.0, 1.0), system="a", against="b")
+    interval = Interval(-1e-7, 2e-7, "design-based", "student")
+    found = Estimate(tiny, -1e-9, 1e-7, 0.95, (interval,))
+    text = estimate_table([ReportedEstimate.from_json(as_json(found))], ["design-based"])
+    assert "-0.0000" not in "\n".join(text)
 
 
 def test_diagnose(job: Any) -> None:

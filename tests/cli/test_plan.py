@@ -55,6 +55,25 @@ def test_a_low_label_likelihood_is_told(job: Callable[..., Job]) -> None:
     assert "warning" not in quiet.err
 
 
+def test_scores_that_are_no_log_odds_are_told(job: Callable[..., Job]) -> None:
+    """In the words of `prepare`."""
+    pool = make_pool(400)
+    alike = pool.table.append_column("alike", pa.array(np.linspace(0, 100, len(pool.table))))
+    one = job(Pool(alike, pool.truth), pool={"score": "alike"}, strata={"leaves": 4})
+    warning = one.prepare("--in-process").json["warnings"][0]
+    assert "'alike' from 0 to 100 is read as log-odds" in warning
+    for form in ([], ["--json"]):
+        told = call("plan", one.spec, "--budgets", "50", "--repeats", "2", *form)
+        assert told.status == 0, told.err
+        assert f"warning: {warning}\n" in told.err
+
+
+def test_the_power_of_no_comparison_is_refused(job: Callable[..., Job]) -> None:
+    told = call("plan", job().spec, "--power", "0.8")
+    assert told.status == 1
+    assert "evaluation.yaml: --power is that of a comparison, and no measure compares" in told.err
+
+
 def test_a_half_width_that_no_budget_had() -> None:
     lines = text(
         PlannedError("ais", "f1", 100, 0.1, 0.2), PlannedError("ais", "f1", None, None, 0.1)

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 import yaml
@@ -21,7 +22,9 @@ def test_nothing_is_wrong_and_nothing_is_changed(job: Any) -> None:
     one: Job = job(files=3)
     before = files_below(one.directory)
     result = call("check", one.spec, "--json")
-    assert result.json == {"problems": [], "files": 3, "rows": 2000, "looked_at": 666}
+    assert result.json == {
+        "problems": [], "files": 3, "rows": 2000, "looked_at": 2000, "warnings": []
+    }  # fmt: skip
     assert files_below(one.directory) == before
     one.prepare()
     assert call("check", one.spec).status == 0
@@ -80,7 +83,99 @@ def test_values_of_the_first_rows(job: Any) -> None:
     pq.write_table(table.set_column(0, "id", ids).set_column(1, "score", score), path)
     told = call("check", one.spec).out
     assert "column 'score', row 0: null" in told
-    assert ", row 0: id 3 comes again" in told or "comes again" in told
+    assert ": duplicate id 3, also in row 0" in told
+
+
+def written(folder: Path, files: dict[str, str | bytes], **keys: Any) -> Path:
+    """A spec beside files of a pool."""
+    for name, text in files.items():
+        (folder / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    spec = {"pool": {"path": "*.csv"}, "budget": 50, "round_size": 10, "workspace": "run"}
+    content = {**spec, **keys, "pool": {**spec["pool"], **keys.get("pool", {})}}
+    (folder / "evaluation.yaml").write_text(yaml.safe_dump(content))
+    return folder / "evaluation.yaml"
+
+
+HEAD = "id,score,prediction,text\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "keys", "problem"),
+    [
+        (
+            {"a.csv": f"{HEAD}1,0.5,1,x\n", "b.csv": f"{HEAD}2,0.5,0,x\n3,none,0,x\n"},
+            {},
+            "b.csv: column 'score', row 1: must be a number, got 'none'",
+        ),
+        (
+            {"a.csv": f"{HEAD}1,0.5,1,x\n", "b.csv": f"{HEAD}2,0.5,0,x\n1,0.5,0,x\n"},
+            {},
+            "b.csv: column 'id', row 1: duplicate id '1', also in row 0",
+        ),
+        (
+            {"a.csv": f"{HEAD}1,0.5,1,x\n2,0.5,1,\xe9\n".encode("latin-1")},
+            {"pool": {"payload": ["text"]}},
+            "a.csv: row 1: is not UTF-8",
+        ),
+        (
+            {"a.csv": "id,score,prediction,p\n" + "".join(f"{i},0,1,{i / 4}\n" for i in range(6))},
+            {"pool": {"probability": "p"}},
+            "a.csv: column 'p', row 5: a probability lies in [0, 1], got 1.25",
+        ),
+        (
+            {"a.csv": HEAD + "".join(f"{i},0.5,1,{i}\n" for i in range(1001))},
+            {"pool": {"slices": ["text"]}},
+            "pool.slices: column 'text' has 1001 values or more, at most 1000 are possible",
+        ),
+        (
+            {"a.csv": "id,guess,v\n1,0.5,1\n2,0.5,-1\n"},
+            {
+                "pool": {"prediction": "guess", "variance": "v"},
+                "labels": {"range": [0, 1]}, "measure": "mse", "sampler": "passive",
+            },
+            "a.csv: column 'v', row 1: a variance is at least 0, got -1",
+        ),
+        ({"a.csv": f"{HEAD}1,0.5,1,x\n"}, {"workspace": "a.csv/run"}, "a.csv: a file, where"),
+        ({"a.jsonl": ""}, {"pool": {"path": "a.jsonl"}}, "a.jsonl: the pool is empty"),
+        ({"a.csv": HEAD}, {}, "*.csv: the pool is empty"),
+    ],
+)  # fmt: skip
+def test_what_prepare_refuses_of_the_rows_looked_at(
+    tmp_path: Path, files: dict[str, str | bytes], keys: dict[str, Any], problem: str
+) -> None:
+    """Both say it in the same words."""
+    spec = written(tmp_path, files, **keys)
+    result = call("check", spec, "--json")
+    [told] = result.json["problems"]
+    assert result.status == 1
+    assert problem in told
+    assert told in call("prepare", spec, "--in-process").err
+
+
+def test_rows_are_looked_at_over_batches_and_files(job: Any) -> None:
+    """Up to 10,000 of them, however few a row group has."""
+    one: Job = job(files=2)
+    for path in (one.directory / "pool").iterdir():
+        table = pa.concat_tables([pq.read_table(path)] * 6)
+        ids = pa.array(range(len(table)), pa.int64())
+        if path.name > "part-0":
+            ids = pc.add(ids, len(table))
+        pq.write_table(table.set_column(0, "id", ids), path, row_group_size=100)
+    told = call("check", one.spec, "--json").json
+    assert told["rows"] == 12_000
+    assert told["looked_at"] == 10_000
+
+
+@pytest.mark.parametrize("rows", [100, 10_100])
+def test_scores_that_are_no_log_odds(tmp_path: Path, rows: int) -> None:
+    """The words are those of `prepare`; they say so if there are more rows."""
+    lines = "".join(f"{i},{i % 100},1,x\n" for i in range(rows))
+    spec = written(tmp_path, {"a.csv": HEAD + lines})
+    result = call("check", spec)
+    assert result.status == 0
+    seen = "by the first 10,000 rows, " if rows > 10_000 else ""
+    assert f"warning: {seen}pool.score: 'score' from 0 to 99 is read as log-" in result.err
+    assert len(call("check", spec, "--json").json["warnings"]) == 1
 
 
 def test_a_workspace_of_another_spec(job: Any, tmp_path: Path) -> None:

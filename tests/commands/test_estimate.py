@@ -64,7 +64,11 @@ def test_estimate_json(drawn: Job) -> None:
     assert len(list((drawn.workspace / "estimates").iterdir())) == 1
     one = drawn.estimate("--measure", "recall").json["measures"]
     assert one == [result["measures"][2]]
-    assert "unknown measure" in drawn.estimate("--measure", "recal").err
+    assert "unknown measure 'recal'" in drawn.estimate("--measure", "recal").err
+    several = [["f1,recall"], ["f1", "recall"], ["f1,", "recall"], ["f1, recall"]]
+    for names in several:
+        told = drawn.estimate("--measure", *names).json["measures"]
+        assert [one["measure"] for one in told] == ["f1", "recall"]
 
 
 def test_json_tells_what_could_hide(drawn_by_ais: Job) -> None:

@@ -76,6 +76,13 @@ def test_a_batch_whose_files_were_deleted(job: Callable[..., Job], server: Doubl
     assert "rounds/0001/label-studio: files of the batch are missing, and `push` sends" in told.err
 
 
+def test_a_file_that_cannot_be_written_is_named(drawn: Job, tmp_path: Path) -> None:
+    for options in (["--to", tmp_path / "no" / "v.csv"], ["--to", tmp_path / "no" / "v.parquet"]):
+        told = call("votes", drawn.workspace, *options)
+        assert told.status == 1
+        assert f"votes: {options[1]}: cannot be written: No such file or directory\n" in told.err
+
+
 def test_no_file_of_the_workspace_is_written(drawn: Job, server: Double) -> None:
     before = files_below(drawn.workspace)
     cells, job = drawn.workspace / "cells.parquet", drawn.workspace / "jobs/prepare.json"

@@ -232,7 +232,10 @@ def test_what_is_wrong_is_told_and_nothing_is_written(drawn: Job, tmp_path: Path
     assert (told.status, told.out) == (2, "")
     assert "a report is written as .html" in told.err
     nowhere = tmp_path / "missing" / "report.html"
-    assert call("report", drawn.workspace, "--to", nowhere).status == 1
+    told = call("report", drawn.workspace, "--to", nowhere)
+    assert told.status == 1
+    path = nowhere.with_suffix(".json")
+    assert f"report: {path}: cannot be written: No such file or directory\n" in told.err
     assert call("report", tmp_path, "--to", tmp_path / "report.html").status == 1
     assert list(tmp_path.glob("*.html")) == []
 

@@ -294,10 +294,10 @@ def test_labels_of_a_deterministic_oracle_may_be_corrected() -> None:
     assert evaluation.history.label.tolist() == [1] + [0] * 9
 
 
-def test_region() -> None:
-    """It is centred on the estimates, and its projections are wider than single intervals."""
+def with_errors() -> Evaluation:
+    """Precision and recall of predictions of which some of both kinds are wrong, two rounds."""
     pool = make_pool()
-    prediction = (pool.table["score"].to_numpy() > 0.7).astype(int)  # some of both are wrong
+    prediction = (pool.table["score"].to_numpy() > 0.7).astype(int)
     truth = np.array(list(pool.truth.values()))
     prediction[np.flatnonzero(truth)[::4]] = 0
     measure = {"joint": ["precision", "recall"]}
@@ -305,6 +305,12 @@ def test_region() -> None:
         **arrays(prediction=prediction, measure=measure, sampler="ais")
     )
     answered(evaluation, pool.truth, rounds=2, size=40)
+    return evaluation
+
+
+def test_region() -> None:
+    """It is centred on the estimates, and its projections are wider than single intervals."""
+    evaluation = with_errors()
     estimates = evaluation.estimate()
     assert not any(estimate.intervals[0].method == "census" for estimate in estimates)
     joint = measures.Joint((measures.Precision(), measures.Recall()))
@@ -315,6 +321,30 @@ def test_region() -> None:
         np.testing.assert_allclose(errors, [e.standard_error for e in estimates], rtol=1e-9)
         assert region.radius > 5.99, "two things vary"
     assert evaluation.region(joint).radius > evaluation.region(joint, "wald").radius
+
+
+def test_regions_of_names() -> None:
+    """As `estimate` takes them; of two systems without the difference, which follows from them."""
+    evaluation = with_errors()
+    joint = measures.Joint((measures.Precision(), measures.Recall()))
+    expected = evaluation.region(joint)
+    for asked in (["precision", "recall"], {"joint": ["precision", "recall"]}, joint.parts):
+        found = evaluation.region(asked)
+        assert found.centre.tolist() == expected.centre.tolist()
+        assert found.radius == expected.radius
+    assert evaluation.region("recall").centre.tolist() == expected.centre[1:].tolist()
+    for wrong, words in (
+        ("recal", "unknown measure 'recal'"),
+        ([], "a region needs a measure"),
+        ({"name": "precision", "calibrate": True}, "precision, calibrated: regions do not use"),
+        (7, "no measure: 7"),
+    ):
+        with pytest.raises(InputError, match=words):
+            evaluation.region(wrong)
+    several, label = three_systems(sampler="passive")
+    ids = several.sample(400)
+    several.label(ids, label[ids])
+    assert several.region("accuracy").centre.shape == (3,)
 
 
 def test_region_that_cannot_be_told() -> None:

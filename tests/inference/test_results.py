@@ -20,6 +20,7 @@ from evalsampling.inference.results import (
     census,
     is_narrow,
     is_significant,
+    no_width_because,
     undefined,
     widest_half,
 )
@@ -498,3 +499,12 @@ def test_the_p_value_goes_with_the_interval() -> None:
             assert tested.p_value is not None
             assert (tested.p_value < 0.05) == (default.low > null)
             assert default.method == ("student" if null == 0 else "student, logarithm")
+
+
+def test_without_an_estimate_on_the_whole_pool_there_is_no_width() -> None:
+    of_slice = dataclasses.replace(estimate_one(), target=Target("f1", slice="city=Ulm"))
+    for estimates in ([], [of_slice]):
+        assert widest_half(estimates) is None
+        assert no_width_because(estimates) == "nothing is estimated on the whole pool"
+        assert not is_narrow(estimates, 1.0)
+    assert no_width_because([estimate_one()]) is None

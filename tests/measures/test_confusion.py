@@ -18,6 +18,15 @@ def test_shares_are_those_of_a_table() -> None:
     assert len(names) == 9
 
 
+def test_shares_are_called_by_the_titles_of_the_classes() -> None:
+    outputs, label = make_pool(seed=1, rows=90)
+    told = ConfusionMatrix(3, titles=("1", "2", "3")).shares(outputs, label)
+    assert told[1].name == "share of class 1 among rows predicted 2"
+    assert told[1].rows_name == "rows predicted 2"
+    assert told[5].hit_name == "row of class 2"
+    assert ConfusionMatrix(3).shares(outputs, label)[1].rows_name == "rows predicted 1"
+
+
 def test_cells_have_intervals_and_sum_to_one() -> None:
     """Those of a class's column sum to the known share of its predictions."""
     rng = np.random.default_rng(3)

@@ -173,7 +173,19 @@ def test_many_systems_are_compared_pair_by_pair() -> None:
     text = section("differences", number("f1"), compared, estimate={"contests": [contest]},
                    evaluation={"systems": names})  # fmt: skip
     assert "F1: by how much the system of the row is above that of the column" in text
+    assert "design-based: from the weights of the labelled rows alone" in text
     assert "system b c a 0.200 higher \N{MINUS SIGN}0.100 b \N{MINUS SIGN}0.300" in text
+
+
+def test_an_interval_that_is_mostly_the_prior_is_in_brackets() -> None:
+    design = {"low": 0.0, "high": 1.0, "kind": "design-based", "method": "no positives"}
+    model = {"low": 0.2, "high": 0.4, "kind": "model-assisted", "method": "calibration-curve"}
+    one = number("f1", method="no positives", intervals=[design, model])
+    text = section("intervals", one)
+    assert "In brackets: not the default; labels say too little" in text
+    assert "design-based no positives 0.000 1.000" in text
+    assert "model-assisted calibration-curve (0.200 0.400)" in text
+    assert "brackets" not in section("intervals", number("f1"))
 
 
 def test_guarantees_are_told() -> None:

@@ -153,6 +153,13 @@ def test_what_is_replaced_follows_no_link(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "result.json").read_text() == "new"
 
 
+def test_a_file_that_cannot_be_replaced_is_told_by_its_own_name(tmp_path: Path) -> None:
+    """Not by that of the draft which is written first."""
+    with pytest.raises(FileNotFoundError) as told:
+        open_store(tmp_path / "none").replace("result.json", b"new")
+    assert told.value.filename == str(tmp_path / "none" / "result.json")
+
+
 def test_files_get_the_permissions_of_the_umask(tmp_path: Path) -> None:
     """As it is when the file is made, in whichever thread."""
     store = open_store(tmp_path)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pyarrow.fs
+import pyarrow.parquet as pq
 import pytest
 import yaml
 
@@ -52,6 +53,14 @@ def upload(store: pyarrow.fs.S3FileSystem, path: Path, name: str) -> str:
     with store.open_output_stream(f"pools/{name}") as stream:
         stream.write(path.read_bytes())
     return f"s3://pools/{name}"
+
+
+def test_a_file_that_is_not_there_is_said_not_to_be(tmp_path: Path) -> None:
+    """Arrow's own error of it is nothing but the name."""
+    with pytest.raises(FileNotFoundError) as told:
+        pq.read_table(tmp_path / "none.parquet")
+    error = filesystems.unreadable("none.parquet", told.value)
+    assert str(error) == "none.parquet: cannot be read: No such file or directory"
 
 
 @pytest.mark.parametrize("suffix", FORMATS)

@@ -25,6 +25,16 @@ def test_a_root_is_never_made_anew(tmp_path: Path) -> None:
     assert not (tmp_path / "gone").exists()
 
 
+@pytest.mark.parametrize("name", ["pool.csv", "pool.csv/run", "pool.csv/a/b"])
+def test_a_file_where_a_directory_is_wanted(tmp_path: Path, name: str) -> None:
+    (tmp_path / "pool.csv").touch()
+    store = open_store(tmp_path / name)
+    with pytest.raises(InputError, match=r"/pool\.csv: a file, where a directory is wanted"):
+        store.check_free([])
+    with pytest.raises(InputError, match="a file"), store.preparing("marker", "", []):
+        pass
+
+
 @pytest.mark.parametrize("_", range(20))
 def test_a_worker_that_goes_on_leaves_nothing(tmp_path: Path, _: int) -> None:
     """Its job has failed, and it has not heard of it: the directory goes all the same."""
