@@ -280,6 +280,8 @@ def _numbers(batch: PoolBatch, known: NumberRange) -> IntArray:
 def _distinct_ids(batch: PoolBatch, name: str) -> pa.Array:
     """Return the ids of rows, checked to be different."""
     ids = batch.ids(name)
-    if pc.count_distinct(ids).as_py() < len(ids):
-        raise InputError(f"{batch.path}: column {name!r}: an id is there twice")
+    first: dict[object, int] = {}
+    for row, id in enumerate(ids.to_pylist() if pc.count_distinct(ids).as_py() < len(ids) else ()):
+        if first.setdefault(id, row) != row:
+            raise batch.error(name, row, f"duplicate id {id!r}, also in row {first[id]}")
     return ids

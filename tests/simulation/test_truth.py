@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
+from evalsampling.errors import InputError
 from evalsampling.measures.build import build_measures
 from evalsampling.preparation.local import read_table, stratify_pool
 from evalsampling.simulation.truth import KnownPool
@@ -155,3 +156,13 @@ def test_simulation_sees_the_same_cells(job: Any) -> None:
     for index, count in enumerate(known.labels):
         ids = expected.ids(np.full(count.sum(), index), np.arange(count.sum()))
         assert count[1] == sum(one.pool.truth[id] for id in ids.tolist())
+
+
+def test_an_id_that_is_there_twice_is_named(tmp_path: Path) -> None:
+    ids = {"id": ["a", "b", "c", "b"]}
+    pq.write_table(pa.table({**ids, "score": [0.1, 0.2, 0.3, 0.4]}), tmp_path / "pool.parquet")
+    pq.write_table(pa.table({**ids, "label": [0, 1, 0, 1]}), tmp_path / "truth.parquet")
+    pool = {"path": str(tmp_path / "pool.parquet"), "prediction": {"threshold": 0.2}}
+    spec = EvaluationSpec.from_mapping({"pool": pool, "budget": 2}, str(tmp_path))
+    with pytest.raises(InputError, match="'id', row 3: duplicate id 'b', also in row 1"):
+        KnownPool.read(spec, stratify_pool(spec), tmp_path / "truth.parquet")
