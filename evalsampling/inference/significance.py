@@ -71,8 +71,8 @@ def power(
         reach = float(special.ndtri(1 - alpha / 2))
         return float(special.ndtr(location - reach) + special.ndtr(-location - reach))
     reach = float(special.stdtrit(degrees, 1 - alpha / 2))
-    kept = special.nctdtr(degrees, location, reach) - special.nctdtr(degrees, location, -reach)
-    return float(1 - np.nan_to_num(kept))  # far out, where it is next to 0, scipy has no number
+    below, lower = (special.nctdtr(degrees, location, end) for end in (reach, -reach))
+    return float(1 - np.nan_to_num(below) + np.nan_to_num(lower))  # NaN far out, next to 0
 
 
 def required_draws(effect: float, deviation: float, wanted: float, alpha: float) -> float:

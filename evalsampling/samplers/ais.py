@@ -130,6 +130,8 @@ class AdaptiveImportance(ReplacementSampler):
         floor = np.sqrt(FLOOR / (len(history.rounds) + 1))
         norms = cell_norms(self.measure, table, risk, floor)
         value = np.sqrt(np.sum(norms**2 * response, axis=1))
+        if not value.any():  # No row adds, so any will do.
+            value = np.ones(len(table))
         total = np.sum(table.count * value)
         return Proposal(value / total, no_atoms(), np.zeros(0), posterior)
 

@@ -19,9 +19,6 @@ from evalsampling.stats.equal_strata import equal_strata, with_labels
 from evalsampling.stats.history import NO_LABEL, History
 from evalsampling.stats.inclusion import draw_unseen, water_fill
 
-LEAST_LABELS = 2
-"""Labels that a stratum needs for a variance of its own; with fewer it joins the next."""
-
 
 @dataclasses.dataclass(frozen=True)
 class EqualCountStrata(Sampler):
@@ -31,7 +28,8 @@ class EqualCountStrata(Sampler):
     cells. A stratum gets rows in proportion to M_k s_k / sqrt(c_k): its rows, the standard
     deviation of its losses, the root of the mean cost of its labels.
 
-    The estimate is the mean of the strata's means, by their rows. Allocation that answers to labels
+    The estimate is the mean of the strata's means, by their rows; strata without a label join the
+    next, which biases it while there are some. Allocation that answers to labels
     biases it slightly, and the intervals too; they are shown as if it did not.
 
     Attributes:
@@ -97,6 +95,6 @@ class EqualCountStrata(Sampler):
         question = np.flatnonzero(history.label != NO_LABEL)
         stratum = self.stratum(table)
         labels = np.bincount(stratum[history.cell[question]], minlength=stratum.max() + 1)
-        joined = with_labels(labels, LEAST_LABELS)[stratum]
+        joined = with_labels(labels)[stratum]
         rows = np.bincount(joined, table.count).astype(np.int64)
         return WeightedSample.stratified(question, joined[history.cell[question]], rows)

@@ -58,6 +58,8 @@ class Importance(ReplacementSampler):
             value = np.sqrt(np.sum(norms**2 * prior, axis=1))
         else:
             value = np.sum(norms * prior, axis=1)
+        if not value.any():  # No row adds, so any will do.
+            value = np.ones(len(table))
         return Proposal(value / np.sum(table.count * value), no_atoms(), np.zeros(0))
 
     def unmixed_support(self, table: CellTable) -> npt.NDArray[np.bool_]:

@@ -19,7 +19,8 @@ from evalsampling.stats.history import History
 class ModelStratified(EqualCountStrata):
     """Strata of equal counts with the Neyman allocation that the prior makes best.
 
-    It is settled before the first label, so that the estimate is unbiased.
+    It is settled before the first label, so that the estimate is unbiased once every stratum has
+    labels.
 
     Attributes:
         least: least standard deviation, in (0, 0.5]: a stratum of which the model has no doubt

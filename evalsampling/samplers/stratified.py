@@ -33,7 +33,7 @@ class Stratified(Sampler):
 
     Where labels differ in cost, strata are of a class of costs, too, and the chance goes as one
     over the root of its mean cost: the Neyman allocation with costs (Cochran, theorem 5.6) for
-    strata that vary alike. Classes with few labels are joined to the next.
+    strata that vary alike. Classes without a label are joined to the next.
 
     The estimator is sum_h (M_h / M) mean_h over strata of adjacent leaves, joined until
     `LABELS_PER_STRATUM` labels are expected in each. Strata of single leaves would not do: where
@@ -75,7 +75,7 @@ class Stratified(Sampler):
         known = np.bincount(cell, minlength=len(table))
         cost_class = _cost_class(table)
         labels = np.bincount(cost_class, known).astype(np.int64)
-        group = with_labels(labels, LABELS_PER_STRATUM)[cost_class]
+        group = with_labels(labels)[cost_class]
         stratum, strata = np.zeros(len(table), dtype=np.int64), 0
         for one in range(int(group.max()) + 1):
             inside = group == one

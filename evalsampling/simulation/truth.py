@@ -162,12 +162,15 @@ class _Kinds:
                 sums = np.add.reduceat(values[order] * weight.reshape(shape), first, axis=0)
             return sums / total.reshape(shape)
 
+        score = outputs.score[order]
+        least, greatest = (end.reduceat(score, first, axis=0) for end in (np.minimum, np.maximum))
         return cls(
             ordered[first],
             total,
             Outputs(
                 outputs.prediction[order][first],
-                mean(outputs.score),
+                # By rounding the mean of equal scores may be below them, and below a threshold.
+                np.clip(mean(outputs.score), least, greatest),
                 mean(outputs.probability),
                 cost=None if outputs.cost is None else mean(outputs.cost),
             ),

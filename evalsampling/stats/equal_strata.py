@@ -27,21 +27,16 @@ def equal_strata(key: FloatArray, rows: IntArray, strata: int) -> IntArray:
     return stratum
 
 
-def with_labels(labels: IntArray, least: int) -> IntArray:
+def with_labels(labels: IntArray) -> IntArray:
     """Return which group each stratum is joined to, shape (strata,), numbered from 0.
 
-    Walking up the strata, a group ends with the stratum that brings it to so many labels; what is
-    left at the end joins the last one.
+    Strata of one group have their labels in common, as if they had been drawn alike; so only those
+    are joined that have none. Walking up the strata, a group ends with the first that has labels;
+    what is left at the end joins the last one.
 
     Args:
         labels: shape (strata,): labels of each.
-        least: labels that a group should have, at least 1.
     """
-    before = np.concatenate([[0], np.cumsum(labels)[:-1]])
-    group = np.zeros(len(labels), dtype=np.int64)
-    number, begin = 0, 0
-    for stratum, (so_far, own) in enumerate(zip(before.tolist(), labels.tolist(), strict=True)):
-        group[stratum] = number
-        if so_far + own - begin >= least:
-            number, begin = number + 1, so_far + own
-    return np.minimum(group, max(number - 1, 0))
+    has_labels = labels > 0
+    group = np.cumsum(has_labels) - has_labels
+    return np.minimum(group, max(int(has_labels.sum()) - 1, 0))

@@ -460,7 +460,7 @@ def test_simulate_with_a_wrong_truth(job: Any) -> None:
     for labels, words in [
         ({"id": list(one.pool.truth)[1:], "label": [0] * 1999}, "has no label in"),
         ({"id": list(one.pool.truth), "label": [3] * 2000}, "'3' is no class"),
-        ({"id": [1] * 2000, "label": [0] * 2000}, "an id is there twice"),
+        ({"id": [1] * 2000, "label": [0] * 2000}, "row 1: duplicate id 1, also in row 0"),
         ({"id": list(one.pool.truth), "truth": [0] * 2000}, "column 'label' is missing"),
         ({"id": [], "label": []}, "no labels"),
         ({"id": list(one.pool.truth), "label": [0.5] * 2000}, "'0.5' is no class"),

@@ -68,6 +68,25 @@ def test_power_of_students_test_is_that_of_simulated_ones(draws: int, effect: fl
     assert told == pytest.approx(found, abs=4 * np.sqrt(told * (1 - told) / 40_000) + 1e-12)
 
 
+@pytest.mark.parametrize(
+    ("alpha", "degrees", "location"),
+    [(0.05, 1, 8.0), (0.01, 2, 8.0), (0.001, 2, 12.0), (0.001, 9, 6.0), (0.05, 29, 2.0)],
+)
+def test_power_of_students_test_is_the_integral_over_its_deviation(
+    alpha: float, degrees: int, location: float
+) -> None:
+    """By the normal distribution given the sample's deviation; scipy has no lower tail for some."""
+    reach = stats.t.ppf(1 - alpha / 2, degrees)
+
+    def rejects(square: float) -> float:
+        bound = reach * np.sqrt(square / degrees)
+        chance = stats.norm.sf(bound - location) + stats.norm.cdf(-bound - location)
+        return float(stats.chi2.pdf(square, degrees) * chance)
+
+    expected = integrate.quad(rejects, 0, degrees + 60 * np.sqrt(2 * degrees), limit=400)[0]
+    assert power(location, 1.0, 1.0, alpha, degrees) == pytest.approx(expected, abs=1e-6)
+
+
 def test_power_far_out_is_one_and_that_of_many_draws_the_normal_one() -> None:
     assert power(50.0, 0.1, 30, 0.05, 29) == 1.0
     many = power(0.01, 1.0, 80_000, 0.05, 79_999)

@@ -24,6 +24,7 @@ from evalsampling.measures import (
     Quotient,
     Recall,
 )
+from evalsampling.measures.comparisons import difference
 from evalsampling.samplers import AdaptiveImportance, Given, Importance, ReplacementSampler, Sampler
 from evalsampling.samplers.diagnosis import divergence
 from evalsampling.stats.cells import CellTable
@@ -219,6 +220,17 @@ def test_nothing_can_be_drawn_for_what_the_pool_has_none_of(
     precision, recall = both.estimate(pool.table, history, [Precision(), Recall()], 0.95)
     assert precision.value is None
     assert recall.value == 0
+
+
+@pytest.mark.parametrize("kind", [Importance, AdaptiveImportance, samplers.Passive])
+@pytest.mark.parametrize("oracle", ORACLES)
+def test_rows_are_drawn_alike_where_none_adds(kind: type[Sampler], oracle: str) -> None:
+    """Two systems that say the same of every row have no difference."""
+    pool = dataclasses.replace(POOL, prediction=np.stack([POOL.prediction] * 2, axis=1))
+    sampler = build_sampler(kind, difference(Accuracy(), Accuracy(system=1)), oracle=oracle)
+    drawn = sampler.design(pool.table, pool.start(), 5, np.random.default_rng(0))
+    assert len(drawn) == 5
+    assert drawn.rounds[0].probability == pytest.approx(1 / len(pool))
 
 
 @pytest.mark.parametrize("kind", [samplers.Passive, samplers.Oasis, Given, samplers.Stratified])

@@ -214,3 +214,27 @@ def test_no_stochastic_oracle_is_taken() -> None:
 def test_there_is_no_proposal() -> None:
     sampler = Stratified(FBeta())
     assert sampler.proposal(SMALL.table, SMALL.start()) is None
+
+
+def test_class_of_costs_with_few_labels_stands_for_itself() -> None:
+    """Half of the rows cost a hundred times as much; half of these are positive, .1 of the others.
+
+    Of 90 labels the dear class has about 8. 60 evaluations; the mean within four of its standard
+    errors.
+    """
+    rng = np.random.default_rng(0)
+    dear = rng.random(4000) < 0.5
+    pool = Pool(
+        leaf=rng.integers(0, 8, 4000),
+        prediction=rng.integers(0, 2, 4000),
+        probability=np.full((4000, 2), 0.5),
+        label=(rng.random(4000) < np.where(dear, 0.5, 0.1)).astype(int),
+        cost=np.where(dear, 100.0, 1.0),
+        cost_classes=2,
+    )
+    sampler, values = Stratified(Prevalence()), []
+    for seed in range(60):
+        history, _ = pool.run(sampler, 1, 90, seed)
+        values.append(sampler.value(pool.table, history, Prevalence(), 0.95)[0])
+    spread = np.std(values) / np.sqrt(len(values))
+    assert np.mean(values) == pytest.approx(pool.label.mean(), abs=4 * spread)

@@ -158,6 +158,30 @@ def test_simulation_sees_the_same_cells(job: Any) -> None:
         assert count[1] == sum(one.pool.truth[id] for id in ids.tolist())
 
 
+def test_equal_scores_reach_the_threshold_that_they_are_at(tmp_path: Path) -> None:
+    """The mean of ten scores of .1 is below .1 by rounding; the truth is that of the rows."""
+    rng = np.random.default_rng(0)
+    score = np.round(rng.integers(1, 10, ROWS) / 10, 1)
+    label = (rng.random(ROWS) < score).astype(int)
+    columns = {"id": np.arange(ROWS), "score": score, "prediction": (score >= 0.5).astype(int)}
+    pq.write_table(pa.table(columns), tmp_path / "pool.parquet")
+    pq.write_table(pa.table({"id": np.arange(ROWS), "label": label}), tmp_path / "truth.parquet")
+    thresholds = np.round(np.arange(1, 10) / 10, 1)
+    content = {
+        "pool": {"path": str(tmp_path / "pool.parquet")},
+        "measure": [{"name": "pr_curve", "thresholds": thresholds.tolist()}],
+        "budget": 100,
+    }
+    spec = EvaluationSpec.from_mapping(content, str(tmp_path))
+    stratification = stratify_pool(spec)
+    known = KnownPool.read(spec, stratification, tmp_path / "truth.parquet")
+    [curve] = build_measures(spec, stratification.ranges)
+    reached = score >= thresholds[:, None]
+    precision = [label[one].mean() for one in reached]
+    recall = [label[one].sum() / label.sum() for one in reached]
+    np.testing.assert_allclose(known.value(curve), [*precision, *recall])
+
+
 def test_an_id_that_is_there_twice_is_named(tmp_path: Path) -> None:
     ids = {"id": ["a", "b", "c", "b"]}
     pq.write_table(pa.table({**ids, "score": [0.1, 0.2, 0.3, 0.4]}), tmp_path / "pool.parquet")

@@ -27,6 +27,6 @@ def test_strata_differ_from_equal_ones_by_a_cell_at_most() -> None:
 
 
 def test_strata_are_joined_until_they_have_labels() -> None:
-    assert with_labels(np.array([2, 0, 1, 1, 3, 0, 1]), 2).tolist() == [0, 1, 1, 1, 2, 2, 2]
-    assert with_labels(np.array([0, 0, 0]), 2).tolist() == [0, 0, 0]
-    assert with_labels(np.array([5]), 2).tolist() == [0]
+    assert with_labels(np.array([2, 0, 1, 1, 0, 0])).tolist() == [0, 1, 1, 2, 2, 2]
+    assert with_labels(np.array([0, 0, 0])).tolist() == [0, 0, 0]
+    assert with_labels(np.array([5])).tolist() == [0]
