@@ -38,5 +38,5 @@ def with_labels(labels: IntArray) -> IntArray:
         labels: shape (strata,): labels of each.
     """
     has_labels = labels > 0
-    group = np.cumsum(has_labels) - has_labels
+    group: IntArray = np.cumsum(has_labels) - has_labels
     return np.minimum(group, max(int(has_labels.sum()) - 1, 0))
