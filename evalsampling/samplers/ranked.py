@@ -303,14 +303,29 @@ class RankedSampler(Sampler):
     # --- estimates
 
     def weigh(self, table: CellTable, history: History) -> WeightedSample:
-        """Weigh the labels of each stratum of ranks alike; they stand for its other rows."""
+        """Weigh the labels of each stratum of ranks alike; they stand for its other rows.
+
+        A stratum without a label joins the nearest one that has some, but none of the head: that is
+        no sample of what follows it.
+        """
         ranked = RankedList.of_cells(table)
         head, queried = self.head_and_queries(ranked)
         strata = self._strata(ranked, head, queried, history)
         known = np.flatnonzero(history.label != NO_LABEL)
         stratum = strata.stratum[ranked.group[history.cell[known]]]
         rows = strata.rows * (_ENDLESS if self.stochastic else 1)
-        return WeightedSample.stratified(known, stratum, rows)
+        joined = strata.joined
+        if joined is None:
+            nothing = WeightedSample.stratified(known[:0], stratum[:0], rows)
+            rank = int(ranked.rank[head])
+            reason = (
+                f"no row behind the first {rank:,} ranks has a label, and these do not stand for "
+                "the rest"
+            )
+            return dataclasses.replace(nothing, empty_because=reason if len(known) else None)
+        return WeightedSample.stratified(
+            known, joined[stratum], np.bincount(joined, rows).astype(np.int64)
+        )
 
     def value(
         self, table: CellTable, history: History, measure: Measure, confidence: float
