@@ -287,7 +287,7 @@ class RankedSampler(Sampler):
         """Return the precision at every rank, with its guarantee; None before there is any.
 
         In the middle of a wave it is that of the queries with or without those under way that
-        guarantees most.
+        guarantees most; if some contradict that the list is monotone, the surest of these.
         """
         waves = list(self._waves(table, history))
         settled = waves[-1].complete
@@ -297,8 +297,13 @@ class RankedSampler(Sampler):
         terms = Terms(
             self.name, self._bound, self.epsilon, self.delta, self.p_min, self.m, self.first
         )
-        curves = [terms.curve(one, settled) for one in (found[-1:] if settled else found)]
-        return min(curves, key=lambda one: one.guarantee.factor or math.inf, default=None)
+        found = found[-1:] if settled else found
+        # What some queries contradict does not hold by leaving them out, or those of a wave begun.
+        found = [one for one in found if terms.is_contradicted(one)] or found
+        curves = [terms.curve(one, settled) for one in found]
+        told = [one.guarantee for one in curves]
+        order = [(one.factor or math.inf, one.beta or math.inf) for one in told]
+        return curves[order.index(min(order))] if curves else None
 
     # --- estimates
 
