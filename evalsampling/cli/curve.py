@@ -26,7 +26,9 @@ def _text(arguments: argparse.Namespace, result: CurveResult) -> str:
         even = np.linspace(ranks[0], ranks[-1], _MOST_POINTS)
         points = tuple(points[i] for i in np.unique(np.searchsorted(ranks, even - 1e-9)))
     head = "".join(f"{name:>26}" for name in _SHOWN)
-    lines = [result.guarantee.words, f"{'rank':>12}{'threshold':>12}{head}"]
+    told = result.guarantee
+    warnings = [f"warning: {warning}" for warning in told.warnings]
+    lines = [told.words, *warnings, f"{'rank':>12}{'threshold':>12}{head}"]
     lines += [_line(point) for point in points]
     return "\n".join([*lines, f"average precision {_told(result.average_precision)}"])
 

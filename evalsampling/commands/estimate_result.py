@@ -227,7 +227,8 @@ def result_of(
         warnings += doubts(likelihood, "that the labels show")
     curve = evaluation.curve()
     guarantee = None if curve is None else curve.guarantee
-    warnings += () if guarantee is None else guarantee.warnings
+    told = () if guarantee is None else guarantee.warnings
+    warnings += [one for one in told if one not in warnings]
     exhausted = evaluation.exhausted and not still_open
     # A Poisson sample whose expected size is the budget may come out smaller: it is all there is.
     is_spent = evaluation.spent(labels) >= spec.budget and (labels >= spec.budget or not still_open)

@@ -185,6 +185,9 @@ def assumption_light(
         for tally, (low, high) in zip(tallies, shares, strict=True)
     ]
     counts = tuple(bounds for bounds, _ in found)
+    if any(one.low > one.high * (1 + _ROUNDING) + _ROUNDING for one in counts):
+        words = "rows with a label are no random part of those drawn"
+        return AssumptionLight(None, reason=f"{words}: no assumption-light interval")
     predicted = np.bincount(prediction, searched.rows, table.classes).astype(np.int64)
     between = functools.partial(_range, measure, predicted)
     low, high = between([one.low for one in counts], [one.high for one in counts])

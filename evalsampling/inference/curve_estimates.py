@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evalsampling.inference.domains import Domain, ReportedDomains
-from evalsampling.inference.intervals import SIMULTANEOUS, Interval
+from evalsampling.inference.intervals import SIMULTANEOUS, Interval, whole_range
 from evalsampling.inference.precision_curve import Bounded, PrecisionCurve
 from evalsampling.inference.results import Estimate, undefined
 from evalsampling.measures.base import Measure
@@ -46,7 +46,7 @@ def curve_estimates(
 ) -> list[Estimate]:
     """Return the estimates of a measure on the whole pool, of which `places_on` tells.
 
-    The only interval is the one between the bounds.
+    The only interval is the one between the bounds; the whole range if nothing is guaranteed.
     """
     assert isinstance(measure, Thresholded)
     place = places_on(curve.ranked, measure)
@@ -68,6 +68,15 @@ def curve_estimates(
             )
             estimates.append(undefined(target, confidence, "undefined", reason, warn=True))
             continue
+        if curve.guarantee.factor is None:
+            nothing = (whole_range(target.bounds, METHOD),)
+            warnings = curve.guarantee.warnings
+            estimates.append(
+                Estimate(
+                    target, value, None, confidence, nothing, warnings=warnings, reliable=False
+                )
+            )
+            continue
         interval = Interval(low, high, SIMULTANEOUS, METHOD)
         estimates.append(Estimate(target, value, None, confidence, (interval,)))
     return estimates
@@ -80,7 +89,7 @@ def with_envelope(
 
     It has of the area below the ROC curve, and of measures of predictions that are those of a
     threshold of the score: precision, recall, specificity, accuracy, F1 and its kin. Not of parts
-    of the pool, nor where its confidence is below the one wanted.
+    of the pool, nor where nothing is guaranteed or its confidence is below the one wanted.
 
     Args:
         estimates: of the measure.
@@ -88,8 +97,8 @@ def with_envelope(
         curve: the precision at every rank.
         table: the cells.
     """
-    found = _bounded(measure, curve, table)
-    if found is None:
+    found = None if curve.guarantee.factor is None else _bounded(measure, curve, table)
+    if found is None or np.isnan(found.value[0]):
         return list(estimates)
     beside = Interval(float(found.low[0]), float(found.high[0]), "simultaneous", METHOD)
     return [

@@ -101,7 +101,8 @@ def estimate(
         confidence: in (0, 1).
     """
     if not sample.draws:
-        return [undefined(t, confidence, "no labels", "no labels yet") for t in targets]
+        reason = sample.empty_because or "no labels yet"
+        return [undefined(t, confidence, "no labels", reason) for t in targets]
     size, heaviest = effective_size(sample.weight), largest_share(sample.weight)
     estimates = []
     for target, of_one, known in zip(

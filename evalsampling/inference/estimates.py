@@ -75,7 +75,7 @@ def estimate_measure(
             continue
         inside = domain.holds(inputs.history, inputs.sample.question)
         if domain.count is not None and not inside.any():
-            reason = f"no labelled row where {domain.title}"
+            reason = inputs.sample.empty_because or f"no labelled row where {domain.title}"
             found = [undefined(t, confidence, "no labels", reason) for t in targets]
             estimates += found
             continue
@@ -322,6 +322,8 @@ def _with_bands(
 def point_estimate(measure: Measure, inputs: EstimationInput) -> FloatArray:
     """Return g(R^) on the pool, shape (m,), NaN where undefined; no intervals, so it is fast."""
     weight = inputs.sample.weight
+    if inputs.sample.empty_because is not None:
+        return np.full(len(measure.components), np.nan)
     if inputs.response is not None:
         return linearise(measure, inputs, Domain(), np.ones(len(weight), dtype=bool))[0]
     if inputs.self_normalised and inputs.covers_pool and len(weight):

@@ -60,7 +60,7 @@ class Guarantee:
     def words(self) -> str:
         """What is guaranteed and what it took, in one line."""
         if self.factor is None:
-            return "no precision is guaranteed yet"
+            return "no precision is guaranteed" + " yet" * (not self.settled)
         return (
             f"at every rank the precision is within a factor of {self.factor:.4g}, with confidence "
             f"{self.confidence:g} ({self.queries} queries, the first {self.head:,} ranks labelled)"
@@ -104,18 +104,14 @@ class PrecisionCurve:
     @property
     def recall(self) -> Bounded:
         """C / P: the true positive rate, or sensitivity."""
-        c, p = self.gain, self._positives
-        return _one_at_last(_ratio(c.value, p.value), _ratio(c.low, p.high), _ratio(c.high, p.low))
+        return _one_at_last(_share(self.gain, self._positives))
 
     def f_alpha(self, alpha: float) -> Bounded:
         """C / (alpha r + (1 - alpha) P): precision for alpha of 1, recall for 0."""
         c, p, r = self.gain, self._positives, self.rank
         least = np.maximum(p.low, c.high)  # There are no fewer positives than among the first r.
-        return Bounded(
-            np.minimum(_ratio(c.value, alpha * r + (1 - alpha) * p.value), 1.0),
-            _ratio(c.low, alpha * r + (1 - alpha) * p.high),
-            np.minimum(_ratio(c.high, alpha * r + (1 - alpha) * least), 1.0),
-        )
+        mixed = (alpha * r + (1 - alpha) * end for end in (p.value, least, p.high))
+        return _share(c, Bounded(*mixed))
 
     @property
     def f1(self) -> Bounded:
@@ -127,11 +123,9 @@ class PrecisionCurve:
         """(r - c) / (N - P)."""
         c, p, r = self.gain, self._positives, self.rank
         rows = self.rank[-1]
-        return _one_at_last(
-            _ratio(r - c.value, rows - p.value),
-            _ratio(r - c.high, rows - p.low),
-            _ratio(r - c.low, rows - p.high),
-        )
+        negatives = Bounded(r - c.value, r - c.high, r - c.low)
+        of_all = Bounded(rows - p.value, rows - p.high, rows - p.low)
+        return _one_at_last(_share(negatives, of_all))
 
     @property
     def specificity(self) -> Bounded:
@@ -272,10 +266,19 @@ class PrecisionCurve:
         return told
 
 
-def _ratio(above: FloatArray, below: FloatArray) -> FloatArray:
-    """Return a ratio of numbers of at least 0: infinite where only the second is 0, NaN if both."""
+def _share(part: Bounded, whole: Bounded) -> Bounded:
+    """Return shares, at most 1: NaN where the value is 0/0.
+
+    An end that is 0/0 is 0 where the value is defined: of a share that is not, nothing is a part.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
-        return above / below
+        value = np.minimum(part.value / whole.value, 1.0)
+        ends = (part.low / whole.high, part.high / whole.low)
+    low, high = (
+        np.where(np.isnan(value), np.nan, np.minimum(np.nan_to_num(end, posinf=1.0), 1.0))
+        for end in ends
+    )
+    return Bounded(value, low, high)
 
 
 def _area(area: float, last: float, rows: float, positives: float) -> float:
@@ -298,12 +301,11 @@ def _areas(area: float, last: float, rows: float, ends: tuple[float, float]) -> 
     return [_area(area, last, rows, one) for one in (*ends, *inner)]
 
 
-def _one_at_last(value: FloatArray, low: FloatArray, high: FloatArray) -> Bounded:
-    """Return shares of what all ranks together have, shape (groups,): 1 at the last rank."""
-    shares = [np.minimum(share, 1.0) for share in (value, low, high)]
-    for share in shares:
-        share[-1] = np.nan if np.isnan(value[-1]) else 1.0
-    return Bounded(*shares)
+def _one_at_last(share: Bounded) -> Bounded:
+    """Return shares of what all ranks together have: 1 at the last rank if they are defined."""
+    for end in (share.low, share.high, share.value):
+        end[-1] = np.where(np.isnan(share.value[-1]), np.nan, 1.0)
+    return share
 
 
 def _weighted(recall: FloatArray, height: FloatArray) -> FloatArray:

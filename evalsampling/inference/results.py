@@ -180,20 +180,20 @@ def census(target: Target, value: float, confidence: float, undefined_without: s
 
 
 def brief(estimates: Sequence[Estimate], most: int = 3) -> list[str]:
-    """Return the warnings of estimates, those of a curve's many points summed up."""
-    found: dict[str, list[str]] = {}
+    """Return the warnings of estimates, each once, those of a curve's many points summed up."""
+    found: dict[str, dict[str, None]] = {}
     for one in estimates:
         for warning in one.warnings:
             # A kind of warning is told by its first words, numbers apart.
             words = warning.replace(one.target.title, "").strip(": ").split()[:2]
             key = " ".join([one.target.measure, *(w for w in words if not w.isdecimal())])
-            found.setdefault(key, []).append(warning)
-    lines = []
-    for warnings in found.values():
+            found.setdefault(key, {})[warning] = None
+    lines: list[str] = []
+    for warnings in map(list, found.values()):
         lines.extend(warnings[:1] if len(warnings) > most else warnings)
         if len(warnings) > most:
             lines[-1] += f" (and {len(warnings) - 1} more of its kind)"
-    return lines
+    return list(dict.fromkeys(lines))
 
 
 def widest_half(estimates: Sequence[Estimate], kind: str | None = None) -> float | None:

@@ -29,6 +29,7 @@ class WeightedSample:
         answered: number of those whose row has a label.
         latest: shape (n,): sum over the draws of a row of w times its weight under the latest
             proposal, in place of w^2; None where there is no such thing.
+        empty_because: why labels that there are have no weight, None if they have.
     """
 
     question: IntArray
@@ -41,6 +42,7 @@ class WeightedSample:
     draws: int
     answered: int
     latest: FloatArray | None = None
+    empty_because: str | None = None
 
     @classmethod
     def with_replacement(

@@ -198,6 +198,8 @@ def _choices(choices: Sequence[ThresholdChoice]) -> str:
 
 def _guaranteed(told: Mapping[str, Any]) -> str:
     if told["factor"] is None:
+        if told["settled"]:
+            return "No precision is guaranteed: the warnings say why."
         return "No precision is guaranteed yet: more labels are needed."
     return (
         f"At every rank of the list the precision is within a factor of "

@@ -287,7 +287,7 @@ class RankedSampler(Sampler):
         """Return the precision at every rank, with its guarantee; None before there is any.
 
         In the middle of a wave it is that of the queries with or without those under way that
-        guarantees most.
+        guarantees most; if some contradict that the list is monotone, the surest of these.
         """
         waves = list(self._waves(table, history))
         settled = waves[-1].complete
@@ -297,20 +297,40 @@ class RankedSampler(Sampler):
         terms = Terms(
             self.name, self._bound, self.epsilon, self.delta, self.p_min, self.m, self.first
         )
-        curves = [terms.curve(one, settled) for one in (found[-1:] if settled else found)]
-        return min(curves, key=lambda one: one.guarantee.factor or math.inf, default=None)
+        found = found[-1:] if settled else found
+        # What some queries contradict does not hold by leaving them out, or those of a wave begun.
+        found = [one for one in found if terms.is_contradicted(one)] or found
+        curves = [terms.curve(one, settled) for one in found]
+        told = [one.guarantee for one in curves]
+        order = [(one.factor or math.inf, one.beta or math.inf) for one in told]
+        return curves[order.index(min(order))] if curves else None
 
     # --- estimates
 
     def weigh(self, table: CellTable, history: History) -> WeightedSample:
-        """Weigh the labels of each stratum of ranks alike; they stand for its other rows."""
+        """Weigh the labels of each stratum of ranks alike; they stand for its other rows.
+
+        A stratum without a label joins the nearest one that has some, but none of the head: that is
+        no sample of what follows it.
+        """
         ranked = RankedList.of_cells(table)
         head, queried = self.head_and_queries(ranked)
         strata = self._strata(ranked, head, queried, history)
         known = np.flatnonzero(history.label != NO_LABEL)
         stratum = strata.stratum[ranked.group[history.cell[known]]]
         rows = strata.rows * (_ENDLESS if self.stochastic else 1)
-        return WeightedSample.stratified(known, stratum, rows)
+        joined = strata.joined
+        if joined is None:
+            nothing = WeightedSample.stratified(known[:0], stratum[:0], rows)
+            rank = int(ranked.rank[head])
+            reason = (
+                f"no row behind the first {rank:,} ranks has a label, and these do not stand for "
+                "the rest"
+            )
+            return dataclasses.replace(nothing, empty_because=reason if len(known) else None)
+        return WeightedSample.stratified(
+            known, joined[stratum], np.bincount(joined, rows).astype(np.int64)
+        )
 
     def value(
         self, table: CellTable, history: History, measure: Measure, confidence: float

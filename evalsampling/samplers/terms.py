@@ -12,6 +12,9 @@ from evalsampling.stats.precision_queries import QueryBound
 LEAST_PRECISION_UNDER_NOISE = 1 / 3
 """Where eta is above 0 the paper takes the precision to be at least this."""
 
+_ROUNDING = 1e-9
+"""Rounding error allowed in a ratio of precisions."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Terms:
@@ -44,19 +47,37 @@ class Terms:
         """
         strata, ranked, envelope = wave.strata, wave.ranked, wave.envelope(self.m, self.first)
         at = ranked.rank[strata.known :]
-        factor = self.bound.supported(wave.draws, wave.p_min, max(len(wave.queried), 1))
-        factor = factor if len(at) else 1.0
+        factor = self._factor(wave)
         height = float(np.max(envelope.height(at), initial=1.0))
-        low, high = np.zeros(len(at)), np.ones(len(at))
-        if math.isfinite(factor):
-            low, high = envelope.lower(at, factor), envelope.upper(at, factor)
+        value, low, high = envelope.middle(at), np.zeros(len(at)), np.ones(len(at))
+        if self.is_contradicted(wave):
+            value, low, high = envelope.points_alone(at, factor)
+        elif math.isfinite(factor):
+            low, high = envelope.bounds(at, factor)
         known = strata.hits[: strata.known] / ranked.rank[: strata.known]
-        curve = Bounded(
-            np.append(known, np.clip(envelope.middle(at), low, high)),
-            np.append(known, low),
-            np.append(known, high),
-        )
+        curve = Bounded(*(np.append(known, end) for end in (value, low, high)))
         return PrecisionCurve(ranked, curve, self._guarantee(wave, factor, height, settled))
+
+    def is_contradicted(self, wave: Wave) -> bool:
+        """Whether the precision rises by more than the errors of two queries: it is not monotone.
+
+        Args:
+            wave: whose strata all have labels.
+        """
+        return self._rises_by(wave, self._factor(wave) ** 2)
+
+    def _factor(self, wave: Wave) -> float:
+        """Return the factor by which no query is off, infinite if there is none."""
+        if wave.strata.known == len(wave.ranked):
+            return 1.0
+        return self.bound.supported(wave.draws, wave.p_min, max(len(wave.queried), 1))
+
+    def _rises_by(self, wave: Wave, factor: float) -> bool:
+        """Whether the precision rises by more than a factor from one point to a later one."""
+        if wave.strata.known == len(wave.ranked) or not math.isfinite(factor):
+            return False
+        _, before, after = wave.envelope(self.m, self.first).rise()
+        return after > before * factor * (1 + _ROUNDING)
 
     def _guarantee(self, wave: Wave, factor: float, height: float, settled: bool) -> Guarantee:
         rank, wanted = wave.ranked.rank, self.bound.beta * (1 + self.epsilon)
@@ -68,6 +89,9 @@ class Terms:
         elif total > wanted * (1 + 1e-9):
             known = f"within a factor of {total:.4g}" if math.isfinite(total) else "not bounded"
             warnings.append(f"the precision is {known}, {wanted:.4g} was asked for")
+        if self._rises_by(wave, factor):
+            warnings.append(self._words_of_rise(wave))
+            total = math.inf if self.is_contradicted(wave) else total
         if self.p_min is not None and least * factor < self.p_min:
             warnings.append(
                 f"p_min is {self.p_min:g}, but the labels say that the precision falls to "
@@ -89,6 +113,17 @@ class Terms:
             head=int(rank[wave.head]),
             settled=settled,
             warnings=tuple(f"{self.name}: {one}" for one in warnings),
+        )
+
+    def _words_of_rise(self, wave: Wave) -> str:
+        """Return what a rise of the precision says of its monotonicity."""
+        rank, before, after = wave.envelope(self.m, self.first).rise()
+        told = "which is more than a query is off: it may not be weakly monotone"
+        if self.is_contradicted(wave):
+            told = "so it is not weakly monotone: nothing is guaranteed"
+        return (
+            f"the precision rises from {before:.3g} to {after:.3g} behind rank {rank:,}, {told}; "
+            "raise sampler.first or sampler.m"
         )
 
 

@@ -77,9 +77,63 @@ class Envelope:
         least = np.where(v >= self.rank, hits, before)
         return np.maximum(0.0, np.max(least / v, axis=1) / factor)
 
+    def bounds(self, at: IntArray, factor: float) -> tuple[FloatArray, FloatArray]:
+        """Return the least and the greatest precision there can be, each of shape (n,).
+
+        Where bounds from estimates cross, they are from the smaller one to the greater.
+
+        Args:
+            at: shape (n,): ranks.
+            factor: by which precisions may be too small or too large.
+        """
+        upper, lower = self.upper(at), self.lower(at)
+        greatest = np.minimum(1.0, factor * np.maximum(upper, lower))
+        return np.minimum(upper, lower) / factor, greatest
+
     def middle(self, at: IntArray) -> FloatArray:
-        """Return the geometric mean of both bounds, shape (n,): within sqrt(height) of either."""
-        return np.sqrt(self.upper(at) * self.lower(at))
+        """Return the geometric mean of both bounds, shape (n,): within sqrt(height) of either.
+
+        Where bounds from estimates cross, what the points alone say, as far as it lies between the
+        bounds: at a point its own estimate.
+        """
+        upper, lower = self.upper(at), self.lower(at)
+        crossed = np.clip(self._interpolated(at), upper, np.maximum(upper, lower))
+        return np.where(upper < lower, crossed, np.sqrt(upper * lower))
+
+    def points_alone(
+        self, at: IntArray, factor: float
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the precision that the points alone tell, with its bounds, each of shape (n,).
+
+        They hold whether the precision is weakly monotone or not: up to a rank there are no fewer
+        positives than up to the point before it, and no more than with all rows since; likewise of
+        the point after it.
+
+        Args:
+            at: shape (n,): ranks, none beyond the last point.
+            factor: by which estimates may be off.
+        """
+        off = np.where(self.exact, 1.0, factor)
+        rank = np.append(0, self.rank)
+        least, most = np.append(0, self._hits / off), np.append(0, self._hits * off)
+        after = np.searchsorted(rank, at)
+        before = after - 1
+        low = np.maximum(least[before], least[after] - (rank[after] - at))
+        high = np.minimum(most[after], most[before] + at - rank[before])
+        return self._interpolated(at), low / at, np.minimum(high / at, 1.0)
+
+    def rise(self) -> tuple[int, float, float]:
+        """Return the point behind which the precision rises most, from what, and to what.
+
+        Weak monotonicity has no two points at least m apart where it does.
+        """
+        far = self.rank >= self.rank[:, None] + self.m
+        later = np.max(np.where(far, self.precision, 0.0), axis=1)
+        # By its ratio: from nothing to something it is infinite.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.where(later > 0, later / self.precision, 0.0)
+        most = int(np.argmax(ratio))
+        return int(self.rank[most]), float(self.precision[most]), float(later[most])
 
     def height(self, at: IntArray) -> FloatArray:
         """Return the upper bound by the lower one, shape (n,); infinite where that is 0.
@@ -90,6 +144,10 @@ class Envelope:
         ratio = np.full(len(at), np.inf)
         np.divide(upper, lower, out=ratio, where=lower > 0)
         return np.maximum(ratio, 1.0)
+
+    def _interpolated(self, at: IntArray) -> FloatArray:
+        """Return the precision with positives spread evenly from point to point, shape (n,)."""
+        return np.interp(at, np.append(0, self.rank), np.append(0, self._hits)) / at
 
     @property
     def _hits(self) -> FloatArray:

@@ -95,6 +95,22 @@ class RankStrata:
         return np.append(np.flatnonzero(np.diff(self.stratum)), len(self.stratum) - 1)
 
     @functools.cached_property
+    def joined(self) -> IntArray | None:
+        """Number of what each stratum is joined to so that all have labels, shape (strata,).
+
+        That of the nearest stratum with a label, but nothing behind the head joins the head. None
+        if nothing there has a label.
+        """
+        labelled, of_head = np.flatnonzero(self.answers), int(np.sum(self.last <= self.head))
+        behind = int(np.searchsorted(labelled, of_head))
+        if of_head < len(self.rows) and behind == len(labelled):
+            return None
+        ends = (labelled[1:] + labelled[:-1]) / 2
+        if 0 < behind < len(labelled):
+            ends[behind - 1] = of_head - 0.5
+        return np.searchsorted(ends, np.arange(len(self.rows)))
+
+    @functools.cached_property
     def known(self) -> int:
         """Number of the first groups whose rows all have a label: strata from the first on.
 

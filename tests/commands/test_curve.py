@@ -122,6 +122,25 @@ def test_simulate_runs_logstrat_beside_plain_random_sampling(job: Any) -> None:
         assert told["logstrat", budget]["rmse"] < told["passive", budget]["rmse"]
 
 
+def test_why_nothing_is_guaranteed_is_told_once(job: Any) -> None:
+    """By `estimate` for all points of both curves, and by `curve`; no interval claims anything."""
+    one: Job = job(ranked_pool(1200), **{**KEYS, "sampler": {**WIDE, "p_min": 0.9}})
+    assert one.prepare().status == 0
+    for number in range(1, 20):
+        if not one.sample().json["rows"]:
+            break
+        one.estimate("--labels", one.deliver(one.answers(number), f"{number}.csv"))
+    told = one.estimate().json
+    assert told["guarantee"]["factor"] is None
+    [why] = [words for words in told["warnings"] if "p_min is 0.9, but the labels say" in words]
+    points = [m for m in told["measures"] if m["method"] == "envelope"]
+    assert len(points) > 8
+    assert {(m["low"], m["high"]) for m in points} == {(0, 1)}
+    assert told["half_width"] is None
+    shown = call("curve", one.workspace).out.splitlines()
+    assert shown[:2] == ["no precision is guaranteed", f"warning: {why}"]
+
+
 def test_another_sampler_has_no_curve(drawn: Job) -> None:
     told = call("curve", drawn.workspace)
     assert told.status == 1

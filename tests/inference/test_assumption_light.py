@@ -66,6 +66,20 @@ def light_of(found: Estimate) -> Interval:
     return interval
 
 
+def test_labels_from_the_top_alone_contradict_it() -> None:
+    """Nearly all labelled rows are positive, and most rows are not: no interval is inverted."""
+    sampler = samplers.Passive(FBeta())
+    history = sampler.design(POOL.table, POOL.start(), 1500, np.random.default_rng(1))
+    history = POOL.answer(history, POOL.order(1))
+    top = history.cell >= len(POOL.table) - 2
+    part = history.with_labels(np.where(top, history.label, NO_LABEL))
+    for measure in (FBeta(), Recall(), Accuracy()):
+        [found] = sampler.estimate(POOL.table, part, [measure], 0.95, LIGHT)
+        assert all(one.low <= one.high for one in found.intervals)
+        assert found.light is not None
+        assert found.light.reason is None or "no random part of those drawn" in found.light.reason
+
+
 @pytest.mark.parametrize(
     "name",
     [

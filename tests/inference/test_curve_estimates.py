@@ -9,7 +9,7 @@ from evalsampling.inference.curve_estimates import curve_estimates, places_on, w
 from evalsampling.inference.domains import ReportedDomains
 from evalsampling.inference.intervals import Interval
 from evalsampling.inference.precision_curve import Bounded, Guarantee, PrecisionCurve
-from evalsampling.inference.results import Estimate, Target
+from evalsampling.inference.results import Estimate, Target, widest_half
 from evalsampling.measures import (
     Accuracy,
     AveragePrecision,
@@ -140,6 +140,24 @@ def test_a_threshold_within_a_bin_has_bounds_too() -> None:
     assert found.method == "envelope"
     assert found.low == pytest.approx(wanted.low, abs=0.1)
     assert found.high == pytest.approx(wanted.high, abs=0.1)
+
+
+@pytest.mark.parametrize("kind", [PRCurve, ROCCurve, AveragePrecision])
+def test_without_a_guarantee_nothing_is_claimed(kind: type) -> None:
+    """The interval is the whole range, with the reasons; other estimates get none beside theirs."""
+    told = dataclasses.replace(CURVE.guarantee, factor=None, warnings=("adastrat: a word",))
+    curve = dataclasses.replace(CURVE, guarantee=told)
+    measure = kind(thresholds=THRESHOLDS)
+    found = curve_estimates(measure, curve, SCOPE)
+    sure = curve_estimates(measure, CURVE, SCOPE)
+    assert [one.value for one in found] == [one.value for one in sure]
+    for one in found:
+        assert (one.low, one.high) == (0.0, 1.0)
+        assert not one.reliable
+        assert one.value is None or one.warnings == ("adastrat: a word",)
+    assert widest_half(found) is None
+    beside = estimate_of(FBeta())
+    assert with_envelope([beside], FBeta(), curve, TABLE) == [beside]
 
 
 def test_what_has_no_bounds_is_left_as_it_is() -> None:

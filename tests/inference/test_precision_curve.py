@@ -158,6 +158,26 @@ def test_a_list_without_positives_has_no_recall() -> None:
     assert one.specificity.value[3] == pytest.approx(1 - LIST.rank[3] / 600)
 
 
+@pytest.mark.parametrize("positives", [0.0, 1.0])
+def test_ends_are_numbers_wherever_the_value_is(positives: float) -> None:
+    """There may be no positives, or no negatives: some ends are 0/0, of shares that are defined.
+
+    The first half is known to be of one class.
+    """
+    first = np.arange(25) < 12
+    low, high = np.zeros(25), np.ones(25)
+    low[first] = high[first] = positives
+    value = np.where(first, positives, 0.5)
+    for name, one in curve(low, high, value).measures.items():
+        assert np.isfinite(one.value).all(), name
+        assert np.all(one.low <= one.value + 1e-12), name
+        assert np.all(one.value <= one.high + 1e-12), name
+        assert np.all((one.low[:-1] < one.high[:-1])[~first[:-1]]), name
+    none = curve(low, high, np.full(25, positives))
+    undefined = none.false_positive_rate if positives else none.recall
+    assert np.isnan([undefined.value, undefined.low, undefined.high]).all()
+
+
 def test_a_rank_is_told_with_all_measures() -> None:
     one = curve(LIST.precision, LIST.precision)
     told = one.at(100)
@@ -171,5 +191,7 @@ def test_guarantee_in_words_and_back_from_json() -> None:
     assert Guarantee.from_json(content) == GUARANTEE
     assert "within a factor of 1.1, with confidence 0.95 (2 queries" in GUARANTEE.words
     nothing = Guarantee.from_json({**content, "factor": None})
-    assert nothing.words == "no precision is guaranteed yet"
+    assert nothing.words == "no precision is guaranteed", "and more labels do not help"
+    unsettled = Guarantee.from_json({**content, "factor": None, "settled": False})
+    assert unsettled.words == "no precision is guaranteed yet"
     assert math.isclose(GUARANTEE.wanted, 1.2)

@@ -386,6 +386,15 @@ def test_warnings_of_the_points_of_a_curve_are_summed_up() -> None:
     assert len(brief(many, most=25)) == 25
 
 
+def test_a_warning_of_all_points_of_all_curves_is_told_once() -> None:
+    estimates = [
+        dataclasses.replace(estimate_one(target=Target(name, threshold=i / 8)), warnings=("so",))
+        for name in ("precision", "recall")
+        for i in range(9)
+    ]
+    assert brief(estimates) == ["so"]
+
+
 def test_every_kind_of_warning_is_a_kind_of_its_own() -> None:
     """Undefined, out of range, zero variance, few, dominated: five lines, however many points."""
     kinds = (

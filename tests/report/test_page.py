@@ -190,11 +190,14 @@ def test_an_interval_that_is_mostly_the_prior_is_in_brackets() -> None:
 
 def test_guarantees_are_told() -> None:
     points = [number(f"pr_curve.{word}", 0.5, threshold=0.1) for word in ("precision", "recall")]
-    told = {"factor": 1.5, "confidence": 0.9}
+    told = {"factor": 1.5, "confidence": 0.9, "settled": False}
     text = section("curves", *points, estimate={"guarantee": told})
     assert "precision is within a factor of 1.50 of the truth, with 90 % confidence" in text
     text = section("curves", *points, estimate={"guarantee": {**told, "factor": None}})
-    assert "No precision is guaranteed yet" in text
+    assert "No precision is guaranteed yet: more labels are needed" in text
+    nothing = {**told, "factor": None, "settled": True}
+    text = section("curves", *points, estimate={"guarantee": nothing})
+    assert "No precision is guaranteed: the warnings say why" in text
 
 
 def test_rounds_and_deliveries_are_listed() -> None:

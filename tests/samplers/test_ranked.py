@@ -1,15 +1,18 @@
 """What AdaStrat and LogStrat share: waves, strata, labels that are missing or wrong, budgets."""
 
+import re
 from typing import Any
 
 import numpy as np
 import pytest
 
 from evalsampling.errors import InputError
+from evalsampling.inference.results import widest_half
 from evalsampling.measures import AveragePrecision, FBeta, PRCurve, Prevalence, ROCCurve
 from evalsampling.samplers import AdaStrat, LogStrat, RankedSampler
 from evalsampling.stats.history import History
 from evalsampling.stats.precision_queries import QueryBound, head_rank, votes_of_head
+from evalsampling.stats.ranked_list import RankedList
 from tests.ranked_lists import Ranked, finish, labels, next_round
 
 CURVE = PRCurve(thresholds=(0.0,))
@@ -144,6 +147,75 @@ def test_a_p_min_that_the_labels_contradict_is_told_of() -> None:
     assert "p_min is 0.6, but the labels say" in curve.guarantee.warnings[-1]
 
 
+def rising(first: float, seed: int = 0, top: int = 120) -> Ranked:
+    """The first rows are worse than what follows, where the rate is .7."""
+    rng = np.random.default_rng(seed)
+    label = rng.random(6_000) < np.where(np.arange(6_000) < top, first, 0.7)
+    return Ranked.of_labels(label.astype(np.int64), bins=150, first=20)
+
+
+RISING = {"p_min": 0.4, "first": 60, "m": 5}
+
+
+@pytest.mark.parametrize(
+    ("sampler", "top"),
+    [(ada(**RISING), 120), (log(**RISING, beta=1.15), 1_500)],
+    ids=["ada", "log"],
+)
+def test_labels_that_contradict_weak_monotonicity_are_told_of(
+    sampler: RankedSampler, top: int
+) -> None:
+    """Nothing is guaranteed; the queries' own estimates stand, and no interval is inverted."""
+    one = rising(0.2, top=top)
+    history = finish(sampler, one.known, seed=1)
+    curve = sampler.curve(one.known.table, history)
+    assert curve is not None
+    told = curve.guarantee
+    assert told.factor is None
+    [words] = told.warnings
+    assert re.search(r"precision rises from 0\.\d+ to 0\.\d+ behind rank [\d,]+, so it is", words)
+    assert "raise sampler.first or sampler.m" in words
+    p = curve.precision
+    assert np.all((p.low <= one.precision + 1e-12) & (one.precision <= p.high + 1e-12))
+    assert np.all((p.low <= p.value + 1e-12) & (p.value <= p.high + 1e-12))
+    at = np.searchsorted(one.rank, told.ranks)
+    assert told.beta is not None
+    ratio = p.value[at] / one.precision[at]
+    assert 1 / told.beta <= ratio.min() <= ratio.max() <= told.beta
+    found = sampler.estimate(one.known.table, history, [PRCurve(thresholds=(0.0, 50.0))], 0.95)
+    assert not any(each.reliable or each.half_width < 0.5 for each in found)
+    assert widest_half(found) is None
+
+
+def test_a_rise_that_beta_can_spare_is_warned_of() -> None:
+    """By more than a query is off, and less than two: bounds are from the one to the other."""
+    one = rising(0.55, seed=2)
+    sampler = ada(**RISING, beta=1.15)
+    curve = sampler.curve(one.known.table, finish(sampler, one.known, seed=1))
+    assert curve is not None
+    assert curve.guarantee.factor is not None
+    assert "it may not be weakly monotone; raise sampler.first" in curve.guarantee.warnings[0]
+    p = curve.precision
+    assert np.all((p.low <= one.precision + 1e-12) & (one.precision <= p.high + 1e-12))
+    assert np.all((p.low <= p.value) & (p.value <= p.high))
+    beyond = one.rank > curve.guarantee.head
+    assert np.all(p.high[beyond] > p.low[beyond] * 1.15)
+
+
+def test_a_contradiction_is_told_in_the_middle_of_a_wave_too() -> None:
+    """Queries just begun are too vague to contradict anything, and do not hide that others do."""
+    one, sampler = rising(0.2), ada(**RISING, epsilon=0.02)
+    history = History.start()
+    while not sampler.exhausted(one.known.table, history):
+        before = len(history)
+        history = next_round(sampler, one.known, history, seed=1)
+        begun = history.label.copy()
+        begun[before + 3 * (len(begun) - before) // 4 :] = -1
+        for part in (history.with_labels(begun), history):
+            curve = sampler.curve(one.known.table, part)
+            assert curve is None or curve.guarantee.factor is None
+
+
 def test_p_min_is_bounded_by_the_labels_if_it_is_not_given() -> None:
     """In rounds that double until they suffice for what they show; below the true precision."""
     known, sampler = LIST.known, ada(p_min=None)
@@ -218,6 +290,40 @@ def test_other_measures_are_estimated_from_the_same_labels() -> None:
         assert one.value is not None
         assert one.standard_error is not None
         assert abs(one.value - known.value(share)[0]) < 4 * one.standard_error
+
+
+@pytest.mark.parametrize("sampler", BOTH, ids=lambda one: one.name)
+def test_nothing_behind_the_head_is_told_from_the_head(sampler: RankedSampler) -> None:
+    """With labels of the head alone the pool's measures have no value, but a reason."""
+    known = LIST.known
+    history = next_round(sampler, known, History.start(), seed=1)
+    head = sampler.head_and_queries(RankedList.of_cells(known.table))[0]
+    inside = len(LIST.rows) - 1 - history.cell <= head
+    part = history.with_labels(np.where(inside, history.label, -1))
+    [one, two] = sampler.estimate(known.table, part, [Prevalence(), FBeta()], 0.95)
+    for found in (one, two):
+        assert found.value is None
+        assert "no row behind the first" in str(found.reason)
+        assert (found.low, found.high) == (0.0, 1.0)
+    assert np.isnan(sampler.value(known.table, part, Prevalence(), 0.95)).all()
+    [none] = sampler.estimate(known.table, part.with_labels(part.label * 0 - 1), [FBeta()], 0.95)
+    assert none.reason == "no labels yet"
+
+
+@pytest.mark.parametrize("sampler", BOTH, ids=lambda one: one.name)
+def test_labels_of_the_head_weigh_what_the_head_is_whatever_else_has_none(
+    sampler: RankedSampler,
+) -> None:
+    """With a hundredth of the labels behind it, so that many strata of ranks have none."""
+    known, rng = LIST.known, np.random.default_rng(1)
+    history = finish(sampler, known, seed=1)
+    head = sampler.head_and_queries(RankedList.of_cells(known.table))[0]
+    inside = len(LIST.rows) - 1 - history.cell <= head
+    kept = inside | (rng.random(len(history)) < 0.01)
+    part = history.with_labels(np.where(kept, history.label, -1))
+    sample = sampler.weigh(known.table, part)
+    assert sample.weight.sum() == pytest.approx(1)
+    assert sample.weight[inside[sample.question]].sum() == pytest.approx(LIST.rank[head] / 12_000)
 
 
 def test_curves_have_the_bounds_of_the_envelope() -> None:

@@ -114,6 +114,56 @@ def test_the_papers_lower_bound_just_below_a_point_fails_for_estimates() -> None
     assert as_exact.lower(below, factor)[0] > truth > ours.lower(below, factor)[0]
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_points_alone_bound_lists_that_are_not_monotone(seed: int) -> None:
+    """Lists whose hits come in runs, worst first; estimates off by at most f, but the first."""
+    rng = np.random.default_rng(seed)
+    rows, factor = 600, 1.2
+    hits = np.cumsum(rng.random(rows) < np.repeat(rng.permutation([0.05, 0.4, 0.9]), 200))
+    ranks = np.arange(1, rows + 1)
+    truth = hits / ranks
+    points, exact = np.array([60, 150, 151, 420, 600]), np.arange(5) == 0
+    off = np.where(exact, 1.0, factor ** rng.uniform(-1, 1, 5))
+    one = Envelope(points, np.minimum(truth[points - 1] * off, 1.0), exact, 5, rows)
+    value, low, high = one.points_alone(ranks, factor)
+    assert np.all(low <= truth + 1e-12)
+    assert np.all(high >= truth - 1e-12)
+    assert value[points - 1] == pytest.approx(one.precision)
+    known = Envelope(points, truth[points - 1], np.full(5, True), 5, rows)
+    value, low, high = known.points_alone(ranks, factor)
+    assert low[points - 1] == pytest.approx(truth[points - 1])
+    assert high[points - 1] == pytest.approx(truth[points - 1])
+    assert np.all(low <= value + 1e-12)
+    assert np.all(value <= high + 1e-12)
+    assert np.all(np.diff(value * ranks) >= -1e-9), "positives do not get fewer"
+
+
+def test_bounds_that_cross_are_ordered_and_hold_what_each_point_says() -> None:
+    """.5 of 100, then .55 of 400: noise of estimates, or a rise."""
+    one = through([100, 400], [50, 220], 1, 400, exact=False)
+    at = np.array([95, 100, 250, 399, 400])
+    low, high = one.bounds(at, 1.1)
+    assert np.all(one.upper(at) < one.lower(at))
+    assert np.all(low < high)
+    middle = one.middle(at)
+    assert middle[[1, 4]] == pytest.approx([0.5, 0.55]), "at a point its own"
+    for place, own in ((1, 0.5), (4, 0.55)):
+        assert low[place] <= own / 1.1
+        assert high[place] >= own * 1.1
+    assert np.all((low * 1.1 <= middle + 1e-12) & (middle <= high / 1.1 + 1e-12))
+    sure = through([100, 400], [80, 200], 1, 400, exact=False)
+    low, high = sure.bounds(at, 1.1)
+    assert low == pytest.approx(sure.lower(at, 1.1))
+    assert high == pytest.approx(sure.upper(at, 1.1))
+
+
+def test_the_largest_rise_is_found_among_points_at_least_m_apart() -> None:
+    assert through([100, 105, 300], [50, 60, 165], 10, 400).rise() == (100, 0.5, 0.55)
+    assert through([100, 300], [0, 3], 10, 400).rise() == (100, 0.0, 0.01)
+    _, before, after = through([100, 300], [50, 120], 10, 400).rise()
+    assert after <= before
+
+
 def test_height_and_middle() -> None:
     """Two points, m = 1: between them the bounds are p(l), or p(r) r / v, and p(l) l / v, p(r)."""
     one = through([100, 400], [80, 200], 1, 400)

@@ -68,6 +68,39 @@ def test_what_is_labelled_throughout_beyond_the_head_is_known() -> None:
     assert one.hits[2] == history.label[history.cell >= 2].sum()
 
 
+@pytest.mark.parametrize(
+    ("labelled", "joined"),
+    [
+        ([1, 1, 1, 1], [0, 1, 2, 3]),
+        ([1, 0, 0, 1], [0, 1, 1, 1]),
+        ([1, 1, 0, 1], [0, 1, 1, 2]),
+        ([1, 1, 0, 0], [0, 1, 1, 1]),
+        ([0, 0, 1, 0], [0, 0, 0, 0]),
+        ([1, 0, 0, 0], None),
+        ([0, 0, 0, 0], None),
+    ],
+)
+def test_strata_without_a_label_join_the_nearest_behind_the_head(
+    labelled: list[int], joined: list[int] | None
+) -> None:
+    history = drawn([[1, 1, 1, 1, 1]])
+    known = np.array([labelled[0], *labelled])[4 - history.cell]
+    one = strata(history.with_labels(np.where(known, history.label, -1)), [2, 3, 4])
+    found = one.joined
+    assert (None if found is None else found.tolist()) == joined
+
+
+def test_a_list_that_is_all_head_joins_within_it() -> None:
+    """A round had another chance in it."""
+    history = drawn([[1, 0.5, 0, 0, 0]])
+    ranked = RankedList.of_cells(LIST.known.table)
+    label = np.where(history.cell == 4, -1, history.label)
+    nothing: list[int] = []
+    one = RankStrata.of_history(ranked, 4, np.array(nothing, int), history.with_labels(label), 1)
+    assert one.joined is not None
+    assert one.joined.tolist() == [0] * len(one.rows)
+
+
 def test_a_stochastic_oracle_is_asked_again_and_the_majority_counts_in_the_head() -> None:
     history = drawn([[1, 1, 0.4, 0.4, 0.4]], answers=3)
     rows = np.stack([history.cell, history.rank], axis=1)
