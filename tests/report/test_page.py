@@ -182,7 +182,7 @@ def test_an_interval_that_is_mostly_the_prior_is_in_brackets() -> None:
     model = {"low": 0.2, "high": 0.4, "kind": "model-assisted", "method": "calibration-curve"}
     one = number("f1", method="no positives", intervals=[design, model])
     text = section("intervals", one)
-    assert "In brackets: not the default; labels say too little" in text
+    assert "In brackets: not the default, as labels or cells say too little" in text
     assert "design-based no positives 0.000 1.000" in text
     assert "model-assisted calibration-curve (0.200 0.400)" in text
     assert "brackets" not in section("intervals", number("f1"))
