@@ -144,12 +144,11 @@ def _ends(places: pa.Table, cells: int) -> HeldRows:
     """Return where the reserve of each cell ends, no cell being short.
 
     Args:
-        places: columns cell, rank, hash and id of all rows held.
+        places: columns cell, rank, hash and id of all rows held, ordered by cell and rank.
         cells: number of cell codes there are.
     """
     cell = places[CELL].to_numpy()
-    order = np.lexsort((places[RANK].to_numpy(), cell))
-    last = order[np.flatnonzero(np.diff(cell[order], append=cells))]
+    last = np.flatnonzero(np.diff(cell, append=cells))
     ends = places.take(pa.array(last))
     rows, last_hash = np.zeros(cells, dtype=np.int64), np.zeros(cells, dtype=np.uint64)
     last_id = np.full(cells, None, dtype=object)

@@ -97,14 +97,12 @@ class ReserveFiles:
 
     def hashes(self) -> tuple[npt.NDArray[np.int64], UInt64Array]:
         """Return cell codes and hashes of all rows, ordered by cell and rank, shape (rows,)."""
-        held = self._read([CELL, RANK, HASH])
-        cell = held[CELL].to_numpy()
-        order = np.lexsort((held[RANK].to_numpy(), cell))
-        return cell[order], held[HASH].to_numpy()[order]
+        held = _each_once(self._read([CELL, RANK, HASH]))
+        return held[CELL].to_numpy(), held[HASH].to_numpy()
 
     def places(self) -> pa.Table:
-        """Return cell, rank, hash and id of all rows."""
-        return self._read([CELL, RANK, HASH, ID])
+        """Return cell, rank, hash and id of all rows, ordered by cell and rank."""
+        return _each_once(self._read([CELL, RANK, HASH, ID]))
 
     def with_hashes(self, hashes: npt.NDArray[np.uint64]) -> pa.Table:
         """Return hash, id, file and row of the rows that have some hashes."""
@@ -136,6 +134,18 @@ class ReserveFiles:
 def top_up_name(number: int) -> str:
     """Return what the files of a top-up begin with."""
     return f"top-up-{number:04d}"
+
+
+def _each_once(held: pa.Table) -> pa.Table:
+    """Return the rows of a reserve by cell and rank, those of two top-ups once.
+
+    Of two top-ups at once, or of one that was killed and run again, both may have a row.
+    """
+    cell, rank = held[CELL].to_numpy(), held[RANK].to_numpy()
+    order = np.lexsort((rank, cell))
+    cell, rank = cell[order], rank[order]
+    differs = (np.diff(cell, prepend=-1) != 0) | (np.diff(rank, prepend=-1) != 0)
+    return held.take(pa.array(order[differs]))
 
 
 def _is_top_up(name: str) -> bool:

@@ -1,5 +1,6 @@
 """More rows for cells whose reserve runs short."""
 
+import dataclasses
 import json
 import shutil
 from typing import Any
@@ -9,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from evalsampling.workspace.snapshot import Snapshot
 from tests.jobs import files_below
 
 
@@ -46,6 +48,27 @@ def test_top_up(job: Any, scored: bool) -> None:
     assert one.sample().json["rows"] == 90
     again = one.prepare("--top-up")
     assert again.status == 0
+
+
+def test_rows_that_two_top_ups_hold_count_once(job: Any) -> None:
+    """Poisson rounds go by the numbers of all rows of the reserve, in the order of their cell."""
+    one = job(budget=1000, strata={"leaves": 2}, sampler="poisson", round_size=90)
+    assert one.prepare().status == 0
+    reserve = one.workspace / "reserve"
+    for path in reserve.iterdir():
+        part = pq.read_table(path)
+        path.unlink()
+        pq.write_table(part.filter(pa.array(part["rank"].to_numpy() < 10)), path)
+    held = one.prepare("--top-up").json["reserve_rows"]
+    copy = dataclasses.replace(one, workspace=one.directory / "copy")
+    shutil.copytree(one.workspace, copy.workspace)
+    for added in [*(copy.workspace / "reserve").glob("top-up-0001-*")]:
+        shutil.copy(added, added.with_name(added.name.replace("0001", "0002")))
+    assert len(Snapshot.at(copy.workspace).pool.reserve.places()) == held
+    for number in (1, 2):
+        one.sample("--next")
+        copy.sample("--next")
+        assert copy.asked(number) == one.asked(number)
 
 
 def test_top_up_refuses_a_changed_pool(job: Any) -> None:
