@@ -89,7 +89,9 @@ def gold_rows(spec: EvaluationSpec, key: bytes, number: int, like: pa.Schema) ->
     chosen = [order[((number - 1) * gold.rows + step) % len(order)] for step in range(count)]
     rows = [listed[place] for place in chosen]
     columns = {
-        ID: pa.array([_id(row, place) for row, place in zip(rows, chosen, strict=True)]),
+        ID: pa.array(
+            [_id(row, place, spec.pool.id) for row, place in zip(rows, chosen, strict=True)]
+        ),
         LABEL: pa.array([labels[place] for place in chosen], pa.string()),
     }
     for name in spec.pool.payload:
@@ -207,8 +209,10 @@ def _texts(labels: list[Any], codes: Collection[str]) -> list[str | None]:
         return [str(label) for label in labels]
 
 
-def _id(row: dict[str, Any], place: int) -> str:
-    return str(row.get(ID) or f"gold {place}")
+def _id(row: dict[str, Any], place: int, own: str) -> str:
+    """Return the id of a gold row: of the column that the pool calls so, or of ``id``."""
+    given = (row[name] for name in (own, ID) if row.get(name) not in (None, ""))
+    return str(next(given, f"gold {place}"))
 
 
 def _like(path: str, name: str, values: list[Any], kind: pa.DataType) -> pa.Array:

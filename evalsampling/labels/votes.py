@@ -279,8 +279,8 @@ def _find(vote: Vote, register: Register, stripped: Mapping[str, str]) -> tuple[
             return None, f"round {register.withdrawn[vote.task]} was withdrawn"
         if question is None:
             return None, f"unknown task {vote.task!r}{check_problem(vote.task)}"
-        if vote.id not in (None, register.ids[question]):
-            of = register.ids[question]
+        of = register.ids[question]
+        if vote.id is not None and of not in (vote.id, unescaped(vote.id)):
             return None, f"task {vote.task!r} is about id {of!r}, not {vote.id!r}"
         return question, ""
     if vote.pair is not None:

@@ -1,7 +1,7 @@
 """What a spec says of the pool."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evalsampling.errors import InputError
@@ -9,7 +9,7 @@ from evalsampling.spec.labels import LabelsSpec
 from evalsampling.spec.lists import ListsSpec, check_grades, lists_mapping, read_lists
 from evalsampling.spec.payload import Mask, read_payload, shown_mapping
 from evalsampling.spec.sections import STORES, Section, absolute
-from evalsampling.spec.sink import EVERY_BATCH
+from evalsampling.spec.sink import EVERY_BATCH, mistaken_ids
 from evalsampling.spec.systems import (
     Probability,
     SystemSpec,
@@ -61,6 +61,12 @@ class PoolSpec:
     masks: Mapping[str, Mask] = dataclasses.field(default_factory=dict)
     lists: ListsSpec | None = None
     cost: str | None = None
+
+    @property
+    def mistaken_ids(self) -> Sequence[str]:
+        """Columns of the payload that a delivery would take for the ids of its rows."""
+        as_it_is = self.lists is None and self.id not in self.masks
+        return mistaken_ids(self.payload, self.id, as_it_is)
 
 
 def read_pool(section: Section, labels: LabelsSpec, directory: str, by_features: bool) -> PoolSpec:

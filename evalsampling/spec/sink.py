@@ -57,12 +57,15 @@ class SinkSpec:
     escape: bool = False
 
     @classmethod
-    def read(cls, section: Section, payload: Sequence[str]) -> "SinkSpec":
+    def read(
+        cls, section: Section, payload: Sequence[str], mistaken: Sequence[str] = ()
+    ) -> "SinkSpec":
         """Return what the section ``sink`` says, checked.
 
         Args:
             section: of the file.
             payload: columns that annotators are shown.
+            mistaken: those that would be taken for the ids of the rows, and are not.
 
         Raises:
             InputError: naming the key that is wrong.
@@ -77,7 +80,7 @@ class SinkSpec:
             raise InputError(f"sink.escape: must be true or false, got {escape!r}")
         if escape and chosen == "xlsx":
             raise InputError("sink.escape: the cells of an xlsx file are text and need none")
-        _check_columns(str(chosen), payload)
+        _check_columns(str(chosen), payload, mistaken)
         sink = cls(
             format=str(chosen),
             question=section.text("question"),
@@ -118,22 +121,41 @@ _COME_BACK = ("csv", "jsonl", "parquet", "vendor", "xlsx", "splink")
 EVERY_BATCH = ("task", "label")
 """Columns of every batch, which no column of the payload can be called."""
 
-_READ = ("annotator", "skipped", "clerical_match_score")
-"""Columns of a delivery that decide something, beside those that every batch has."""
+_ID = "id"
+"""What a delivery may call the ids of the rows, whatever the pool calls them."""
+
+_READ = ("annotator", "skipped", "comment", "time", "clerical_match_score")
+"""Columns of a delivery that an answer is read from, beside those that every batch has."""
 
 
 def is_taken(name: str) -> bool:
     """Tell whether a name stands for something else in a batch or a delivery, in some format."""
-    return name in EVERY_BATCH or _is_answer(name)
+    return name in (*EVERY_BATCH, _ID) or _is_answer(name)
+
+
+def mistaken_ids(payload: Sequence[str], id: str, as_it_is: bool) -> list[str]:
+    """Return the columns of the payload that a delivery would take for the ids of its rows.
+
+    Args:
+        payload: columns that annotators are shown.
+        id: column of the ids.
+        as_it_is: whether annotators would be shown the ids of the tasks' rows in it.
+    """
+    return [name for name in payload if name in (_ID, id) and not (name == id and as_it_is)]
 
 
 def _is_answer(name: str) -> bool:
     return name in _READ or name.startswith("label.")
 
 
-def _check_columns(chosen: str, payload: Sequence[str]) -> None:
-    """Refuse columns of the payload that would be taken for an answer when the file comes back."""
+def _check_columns(chosen: str, payload: Sequence[str], mistaken: Sequence[str]) -> None:
+    """Refuse columns of the payload that would be taken for others when the file comes back."""
     for name in payload if chosen in _COME_BACK else ():
+        if name in mistaken:
+            raise InputError(
+                f"pool.payload: {name} cannot be shown as sink.format is {chosen}: what stands in "
+                "it would be taken for the id of the row; rename it or leave it out"
+            )
         if _is_answer(name):
             raise InputError(
                 f"pool.payload: {name} is a column of answers, rename it: as sink.format is "

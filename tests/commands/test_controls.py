@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.commands.votes import deliver, exported_tasks, numbers, truth_of_tasks, votes
-from tests.jobs import Job, call, make_pool
+from tests.jobs import Job, Pool, call, make_pool
 
 MEASURES = ["precision", "recall", "accuracy"]
 
@@ -204,6 +204,34 @@ def test_gold_labels_are_read_as_those_of_deliveries(
     assert one.sample().json["controls"] == 2
     controls = pq.read_table(one.round_directory(1) / "controls.parquet")
     assert sorted(controls["label"].to_pylist()) == ["0", "1"]
+
+
+@pytest.mark.parametrize("format", ["csv", "vendor"])
+@pytest.mark.parametrize("own", ["id", "pair"])
+def test_a_batch_that_shows_the_ids_comes_back(
+    job: Callable[..., Job], tmp_path: Path, own: str, format: str
+) -> None:
+    """Of gold rows too, and where an id looks like a formula."""
+    table = make_pool(text_ids=True).table.select(["id", "score", "prediction"])
+    ids = [f"-{id}" for id in table["id"].to_pylist()]
+    table = table.append_column("pair", pa.array(ids)).drop_columns(["id"])
+    table = table.rename_columns(["score", "prediction", own])
+    gold = tmp_path / "gold.csv"
+    gold.write_text(f"{own},label\n-g1,1\n0,0\n")
+    one = job(
+        Pool(table, {}),
+        pool={"id": own, "payload": [own]},
+        labels={"gold": {"path": str(gold), "rows": 2}},
+        sink={"format": format},
+    )
+    assert one.prepare().status == 0
+    assert one.sample().json["controls"] == 2
+    batch = one.round_directory(1) / "batch.csv"
+    with batch.open(encoding="utf-8-sig", newline="") as file:
+        rows = [list({**row, "label": "1"}.values()) for row in csv.DictReader(file)]
+    header = batch.read_text(encoding="utf-8-sig").splitlines()[0]
+    told = one.estimate("--labels", one.deliver(rows, header=header)).json
+    assert (told["labels"], told["rejects"]) == (20, 0)
 
 
 def test_a_gold_row_nested_too_deeply(job: Callable[..., Job], tmp_path: Path) -> None:

@@ -80,10 +80,16 @@ def test_names_and_values_of_any_letters(tmp_path: Path) -> None:
     assert call("check", spec).status == 0
 
 
-@pytest.mark.parametrize("name", ["task", "label", "annotator", "skipped", "label.x"])
+@pytest.mark.parametrize(
+    "name", ["task", "label", "annotator", "skipped", "comment", "time", "id", "label.x"]
+)
 def test_no_column_of_answers_is_shown(tmp_path: Path, name: str) -> None:
-    texts = [f"text {row}" for row in range(90)]
-    columns = {"id": list(range(90)), "score": np.linspace(0, 1, 90), "prediction": [0, 1] * 45}
+    texts = [f"text {row // 2}" for row in range(90)]
+    columns = {
+        "pair_id": list(range(90)),
+        "score": np.linspace(0, 1, 90),
+        "prediction": [0, 1] * 45,
+    }
     pq.write_table(pa.table({**columns, name: texts, "more": texts}), tmp_path / "pool.parquet")
     spec = tmp_path / "mine.yaml"
     assert call("init", tmp_path / "pool.parquet", "--output", spec).status == 0

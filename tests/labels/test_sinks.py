@@ -404,7 +404,9 @@ def test_every_pair_of_records_comes_back(pairs: list[Any]) -> None:
         assert all(vote.score == 1 and vote.problem is None for vote in found)
 
 
-@pytest.mark.parametrize("name", ["annotator", "skipped", "clerical_match_score", "label.a"])
+@pytest.mark.parametrize(
+    "name", ["annotator", "skipped", "comment", "time", "clerical_match_score", "label.a"]
+)
 def test_no_column_of_the_payload_is_taken_for_an_answer(name: str) -> None:
     content: dict[str, Any] = {"pool": {"path": "x", "payload": [name]}}
     for format in ("csv", "jsonl", "parquet", "vendor", "xlsx"):
@@ -412,6 +414,32 @@ def test_no_column_of_the_payload_is_taken_for_an_answer(name: str) -> None:
             EvaluationSpec.from_mapping({**content, "sink": {"format": format}}, "/")
     shown = {**content, "sink": {"format": "label-studio"}}
     assert EvaluationSpec.from_mapping(shown, "/").pool.payload == (name,)
+
+
+RANKED = {
+    "id": "q", "lists": {"items": "d"}, "systems": {"a": {"score": "s", "probability": "p"}},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("pool", "name"),
+    [
+        ({"id": "pair", "payload": ["id"]}, "id"),
+        ({"id": "pair", "payload": ["pair", "id"]}, "id"),
+        ({"id": "pair", "payload": [{"pair": "hash"}]}, "pair"),
+        ({"payload": [{"id": {"truncate": 3}}]}, "id"),
+        ({**RANKED, "payload": ["q"]}, "q"),
+    ],
+)
+def test_no_column_of_the_payload_is_taken_for_the_id_of_the_row(pool: Any, name: str) -> None:
+    content: dict[str, Any] = {"pool": {"path": "x", **pool}}
+    if "lists" in pool:
+        content |= {"labels": {"classes": [0, 1, 2]}, "measure": "dcg"}
+    for format in ("csv", "jsonl", "parquet", "vendor", "xlsx"):
+        with pytest.raises(InputError, match=f"{name} cannot be shown as sink.format is {format}"):
+            EvaluationSpec.from_mapping({**content, "sink": {"format": format}}, "/")
+    shown = {**content, "sink": {"format": "label-studio"}}
+    assert name in EvaluationSpec.from_mapping(shown, "/").pool.payload
 
 
 @pytest.mark.parametrize(
