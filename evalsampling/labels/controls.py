@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from evalsampling.errors import InputError
 from evalsampling.labels.class_texts import class_texts
+from evalsampling.labels.formats import allow_long_cells
 from evalsampling.labels.task_names import opaque_name
 from evalsampling.labels.tasks import GOLD, ID, KIND, LABEL, REPEAT, TASK
 from evalsampling.pool.rendering import rendered
@@ -167,9 +168,11 @@ def _read(path: str) -> list[dict[str, Any]]:
     suffix = PurePath(path).suffix.lower()
     try:
         if suffix == ".csv":
+            allow_long_cells()
             return list(csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline="")))
         if suffix == ".jsonl":
-            lines = content.decode("utf-8-sig").splitlines()
+            # Not `splitlines`, which ends lines at letters that a text may have.
+            lines = io.TextIOWrapper(io.BytesIO(content), "utf-8-sig")
             return [json.loads(line) for line in lines if line.strip()]
         if suffix == ".parquet":
             return list(parse_parquet(content).to_pylist())

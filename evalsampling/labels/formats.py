@@ -110,6 +110,7 @@ def _cells(path: str, lines: _Lines) -> Iterator[tuple[int, list[str]]]:
     Raises:
         InputError: naming the line where a record begins that cannot be read.
     """
+    allow_long_cells()
     rows = csv.reader(iter(lines), strict=True)
     try:
         for row in rows:
@@ -120,6 +121,11 @@ def _cells(path: str, lines: _Lines) -> Iterator[tuple[int, list[str]]]:
         if "end of data" in str(error):
             problem = " does not end; is a quote left open?"
         raise InputError(f"{path}: line {lines.begin}{problem}") from error
+
+
+def allow_long_cells() -> None:
+    """Let cells of CSV files be as long as a record, in all of this process."""
+    csv.field_size_limit(max(csv.field_size_limit(), RECORD_CHARACTERS))
 
 
 def _read_xlsx(path: str, content: bytes, own: str) -> Iterator[Vote]:

@@ -206,6 +206,23 @@ def test_gold_labels_are_read_as_those_of_deliveries(
     assert sorted(controls["label"].to_pylist()) == ["0", "1"]
 
 
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+@pytest.mark.parametrize(
+    "text", ["x" * 200_000, "a\u2028b\u2029c\x85d\x0ce"], ids=["long", "lines"]
+)
+def test_texts_of_gold_rows_may_be_any(
+    job: Callable[..., Job], tmp_path: Path, suffix: str, text: str
+) -> None:
+    path = tmp_path / f"gold.{suffix}"
+    line = json.dumps({"name": text, "label": 1}, ensure_ascii=False)
+    path.write_text({"csv": f'name,label\n"{text}",1\n', "jsonl": f"{line}\n\n"}[suffix])
+    one = job(labels={"gold": {"path": str(path), "rows": 1}})
+    assert one.prepare().status == 0
+    assert one.sample().json["controls"] == 1
+    controls = pq.read_table(one.round_directory(1) / "controls.parquet")
+    assert controls["payload.name"].to_pylist() == [text]
+
+
 @pytest.mark.parametrize("format", ["csv", "vendor"])
 @pytest.mark.parametrize("own", ["id", "pair"])
 def test_a_batch_that_shows_the_ids_comes_back(

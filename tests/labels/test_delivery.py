@@ -277,6 +277,17 @@ def test_endless_lines_are_refused(name: str, monkeypatch: pytest.MonkeyPatch) -
     assert len(read(name, many[name])) == 1000
 
 
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
+def test_a_batch_comes_back_with_texts_as_long_as_a_line_may_be(name: str) -> None:
+    """Python's own limit of a cell of CSV is 131,072 characters."""
+    text = "x" * (formats.RECORD_CHARACTERS - 100)
+    lines = {
+        "a.csv": f'task,text,label\nt_a,"{text}",1\n',
+        "a.jsonl": f'{{"task":"t_a","text":"{text}","label":"1"}}\n',
+    }
+    assert [(vote.task, vote.label) for vote in read(name, lines[name])] == [("t_a", "1")]
+
+
 def test_size_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.csv"
     path.write_text("id,label\n1,1\n")
