@@ -121,7 +121,7 @@ def label_config(columns: Sequence[str], labels: LabelsSpec, sink: SinkSpec) -> 
 def _question(labels: LabelsSpec, first: str) -> list[str]:
     """Return what a label is chosen, or a number written, with: about the field ``first``."""
     if labels.numbers is not None:
-        ends = f'min="{labels.numbers.low:g}" max="{labels.numbers.high:g}"'
+        ends = 'min="{}" max="{}"'.format(*labels.numbers.ends)
         return [f'  <Number name="{_LABEL}" toName="{first}" {ends} required="true"/>']
     choice = "multiple" if labels.multilabel else "single-radio"
     required = "false" if labels.multilabel else "true"

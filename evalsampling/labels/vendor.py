@@ -74,8 +74,8 @@ def instructions(
     )
     what = "one of these, exactly as it stands here"
     if labels.numbers is not None:
-        low, high = labels.numbers.low, labels.numbers.high
-        what, classes = "a number", f"from {low:g} to {high:g}, with a point before decimals"
+        low, high = labels.numbers.ends
+        what, classes = "a number", f"from {low} to {high}, with a point before decimals"
     if labels.multilabel:
         what = (
             "those of these that hold, exactly as they\nstand here, with `+` between them and no "

@@ -197,8 +197,8 @@ def _with_label(vote: Vote, register: Register) -> tuple[Vote, str]:
         label = unescaped(label)
     if label is not None and label not in register.codes:
         if isinstance(register.codes, NumberCodes):
-            low, high = register.codes.range.low, register.codes.range.high
-            return vote, f"label {label!r} is no number from {low:g} to {high:g}"
+            low, high = register.codes.range.ends
+            return vote, f"label {label!r} is no number from {low} to {high}"
         if register.multilabel:
             return vote, f"label {label!r} is no set of: {', '.join(register.multilabel)}"
         return vote, f"label {label!r} is none of: {', '.join(register.classes)}"

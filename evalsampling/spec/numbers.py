@@ -41,6 +41,11 @@ class NumberRange:
         """What one code is from the next."""
         return (self.high - self.low) / STEPS
 
+    @property
+    def ends(self) -> tuple[str, str]:
+        """The least and the greatest number, as they are written."""
+        return _written(self.low), _written(self.high)
+
     def codes(self, values: FloatArray) -> IntArray:
         """Return the codes of numbers, shape (n,); of those outside the range too."""
         return FIRST + np.rint((values - self.low) / self.step).astype(np.int64)
@@ -93,12 +98,22 @@ class NumberCodes(Mapping[str, int]):
     @property
     def told(self) -> str:
         """Return what a label may be, in words."""
-        return f"the numbers from {self.range.low:g} to {self.range.high:g}"
+        return "the numbers from {} to {}".format(*self.range.ends)
 
     def text(self, code: int) -> str:
-        """Return the text of a code, of so many decimals as its steps tell apart."""
+        """Return the text of the code of a number: the shortest that has this code.
+
+        It has as many decimals as steps tell apart, or more where these are not enough.
+        """
         decimals = -math.ceil(math.log10(self.range.step))
-        return f"{round(float(self.range.values(np.array(code))), decimals):.12g}"
+        value = min(max(float(self.range.values(np.array(code))), self.range.low), self.range.high)
+        rounded = round(value, decimals) + 0.0  # no minus before 0
+        texts = [f"{rounded:.12g}", *(f"{value:.{digits}g}" for digits in range(13, 18))]
+        return next((text for text in texts if self.get(text) == code), texts[-1])
+
+
+def _written(number: float) -> str:
+    return repr(float(number)).removesuffix(".0")
 
 
 def text_of(codes: Mapping[str, int], code: int) -> str:

@@ -1,7 +1,11 @@
 """Codes of numbers."""
 
+import math
+
 import numpy as np
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from evalsampling.spec.numbers import FIRST, NumberCodes, NumberRange, hold_numbers
 
@@ -39,6 +43,37 @@ def test_short_numbers_are_shown_as_they_were(high: float) -> None:
     codes = NumberCodes(NumberRange(0, high))
     for text in ("0", "1", "0.25", "0.1", "0.333333"):
         assert codes.text(codes[text]) == text
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    ends=st.sampled_from(
+        [(0, math.pi), (0, 2 / 3), (-math.e, 1 / 3), (0.1, 0.3), (0, 1), (-1e-3, 1e3), (0, 1e300),
+         (1e9, 1e9 + 1), (4096, 4097), (-5e-13, 1e-12), (1e15, 1e15 + 7)]
+    ),
+    share=st.floats(0, 1),
+)  # fmt: skip
+@example(ends=(0, math.pi), share=1)
+@example(ends=(0, 2 / 3), share=1)
+@example(ends=(0.1, 0.3), share=1)
+@example(ends=(-math.e, 1 / 3), share=0)
+def test_the_text_of_a_code_has_that_code(ends: tuple[float, float], share: float) -> None:
+    """At the ends too, which no rounding may leave."""
+    low, high = ends
+    codes = NumberCodes(NumberRange(low, high))
+    given = repr(min(low + share * (high - low), high))
+    assert codes[codes.text(codes[given])] == codes[given]
+
+
+def test_what_annotators_are_told_of_a_range_lies_in_it() -> None:
+    """Not the nearest number of six digits."""
+    assert NumberRange(-0.5, 2 / 3).ends == ("-0.5", "0.6666666666666666")
+    assert NumberCodes(NumberRange(0, 1234567)).told == "the numbers from 0 to 1234567"
+
+
+def test_nothing_is_told_as_minus_zero() -> None:
+    codes = NumberCodes(NumberRange(-3.3, 120))
+    assert codes.text(codes["-1e-13"]) == "0"
 
 
 def test_numbers_are_told_from_classes() -> None:
