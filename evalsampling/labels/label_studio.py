@@ -76,11 +76,22 @@ def _shown(value: Any) -> str:
 
 
 def data_keys(columns: Sequence[str]) -> dict[str, str]:
-    """Return what each column is called in a task, where a name is letters and digits."""
+    """Return what each column is called in a task, where a name is letters and digits.
+
+    The page shows it under that name too, so it is none of a control.
+    """
+    taken = (_TASK, _BATCH, _LABEL, _COMMENT)
     return {
-        name: name if _NAME.fullmatch(name) and name not in (_TASK, _BATCH) else f"field_{place}__"
+        name: name if _NAME.fullmatch(name) and name not in taken else _made_name(place, columns)
         for place, name in enumerate(columns, start=1)
     }
+
+
+def _made_name(place: int, columns: Sequence[str]) -> str:
+    made = f"field_{place}__"
+    while made in columns:
+        made += "_"
+    return made
 
 
 def label_config(columns: Sequence[str], labels: LabelsSpec, sink: SinkSpec) -> str:

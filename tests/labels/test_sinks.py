@@ -243,6 +243,17 @@ def test_a_page_is_xml_and_shows_every_column(columns: list[str], question: str)
     assert [one.get("value") for one in choices] == ["0", "1", "unsure"]
 
 
+def test_no_two_parts_of_a_page_have_one_name() -> None:
+    """Label Studio refuses a page of which two have."""
+    columns = ["comment", "a b", "batch", "field_2__", "field_2___", "note"]
+    assert list(data_keys(columns).values()) == [
+        "field_1__", "field_2____", "field_3__", "field_2__", "field_2___", "note",
+    ]  # fmt: skip
+    page = ElementTree.fromstring(label_config(columns, labels(0, 1), SinkSpec()))
+    names = [one.get("name") for one in page.iter() if one.get("name") is not None]
+    assert len({*names}) == len(names) == len(columns) + 2
+
+
 @pytest.mark.parametrize(
     ("classes", "several", "kind"),
     [((0, 1), False, "single-radio"), (("a", "b", "c"), False, "single-radio"),
