@@ -61,7 +61,7 @@ def estimate(options: EstimateOptions, context: ExecutionContext = HERE) -> Esti
     files = [LabelFile.read(path, id_column=id) for path in labels.files]
     files += [LabelFile.read(path, True, id) for path in replace.files]
     with workspace.in_use():
-        snapshot, messages = _take_and_close(files, Snapshot.read(pool), options)
+        snapshot, messages = _take_and_close(files, Snapshot.read(pool.reread()), options)
         result = dataclasses.replace(
             result_of(snapshot, snapshot.evaluation(), measures), messages=(*without, *messages)
         )

@@ -26,7 +26,7 @@ from evalsampling.spec.budget import Budget
 from evalsampling.spec.sections import Section
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.permanent import PermanentNumbers
-from evalsampling.storage import checksums_of
+from evalsampling.storage import Store, checksums_of
 from evalsampling.storage.checksums import Checksums
 from evalsampling.workspace.reserve import ReserveFiles
 from evalsampling.workspace.workspace import BUDGETS, MARKER, VERSION, Workspace
@@ -42,7 +42,7 @@ _MEANS = ("prior.", "system.", "cost.relative")
 
 @dataclasses.dataclass(frozen=True)
 class PreparedPool:
-    """A pool as `prepare` left it, which nothing changes; tables are read as they are needed.
+    """A pool as `prepare` left it, and its budget; tables are read as they are needed.
 
     Attributes:
         workspace: where it is.
@@ -70,12 +70,12 @@ class PreparedPool:
                 f"{store.url(MARKER)}: version {version!r}, expected {VERSION}; "
                 "prepare a workspace anew"
             )
-        names = sorted(name for name in store.names(BUDGETS) if name.endswith(".json"))
-        budgets = tuple(
-            Budget.read(Section("", store.read_json(f"{BUDGETS}/{name}", ["budget"])))
-            for name in names
-        )
-        return cls(workspace, store.read_json(MARKER, _MARKER_KEYS), budgets)
+        return cls(workspace, store.read_json(MARKER, _MARKER_KEYS), _budgets(store))
+
+    def reread(self) -> "PreparedPool":
+        """Return the pool with the budget that it has now, which alone may change."""
+        budgets = _budgets(self.workspace.store)
+        return self if budgets == self.budgets else dataclasses.replace(self, budgets=budgets)
 
     @functools.cached_property
     def spec(self) -> EvaluationSpec:
@@ -167,6 +167,14 @@ class PreparedPool:
         slices = [SLICE_PREFIX + name for name in pool.slices]
         payload = [PAYLOAD_PREFIX + name for name in pool.payload]
         return self.reserve.read(cell, rank, [ID, *outputs, *slices, *payload])
+
+
+def _budgets(store: Store) -> tuple[Budget, ...]:
+    """Return what the budget was raised to, in order."""
+    names = sorted(name for name in store.names(BUDGETS) if name.endswith(".json"))
+    return tuple(
+        Budget.read(Section("", store.read_json(f"{BUDGETS}/{name}", ["budget"]))) for name in names
+    )
 
 
 def cells_to_store(

@@ -77,7 +77,7 @@ class Snapshot:
 
     def reread(self) -> "Snapshot":
         """Read again, after something was added to the workspace."""
-        return Snapshot.read(self.pool)
+        return Snapshot.read(self.pool.reread())
 
     # --- questions
 

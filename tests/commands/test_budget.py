@@ -1,9 +1,15 @@
 """A budget that grows: labels are not bought twice."""
 
+import contextlib
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from evalsampling.workspace.snapshot import Snapshot
+from evalsampling.workspace.workspace import Workspace
 from tests.jobs import Job, call, files_below, make_pool, make_rich_pool
 
 
@@ -32,6 +38,29 @@ def test_more_labels_after_the_budget_is_spent(job: Any) -> None:
     assert small.prepare().status == 0, "the spec need not be changed"
     small.spec.write_text(small.spec.read_text().replace("budget: 40", "budget: 60"))
     assert small.prepare().status == 0, "and may be"
+
+
+def test_a_budget_that_is_raised_while_an_estimate_waits(
+    job: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It goes by the budget that it finds when its turn comes, also where it looks again."""
+    one: Job = job(budget=20, round_size=20)
+    one.prepare()
+    one.sample()
+    labels = one.deliver(one.answers(1))
+    before = Snapshot.at(one.workspace)
+    in_use, amounts = Workspace.in_use, [40]
+
+    @contextlib.contextmanager
+    def late(self: Workspace) -> Iterator[None]:
+        if amounts:
+            call("budget", one.workspace, amounts.pop())
+        with in_use(self):
+            yield
+
+    monkeypatch.setattr(Workspace, "in_use", late)
+    assert not one.estimate("--labels", labels).json["done"]
+    assert before.reread().pool.spec.budget == 40
 
 
 def test_a_budget_that_is_not_raised(job: Any, tmp_path: Path) -> None:
