@@ -1,7 +1,6 @@
 """Files of tasks for the annotators, in the formats that they take."""
 
 import csv
-import json
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from evalsampling.labels import ground_truth, label_studio, splink, vendor, workbook
+from evalsampling.pool.rendering import json_text
 from evalsampling.spec import EvaluationSpec
 
 TASK_FILES = {
@@ -52,8 +52,7 @@ def write_tasks(table: pa.Table, directory: Path, spec: EvaluationSpec, batch: s
         splink.write_batch(table, path, sink)
     elif sink.format == "jsonl":
         with path.open("w", encoding="utf-8", newline="") as file:
-            for row in table.to_pylist():
-                file.write(json.dumps(row, ensure_ascii=False, default=str) + "\n")
+            file.writelines(json_text(row) + "\n" for row in table.to_pylist())
     else:
         _write_csv(table, path, sink.escape)
 

@@ -24,6 +24,7 @@ from evalsampling.labels.vendor import escaped, instructions, unescaped
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.labels import LabelsSpec
 from evalsampling.spec.sink import SINK_FORMATS, SinkSpec
+from tests.jobs import strict_json
 
 ODD = [
     "", "0012", "1e5", "9007199254740993", "=1+1", "+1", "-1", "@x", "\tx", "\rx", "'=1", "'", "''",
@@ -126,6 +127,15 @@ def test_every_text_arrives(tmp_path_factory: Any, rows: Any, format: str) -> No
     assert [(row["task"], row["left"], row["right"]) for row in found] == [
         (f"t_{place}", *row) for place, row in enumerate(rows)
     ]
+
+
+def test_lines_of_json_have_no_number_that_json_does_not_have(tmp_path: Path) -> None:
+    numbers = [0.5, float("nan"), float("inf"), float("-inf"), None]
+    table = pa.table({"task": list("abcde"), "left": numbers, "label": [""] * 5})
+    write_tasks(table, tmp_path, spec("jsonl"), "b_x")
+    lines = (tmp_path / "batch.jsonl").read_text().splitlines()
+    assert [strict_json(line)["left"] for line in lines] == [0.5, None, None, None, None]
+    assert lines[0] == '{"task": "a", "left": 0.5, "label": ""}'
 
 
 TASK = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30)

@@ -107,6 +107,11 @@ def test_nested_values_are_json(kind: pa.DataType, values: list[Any]) -> None:
     assert rendered(array.slice(1, len(values))).to_pylist() == (expected * 2)[1 : len(values) + 1]
 
 
+def test_numbers_that_json_does_not_have_are_null() -> None:
+    listed = pa.array([[0.5, float("nan"), float("inf")], None])
+    assert rendered(listed).to_pylist() == ["[0.5, null, null]", None]
+
+
 def test_other_columns_stay_as_they_are() -> None:
     for array in (pa.array([1, None]), pa.array(["a", None]), pa.array([0.5]), pa.array([b"x"])):
         assert rendered(array) is array

@@ -22,6 +22,7 @@ from evalsampling.pool.formats.text import (
     index,
     read_blocks,
 )
+from evalsampling.pool.rendering import json_text
 from evalsampling.pool.splits import Contents, WorkItem
 
 SEEN_BYTES = 1 << 20
@@ -78,8 +79,10 @@ def as_text(value: Any) -> str | None:
         return value
     if isinstance(value, bytes):
         return value.decode(errors="backslashreplace")
-    if isinstance(value, int | float | list | dict):
-        return json.dumps(value, ensure_ascii=False, default=as_text)
+    if isinstance(value, list | dict):
+        return json_text(value, as_text)
+    if isinstance(value, int | float):
+        return json.dumps(value)
     return str(value)
 
 

@@ -103,6 +103,12 @@ def test_types(tmp_path: Path) -> None:
             pa.string(),
             '["1.50"]',
         ),
+        "numbers": (
+            {"type": "array", "items": "double"},
+            [0.5, float("nan"), float("-inf")],
+            pa.string(),
+            "[0.5, null, null]",
+        ),
         "fixed": ({"type": "fixed", "name": "two", "size": 2}, b"ab", pa.binary(), b"ab"),
         "decimal": (price, decimal.Decimal("1.50"), pa.string(), "1.50"),
         "uuid": ({"type": "string", "logicalType": "uuid"}, key, pa.string(), str(key)),
