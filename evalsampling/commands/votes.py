@@ -3,6 +3,7 @@
 import csv
 import dataclasses
 import io
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,12 @@ from evalsampling.commands.result import Result
 from evalsampling.errors import InputError, UsageError
 from evalsampling.labels import splink
 from evalsampling.labels.tasks import GOLD, KIND, REPEAT, SAMPLE, TASK
+from evalsampling.labels.vendor import escaped
+from evalsampling.labels.vote import LONG_TABLE
 from evalsampling.storage import replace_file
 from evalsampling.workspace.snapshot import Snapshot
 
-_COLUMNS = ("task", "id", "kind", "annotator", "label", "time", "skipped", "unsure", "comment")
+_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,8 +65,7 @@ def votes(options: VotesOptions) -> VotesResult:
         pq.write_table(table, sink)
         replace_file(str(path), sink.getvalue().to_pybytes())
     elif path.suffix == ".csv":
-        lines = [table.column_names, *(list(row.values()) for row in table.to_pylist())]
-        replace_file(str(path), _as_csv(lines))
+        replace_file(str(path), _as_csv(table))
     else:
         raise UsageError(f"--to: {path}: votes are written as .csv or .parquet")
     return VotesResult(str(path), len(table))
@@ -85,8 +87,8 @@ def long_table(snapshot: Snapshot) -> pa.Table:
             kind = "adjudication" if task in settling else kinds.get(task, SAMPLE)
             assert kind in (SAMPLE, GOLD, REPEAT, "adjudication")
             told = {"unsure": False, "comment": None, **row, "kind": kind}
-            rows.append({name: told[name] for name in _COLUMNS})
-    text = dict.fromkeys(_COLUMNS, pa.string())
+            rows.append({name: told[name] for name in LONG_TABLE})
+    text = dict.fromkeys(LONG_TABLE, pa.string())
     schema = pa.schema((text | {"skipped": pa.bool_(), "unsure": pa.bool_()}).items())
     return pa.Table.from_pylist(rows, schema)
 
@@ -114,7 +116,15 @@ def _write_splink(snapshot: Snapshot, path: Path) -> VotesResult:
     return VotesResult(str(path), len(labels))
 
 
-def _as_csv(lines: list[list[Any]]) -> bytes:
+def _as_csv(table: pa.Table) -> bytes:
+    """Return the long table as CSV that a spreadsheet opens; what was typed may be a formula."""
     text = io.StringIO(newline="")
-    csv.writer(text).writerows(lines)
+    lines = csv.writer(text)
+    lines.writerow(table.column_names)
+    lines.writerows(map(_shown, row.values()) for row in table.to_pylist())
     return text.getvalue().encode()
+
+
+def _shown(value: Any) -> Any:
+    """Return a cell that is no formula; a number, such as an id or a label below 0, is none."""
+    return value if _NUMBER.fullmatch(str(value)) else escaped(value)

@@ -18,8 +18,9 @@ from evalsampling.errors import InputError
 from evalsampling.labels import ground_truth, label_studio, splink, workbook
 from evalsampling.labels.label_sets import flags_of_row, given_label, is_flag, labels_of_row
 from evalsampling.labels.parquet_votes import EXACT, MOST_ROWS, inexact, read_columns, too_large
+from evalsampling.labels.vendor import unescaped
+from evalsampling.labels.vote import LONG_TABLE, field_text, in_unicode
 from evalsampling.labels.vote import Vote as Vote
-from evalsampling.labels.vote import field_text, in_unicode
 
 _ID = "id"
 
@@ -93,10 +94,13 @@ def _read_csv(path: str, content: bytes, own: str) -> Iterator[Vote]:
     _, header = next(rows, (1, None))
     if header is None:
         raise InputError(f"{path}: the file is empty")
+    is_long_table = tuple(header) == LONG_TABLE
     header, read_row = _table(path, header, own)
     for line, row in rows:
         if not any(row):
             continue
+        if is_long_table:  # As `evalsampling votes` has written it.
+            row = list(map(unescaped, row))
         if len(row) != len(header):
             problem = f"{len(row)} fields where the header has {len(header)}"
             yield Vote(line, problem=problem)

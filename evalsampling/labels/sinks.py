@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from evalsampling.labels import ground_truth, label_studio, splink, vendor, workbook
-from evalsampling.pool.rendering import json_text
+from evalsampling.pool.json_text import json_text
 from evalsampling.spec import EvaluationSpec
 
 TASK_FILES = {

@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from evalsampling.errors import InputError
+from evalsampling.labels.vendor import escaped
 from evalsampling.labels.vote import Pair, Vote, field_text
 from evalsampling.pool.stored_columns import PAYLOAD_PREFIX
 from evalsampling.spec.sink import RecordColumns, SinkSpec
@@ -122,7 +123,7 @@ def write_batch(table: pa.Table, path: Path, sink: SinkSpec) -> None:
     Args:
         table: as `tasks.blind` makes it.
         path: of the file.
-        sink: names the columns of the records.
+        sink: names the columns of the records, and whether formulas are escaped.
     """
     assert sink.records is not None
     records = sink.records
@@ -141,6 +142,8 @@ def write_batch(table: pa.Table, path: Path, sink: SinkSpec) -> None:
     columns = [table[old].to_pylist() for old in named.values()]
     columns += [table["task"].to_pylist(), [""] * len(table)]
     columns += [table[name].to_pylist() for name in others]
+    if sink.escape:
+        columns = [[escaped(value) for value in column] for column in columns]
     with path.open("w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file)
         rows.writerow([*named, "task", SCORE, *others])

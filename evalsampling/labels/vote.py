@@ -8,6 +8,12 @@ Pair = tuple[tuple[str, str], tuple[str, str]]
 """Two records, each by its source and its id, the lesser first."""
 
 
+LONG_TABLE = (
+    "task", "id", "kind", "annotator", "label", "time", "skipped", "unsure", "comment",
+)  # fmt: skip
+"""Columns of the table of all votes, a line for each."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Vote:
     """One answer as it was delivered; values are text, compared exactly.

@@ -301,12 +301,17 @@ def _find(vote: Vote, register: Register, stripped: Mapping[str, str]) -> tuple[
 
 def _find_pair(pair: Pair, register: Register) -> tuple[int | None, str]:
     told = " and ".join(repr(":".join(filter(None, record))) for record in pair)
-    questions = register.pairs.get(pair, ())
+    questions = register.pairs.get(pair, ()) or register.pairs.get(_unescaped_pair(pair), ())
     if len(questions) == 1:
         return questions[0], ""
     return None, f"the pair {told} was drawn {len(questions)} times" if questions else (
         f"unknown pair {told}"
     )
+
+
+def _unescaped_pair(pair: Pair) -> Pair:
+    first, second = sorted((unescaped(source), unescaped(id)) for source, id in pair)
+    return first, second
 
 
 def vote_table(taken: Sequence[tuple[int, Vote]], register: Register) -> pa.Table:

@@ -7,14 +7,14 @@ same: ``2024-05-01 12:00:00.500000+02:00``.
 
 import itertools
 import json
-import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from evalsampling.pool.json_text import json_text
 
 _FIRST, _LAST = np.datetime64("0001-01-02"), np.datetime64("9999-12-30")
 """Days between which Arrow's text is right in any zone."""
@@ -146,24 +146,6 @@ def _json(values: pa.Array) -> pa.Array:
     if not (pa.types.is_integer(plain.type) or pa.types.is_boolean(plain.type)):
         plain.validate(full=True)
     return pa.array(map(json_text, plain.to_pylist()), pa.string())
-
-
-def json_text(value: Any, default: Callable[[Any], Any] = str) -> str:
-    """Return a value as JSON: null for a float that JSON does not have.
-
-    Args:
-        value: maybe nested.
-        default: makes text of what is neither text, number, list nor mapping.
-    """
-    return json.dumps(_finite(value), ensure_ascii=False, allow_nan=False, default=default)
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _finite(one) for name, one in value.items()}
-    if isinstance(value, list):
-        return [_finite(one) for one in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _pairs(items: pa.Array) -> pa.Array:

@@ -14,6 +14,9 @@ SINK_FORMATS = (
 _TYPED = ("vendor", "xlsx")
 """Formats that people handle, who may cut or mistype a task."""
 
+_CSV = ("csv", "vendor", "splink")
+"""Formats that a spreadsheet may open, and may take text in for a formula."""
+
 _SIDES = ("left", "right")
 _RECORD_KEYS = ("left", "right", "left_source", "right_source")
 
@@ -80,6 +83,9 @@ class SinkSpec:
             raise InputError(f"sink.escape: must be true or false, got {escape!r}")
         if escape and chosen == "xlsx":
             raise InputError("sink.escape: the cells of an xlsx file are text and need none")
+        if escape and chosen not in _CSV:
+            known = ", ".join(_CSV)
+            raise InputError(f"sink.escape: is of {known}, which are CSV; {chosen} is not")
         _check_columns(str(chosen), payload, mistaken)
         sink = cls(
             format=str(chosen),

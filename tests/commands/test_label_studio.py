@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from evalsampling.labels import label_studio_server
@@ -139,6 +140,26 @@ def test_pairs_of_splink(job: Callable[..., Job], tmp_path: Path) -> None:
         assert score[row["unique_id_l"]] == float(truth[row["task"]])
 
 
+def test_formulas_of_splink_are_escaped_if_asked(job: Callable[..., Job]) -> None:
+    """And pairs are known by their records as they came."""
+    pool = make_pool()
+    table = pool.table.append_column("l", pa.array([f"=l{row}" for row in range(len(pool.table))]))
+    table = table.append_column("r", pa.array([f"-r{row}" for row in range(len(pool.table))]))
+    one = job(
+        Pool(table, pool.truth),
+        pool={"payload": ["l", "r"]},
+        sink={"format": "splink", "escape": True, "records": {"left": "l", "right": "r"}},
+    )
+    one.prepare()
+    with open(one.sample().json["batch"], newline="") as file:
+        shown = list(csv.DictReader(file))
+    assert {row["unique_id_l"][:3] + row["unique_id_r"][:3] for row in shown} == {"'=l'-r"}
+    lines = [(row["unique_id_l"], row["unique_id_r"], "1") for row in shown]
+    head = "unique_id_l,unique_id_r,clerical_match_score"
+    told = one.estimate("--labels", one.deliver(lines, "clerical.csv", head)).json
+    assert (told["labels"], told["rejects"]) == (20, 0)
+
+
 def test_mistyped_tasks_of_vendors_are_named(job: Callable[..., Job]) -> None:
     one = job(sink={"format": "vendor", "question": "Is it one?"})
     one.prepare()
@@ -177,3 +198,27 @@ def test_the_long_table_of_votes(job: Callable[..., Job], tmp_path: Path) -> Non
     again = one.estimate("--labels", parquet).json
     assert (again["labels"], again["rejects"]) == (20, 0)
     assert call("votes", one.workspace, "--to", tmp_path / "x.txt").status == 2
+
+
+def test_no_vote_is_a_formula(job: Callable[..., Job], tmp_path: Path) -> None:
+    """What annotators typed is text to a spreadsheet, and comes back as they typed it."""
+    one = job(labels={"votes": 4})
+    one.prepare()
+    one.sample()
+    copy = tmp_path / "copy"
+    shutil.copytree(one.workspace, copy)
+    names = ("=1+1", "@anna", "'", "-5")
+    rows = [(task, name, label, "+cmd|x") for task, label in one.answers(1) for name in names]
+    one.estimate("--labels", one.deliver(rows, "1.csv", "task,annotator,label,comment"))
+    out = tmp_path / "long.csv"
+    assert call("votes", one.workspace, "--to", out).status == 0
+    with out.open(newline="") as file:
+        written = list(csv.DictReader(file))
+    assert {row["annotator"] for row in written} == {"'=1+1", "'@anna", "''", "-5"}
+    assert {row["comment"] for row in written} == {"'+cmd|x"}
+    call("estimate", copy, "--labels", out)
+    for workspace, name in ((one.workspace, "a"), (copy, "b")):
+        call("votes", workspace, "--to", tmp_path / f"{name}.parquet")
+    first, second = (pq.read_table(tmp_path / f"{name}.parquet") for name in "ab")
+    assert first == second
+    assert {*first["annotator"].to_pylist()} == {*names}

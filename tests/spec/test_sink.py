@@ -45,6 +45,11 @@ def test_specs_of_older_workspaces_are_as_they_were() -> None:
     [
         ({"sink": {"format": "xls"}}, "sink.format: must be one of csv, jsonl, parquet, vendor"),
         ({"sink": {"format": "xlsx", "escape": True}}, "sink.escape: the cells of an xlsx file"),
+        (
+            {"sink": {"format": "jsonl", "escape": True}},
+            "sink.escape: is of csv, vendor, splink, which are CSV; jsonl is not",
+        ),
+        ({"sink": {"format": "label-studio", "escape": True}}, "label-studio is not"),
         ({"sink": {"escape": "yes"}}, "sink.escape: must be true or false"),
         ({"sink": {"pairs": {"left": "l_"}}}, "sink.pairs.right: missing"),
         (

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from evalsampling.errors import InputError
 from evalsampling.pool.files import StoredFile
-from evalsampling.pool.formats.jsonl import as_text
+from evalsampling.pool.json_text import as_text
 from evalsampling.pool.splits import Contents, Split, WorkItem
 from evalsampling.storage.filesystems import open_file, unreadable
 

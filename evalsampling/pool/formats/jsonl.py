@@ -22,7 +22,7 @@ from evalsampling.pool.formats.text import (
     index,
     read_blocks,
 )
-from evalsampling.pool.rendering import json_text
+from evalsampling.pool.json_text import as_text
 from evalsampling.pool.splits import Contents, WorkItem
 
 SEEN_BYTES = 1 << 20
@@ -71,19 +71,6 @@ class JsonLines:
             except pa.ArrowInvalid as error:
                 raise _first_error(block, schema) from error
             yield from table.to_batches(max_chunksize=BATCH_ROWS)
-
-
-def as_text(value: Any) -> str | None:
-    """Return a value as text: text as it is, null as null, numbers and nested values as JSON."""
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, bytes):
-        return value.decode(errors="backslashreplace")
-    if isinstance(value, list | dict):
-        return json_text(value, as_text)
-    if isinstance(value, int | float):
-        return json.dumps(value)
-    return str(value)
 
 
 def _split(text: bytes) -> tuple[IntArray, npt.NDArray[np.bool_]]:
