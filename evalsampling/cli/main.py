@@ -1,6 +1,7 @@
 """The command line: parses, calls, prints."""
 
 import argparse
+import codecs
 import difflib
 import io
 import json
@@ -77,7 +78,7 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
             content = result.to_json()
             _log(content)
         if arguments.json:
-            _print(json.dumps(content, ensure_ascii=False, allow_nan=False))
+            _print(_json(content))
         else:
             if isinstance(sys.stdout, io.TextIOWrapper):
                 sys.stdout.reconfigure(errors="replace")  # A locale may lack a letter.
@@ -156,6 +157,18 @@ def _meant(arguments: Sequence[str], parser: argparse.ArgumentParser) -> str:
 def _options_of(parser: argparse.ArgumentParser) -> list[str]:
     """Return the options of a command, each once."""
     return list(dict.fromkeys(re.findall(r"(?<![\w`-])--[a-z][a-z-]*", parser.format_usage())))
+
+
+def _json(content: Any) -> str:
+    """Return JSON as stdout takes it: with escapes unless that is UTF-8, or where it is no text."""
+    text = json.dumps(content, ensure_ascii=False, allow_nan=False)
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    try:
+        text.encode()  # A path may have bytes that are no text.
+        is_plain = codecs.lookup(encoding).name == "utf-8"
+    except (UnicodeEncodeError, LookupError):
+        is_plain = False
+    return text if is_plain else json.dumps(content, allow_nan=False)
 
 
 def _print(text: str) -> None:

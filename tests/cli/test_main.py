@@ -3,6 +3,7 @@
 import dataclasses
 import itertools
 import json
+import os
 import re
 import subprocess
 import sys
@@ -117,6 +118,23 @@ def test_reader_that_has_gone(job: Any) -> None:
     command = f"{sys.executable} -m evalsampling status {one.workspace} | true"
     done = subprocess.run(command, shell=True, capture_output=True, check=False, text=True)
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_json_is_read_whatever_the_encoding_of_stdout(job: Any, encoding: str) -> None:
+    one: Job = job(workspace="Zürich-日本")
+    one.prepare()
+    command = [sys.executable, "-m", "evalsampling", "sample", str(one.directory / "Zürich-日本")]
+    done = subprocess.run(
+        [*command, "--json"],
+        capture_output=True,
+        check=False,
+        env={**os.environ, "PYTHONIOENCODING": encoding},
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    text = done.stdout.decode()
+    assert "Zürich-日本" in json.loads(text)["batch"]
+    assert text.isascii() == (encoding != "utf-8")
 
 
 @pytest.mark.parametrize("form", [[], ["--json"]])
