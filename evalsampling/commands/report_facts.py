@@ -146,9 +146,10 @@ def _slices(snapshot: Snapshot) -> list[dict[str, Any]]:
 
 
 def _annotators(snapshot: Snapshot, anonymous: bool) -> dict[str, Any]:
-    """Return the object of `annotators --json`."""
+    """Return the object of `annotators --json`; answers that name nobody stay so."""
     told: dict[str, Any] = annotators_of(snapshot).to_json()
-    for number, one in enumerate(told["annotators"] if anonymous else (), start=1):
+    named = [one for one in told["annotators"] if one["annotator"] is not None]
+    for number, one in enumerate(named if anonymous else (), start=1):
         one["annotator"] = f"annotator {number}"
     return told
 

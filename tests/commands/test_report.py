@@ -221,6 +221,15 @@ def test_annotators_by_name_or_by_number(job: Callable[..., Job]) -> None:
     ]
 
 
+def test_answers_that_name_nobody_are_nobodys_in_an_anonymous_report(
+    job: Callable[..., Job],
+) -> None:
+    one = answered(job(), 1)
+    _, twin = check(one, "--anonymous")
+    assert [told["annotator"] for told in twin["annotators"]["annotators"]] == [None]
+    assert "annotator 1" not in report(one, "--anonymous")[1].read_text()
+
+
 def test_the_same_state_has_the_same_page(job: Callable[..., Job]) -> None:
     one = answered(job(), 1)
     pages = [report(one)[1].read_bytes() for _ in range(2)]
