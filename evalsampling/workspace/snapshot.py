@@ -86,9 +86,11 @@ class Snapshot:
         """Numbers of the rounds that were withdrawn.
 
         Each later round says which had been withdrawn when it was drawn: a withdrawal that it does
-        not know of came too late, in a store that keeps nobody out, and is void.
+        not know of came too late, in a store that keeps nobody out, and is void. One that came in
+        when deliveries had been read, and was followed by a round, is known by that round.
         """
         told = {one.withdraws for one in self.deliveries if one.withdraws is not None}
+        told = told.union(*(files.design.get("withdrawn", ()) for files in self.rounds))
         return frozenset(
             number
             for number in told

@@ -17,7 +17,7 @@ from google.cloud import storage
 from evalsampling.commands.prepare import Preparation
 from evalsampling.storage.base import Draft
 from evalsampling.storage.gcs import GcsStore
-from evalsampling.workspace import rounds
+from evalsampling.workspace import rounds, snapshot
 from evalsampling.workspace.rounds import RoundFiles
 from evalsampling.workspace.snapshot import Snapshot
 from evalsampling.workspace.workspace import Workspace
@@ -154,6 +154,30 @@ def test_a_round_and_its_labels_come_in_while_another_reads(
     assert (before["rounds"], before["labels"]) == (0, 0)
     after = call("status", one.workspace, "--json").json
     assert (after["rounds"], after["labels"]) == (1, 20)
+
+
+def test_a_round_is_withdrawn_and_replaced_while_another_reads(
+    job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It counts as withdrawn, not beside the round that was drawn in its place."""
+    one = job()
+    one.prepare()
+    one.sample()
+    read, done = snapshot.read_deliveries, []
+
+    def late(workspace: Workspace) -> Any:
+        found = read(workspace)
+        if not done:
+            done.append(None)
+            one.sample("--withdraw", 1)
+            one.sample()
+        return found
+
+    monkeypatch.setattr(snapshot, "read_deliveries", late)
+    meanwhile, after = Snapshot.at(one.workspace), Snapshot.at(one.workspace)
+    assert len(after.rounds) == 2
+    assert meanwhile.withdrawn == after.withdrawn == {1}
+    assert meanwhile.tasks == after.tasks
 
 
 def test_another_round_comes_in_before_ours_is_told(
