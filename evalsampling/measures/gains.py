@@ -9,6 +9,7 @@ References:
 
 import abc
 import dataclasses
+import math
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -182,11 +183,9 @@ class GainMoments:
     def shares(self, gains: Sequence[Gain]) -> FloatArray:
         """Return all moments by the greatest they can be, shape (n, columns), in [0, 1]."""
         largest = np.array([gain.largest for gain in gains])
-        parts = (
-            (self.mean / largest[:, None]).reshape(len(self.mean), -1),
-            (self.second / largest[:, None, None] ** 2).reshape(len(self.mean), -1),
-        )
-        return np.clip(np.concatenate(parts, axis=1), 0.0, 1.0)  # rounding
+        parts = (self.mean / largest[:, None], self.second / largest[:, None, None] ** 2)
+        flat = [part.reshape(len(part), math.prod(part.shape[1:])) for part in parts]
+        return np.clip(np.concatenate(flat, axis=1), 0.0, 1.0)  # rounding
 
     def of(self, measure: Measure) -> tuple[FloatArray, FloatArray]:
         """Return E l and E l^2 of a gain, or of a difference of two: shape (n,) each.

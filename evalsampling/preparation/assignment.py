@@ -1,6 +1,7 @@
 """The cell of each row of a pool: the second pass over a batch."""
 
 import dataclasses
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -75,7 +76,7 @@ class CellBatch:
         columns = [self.prior]
         if self.stratification.has_system_probabilities:
             own = np.nan_to_num(self.outputs.probability)
-            columns.append(own.reshape(len(own), -1))
+            columns.append(own.reshape(len(own), math.prod(own.shape[1:])))
         if self.stratification.costs is not None:
             cost, costs = self.outputs.cost, self.stratification.costs
             assert cost is not None

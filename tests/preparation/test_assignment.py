@@ -8,9 +8,10 @@ import pytest
 
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.preparation.assignment import assign_cells
+from evalsampling.preparation.local import SecondPass, stratify
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.spec import EvaluationSpec
-from tests.jobs import make_pool
+from tests.jobs import make_pool, make_rich_pool
 
 EDGES = [-3.0, -1.5, 0.0, 2.0, 900.0]
 
@@ -36,3 +37,22 @@ def test_cells_of_rows_by_hand(job: Any) -> None:
         assert np.unique(cells.outputs.prediction[here]).size == 1
     assert cells.ids.to_pylist() == table["id"].to_pylist()
     assert count.sum() == pytest.approx(len(table))
+
+
+def test_a_batch_without_rows_adds_nothing(job: Any) -> None:
+    """Also where the systems have probabilities of their own."""
+    systems = {
+        name: {
+            "score": f"{name}.score",
+            "prediction": f"{name}.prediction",
+            "probability": f"{name}.chance",
+        }
+        for name in ("s0", "s1")
+    }
+    one = job(make_rich_pool(), pool={"systems": systems}, measure={"difference": "brier"})
+    spec = EvaluationSpec.load(one.spec)
+    rows = PoolBatch(one.pool.table.combine_chunks().to_batches()[0])
+    work = SecondPass(spec, stratify([rows], spec))
+    assert work.stratification.has_system_probabilities
+    nothing = PoolBatch(rows.rows.slice(0, 0))
+    assert assign_cells(nothing, spec, work.stratification).sums().count.sum() == 0

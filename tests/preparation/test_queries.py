@@ -51,6 +51,12 @@ def test_neither_strata_nor_cells_depend_on_how_the_pool_is_cut(size: int) -> No
     )
 
 
+def test_a_batch_without_queries_adds_nothing() -> None:
+    work = SecondPass(SPEC, stratify([BATCH], SPEC))
+    (cells,) = work.over([PoolBatch(BATCH.rows.slice(0, 0))])
+    assert cells.sums().count.sum() == 0
+
+
 def test_cells_hold_the_mean_moments_of_their_queries() -> None:
     work = SecondPass(SPEC, stratify([BATCH], SPEC))
     (cells,) = work.over([BATCH])
