@@ -165,6 +165,7 @@ def _read_jsonl(
     path: str, content: bytes, own: str = _ID, is_manifest: bool = False
 ) -> Iterator[Vote]:
     lines = _Lines(path, content, newline=None)
+    hook = functools.partial(_Object, own=own)
     names: dict[str, None] = {}
     unlabelled, labelled = 0, False
     for line, text in enumerate(lines, start=1):
@@ -172,12 +173,12 @@ def _read_jsonl(
         if not text.strip():
             continue
         try:
-            row = json.loads(text, object_pairs_hook=_Object, parse_float=decimal.Decimal)
+            row = json.loads(text, object_pairs_hook=hook, parse_float=decimal.Decimal)
         except (ValueError, RecursionError, decimal.DecimalException) as error:
             raise InputError(f"{path}: line {line}: not JSON: {error}") from error
         if not isinstance(row, _Object):
             raise InputError(f"{path}: line {line}: not a JSON object")
-        if own in row and _ID not in row:
+        if own in row and own not in row.twice and _ID not in row:
             row[_ID] = row.pop(own)
         if row.twice:
             once = {name: value for name, value in row.items() if name not in row.twice}
@@ -208,9 +209,12 @@ class _Object(dict[str, Any]):
         twice: names of ours that are there more than once.
     """
 
-    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+    def __init__(self, pairs: list[tuple[str, Any]], own: str) -> None:
+        """Take the pairs of a name and a value; ``own`` is what the pool calls its ids."""
         super().__init__(pairs)
-        names = [name for name, _ in pairs if _is_ours(name)] if len(pairs) > len(self) else []
+        read = pairs if len(pairs) > len(self) else []
+        own = _ID if _ID in self else own
+        names = [name for name, _ in read if name == own or _is_ours(name)]
         self.twice = [name for name, count in collections.Counter(names).items() if count > 1]
 
 

@@ -107,6 +107,15 @@ def test_lines_of_json_that_are_no_votes(line: str, problem: str) -> None:
     assert (before.label, after.label) == ("1", "0")
 
 
+def test_the_own_id_twice_in_a_line_is_no_vote() -> None:
+    """Nobody knows which of the two is meant; beside an ``id`` nobody asks."""
+    line = b'{"uid": 3, "uid": 4, "label": 1}'
+    (vote,) = read_votes("a.jsonl", line, "uid")
+    assert (vote.id, vote.label, vote.problem) == (None, "1", "'uid' is there twice")
+    (vote,) = read_votes("a.jsonl", line.replace(b"{", b'{"id": 7, '), "uid")
+    assert (vote.id, vote.problem) == ("7", None)
+
+
 @pytest.mark.parametrize(
     ("name", "content", "given"),
     [
