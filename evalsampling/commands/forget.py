@@ -18,7 +18,7 @@ from evalsampling.labels.task_names import opaque_name
 from evalsampling.labels.tasks import TASK, blind
 from evalsampling.pool.stored_columns import ID, PAYLOAD_PREFIX
 from evalsampling.storage import Store, write_parquet
-from evalsampling.storage.base import FORGOTTEN
+from evalsampling.storage.base import DRAFTS, FORGOTTEN
 from evalsampling.storage.checksums import FILES, Checksum
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.rounds import RoundFiles
@@ -59,7 +59,8 @@ def forget(options: ForgetOptions) -> ForgetResult:
 
     Raises:
         InputError: if the workspace is not prepared, or it knows no row of that id; or if another
-            command erased something meanwhile: then this one is to be run again.
+            command erased something meanwhile, or a draft is left that may hold some of it: then
+            this one is to be run again.
     """
     workspace = Workspace(options.workspace)
     with workspace.in_use():
@@ -80,6 +81,12 @@ def forget(options: ForgetOptions) -> ForgetResult:
             workspace.add_forgotten(number, record)
         for name, content in files.items():
             workspace.store.exchange(name, content, found.was[name])
+        for draft in workspace.store.drafts():
+            where = workspace.store.url(f"{DRAFTS}/{draft}")
+            raise InputError(
+                f"{where}: files that do not count, of a command that was killed or is at work, "
+                "may hold the payload too; remove them when no job runs, then run this one again"
+            )
     return ForgetResult(options.id, tuple(sorted(files)))
 
 

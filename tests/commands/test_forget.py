@@ -124,6 +124,36 @@ def test_a_kill_at_any_file_can_be_made_good(
         assert call("verify", one.workspace).status == 0
 
 
+def test_what_is_in_a_draft_nobody_decided_on_is_told(
+    job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A command was killed just before its round counted: its draft stays, and so the payload."""
+    one, ids = two_rows(job)
+    write, told = LocalStore.write_text, f"secret-of-{ids[0]}-end"
+
+    class Killed(BaseException):
+        pass
+
+    def die(self: LocalStore, name: str, text: str) -> None:
+        if name.endswith("/design.json"):
+            raise Killed
+        write(self, name, text)
+
+    call("sample", one.workspace, "--withdraw", 1)
+    with monkeypatch.context() as patch:
+        patch.setattr(LocalStore, "write_text", die)
+        with pytest.raises(Killed):
+            one.sample()
+    result = call("forget", one.workspace, ids[0])
+    (held, *_) = holders(one.workspace, told)
+    assert held.startswith(".drafts/")
+    assert result.status == 1
+    assert f"{one.workspace}/{'/'.join(held.split('/')[:2])}: files that do not count" in result.err
+    shutil.rmtree(one.workspace / ".drafts")
+    assert call("forget", one.workspace, ids[0]).status == 0
+    assert holders(one.workspace, told) == []
+
+
 def test_unknown_ids(drawn: Job) -> None:
     before = files_below(drawn.workspace)
     result = call("forget", drawn.workspace, "nobody")

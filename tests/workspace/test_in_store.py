@@ -259,6 +259,40 @@ def test_labels_that_are_not_there(job: Callable[..., Job], bucket: storage.Buck
     assert f"gs://{bucket.name}/none.csv: cannot be read" in result.err
 
 
+def test_drafts_of_killed_commands_are_told_when_a_row_is_forgotten(
+    job: Callable[..., Job], bucket: storage.Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They hold its payload, and nobody can know that their writer is dead."""
+    one = job()
+    url = move(one, bucket)
+    assert prepare(bucket, "--in-process").status == 0
+    write = GcsStore.write_text
+
+    class Killed(BaseException):
+        pass
+
+    def die(self: GcsStore, name: str, text: str) -> None:
+        if name.endswith("/.marker"):
+            raise Killed
+        write(self, name, text)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(GcsStore, "write_text", die)
+        patch.setattr(GcsStore, "remove", lambda *_: None)
+        with pytest.raises(Killed):
+            call("sample", url)
+    call("sample", url)
+    id = Snapshot.at(url).rounds[0].batch["id"].to_pylist()[0]
+    told = call("forget", url, id)
+    assert told.status == 1
+    assert f"{url}/.drafts/" in told.err
+    drafts = list(bucket.list_blobs(prefix="specs/run/.drafts/"))
+    assert drafts
+    bucket.delete_blobs(drafts)
+    assert call("forget", url, id, "--json").json["files"] == []
+    assert call("verify", url).status == 0
+
+
 def test_two_forget_at_once_in_a_store(
     job: Callable[..., Job], bucket: storage.Bucket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
