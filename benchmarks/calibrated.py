@@ -79,10 +79,11 @@ def main(argv: list[str] | None = None) -> int:
 
 def run(options: argparse.Namespace) -> None:
     """Simulate whatever has no results yet; a file of results is there whole or not at all."""
+    names = pools.chosen(options.only, calibrated_pools.names(options.pools))
     todo = [
         Block(pool, sampler, first, min(first + options.block, options.repeats))
         for first in range(0, options.repeats, options.block)
-        for pool in options.only or calibrated_pools.names(options.pools)
+        for pool in names
         for sampler in options.samplers
         if pool != "four-classes" or sampler != "oasis"  # which is for two classes
     ]

@@ -151,10 +151,10 @@ def run(
     todo = [
         Block(pool, method, first, min(first + block, repeats))
         for first in range(0, repeats, block)
-        for pool in folder
+        for pool in pools.chosen(only, list(folder))
         for method in METHODS
         if first < method.most and _possible(pool, method)
-        if (not only or pool in only) and (not methods or method.name in methods)
+        if not methods or method.name in methods
     ]
     todo = [one for one in todo if not one.path(results).exists()]
     started = time.perf_counter()

@@ -211,7 +211,7 @@ def main() -> None:
         for pool in SEPARATED:
             make_pool(Path(name), pool)
         folder |= dict.fromkeys(pools.find(options.pools), options.pools)
-        names = [pool for pool in folder if not options.only or pool in options.only]
+        names = pools.chosen(options.only, list(folder))
         jobs = [(folder[pool], pool, arm) for pool in names for arm in arms_of(pool)]
         work = functools.partial(simulate, options.repeats)
         print("\n".join(HEAD), flush=True)

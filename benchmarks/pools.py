@@ -1,6 +1,8 @@
 """The pools with known truth that the benchmarks run on, and where they are."""
 
+import sys
 from argparse import ArgumentParser as Parser
+from collections.abc import Sequence
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[1]
@@ -38,6 +40,14 @@ def study_parser(about: str | None, name: str, page: str, repeats: int, block: i
     parser.add_argument("--only", nargs="*", default=[], metavar="POOL", help="default: all pools")
     parser.add_argument("--output", type=Path, default=PROJECT / "docs" / page, metavar="FILE")
     return parser
+
+
+def chosen(only: Sequence[str], known: Sequence[str]) -> list[str]:
+    """Return the pools that are asked for, all if none is; end with a line if one is not known."""
+    unknown = [name for name in only if name not in known]
+    if unknown:
+        sys.exit(f"--only: no pool {unknown[0]!r}; there are {', '.join(known)}")
+    return list(only or known)
 
 
 def find(directory: Path) -> list[str]:
