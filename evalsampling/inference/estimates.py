@@ -80,7 +80,8 @@ def estimate_measure(
             estimates += found
             continue
         value, influence = linearise(measure, inputs, domain, inside, calibrate)
-        evidence = _evidence(requested, inputs, domain, inside, aimed_at)
+        seen = _Seen.of(measure, inputs, domain, inside)
+        evidence = _evidence(requested, inputs, domain, inside, seen, aimed_at)
         known_biases = _biases(requested, inputs, domain, inside)
         value = inputs.options.corrected(value, known_biases)
         found = estimate(targets, value, influence, inputs.sample, evidence, confidence)
@@ -89,13 +90,13 @@ def estimate_measure(
         if domain.count is None and scope.bands_seed is not None and len(found) > 1:
             seed = [scope.bands_seed, len(inputs.history.labelled)]
             contributions = inputs.sample.contributions(influence)
-            gaps = _gaps(measure, inputs, domain, inside, fewest_of_each=FEWEST_EVIDENCE)
+            gaps = seen.gaps(fewest_of_each=FEWEST_EVIDENCE)
             solid = [one.claims and gap is None for one, gap in zip(found, gaps, strict=True)]
             found = _with_bands(
                 found, np.where(solid, value, np.nan), contributions, confidence, seed
             )
         band = domain.count is None and scope.bands_seed is not None
-        found = _with_model(found, measure, inputs, domain, inside, band)
+        found = _with_model(found, measure, inputs, domain, inside, seen, band)
         if scope.anytime and domain.count is None and not calibrate and len(found) == 1:
             found = [add_anytime(found[0], measure, inputs)]
         if scope.assumption_light and len(found) == 1 and targets[0].against is None:
@@ -121,14 +122,13 @@ def _with_model(
     inputs: EstimationInput,
     domain: Domain,
     inside: npt.NDArray[np.bool_],
+    seen: "_Seen",
     band: bool,
 ) -> list[Estimate]:
     """Add the model-assisted intervals, in front where labels have something to say."""
     if inputs.model is None or not len(inputs.history.labelled):
         return found
-    shares, rows = _labelled_shares(measure, inputs, inside)
-    open_shares = _open_shares(measure, inputs, _unlabelled(inputs, domain, inside))
-    evidence = fewest_rows(shares, rows, len(found), open_shares)
+    evidence = seen.fewest_rows()
     own = OwnProbabilities.of_labelled(measure, inputs, domain, inside)
     return assist(found, measure, inputs.model, domain, evidence, band, inputs.combine, own)
 
@@ -160,11 +160,12 @@ def _evidence(
     inputs: EstimationInput,
     domain: Domain,
     inside: npt.NDArray[np.bool_],
+    seen: "_Seen",
     aimed_at: bool = True,
 ) -> list[Evidence]:
     """Return what each component of a measure rests on, on a domain."""
     measure = measure_of(requested)
-    gaps = _gaps(measure, inputs, domain, inside)
+    gaps = seen.gaps()
     if inputs.covers_pool and domain.count is None and not aimed_at:
         missing = find_missing_weight(inputs.sample, *_rows_it_is_about(measure, inputs))
         gaps = [gap or missing for gap in gaps]
@@ -172,10 +173,9 @@ def _evidence(
     if _can_anticipate(requested, inputs, domain):
         assert inputs.chance is not None
         risk = sampled_risk(measure, inputs, inputs.sample.weight)
-        unlabelled = _unlabelled(inputs, domain, inside)
         prior, draws = inputs.prior(measure.system), inputs.sample.draws
         expected = anticipated_error(
-            measure, inputs.table, risk, inputs.chance, prior, unlabelled, draws
+            measure, inputs.table, risk, inputs.chance, prior, seen.unlabelled, draws
         ).tolist()
     return [
         Evidence(measure.undefined_without, gap, error)
@@ -183,34 +183,50 @@ def _evidence(
     ]
 
 
-def _gaps(
-    measure: Measure,
-    inputs: EstimationInput,
-    domain: Domain,
-    inside: npt.NDArray[np.bool_],
-    fewest_of_each: int = 1,
-) -> list[Gap | None]:
-    """Return what the labels in a domain lack, for each component of a measure."""
-    shares, rows = _labelled_shares(measure, inputs, inside)
-    open_shares = _open_shares(measure, inputs, _unlabelled(inputs, domain, inside))
-    return find_gaps(shares, rows, len(measure.components), open_shares, fewest_of_each)
+@dataclasses.dataclass(frozen=True)
+class _Seen:
+    """What labels in a domain show of the shares that a measure depends on, and what they leave.
 
+    Attributes:
+        shares: of the labelled rows.
+        row: shape (n,): numbers that tell these rows apart.
+        open_shares: the same of what rows without a label may be.
+        unlabelled: shape (cells,): rows without a label.
+        components: how many the measure has.
+    """
 
-def _labelled_shares(
-    measure: Measure, inputs: EstimationInput, inside: npt.NDArray[np.bool_]
-) -> tuple[Sequence[Share], IntArray]:
-    """Return the shares of a domain's labelled rows, and numbers that tell these rows apart."""
-    row = inputs.votes.row
-    kept = np.flatnonzero(inside[row])
-    shares = measure.shares(inputs.outputs.take(kept), inputs.label[kept])
-    return shares, np.unique(inputs.row[row[kept]], return_inverse=True)[1].ravel()
+    shares: Sequence[Share]
+    row: IntArray
+    open_shares: Sequence[Share]
+    unlabelled: IntArray
+    components: int
 
+    @classmethod
+    def of(
+        cls,
+        measure: Measure,
+        inputs: EstimationInput,
+        domain: Domain,
+        inside: npt.NDArray[np.bool_],
+    ) -> "_Seen":
+        row = inputs.votes.row
+        kept = np.flatnonzero(inside[row])
+        unlabelled = _unlabelled(inputs, domain, inside)
+        return cls(
+            measure.shares(inputs.outputs.take(kept), inputs.label[kept]),
+            np.unique(inputs.row[row[kept]], return_inverse=True)[1].ravel(),
+            measure.shares(*rows_of_cells(measure, inputs.table, unlabelled > 0)),
+            unlabelled,
+            len(measure.components),
+        )
 
-def _open_shares(
-    measure: Measure, inputs: EstimationInput, unlabelled: IntArray
-) -> tuple[Share, ...]:
-    """Return the shares of what rows without a label may be, given their number in each cell."""
-    return measure.shares(*rows_of_cells(measure, inputs.table, unlabelled > 0))
+    def gaps(self, fewest_of_each: int = 1) -> list[Gap | None]:
+        """Return what the labels lack, for each component of the measure."""
+        return find_gaps(self.shares, self.row, self.components, self.open_shares, fewest_of_each)
+
+    def fewest_rows(self) -> IntArray:
+        """Return the labelled rows of the scarcest share of each component, shape (m,)."""
+        return fewest_rows(self.shares, self.row, self.components, self.open_shares)
 
 
 def _unlabelled(inputs: EstimationInput, domain: Domain, inside: npt.NDArray[np.bool_]) -> IntArray:
@@ -367,7 +383,8 @@ def estimate_region(measure: Measure, inputs: EstimationInput, method: str = "f"
     value, influence = linearise(measure, inputs, Domain(), everywhere)
     value = _corrected(value, measure, inputs)
     targets = [Target(one.name, one.bounds, threshold=one.threshold) for one in measure.components]
-    evidence = _evidence(measure, inputs, Domain(), everywhere)
+    seen = _Seen.of(measure, inputs, Domain(), everywhere)
+    evidence = _evidence(measure, inputs, Domain(), everywhere, seen)
     for one in estimate(targets, value, influence, inputs.sample, evidence, inputs.confidence):
         if not one.claims:
             raise ValueError("; ".join(one.warnings) or one.reason or one.measure)

@@ -167,9 +167,7 @@ def _predicted(
     own = OwnProbabilities.of_labelled(measure, inputs, Domain(), everywhere)
     if own is None:
         return values
-    bounds = np.transpose([one.bounds for one in measure.components])
-    noise = rng.standard_normal(len(values))
-    return own.added_to(values[:, None], (bounds[0], bounds[1]), noise)[:, 0]
+    return own.added_to(values[:, None], rng.standard_normal(len(values)))[:, 0]
 
 
 def _inverse(rates: FloatArray) -> FloatArray:

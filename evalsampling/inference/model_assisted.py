@@ -342,9 +342,7 @@ def _ends(
     place = there.domain.column, there.domain.value
     rng = np.random.Generator(np.random.PCG64([*model.seed, *place, 3]))
     noise = rng.standard_normal(len(low))
-    least, greatest = np.transpose([one.bounds for one in measure.components])
-    low = own.added_to(low, (least, greatest), noise)
-    return low, own.added_to(high, (least, greatest), noise)
+    return own.added_to(low, noise), own.added_to(high, noise)
 
 
 def _ranges(ends: tuple[FloatArray, FloatArray]) -> list[DrawnRange]:

@@ -24,10 +24,12 @@ class OwnProbabilities:
     Attributes:
         shift: shape (m,): by how much the measure is greater, by the labelled rows.
         error: shape (m,): standard error of that.
+        bounds: least and greatest values of the measure, shape (m,) each.
     """
 
     shift: FloatArray
     error: FloatArray
+    bounds: tuple[FloatArray, FloatArray]
 
     @classmethod
     def of_labelled(
@@ -69,17 +71,15 @@ class OwnProbabilities:
         further = np.where(np.isfinite(further), further, 0.0)
         beyond = np.maximum(factor - 1 / (rows * sample.weight), 0.0)[:, None] * further
         error = np.sqrt(np.maximum(sample.variance(beyond), 0.0))
-        return cls(sample.mean(beyond), error)
+        least, greatest = np.transpose([one.bounds for one in measure.components])
+        return cls(sample.mean(beyond), error, (least, greatest))
 
-    def added_to(
-        self, values: FloatArray, bounds: tuple[FloatArray, FloatArray], noise: FloatArray
-    ) -> FloatArray:
+    def added_to(self, values: FloatArray, noise: FloatArray) -> FloatArray:
         """Return draws of the measure with it, shape (draws, m), within the measure's bounds.
 
         Args:
             values: draws of the measure, by mean probabilities, shape (draws, m).
-            bounds: of the measure, shape (m,) each.
             noise: standard normal, shape (draws,): its error is the same share of `error` in all
                 components of a draw.
         """
-        return np.clip(values + self.shift + noise[:, None] * self.error, *bounds)
+        return np.clip(values + self.shift + noise[:, None] * self.error, *self.bounds)

@@ -65,9 +65,8 @@ def test_measures_that_do_not_look_at_probabilities_have_none() -> None:
 
 
 def test_draws_stay_within_the_range() -> None:
-    own = OwnProbabilities(np.array([0.5]), np.array([0.1]))
-    values, bounds = np.array([[0.2], [0.7]]), (np.zeros(1), np.ones(1))
-    moved = own.added_to(values, bounds, np.array([1.0, 2.0]))
+    own = OwnProbabilities(np.array([0.5]), np.array([0.1]), (np.zeros(1), np.ones(1)))
+    moved = own.added_to(np.array([[0.2], [0.7]]), np.array([1.0, 2.0]))
     assert moved[:, 0].tolist() == pytest.approx([0.8, 1.0])
 
 
