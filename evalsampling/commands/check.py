@@ -5,7 +5,6 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import pyarrow as pa
 
 from evalsampling.commands.options import SpecOptions
 from evalsampling.commands.prepare import Preparation
@@ -16,13 +15,12 @@ from evalsampling.labels.controls import check_gold
 from evalsampling.labels.dawid_skene import check_installed
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.catalog import Catalog, PoolFile
-from evalsampling.pool.columns import hash_ids, read_features, read_slices, required_columns
+from evalsampling.pool.columns import read_features, read_slices, required_columns
 from evalsampling.pool.files import find_files
 from evalsampling.pool.scorer import Scorer
-from evalsampling.pool.stored_columns import FILE, HASH, ID, ROW
 from evalsampling.preparation.assignment import check_slices
+from evalsampling.preparation.ids import check_unique_ids
 from evalsampling.preparation.local import SecondPass, read_items, stratify
-from evalsampling.preparation.reserve import check_unique
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.sections import nearest, unknown_keys
 from evalsampling.workspace.manifest import HERE
@@ -170,14 +168,7 @@ def _check_payload(spec: EvaluationSpec, batches: Sequence[PoolBatch]) -> None:
 
 
 def _check_ids(spec: EvaluationSpec, batches: Sequence[PoolBatch]) -> None:
-    places = []
-    for batch in batches:
-        ids = batch.ids(spec.pool.id)
-        rows = np.arange(batch.first_row, batch.first_row + len(ids))
-        file = pa.repeat(batch.path, len(ids))
-        places.append(pa.table({HASH: hash_ids(ids, spec.seed), ID: ids, FILE: file, ROW: rows}))
-    if places:
-        check_unique(pa.concat_tables(places), spec.pool.id)
+    check_unique_ids(batches, spec.pool.id, spec.seed)
 
 
 def _check_workspace(spec: EvaluationSpec) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import hash_ids
 from evalsampling.pool.formats.registry import read_batches
 from evalsampling.pool.splits import WorkItem
@@ -102,3 +103,24 @@ def check_repeated(hashes: UInt64Array, items: Iterable[WorkItem], spec: Evaluat
                 earlier = first.setdefault(ids[row].as_py(), place)
                 if earlier is not place:
                     check_unique(pa.concat_tables([earlier, place]), spec.pool.id)
+
+
+def check_unique_ids(batches: Iterable[PoolBatch], name: str, seed: int = 0) -> None:
+    """Check that no two rows of batches in memory have the same id.
+
+    Args:
+        batches: some rows.
+        name: column of the ids.
+        seed: of the hashes that they are compared by first.
+
+    Raises:
+        InputError: naming both places of an id that is there twice.
+    """
+    places = []
+    for batch in batches:
+        ids = batch.ids(name)
+        rows = np.arange(batch.first_row, batch.first_row + len(ids))
+        file = pa.repeat(batch.path, len(ids))
+        places.append(pa.table({HASH: hash_ids(ids, seed), ID: ids, FILE: file, ROW: rows}))
+    if places:
+        check_unique(pa.concat_tables(places), name)

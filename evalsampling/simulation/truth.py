@@ -19,6 +19,7 @@ from evalsampling.measures.build import build_measures, thresholded_parts
 from evalsampling.measures.calibrated import measure_of
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.label_sets import read_label_sets
+from evalsampling.preparation.ids import check_unique_ids
 from evalsampling.preparation.local import SecondPass
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.simulation.graded_queries import read_graded
@@ -283,8 +284,5 @@ def _numbers(batch: PoolBatch, known: NumberRange) -> IntArray:
 def _distinct_ids(batch: PoolBatch, name: str) -> pa.Array:
     """Return the ids of rows, checked to be different."""
     ids = batch.ids(name)
-    first: dict[object, int] = {}
-    for row, id in enumerate(ids.to_pylist() if pc.count_distinct(ids).as_py() < len(ids) else ()):
-        if first.setdefault(id, row) != row:
-            raise batch.error(name, row, f"duplicate id {id!r}, also in row {first[id]}")
+    check_unique_ids([batch], name)
     return ids
