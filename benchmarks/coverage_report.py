@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import statistics
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -23,6 +24,15 @@ _BY_CHANCE = stats.norm.sf(2)
 
 WORST = 60
 """Settings in the first table."""
+
+SHARES = (0.015, 0.03, 0.06, 0.12, 0.25, 0.5, 1.0)
+"""Ends of the classes of settings by the share of runs that claim."""
+
+SELDOM = """\
+Where one run in a hundred claims an interval, a setting has two or three claims, too few to judge.
+Here such settings are taken together. The runs that claim there are those that met more positives
+than most, so they hold less often.
+"""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -151,6 +161,9 @@ def document(settings: Sequence[Setting]) -> Iterator[str]:
     )
     yield "## Worst settings\n"
     yield from _table(judged[:WORST])
+    yield "\n## Claims in few runs\n"
+    yield SELDOM
+    yield from _seldom(judged)
     yield "\n## Worst settings of the design-based intervals\n"
     yield from _table(beside[:WORST])
     if alarms:
@@ -167,16 +180,44 @@ def document(settings: Sequence[Setting]) -> Iterator[str]:
 
 
 def _repeats(settings: Sequence[Setting]) -> str:
-    """Return how many repeats there are, and on which pools or of which samplers fewer."""
-    most = max(one.runs for one in settings)
-    fewer = []
-    for key in ("pool", "method"):
-        runs: dict[str, int] = {}
-        for one in settings:
-            name = str(getattr(one, key))
-            runs[name] = max(runs.get(name, 0), one.runs)
-        fewer += [f"{name} {number}" for name, number in sorted(runs.items()) if number < most]
-    return f"{most} repeats" + (f" ({'; '.join(fewer)})" if fewer else "")
+    """Return how many repeats most samplers and pools have, and which have another number."""
+    runs: dict[tuple[str, str], int] = {}
+    for one in settings:
+        key = (one.method, one.pool)
+        runs[key] = max(runs.get(key, 0), one.runs)
+    usual = statistics.mode(runs.values())
+    others = [
+        f"{number:,} of {method} on {pool}"
+        for (method, pool), number in sorted(runs.items())
+        if number != usual
+    ]
+    return f"{usual} repeats" + (f" ({'; '.join(others)})" if others else "")
+
+
+def _seldom(settings: Sequence[Setting]) -> Iterator[str]:
+    """Yield a table of settings taken together by the share of their runs that claim."""
+    yield _row("share of runs that claim", "settings", "claims", "coverage", "least of a measure")
+    yield _row("---", *["---:"] * 3, "---")
+    for low, high in itertools.pairwise((0.0, *SHARES)):
+        found = [one for one in settings if low < one.claims / one.runs <= high]
+        if not found:
+            continue
+        least, name = min(
+            (_pooled([one for one in found if one.measure == measure]), measure)
+            for measure in {one.measure for one in found}
+        )
+        yield _row(
+            f"{low:g} to {high:g}",
+            f"{len(found):,}",
+            f"{sum(one.claims for one in found):,}",
+            f"{_pooled(found):.3f}",
+            f"{name} {least:.3f}",
+        )
+
+
+def _pooled(settings: Sequence[Setting]) -> float:
+    """Return the share of all claims of some settings that hold the truth."""
+    return sum(one.covered for one in settings) / sum(one.claims for one in settings)
 
 
 def _table(settings: Sequence[Setting]) -> Iterator[str]:

@@ -50,7 +50,7 @@ class Method:
         drives: the measure it samples for; that of several classes for `f1` is `macro_f1`.
         thresholds: of the curve that is estimated from its draws; 0 for no curve.
         pools: that it is tried on; all if empty.
-        most: repeats, at most.
+        most: repeats, at most; None: as many as are asked for.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Method:
     drives: str = "f1"
     thresholds: int = 0
     pools: tuple[str, ...] = ()
-    most: int = 200
+    most: int | None = None
 
 
 METHODS = (
@@ -153,7 +153,7 @@ def run(
         for first in range(0, repeats, block)
         for pool in pools.chosen(only, list(folder))
         for method in METHODS
-        if first < method.most and _possible(pool, method)
+        if (method.most is None or first < method.most) and _possible(pool, method)
         if not methods or method.name in methods
     ]
     todo = [one for one in todo if not one.path(results).exists()]
