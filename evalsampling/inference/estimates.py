@@ -23,6 +23,7 @@ from evalsampling.inference.intervals import SIMULTANEOUS, Interval
 from evalsampling.inference.linearisation import linearise, sampled_risk
 from evalsampling.inference.model_assisted import assist
 from evalsampling.inference.own_probabilities import OwnProbabilities
+from evalsampling.inference.predictive import Predictive
 from evalsampling.inference.ratio_bias import Bias, biases
 from evalsampling.inference.regions import (
     Ellipsoid,
@@ -36,6 +37,7 @@ from evalsampling.measures.calibrated import Calibrated, Requested, measure_of
 from evalsampling.measures.on_cells import (
     cells_adding_to,
     known_exactly,
+    numbers_of_rows,
     rows_of_cells,
 )
 from evalsampling.stats.cells import CellTable
@@ -128,9 +130,10 @@ def _with_model(
     """Add the model-assisted intervals, in front where labels have something to say."""
     if inputs.model is None or not len(inputs.history.labelled):
         return found
-    evidence = seen.fewest_rows()
+    there = inputs.model.within(domain)
+    evidence = seen.fewest_rows(measure, there)
     own = OwnProbabilities.of_labelled(measure, inputs, domain, inside)
-    return assist(found, measure, inputs.model, domain, evidence, band, inputs.combine, own)
+    return assist(found, measure, inputs.model, there, evidence, band, inputs.combine, own)
 
 
 def _with_light(
@@ -224,9 +227,10 @@ class _Seen:
         """Return what the labels lack, for each component of the measure."""
         return find_gaps(self.shares, self.row, self.components, self.open_shares, fewest_of_each)
 
-    def fewest_rows(self) -> IntArray:
+    def fewest_rows(self, measure: Measure, there: Predictive) -> IntArray:
         """Return the labelled rows of the scarcest share of each component, shape (m,)."""
-        return fewest_rows(self.shares, self.row, self.components, self.open_shares)
+        expected = numbers_of_rows(measure, there.table, self.unlabelled > 0, there.expected)
+        return fewest_rows(self.shares, self.row, self.components, self.open_shares, expected)
 
 
 def _unlabelled(inputs: EstimationInput, domain: Domain, inside: npt.NDArray[np.bool_]) -> IntArray:

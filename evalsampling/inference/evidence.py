@@ -11,6 +11,7 @@ from evalsampling.measures.base import Share
 
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
 
 FEWEST_EVIDENCE = 10
 """Labelled rows that a share must have before an interval narrower than its range is given.
@@ -76,26 +77,34 @@ def find_gaps(
 
 
 def fewest_rows(
-    shares: Sequence[Share], row: IntArray, components: int, open_shares: Sequence[Share]
+    shares: Sequence[Share],
+    row: IntArray,
+    components: int,
+    open_shares: Sequence[Share],
+    expected: FloatArray,
 ) -> IntArray:
     """Return, for each component of a measure, the labelled rows of its scarcest share: (m,).
 
-    A share all of whose rows have a label is known, so it is not scarce; all labelled rows count
-    where no share is open.
+    A share all of whose rows have a label is known, so it is not scarce. Neither is one with
+    `FEWEST_EVIDENCE` labelled rows if these are as many as are expected to be without a label: how
+    many are met varies little then. All labelled rows count where no share is scarce.
 
     Args:
         shares: of the labelled rows that count.
         row: shape (n,): numbers that tell the rows of the pool apart, 0 and up.
         components: m.
-        open_shares: the same shares of rows without a label, or of what they may be.
+        open_shares: the same shares of what rows without a label may be.
+        expected: shape of the rows of ``open_shares``: how many of each are expected.
     """
     fewest = np.full(components, len(row))
     for share, unlabelled in zip(shares, open_shares, strict=True):
         places = slice(*(share.components or (0, components)))
         number = len(fewest[places])
         is_open = _spread(np.count_nonzero(unlabelled.rows, axis=0), number) > 0
-        count = np.where(is_open, _spread(_distinct(share.rows, row), number), len(row))
-        fewest[places] = np.minimum(fewest[places], count)
+        count = _spread(_distinct(share.rows, row), number)
+        left = np.broadcast_to(expected @ unlabelled.rows, (number,))
+        is_scarce = is_open & (count < np.maximum(left, FEWEST_EVIDENCE))
+        fewest[places] = np.minimum(fewest[places], np.where(is_scarce, count, len(row)))
     return fewest
 
 

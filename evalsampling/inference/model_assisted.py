@@ -6,7 +6,6 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.inference.domains import Domain
 from evalsampling.inference.drawn_range import DrawnRange, simultaneous
 from evalsampling.inference.evidence import FEWEST_EVIDENCE
 from evalsampling.inference.intervals import SIMULTANEOUS, Interval, wald, whole_range
@@ -68,7 +67,7 @@ def assist(
     estimates: Sequence[Estimate],
     measure: Measure,
     model: LabelModel,
-    domain: Domain,
+    there: Predictive,
     evidence: IntArray | None = None,
     band: bool = False,
     combine: bool = False,
@@ -85,7 +84,7 @@ def assist(
         estimates: of the measure's components, with design-based intervals.
         measure: what is estimated.
         model: of the labels.
-        domain: on what part of the pool.
+        there: labels of the pool or of a part, by the model.
         evidence: shape (m,): labelled rows of the scarcest share that each component depends on,
             plenty if not given. With `FEWEST_EVIDENCE` the interval is put in front, else it
             stands last; see `share_held`.
@@ -94,7 +93,6 @@ def assist(
         combine: whether the estimate is to become a mean of itself and of the median of draws.
         own: what the rows' own probabilities add to the measure, nothing if not given.
     """
-    there = model.within(domain)
     ends = _ends(there, measure, model, own)
     drawn = _ranges(ends)
     if combine:
@@ -104,7 +102,7 @@ def assist(
             _combined(one, of_it, median, least)
             for one, of_it, median in zip(estimates, drawn, medians, strict=True)
         ]
-    is_number_of_pool = domain.count is None and len(estimates) == 1
+    is_number_of_pool = there.domain.count is None and len(estimates) == 1
     others = [
         _OtherShare(
             model.hidden.share * factor, *_under_share(factor, drawn, there, measure, model, own)

@@ -210,6 +210,11 @@ class Predictive:
         return cls(table, history, domain, rng.multinomial(left, rates), of_draw)
 
     @functools.cached_property
+    def expected(self) -> FloatArray:
+        """Rows without a label that have each one, in the mean of the draws: (cells, classes)."""
+        return np.asarray(self.unlabelled.mean(axis=0))
+
+    @functools.cached_property
     def _mass(self) -> list[FloatArray]:
         """`unlabelled` of each class, shape (draws, cells), as numbers that are quick to sum."""
         return list(np.moveaxis(self.unlabelled, 2, 0).astype(np.float64))

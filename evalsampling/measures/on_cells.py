@@ -106,6 +106,23 @@ def rows_of_cells(
     return outputs, np.tile(label, len(views))
 
 
+def numbers_of_rows(
+    measure: Measure, table: CellTable, chosen: BoolArray, by_class: FloatArray
+) -> FloatArray:
+    """Return how many rows each of those that `rows_of_cells` returns stands for: shape (n,).
+
+    Args:
+        measure: what the rows are for.
+        table: the cells.
+        chosen: shape (cells,).
+        by_class: shape (cells, classes): rows of each cell that have each label.
+    """
+    kinds = np.flatnonzero(chosen[table.kind_cell])
+    views = len(bounding_outputs(measure, table))
+    number = by_class[table.kind_cell[kinds]] * table.kind_share[kinds, None] / views
+    return np.tile(number.T.ravel(), views)
+
+
 def each_label(table: CellTable) -> list[IntArray]:
     """Every label, given to a row of each kind."""
     return [np.full(len(table.outputs), y, dtype=np.int64) for y in range(table.classes)]

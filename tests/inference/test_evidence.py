@@ -62,15 +62,28 @@ def gaps_of(
 
 
 @pytest.mark.parametrize(
-    ("open_rows", "fewest"),
-    [(UNKNOWN, 8), (rows(0, 0, 1, 1), 25), (rows(1, 1, 0, 0), 8), (rows(0, 0, 0, 0), 128)],
+    ("open_rows", "expected", "fewest"),
+    [
+        (UNKNOWN, 100, 8),
+        (rows(0, 0, 1, 1), 100, 25),
+        (rows(1, 1, 0, 0), 100, 8),
+        (rows(0, 0, 0, 0), 100, 128),
+        (rows(0, 0, 1, 1), 25, 128),
+        (rows(0, 0, 1, 1), 25.1, 25),
+        (rows(1, 1, 0, 0), 1, 8),
+    ],
 )
-def test_share_all_of_whose_rows_have_a_label_is_not_scarce(
-    open_rows: tuple[Outputs, np.ndarray], fewest: int
+def test_share_most_of_whose_rows_have_a_label_is_not_scarce(
+    open_rows: tuple[Outputs, np.ndarray], expected: float, fewest: int
 ) -> None:
-    """F1 by 8 predicted positives and 25 positives, of which there may be others or not."""
+    """F1 by 8 predicted positives and 25 positives, of which so many others are expected, or none.
+
+    Fewer than 10 rows are scarce unless there are no others.
+    """
     measure, seen = FBeta(), rows(5, 3, 20, 100)
-    found = fewest_rows(measure.shares(*seen), np.arange(128), 1, measure.shares(*open_rows))
+    shares, unlabelled = measure.shares(*seen), measure.shares(*open_rows)
+    each = np.where(unlabelled[0].rows | unlabelled[1].rows, expected, 0.0)
+    found = fewest_rows(shares, np.arange(128), 1, unlabelled, each)
     assert found.tolist() == [fewest]
 
 

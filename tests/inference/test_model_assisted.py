@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evalsampling.inference.domains import Domain
 from evalsampling.inference.drawn_range import DrawnRange, shortest_interval, simultaneous
 from evalsampling.inference.intervals import Interval, whole_range
 from evalsampling.inference.model_assisted import (
@@ -91,7 +90,7 @@ def test_runs_that_met_many_by_chance_are_right_as_often_as_told() -> None:
 def test_median_counts_for_less_with_more_labels(labels: int, weight: float) -> None:
     model = model_of(labels=labels)
     certain = found(0.9, 0.899, 0.901, 1e-9)
-    (one,) = assist([certain], FBeta(), model, Domain(), combine=True)
+    (one,) = assist([certain], FBeta(), model, model.everywhere, combine=True)
     drawn = DrawnRange(*(end[:, 0] for end in model.everywhere.bounds(FBeta())))
     (lighter,) = _under_share(COMBINED_SHARE, [drawn], model.everywhere, FBeta(), model)
     assert one.value == pytest.approx((1 - weight) * 0.9 + weight * lighter.median)
@@ -164,7 +163,7 @@ def test_other_shares_are_those_of_a_new_fit(hidden: HiddenPrior) -> None:
     model = model_of(hidden)
     values = Recall().values(model.everywhere.risks(Recall()))[:, 0]
     nothing = Estimate(TARGET, None, None, 0.95, (whole_range((0.0, 1.0), "no labels"),))
-    (one,) = assist([nothing], Recall(), model, Domain())
+    (one,) = assist([nothing], Recall(), model, model.everywhere)
     assert (one.intervals[0].low, one.intervals[0].high) == shortest_interval(values, 0.95)
     assert [s.share / hidden.share for s in one.sensitivity] == pytest.approx([0.5, 2.0])
     for told in one.sensitivity:
@@ -180,7 +179,7 @@ def test_other_shares_are_those_of_a_new_fit(hidden: HiddenPrior) -> None:
 
 def test_assisted_interval_stands_before_the_others() -> None:
     model = model_of()
-    (one,) = assist([found(0.5, 0.4, 0.6)], FBeta(), model, Domain())
+    (one,) = assist([found(0.5, 0.4, 0.6)], FBeta(), model, model.everywhere)
     assert [i.kind for i in one.intervals] == ["model-assisted", "design-based"]
     assert one.intervals[0].method == "calibration-curve"
     assert one.intervals[0].low <= 0.5 <= one.intervals[0].high
@@ -189,11 +188,11 @@ def test_assisted_interval_stands_before_the_others() -> None:
 
 
 def test_intervals_of_design_and_model_that_do_not_meet_are_told() -> None:
-    (one,) = assist([found(0.001, 0.0005, 0.002)], FBeta(), model_of(), Domain())
+    (one,) = assist([found(0.001, 0.0005, 0.002)], FBeta(), model_of(), model_of().everywhere)
     assert one.intervals[0].low <= 0.001
     (warning,) = one.warnings
     assert warning.startswith("f1: the draws say 0.0005 to 0.002, scores and labels")
-    (silent,) = assist([found(0.001, 0.0, 1.0)], FBeta(), model_of(), Domain())
+    (silent,) = assist([found(0.001, 0.0, 1.0)], FBeta(), model_of(), model_of().everywhere)
     assert silent.intervals[0].low <= 0.001
     assert not silent.warnings
 
@@ -201,7 +200,7 @@ def test_intervals_of_design_and_model_that_do_not_meet_are_told() -> None:
 def test_band_holds_under_half_and_twice_the_share_too() -> None:
     model, curve = model_of(), PRCurve(thresholds=(0.2, 0.5, 0.8))
     one = [found(0.5, 0.4, 0.6)] * len(curve.components)
-    assisted = assist(one, curve, model, Domain(), band=True)
+    assisted = assist(one, curve, model, model.everywhere, band=True)
     for factor in (0.5, 1.0, 2.0):
         ends = model.with_share(model.hidden.share * factor).everywhere.bounds(curve)
         low, high = simultaneous(ends[0], 0.95)[0], simultaneous(ends[1], 0.95)[1]
@@ -219,7 +218,7 @@ def test_words_about_the_value_stay() -> None:
     one = dataclasses.replace(
         found(1.0, 0.7, 1.0), warnings=(words, "f1: few rows"), of_value=(words,)
     )
-    (assisted,) = assist([one], FBeta(), model_of(), Domain())
+    (assisted,) = assist([one], FBeta(), model_of(), model_of().everywhere)
     assert assisted.intervals[0].kind == "model-assisted"
     assert assisted.warnings[0] == words
     assert "f1: few rows" not in assisted.warnings
@@ -227,9 +226,13 @@ def test_words_about_the_value_stay() -> None:
 
 def test_intervals_that_three_times_the_width_brings_together_are_no_reason_for_words() -> None:
     nothing = Estimate(TARGET, None, None, 0.95, (whole_range((0.0, 1.0), "no labels"),))
-    (alone,) = assist([nothing], FBeta(), model_of(), Domain())
+    (alone,) = assist([nothing], FBeta(), model_of(), model_of().everywhere)
     end = alone.intervals[0].low
-    (near,) = assist([found(end - 0.05, end - 0.07, end - 0.03)], FBeta(), model_of(), Domain())
+    (near,) = assist(
+        [found(end - 0.05, end - 0.07, end - 0.03)], FBeta(), model_of(), model_of().everywhere
+    )
     assert not near.warnings
-    (far,) = assist([found(end - 0.07, end - 0.09, end - 0.05)], FBeta(), model_of(), Domain())
+    (far,) = assist(
+        [found(end - 0.07, end - 0.09, end - 0.05)], FBeta(), model_of(), model_of().everywhere
+    )
     assert "one misleads" in far.warnings[0]
