@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from evalsampling import Evaluation
+from evalsampling.inference import model_assisted
 from evalsampling.inference.drawn_range import DrawnRange, shortest_interval, simultaneous
 from evalsampling.inference.intervals import Interval, whole_range
 from evalsampling.inference.model_assisted import (
@@ -64,6 +66,34 @@ def test_interval_that_labels_only_just_suffice_for_holds_more_draws() -> None:
     assert held[25:] == pytest.approx([0.95] * 35)
     error = 1 - np.array(held[10:26])
     np.testing.assert_allclose(error[1:] / error[:-1], 10 ** (1 / 15), rtol=1e-9)
+
+
+@pytest.mark.parametrize(("others", "scarce"), [(0, False), (200, True)])
+def test_rows_of_a_share_are_few_only_if_more_have_no_label(
+    others: int, scarce: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Positives with great scores are met at once, the 200 others with less hardly."""
+    rng = np.random.default_rng(3)
+    match = np.arange(5000) < 16 + others
+    mean = np.repeat([3.0, -2.5, -6.0], [16, others, 5000 - 16 - others])
+    score = rng.normal(mean, np.repeat([1.5, 0.5, 1.0], [16, others, 5000 - 16 - others]))
+    pool = {"score": score, "says": score > 2.5}
+    evaluation = Evaluation.from_frame(
+        pool, score="score", prediction="says", measure=["recall"], seed=7
+    )
+    ids = evaluation.sample(50)
+    evaluation.label(ids, match[ids])
+    asked: list[int] = []
+
+    def share_recorded(confidence: float, evidence: int) -> float:
+        asked.append(evidence)
+        return share_held(confidence, evidence)
+
+    monkeypatch.setattr(model_assisted, "share_held", share_recorded)
+    evaluation.estimate()
+    met = int(match[ids].sum())
+    assert 10 <= met < 25
+    assert asked == [met if scarce else 50]
 
 
 def test_runs_that_met_many_by_chance_are_right_as_often_as_told() -> None:

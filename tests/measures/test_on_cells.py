@@ -10,6 +10,7 @@ from evalsampling.measures.on_cells import (
     adds_to,
     cells_adding_to,
     model_risk,
+    numbers_of_rows,
     rows_of_cells,
 )
 from tests.samplers.pools import THREE_CLASSES, make_pool, pooled_pool, with_second_system
@@ -77,3 +78,22 @@ def test_rows_that_stand_for_cells_have_the_probabilities_that_are_looked_at(
     assert memory is not None
     assert memory.size == (held or len(rows) * 3)
     assert rows.probability.any() == (held is None)
+
+
+@pytest.mark.parametrize("measure", [MacroF1(3), PRCurve(thresholds=(1.0, 2.0), system=1)])
+def test_rows_that_stand_for_cells_are_as_many_as_these(measure: Measure) -> None:
+    """With several views of a cell, each stands for an equal part."""
+    classes = 3 if isinstance(measure, MacroF1) else 2
+    pool = make_pool(300, 8, seed=1, classes=classes)
+    table = with_second_system(pool, seed=4).table
+    chosen = np.arange(len(table)) % 2 == 0
+    by_class = np.random.default_rng(3).random((len(table), classes))
+    rows, label = rows_of_cells(measure, table, chosen)
+    number = numbers_of_rows(measure, table, chosen, by_class)
+    assert number.shape == label.shape
+    total = np.bincount(label, number)
+    np.testing.assert_allclose(total, by_class[chosen].sum(axis=0), rtol=1e-12)
+    says = np.bincount(rows.prediction[:, 0], number)
+    kinds = table.outputs.prediction[:, 0]
+    of_kind = (by_class.sum(axis=1) * chosen)[table.kind_cell] * table.kind_share
+    np.testing.assert_allclose(says, np.bincount(kinds, of_kind), rtol=1e-12)
