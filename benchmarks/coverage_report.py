@@ -253,7 +253,7 @@ def _summary(settings: Sequence[Setting]) -> Iterator[str]:
             claims = sum(one.claims for one in found)
             cells.append(
                 f"{claims / sum(one.runs for one in found):.2f} / "
-                f"{sum(one.covered for one in found) / claims:.2f} / "
+                f"{_pooled(found):.2f} / "
                 f"{sum(one.warned for one in found) / claims:.2f}"
                 if claims
                 else "-"

@@ -131,7 +131,7 @@ def _with_model(
     if inputs.model is None or not len(inputs.history.labelled):
         return found
     there = inputs.model.within(domain)
-    evidence = seen.fewest_rows(measure, there)
+    evidence = seen.fewest_rows(there)
     own = OwnProbabilities.of_labelled(measure, inputs, domain, inside)
     return assist(found, measure, inputs.model, there, evidence, band, inputs.combine, own)
 
@@ -191,18 +191,18 @@ class _Seen:
     """What labels in a domain show of the shares that a measure depends on, and what they leave.
 
     Attributes:
+        measure: it.
         shares: of the labelled rows.
         row: shape (n,): numbers that tell these rows apart.
         open_shares: the same of what rows without a label may be.
         unlabelled: shape (cells,): rows without a label.
-        components: how many the measure has.
     """
 
+    measure: Measure
     shares: Sequence[Share]
     row: IntArray
     open_shares: Sequence[Share]
     unlabelled: IntArray
-    components: int
 
     @classmethod
     def of(
@@ -216,21 +216,23 @@ class _Seen:
         kept = np.flatnonzero(inside[row])
         unlabelled = _unlabelled(inputs, domain, inside)
         return cls(
+            measure,
             measure.shares(inputs.outputs.take(kept), inputs.label[kept]),
             np.unique(inputs.row[row[kept]], return_inverse=True)[1].ravel(),
             measure.shares(*rows_of_cells(measure, inputs.table, unlabelled > 0)),
             unlabelled,
-            len(measure.components),
         )
 
     def gaps(self, fewest_of_each: int = 1) -> list[Gap | None]:
         """Return what the labels lack, for each component of the measure."""
-        return find_gaps(self.shares, self.row, self.components, self.open_shares, fewest_of_each)
+        number = len(self.measure.components)
+        return find_gaps(self.shares, self.row, number, self.open_shares, fewest_of_each)
 
-    def fewest_rows(self, measure: Measure, there: Predictive) -> IntArray:
+    def fewest_rows(self, there: Predictive) -> IntArray:
         """Return the labelled rows of the scarcest share of each component, shape (m,)."""
-        expected = numbers_of_rows(measure, there.table, self.unlabelled > 0, there.expected)
-        return fewest_rows(self.shares, self.row, self.components, self.open_shares, expected)
+        number, chosen = len(self.measure.components), self.unlabelled > 0
+        expected = numbers_of_rows(self.measure, there.table, chosen, there.expected)
+        return fewest_rows(self.shares, self.row, number, self.open_shares, expected)
 
 
 def _unlabelled(inputs: EstimationInput, domain: Domain, inside: npt.NDArray[np.bool_]) -> IntArray:

@@ -218,11 +218,12 @@ def test_assisted_interval_stands_before_the_others() -> None:
 
 
 def test_intervals_of_design_and_model_that_do_not_meet_are_told() -> None:
-    (one,) = assist([found(0.001, 0.0005, 0.002)], FBeta(), model_of(), model_of().everywhere)
+    model = model_of()
+    (one,) = assist([found(0.001, 0.0005, 0.002)], FBeta(), model, model.everywhere)
     assert one.intervals[0].low <= 0.001
     (warning,) = one.warnings
     assert warning.startswith("f1: the draws say 0.0005 to 0.002, scores and labels")
-    (silent,) = assist([found(0.001, 0.0, 1.0)], FBeta(), model_of(), model_of().everywhere)
+    (silent,) = assist([found(0.001, 0.0, 1.0)], FBeta(), model, model.everywhere)
     assert silent.intervals[0].low <= 0.001
     assert not silent.warnings
 
@@ -244,25 +245,23 @@ def test_band_holds_under_half_and_twice_the_share_too() -> None:
 
 def test_words_about_the_value_stay() -> None:
     """Words about the design-based interval go with it; that the value was cut is still true."""
+    model = model_of()
     words = "f1: the weighted estimate 1.2 lies outside its range and was cut"
     one = dataclasses.replace(
         found(1.0, 0.7, 1.0), warnings=(words, "f1: few rows"), of_value=(words,)
     )
-    (assisted,) = assist([one], FBeta(), model_of(), model_of().everywhere)
+    (assisted,) = assist([one], FBeta(), model, model.everywhere)
     assert assisted.intervals[0].kind == "model-assisted"
     assert assisted.warnings[0] == words
     assert "f1: few rows" not in assisted.warnings
 
 
 def test_intervals_that_three_times_the_width_brings_together_are_no_reason_for_words() -> None:
+    model = model_of()
     nothing = Estimate(TARGET, None, None, 0.95, (whole_range((0.0, 1.0), "no labels"),))
-    (alone,) = assist([nothing], FBeta(), model_of(), model_of().everywhere)
+    (alone,) = assist([nothing], FBeta(), model, model.everywhere)
     end = alone.intervals[0].low
-    (near,) = assist(
-        [found(end - 0.05, end - 0.07, end - 0.03)], FBeta(), model_of(), model_of().everywhere
-    )
+    (near,) = assist([found(end - 0.05, end - 0.07, end - 0.03)], FBeta(), model, model.everywhere)
     assert not near.warnings
-    (far,) = assist(
-        [found(end - 0.07, end - 0.09, end - 0.05)], FBeta(), model_of(), model_of().everywhere
-    )
+    (far,) = assist([found(end - 0.07, end - 0.09, end - 0.05)], FBeta(), model, model.everywhere)
     assert "one misleads" in far.warnings[0]
