@@ -14,7 +14,6 @@ import numpy as np
 from evalsampling.inference.class_curves import obstacle
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.linearisation import influence_by_cell, variance_of_any
-from evalsampling.inference.model_assisted import COMBINED_SHARE
 from evalsampling.inference.nonresponse import response_by_leaf
 from evalsampling.inference.predictive import (
     LabelModel,
@@ -32,8 +31,12 @@ from evalsampling.stats.history import NO_LABEL, History
 from evalsampling.stats.inclusion import draw_unseen, mix_evenly, water_fill
 from evalsampling.stats.slice_sampling import Schedule
 
-POWERS = (0.5, 1.0, 2.0, 3.0)
+POWERS = (0.5, 1.0, 1.5, 2.0, 3.0)
 """Powers of the rate of positives that a row's measure of size may follow where they are rare."""
+
+DESIGN_SHARE = 0.01
+"""What the share of hidden positives is multiplied by for the model that designs are compared on:
+the part of a round that is spread evenly looks for them, the others go by the scores."""
 
 EVEN_SHARE = 0.1
 """Share of a round that is spread evenly over all rows."""
@@ -52,14 +55,14 @@ _FEWEST_SPREADS = 4
 class CalibratedDesign(Sampler):
     """Rounds without replacement, in proportion to what the label of a row may still change.
 
-    Before each round the calibration curve is fitted to all labels so far, with the share of hidden
-    positives that the estimate is combined under (`inference.model_assisted.COMBINED_SHARE`): with
-    more of them, rounds would go to the tail to learn their number. Candidates are designs with the
-    measure of size sd_c (1 - p_c)^(e - 1/2): sd_c^2 the mean over draws of the curve of the
-    variance of the influence of a row's label on the measure, p_c the rate of the pool's most
-    frequent class, so the size goes as rate^e where positives are rare; a tenth is spread evenly.
-    Taken is the candidate that is expected to remove most of the posterior variance of the measure.
-    Where labels differ in cost, sizes are over its root, and what is removed is taken by the money.
+    Before each round the calibration curve is fitted to all labels so far, with next to no hidden
+    positives (`DESIGN_SHARE`): with more of them, rounds would go to the tail to learn their
+    number, which a few hundred labels cannot tell. Candidates are designs with the measure of size
+    sd_c (1 - p_c)^(e - 1/2): sd_c^2 the mean over draws of the curve of the variance of the
+    influence of a row's label on the measure, p_c the rate of the pool's most frequent class, so
+    the size goes as rate^e where positives are rare; a tenth is spread evenly. Taken is the
+    candidate that is expected to remove most of the posterior variance of the measure. Where labels
+    differ in cost, sizes are over its root, and what is removed is taken by the money.
 
     A labelled row weighs one over the chance that any round so far would have taken it, so weights
     of rounds that answer to earlier labels are slightly biased, and far less noisy than weights
@@ -96,7 +99,7 @@ class CalibratedDesign(Sampler):
         if obstacle(table):
             chance = np.full(len(table), wanted / max(int(left.sum()), 1))
             return draw_unseen(table, history, chance, rng)
-        hidden = dataclasses.replace(self.hidden, share=self.hidden.share * COMBINED_SHARE)
+        hidden = dataclasses.replace(self.hidden, share=self.hidden.share * DESIGN_SHARE)
         model = LabelModel.fit(table, history, (model_seed,), hidden, _SCHEDULE)
         comparison = _Comparison.of_designs(self.measure, model, len(history.labelled) + wanted)
         sizes = [per_root_cost(comparison.size(power), table.cost) for power in POWERS]
