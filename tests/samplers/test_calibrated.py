@@ -24,6 +24,7 @@ from evalsampling.measures import (
 )
 from evalsampling.samplers import CalibratedDesign
 from evalsampling.samplers.calibrated import _Comparison
+from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.stats.history import NO_LABEL, History, Round
 from tests.samplers.pools import Pool, make_pool, with_second_system
 
@@ -297,6 +298,18 @@ def test_size_is_the_root_of_the_mean_variance_that_a_label_makes(labels: int) -
     assert limited.any() == (labels == 2)
     variance[limited] *= 1 / 12 / left[limited, None]
     assert spread == pytest.approx(np.sqrt(variance.mean(axis=0)))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rounds_go_by_the_scores_however_many_positives_may_hide(seed: int) -> None:
+    """The lower half of the leaves has next to none of the positives that a round looks for."""
+    pool = make_pool(20_000, 24, seed=3, positive=0.01, strength=4)
+    sampler = CalibratedDesign(FBeta(), hidden=HiddenPrior(share=0.5))
+    history, _ = pool.run(sampler, 2, 60, seed=seed)
+    rate = history.rounds[-1].posterior
+    assert rate is not None
+    positives = rate[:, 1] * pool.table.leaf_count
+    assert positives[:12].sum() < 0.05 * positives.sum()
 
 
 def test_frequent_class_is_that_of_most_rows_not_of_most_cells() -> None:
