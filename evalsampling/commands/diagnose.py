@@ -21,8 +21,8 @@ class LeafReport:
         labelled: distinct questions with an answer.
         prior: by the scores.
         observed: among the labels, None without any.
-        posterior: by the model that the latest round was chosen by (that of `calibrated` has next to
-            no hidden positives), None if the sampler has none.
+        posterior: by the model that the latest round was chosen by (`calibrated` has one with next
+            to no hidden positives), None if the sampler has none.
     """
 
     leaf: int

@@ -26,8 +26,8 @@ class LeafDiagnosis:
         prior: mean prior probability of each class.
         observed: share of each label among those of the leaf, each labelled row counting once for
             every row of its cell that it stands for; None without a label.
-        posterior: by the model that the latest round was chosen by (that of `calibrated` has next to
-            no hidden positives: `DESIGN_SHARE`), None if the sampler has none.
+        posterior: by the model that the latest round was chosen by (`calibrated` has one with next
+            to no hidden positives: `DESIGN_SHARE`), None if the sampler has none.
     """
 
     leaf: int
