@@ -31,7 +31,7 @@ from evalsampling.stats.history import NO_LABEL, History
 from evalsampling.stats.inclusion import draw_unseen, mix_evenly, water_fill
 from evalsampling.stats.slice_sampling import Schedule
 
-POWERS = (0.5, 1.0, 1.5, 2.0, 3.0)
+POWERS = (0.7, 1.0, 1.5, 2.0, 3.0)
 """Powers of the rate of positives that a row's measure of size may follow where they are rare."""
 
 DESIGN_SHARE = 0.01
