@@ -186,11 +186,16 @@ def _repeats(settings: Sequence[Setting]) -> str:
         key = (one.method, one.pool)
         runs[key] = max(runs.get(key, 0), one.runs)
     usual = statistics.mode(runs.values())
-    others = [
-        f"{number:,} of {method} on {pool}"
-        for (method, pool), number in sorted(runs.items())
-        if number != usual
-    ]
+    others = []
+    for method in sorted({method for method, _ in runs}):
+        numbers = {pool: number for (of, pool), number in sorted(runs.items()) if of == method}
+        alike = len(numbers) > 1 and len(set(numbers.values())) == 1
+        told = {"": next(iter(numbers.values()))} if alike else numbers
+        others += [
+            f"{number:,} of {method}" + (f" on {pool}" if pool else "")
+            for pool, number in told.items()
+            if number != usual
+        ]
     return f"{usual} repeats" + (f" ({'; '.join(others)})" if others else "")
 
 
