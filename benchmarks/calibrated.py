@@ -21,7 +21,6 @@ import calibrated_pools
 import pools
 import pyarrow as pa
 import pyarrow.parquet as pq
-from calibrated_report import document
 
 from evalsampling.inference.results import Estimate
 from evalsampling.simulation.simulate import Plan, run_repeat
@@ -71,7 +70,9 @@ def main(argv: list[str] | None = None) -> int:
     if options.action == "run":
         run(options)
     else:
-        text = document(options.results)
+        from calibrated_report import document  # it needs matplotlib
+
+        text = document(options.results, options.output.parent / "figures")
         options.output.write_text(text, encoding="utf-8")
         print(f"{options.output}: written")
     return 0

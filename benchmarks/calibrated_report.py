@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
+from calibrated_plots import draw_coverage, draw_errors
 from calibrated_pools import HIDDEN
 from calibrated_ratios import ratio_lines
 
@@ -28,11 +29,15 @@ LEAST_OF_HIDDEN = 0.85
 """What the model-assisted interval is to cover at every budget, two standard errors aside."""
 
 
-def document(results: Path) -> str:
-    """Return the page."""
+def document(results: Path, figures: Path) -> str:
+    """Return the page, and write its plots to a folder beside it."""
     settings = dict(read(results))
     repeats = {len(np.unique(one["repeat"])) for one in settings.values()}
     budgets = sorted({int(b) for one in settings.values() for b in one["budget"]})
+    errors = {key: _errors_of_f1(one, budgets) for key, one in settings.items()}
+    covered = {key: _coverages(one, budgets) for key, one in settings.items()}
+    draw_errors(errors, budgets, figures / "calibrated-error.svg")
+    draw_coverage(covered, budgets, figures / "calibrated-coverage.svg")
     lines = [
         "# Study of the calibrated design",
         "",
@@ -112,18 +117,35 @@ def _first_measure(columns: Mapping[str, npt.NDArray[Any]]) -> str:
     return "macro_f1" if "macro_f1" in columns["measure"] else "f1"
 
 
+def _errors_of_f1(columns: Mapping[str, npt.NDArray[Any]], budgets: list[int]) -> list[float]:
+    """Return the root mean squared error of the first measure at each budget."""
+    return [float(np.sqrt(np.mean(one))) for one in _squares_of_f1(columns, budgets)]
+
+
+def _coverages(columns: Mapping[str, npt.NDArray[Any]], budgets: list[int]) -> list[float]:
+    """Return the coverage of the model-assisted interval at each budget, nan if none claims."""
+    found = []
+    for budget in budgets:
+        rows = (columns["budget"] == budget) & (columns["interval"] == "model-assisted")
+        rows &= np.isfinite(columns["truth"])
+        one = {name: values[rows] for name, values in columns.items()}
+        found.append(float(_covered(one).mean()) if rows.any() else float("nan"))
+    return found
+
+
 def _errors(settings: Mapping[tuple[str, str], Any], budgets: list[int]) -> list[str]:
     lines = [
         "## Errors of F1",
         "",
         "RMSE, of four classes that of macro F1. An undefined estimate counts as 0.",
         "",
+        "![RMSE by number of labels, a panel for each pool](figures/calibrated-error.svg)",
+        "",
         "| pool | sampler | " + " | ".join(f"{b:,}" for b in budgets) + " | repeats | ms a round |",
         "| --- | --- |" + " --- |" * (len(budgets) + 2),
     ]
     for (pool, sampler), columns in settings.items():
-        name = _first_measure(columns)
-        found = [_rmse(_chosen(columns, name, b, "default")) for b in budgets]
+        found = _errors_of_f1(columns, budgets)
         rounds = 17  # of 50 rows, growing by 1.3, that make 5,000
         cost = np.median(columns["seconds"][columns["budget"] == budgets[-1]]) / rounds * 1000
         cells = " | ".join(f"{value:.3f}" for value in found)
@@ -169,21 +191,21 @@ def _coverage(settings: Mapping[tuple[str, str], Any], budgets: list[int]) -> li
         "one class), nominal 95 %; worst first. Where it is not the default, nearly no label of a",
         "kind having been met, it claims nothing and is left out.",
         "",
+        "![Coverage by number of labels, a panel for each pool](figures/calibrated-coverage.svg)",
+        "",
         "| pool | sampler | mean | " + " | ".join(f"{b:,}" for b in budgets) + " |",
         "| --- | --- | --- |" + " --- |" * len(budgets),
     ]
     found, below = [], []
     hidden = HIDDEN.replace(" ", "-")
     for (pool, sampler), columns in settings.items():
-        least, by_budget = LEAST_OF_HIDDEN if pool == hidden else LEAST_COVERAGE, []
-        for budget in budgets:
+        least = LEAST_OF_HIDDEN if pool == hidden else LEAST_COVERAGE
+        by_budget = _coverages(columns, budgets)
+        for budget, coverage in zip(budgets, by_budget, strict=True):
             rows = (columns["budget"] == budget) & (columns["interval"] == "model-assisted")
-            rows &= np.isfinite(columns["truth"])
-            one = {name: values[rows] for name, values in columns.items()}
-            by_budget.append(float(_covered(one).mean()) if rows.any() else float("nan"))
-            error = np.sqrt(least * (1 - least) / max(len(np.unique(one["repeat"])), 1))
-            if by_budget[-1] < least - 2 * error:
-                below.append(f"{pool}, {sampler}, {budget:,} labels ({by_budget[-1]:.2f})")
+            runs = len(np.unique(columns["repeat"][rows & np.isfinite(columns["truth"])]))
+            if coverage < least - 2 * np.sqrt(least * (1 - least) / max(runs, 1)):
+                below.append(f"{pool}, {sampler}, {budget:,} labels ({coverage:.2f})")
         if np.isfinite(by_budget).any():
             found.append((float(np.nanmean(by_budget)), pool, sampler, by_budget))
     for mean, pool, sampler, by_budget in sorted(found):
