@@ -4,16 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import matplotlib as mpl
+from figure_files import STYLE, save
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-STYLE = {
-    "font.size": 8,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "svg.fonttype": "none",
-    "svg.hashsalt": "calibrated-study",
-}
 COLOURS = {
     "calibrated": "#d62728",
     "ais": "#1f77b4",
@@ -69,4 +63,4 @@ def _draw(
         handles, names = panels[0].get_legend_handles_labels()
         figure.legend(handles, names, loc="lower right", ncols=1, frameon=False)
         path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, metadata={"Date": None, "Creator": None})
+        save(figure, path)

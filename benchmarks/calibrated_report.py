@@ -34,7 +34,8 @@ def document(results: Path, figures: Path) -> str:
     settings = dict(read(results))
     repeats = {len(np.unique(one["repeat"])) for one in settings.values()}
     budgets = sorted({int(b) for one in settings.values() for b in one["budget"]})
-    errors = {key: _errors_of_f1(one, budgets) for key, one in settings.items()}
+    squares = {key: _squares_of_f1(one, budgets) for key, one in settings.items()}
+    errors = {key: [float(np.sqrt(np.mean(one))) for one in of] for key, of in squares.items()}
     covered = {key: _coverages(one, budgets) for key, one in settings.items()}
     draw_errors(errors, budgets, figures / "calibrated-error.svg")
     draw_coverage(covered, budgets, figures / "calibrated-coverage.svg")
@@ -47,10 +48,10 @@ def document(results: Path, figures: Path) -> str:
         f"error of {_span({round(float(np.sqrt(0.95 * 0.05 / n)), 3) for n in repeats})}.",
         "What it means is in [calibrated.md](calibrated.md).",
         "",
-        *_errors(settings, budgets),
-        *ratio_lines({key: _squares_of_f1(one, budgets) for key, one in settings.items()}, budgets),
+        *_errors(settings, errors, budgets),
+        *ratio_lines(squares, budgets),
         *_efficiency(settings),
-        *_coverage(settings, budgets),
+        *_coverage(settings, covered, budgets),
         *_scores(settings),
         *_light(settings, budgets),
     ]
@@ -117,23 +118,24 @@ def _first_measure(columns: Mapping[str, npt.NDArray[Any]]) -> str:
     return "macro_f1" if "macro_f1" in columns["measure"] else "f1"
 
 
-def _errors_of_f1(columns: Mapping[str, npt.NDArray[Any]], budgets: list[int]) -> list[float]:
-    """Return the root mean squared error of the first measure at each budget."""
-    return [float(np.sqrt(np.mean(one))) for one in _squares_of_f1(columns, budgets)]
+def _assisted(columns: Mapping[str, npt.NDArray[Any]], budget: int) -> dict[str, npt.NDArray[Any]]:
+    """Return the rows of all model-assisted intervals at a budget whose truth is defined."""
+    rows = (columns["budget"] == budget) & (columns["interval"] == "model-assisted")
+    rows &= np.isfinite(columns["truth"])
+    return {name: values[rows] for name, values in columns.items()}
 
 
 def _coverages(columns: Mapping[str, npt.NDArray[Any]], budgets: list[int]) -> list[float]:
     """Return the coverage of the model-assisted interval at each budget, nan if none claims."""
-    found = []
-    for budget in budgets:
-        rows = (columns["budget"] == budget) & (columns["interval"] == "model-assisted")
-        rows &= np.isfinite(columns["truth"])
-        one = {name: values[rows] for name, values in columns.items()}
-        found.append(float(_covered(one).mean()) if rows.any() else float("nan"))
-    return found
+    claims = [_covered(_assisted(columns, budget)) for budget in budgets]
+    return [float(one.mean()) if len(one) else float("nan") for one in claims]
 
 
-def _errors(settings: Mapping[tuple[str, str], Any], budgets: list[int]) -> list[str]:
+def _errors(
+    settings: Mapping[tuple[str, str], Any],
+    errors: Mapping[tuple[str, str], list[float]],
+    budgets: list[int],
+) -> list[str]:
     lines = [
         "## Errors of F1",
         "",
@@ -145,10 +147,9 @@ def _errors(settings: Mapping[tuple[str, str], Any], budgets: list[int]) -> list
         "| --- | --- |" + " --- |" * (len(budgets) + 2),
     ]
     for (pool, sampler), columns in settings.items():
-        found = _errors_of_f1(columns, budgets)
         rounds = 17  # of 50 rows, growing by 1.3, that make 5,000
         cost = np.median(columns["seconds"][columns["budget"] == budgets[-1]]) / rounds * 1000
-        cells = " | ".join(f"{value:.3f}" for value in found)
+        cells = " | ".join(f"{value:.3f}" for value in errors[pool, sampler])
         repeats = len(np.unique(columns["repeat"]))
         lines.append(f"| {pool} | {sampler} | {cells} | {repeats} | {cost:.0f} |")
     return [*lines, ""]
@@ -183,7 +184,11 @@ def _efficiency(settings: Mapping[tuple[str, str], Any]) -> list[str]:
     return [*lines, "", f"Geometric means: {means}." if logs else "", ""]
 
 
-def _coverage(settings: Mapping[tuple[str, str], Any], budgets: list[int]) -> list[str]:
+def _coverage(
+    settings: Mapping[tuple[str, str], Any],
+    covered: Mapping[tuple[str, str], list[float]],
+    budgets: list[int],
+) -> list[str]:
     lines = [
         "## Coverage of the model-assisted interval",
         "",
@@ -200,10 +205,9 @@ def _coverage(settings: Mapping[tuple[str, str], Any], budgets: list[int]) -> li
     hidden = HIDDEN.replace(" ", "-")
     for (pool, sampler), columns in settings.items():
         least = LEAST_OF_HIDDEN if pool == hidden else LEAST_COVERAGE
-        by_budget = _coverages(columns, budgets)
+        by_budget = covered[pool, sampler]
         for budget, coverage in zip(budgets, by_budget, strict=True):
-            rows = (columns["budget"] == budget) & (columns["interval"] == "model-assisted")
-            runs = len(np.unique(columns["repeat"][rows & np.isfinite(columns["truth"])]))
+            runs = len(np.unique(_assisted(columns, budget)["repeat"]))
             if coverage < least - 2 * np.sqrt(least * (1 - least) / max(runs, 1)):
                 below.append(f"{pool}, {sampler}, {budget:,} labels ({coverage:.2f})")
         if np.isfinite(by_budget).any():

@@ -5,18 +5,12 @@ from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
+from figure_files import STYLE, save
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from study_results import Run, Study
 from study_runs import CURVE, METHODS
 
-STYLE = {
-    "font.size": 8,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "svg.fonttype": "none",
-    "svg.hashsalt": "study",
-}
 COLOURS = dict(
     zip(
         (method.key for method in METHODS),
@@ -46,23 +40,16 @@ def draw(study: Study, directory: Path, budgets: dict[str, int]) -> dict[str, Pa
     with mpl.rc_context(STYLE):
         for measure in study.measures:
             files[f"convergence-{measure}"] = directory / f"convergence-{measure}.svg"
-            _save(_convergence(study, measure), files[f"convergence-{measure}"])
+            save(_convergence(study, measure), files[f"convergence-{measure}"])
             files[f"error-{measure}"] = directory / f"error-{measure}.svg"
-            _save(_bars(study, measure, budgets[measure]), files[f"error-{measure}"])
+            save(_bars(study, measure, budgets[measure]), files[f"error-{measure}"])
         for pool in study.pools:
             runs = study.of(pool, CURVE)
             chosen = [runs[key] for key in COMPARED if key in runs and len(runs[key].curves)]
             if chosen:
                 files[f"curves-{pool}"] = directory / f"curves-{pool}.png"
-                _save(_curves(study, chosen), files[f"curves-{pool}"])
+                save(_curves(study, chosen), files[f"curves-{pool}"])
     return files
-
-
-def _save(figure: Figure, path: Path) -> None:
-    if path.suffix == ".svg":
-        figure.savefig(path, metadata={"Date": None, "Creator": None})
-        return
-    figure.savefig(path, dpi=110, metadata={"Software": None})
 
 
 def _convergence(study: Study, measure: str) -> Figure:
