@@ -150,30 +150,32 @@ def json_examples(folder: Path) -> Iterator[tuple[str, str, str]]:
         yield name, example, shell(f"evalsampling {arguments} --json", folder)
 
 
-def with_numbers(example: str, printed: Any) -> str:
-    """An object as a page shows it, its fractions those printed now, rounded as they were."""
-    fractions: list[str] = []
+def with_values(example: str, printed: Any) -> str:
+    """An object as a page shows it, its values those printed now, rounded as they were."""
+    values: list[str] = []
 
-    def walk(shown: Any, now: Any, of_the_machine: bool = False) -> None:
+    def walk(shown: Any, now: Any) -> None:
         if isinstance(shown, dict):
             for key, value in shown.items():
-                known = isinstance(now, dict) and key in now
-                walk(value, now[key] if known else None, key in OF_THE_MACHINE)
+                known = isinstance(now, dict) and key in now and key not in OF_THE_MACHINE
+                walk(value, now[key] if known else None)
         elif isinstance(shown, list):
             for place, value in enumerate(shown):
                 known = isinstance(now, list) and place < len(now)
                 walk(value, now[place] if known else None)
         elif isinstance(shown, Decimal):
-            is_number = isinstance(now, float | int) and not of_the_machine
+            is_number = isinstance(now, float | int)
             places = Decimal(1).scaleb(int(shown.as_tuple().exponent))
-            fractions.append(f"{Decimal(now).quantize(places) if is_number else shown:f}")
+            values.append(f"{Decimal(now).quantize(places) if is_number else shown:f}")
+        elif isinstance(shown, str | int) and not isinstance(shown, bool):
+            values.append(json.dumps(now if type(now) is type(shown) else shown))
 
     walk(json.loads(example, parse_float=Decimal), printed)
-    renewed = iter(fractions)
-    tokens = re.split(r'("(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)', example)
+    renewed = iter(values)
+    key_string_or_number = r'("(?:[^"\\]|\\.)*"(?:\s*:)?|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)'
     return "".join(
-        next(renewed) if re.fullmatch(r"-?\d+(\.\d+|\.?\d*[eE].*|\.\d+[eE].*)", token) else token
-        for token in tokens
+        next(renewed) if place % 2 and not token.endswith(":") else token
+        for place, token in enumerate(re.split(key_string_or_number, example))
     )
 
 
@@ -207,7 +209,7 @@ def rewrite(pages: Sequence[str]) -> None:
                     text = text.replace(shown, printed, 1)
             if page == "docs/cli.md":
                 for _, example, printed in json_examples(folder):
-                    text = text.replace(example, with_numbers(example, json.loads(printed)), 1)
+                    text = text.replace(example, with_values(example, json.loads(printed)), 1)
             if text != before:
                 (ROOT / page).write_text(text, "utf-8")
                 print(f"{page}: written")

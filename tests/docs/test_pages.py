@@ -22,7 +22,7 @@ from tests.docs.examples import (
     pair,
     python_outputs,
     shell_outputs,
-    with_numbers,
+    with_values,
 )
 
 GUIDES = sorted(str(page.relative_to(ROOT)) for page in (ROOT / "docs/guides").glob("*.md"))
@@ -110,11 +110,22 @@ def compare(shown: Any, printed: Any, where: str) -> None:
         assert shown == printed, where
 
 
-def test_numbers_of_an_object_are_written_anew_as_they_are_rounded() -> None:
-    shown = '{"a": 0.50, "seconds": 1.5, "b": [{"c": null, "d": 1.25e-3, "e": "1.5"}], "n": 3}'
-    now = {"a": 0.6789, "seconds": 9.0, "b": [{"c": 7.5, "d": 0.00251, "e": "2.5"}, {}], "n": 4}
-    assert with_numbers(shown, now) == (
-        '{"a": 0.68, "seconds": 1.5, "b": [{"c": null, "d": 0.00251, "e": "1.5"}], "n": 3}'
+def test_values_of_an_object_are_written_anew_as_they_are_rounded() -> None:
+    shown = (
+        '{"a": 0.50, "seconds": 1.5, "b": [{"c": null, "d": 1.25e-3, "e": "1.5: \\"x\\""}],'
+        ' "versions": {"x": "1"}, "done": true, "n": 3}'
+    )
+    now = {
+        "a": 0.6789,
+        "seconds": 9.0,
+        "b": [{"c": 7.5, "d": 0.00251, "e": '2.5: "y"'}, {}],
+        "versions": {"x": "2"},
+        "done": False,
+        "n": 4,
+    }
+    assert with_values(shown, now) == (
+        '{"a": 0.68, "seconds": 1.5, "b": [{"c": null, "d": 0.00251, "e": "2.5: \\"y\\""}],'
+        ' "versions": {"x": "1"}, "done": true, "n": 4}'
     )
 
 
