@@ -43,7 +43,7 @@ LEAST_OF_MODEL = 0.5
 The variance of the design sees only what was met, so it is too small where positives were not."""
 
 FEW_LABELS = 500
-"""Up to so many labels it counts for that; with more, for less in inverse proportion."""
+"""Up to so many labels it counts for that; with more, for less, by the square of their number."""
 
 DISAGREEMENT = 3.0
 """Intervals disagree if that of the design, made so many times as wide, does not meet the model's.
@@ -96,7 +96,7 @@ def assist(
     ends = _ends(there, measure, model, own)
     drawn = _ranges(ends)
     if combine:
-        least = LEAST_OF_MODEL * min(1.0, FEW_LABELS / len(model.history.labelled))
+        least = least_of_model(len(model.history.labelled))
         medians = _under_share(COMBINED_SHARE, drawn, there, measure, model, own)
         estimates = [
             _combined(one, of_it, median, least)
@@ -155,6 +155,18 @@ def _band(
     high = np.fmax.reduce([simultaneous(greatest, confidence)[1] for _, greatest in ways])
     least, greatest = np.transpose([one.target.bounds for one in estimates])
     return np.clip(low, least, greatest), np.clip(high, least, greatest)
+
+
+def least_of_model(labels: int) -> float:
+    """Return what the median of the draws counts for at least in an estimate combined with it.
+
+    Its error is mostly bias, where positives hide or are met by chance, and hardly falls with more
+    labels; that of the design does, and its variance is then known (docs/calibrated.md).
+
+    Args:
+        labels: of distinct rows, at least 1.
+    """
+    return LEAST_OF_MODEL * min(1.0, FEW_LABELS / labels) ** 2
 
 
 def _combined(

@@ -116,7 +116,7 @@ def test_runs_that_met_many_by_chance_are_right_as_often_as_told() -> None:
         assert chance @ covered / chance.sum() >= least
 
 
-@pytest.mark.parametrize(("labels", "weight"), [(150, 0.5), (1000, 0.25)])
+@pytest.mark.parametrize(("labels", "weight"), [(150, 0.5), (500, 0.5), (1000, 0.125)])
 def test_median_counts_for_less_with_more_labels(labels: int, weight: float) -> None:
     model = model_of(labels=labels)
     certain = found(0.9, 0.899, 0.901, 1e-9)
