@@ -3,7 +3,7 @@
 import argparse
 import dataclasses
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from evalsampling.cli.command import Beam, Command, through_pipeline
@@ -11,6 +11,7 @@ from evalsampling.cli.wording import counted, table, wrapped
 from evalsampling.commands.estimate import EstimateOptions, estimate
 from evalsampling.commands.estimate_result import EstimateResult, ReportedEstimate
 from evalsampling.commands.options import add_to_command, read_options
+from evalsampling.inference.assumptions import ASSUMES, assumed
 from evalsampling.inference.many_systems import Contest
 from evalsampling.inference.results import ReportedInterval
 from evalsampling.report.numbers import CLAIM_NOTHING, MOSTLY_PRIOR, is_mostly_prior
@@ -21,6 +22,9 @@ _WHOLE = "whole pool"
 
 _MOST_POINTS = 8
 """Points of a curve that are printed; `--json` has them all."""
+
+_MOST_NOTES = 3
+"""Numbers of which more is told than their intervals; `--json` has it of all."""
 
 _LEAST_P_VALUE = 0.0001
 """Least p-value of many systems that is told: they are found by integration."""
@@ -51,7 +55,7 @@ def _estimate(options: EstimateOptions, arguments: argparse.Namespace) -> Estima
 def _text(_: argparse.Namespace, result: EstimateResult) -> str:
     lines = [f"{counted(result.labels, 'label')}, {result.open} open, {result.rejects} rejected"]
     shown = _thinned(result.measures)
-    kinds = [kind for kind in _ASSUMES if any(kind in _kinds(one) for one in shown)]
+    kinds = [*assumed(kind for one in shown for kind in _kinds(one))]
     lines += estimate_table(shown, kinds)
     if any(_is_bracketed(one, kind) for one in shown for kind in kinds):
         lines += wrapped(MOSTLY_PRIOR, "  ")
@@ -60,7 +64,8 @@ def _text(_: argparse.Namespace, result: EstimateResult) -> str:
     if len(kinds) > 1:
         for kind in kinds:
             short = f" ({_SHORT[kind]})" if kind in _SHORT else ""
-            lines += wrapped(f"{kind}{short}: {_ASSUMES[kind]}", "  ")
+            lines += wrapped(f"{kind}{short}: {ASSUMES[kind]}", "  ")
+    lines += _notes_on_hidden(result)
     if result.half_width is not None:
         lines.append(f"half-width {result.half_width:.4f}: of the widest interval")
     elif result.half_width_reason is not None:
@@ -70,6 +75,35 @@ def _text(_: argparse.Namespace, result: EstimateResult) -> str:
     if result.sample_size is not None:
         lines += wrapped(result.sample_size.words, "  ")
     return "\n".join(lines)
+
+
+def _notes_on_hidden(result: EstimateResult) -> list[str]:
+    """Return what is thought of hidden positives, and what another share or labels would change."""
+    pool = [one for one in result.measures if one.slice is None and one.threshold is None]
+    assisted = [one for one in pool if one.sensitivity]
+    notes = []
+    for hidden in result.hidden if assisted else ():
+        of = f" of class {hidden.label}" if len(result.hidden) > 1 else ""
+        levels = ", ".join(f"{100 * float(level):g}" for level in hidden.prior)
+        notes.append(
+            f"hidden positives{of}, in % of those that scores tell, quantiles {levels} %: "
+            f"{_percents(hidden.prior)} by the spec's `hidden`, "
+            f"{_percents(hidden.posterior)} with the labels"
+        )
+    for one in assisted[:_MOST_NOTES]:
+        others = ", ".join(
+            f"{other.share:g}: {_end(other.low)}\N{EN DASH}{_end(other.high)}"
+            for other in one.sensitivity
+        )
+        notes.append(f"{_title(one)} with hidden.share {others}")
+    told = [(one, one.undetected) for one in pool if one.undetected is not None]
+    wide = [f"{_title(one)}: {light['words']}" for one, light in told if light["further"]]
+    notes += wide[:_MOST_NOTES]
+    return [line for note in notes for line in wrapped(note, "  ")]
+
+
+def _percents(quantiles: Mapping[str, float]) -> str:
+    return ", ".join(f"{100 * one:.2g}" for one in quantiles.values())
 
 
 def estimate_table(shown: Sequence[ReportedEstimate], kinds: Sequence[str]) -> list[str]:
@@ -157,14 +191,6 @@ def _signed(value: float) -> str:
     text = f"{value:+z.4f}"
     return text if float(text) else text.lstrip("+")
 
-
-_ASSUMES = {
-    "model-assisted": "holds if the rate of positives rises with the score and no more positives "
-    "hide from it than the spec's `hidden` makes probable",
-    "design-based": "rests on how rows were drawn; it does not see positives that no label has met",
-    "assumption-light": "holds wherever positives hide",
-}
-"""What the kinds of intervals rest on, as they stand in a line."""
 
 _SHORT = {"assumption-light": "light"}
 """Kinds whose column has a shorter name."""

@@ -17,6 +17,7 @@ from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
 from evalsampling.evaluation.evaluation import Evaluation
 from evalsampling.evaluation.stopping import reason_to_stop
+from evalsampling.inference.assumptions import assumed
 from evalsampling.inference.label_likelihood import doubts
 from evalsampling.inference.many_systems import Contest
 from evalsampling.inference.precision_curve import Guarantee
@@ -139,6 +140,7 @@ class EstimateResult(Result):
         regions: of measures listed jointly.
         half_width: of the widest default interval on the whole pool, None if it is not to be told.
         half_width_reason: why it is not to be told, else None.
+        assumes: what the intervals of each kind rest on, in words.
         hidden: of each class that the model of the labels has a curve for; none without a model.
         missing: rows without a label, None if all have one and none was late.
         label_error: what wrong labels do, None without gold rows.
@@ -160,6 +162,7 @@ class EstimateResult(Result):
     measures: tuple[ReportedEstimate, ...]
     regions: tuple[ReportedRegion, ...]
     half_width: float | None
+    assumes: Mapping[str, str] = dataclasses.field(default_factory=dict)
     hidden: tuple[ReportedHidden, ...] = ()
     missing: MissingLabels | None = None
     label_error: LabelError | None = None
@@ -213,7 +216,7 @@ def result_of(
     estimates = evaluation.estimate(measures)
     labels = len(history.labelled)
     still_open = sum(snapshot.open_questions.values())
-    warnings = brief(estimates)
+    warnings = [*evaluation.sampler.remarks(evaluation.table), *brief(estimates)]
     missing = len(history) - labels
     if missing:
         warnings.append(
@@ -247,6 +250,7 @@ def result_of(
         regions=tuple(_region(parts, spec, evaluation) for parts in joints),
         half_width=widest_half(estimates),
         half_width_reason=no_width_because(estimates),
+        assumes=assumed(each.kind for one in estimates for each in one.intervals),
         hidden=_hidden(spec, evaluation),
         missing=missing_labels(snapshot, evaluation, measures),
         label_error=wrong,

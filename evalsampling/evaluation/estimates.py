@@ -8,6 +8,7 @@ from typing import Any, SupportsIndex, overload
 import pyarrow as pa
 
 from evalsampling.errors import InputError
+from evalsampling.inference.assumptions import assumed
 from evalsampling.inference.results import Estimate, as_json
 from evalsampling.report.numbers import decimals, shown, shown_range
 from evalsampling.report.table import COLUMNS, flat
@@ -85,31 +86,33 @@ class Estimates(list[Estimate]):
             ) from error
 
     def __repr__(self) -> str:
-        """Return a line for each estimate."""
+        """Return a line for each estimate, and what their intervals rest on."""
         lines = [
             [one.target.title, _value(one), _interval(one)] for one in list(self)[:_MOST_LINES]
         ]
         width = max((len(title) for title, _, _ in lines), default=0)
         text = [f"{title:<{width}}  {value:>9}  {told}" for title, value, told in lines]
-        return "\n".join(
-            [f"<{len(self)} estimate{'s' * (len(self) != 1)}>", *text, *_rest(len(self))]
-        )
+        return "\n".join([f"<{len(self)} estimate{'s' * (len(self) != 1)}>", *text, *self._notes()])
 
     def _repr_html_(self) -> str:
         """Return a table, which a notebook shows."""
-        heads = "".join(f"<th>{name}</th>" for name in ("", "value", "interval", "method"))
+        heads = "".join(f"<th>{name}</th>" for name in ("", "value", "interval", "kind", "method"))
         rows = [
             f"<tr><th>{html.escape(one.target.title)}</th><td>{_value(one)}</td>"
-            f"<td>{_interval(one)}</td><td>{html.escape(one.intervals[0].method)}</td></tr>"
+            f"<td>{_interval(one)}</td><td>{html.escape(one.intervals[0].kind)}</td>"
+            f"<td>{html.escape(one.intervals[0].method)}</td></tr>"
             for one in list(self)[:_MOST_LINES]
         ]
-        more = "".join(f"<p>{html.escape(line)}</p>" for line in _rest(len(self)))
+        more = "".join(f"<p>{html.escape(line)}</p>" for line in self._notes())
         body = "".join(rows)
         return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>{more}"
 
-
-def _rest(count: int) -> Iterable[str]:
-    return [f"and {count - _MOST_LINES} more: to_frame() has them all"] * (count > _MOST_LINES)
+    def _notes(self) -> Iterable[str]:
+        """Return how many are not shown, and what the default intervals rest on."""
+        if len(self) > _MOST_LINES:
+            yield f"and {len(self) - _MOST_LINES} more: to_frame() has them all"
+        claimed = (one.intervals[0].kind for one in self if one.claims)
+        yield from (f"{kind}: {words}" for kind, words in assumed(claimed).items())
 
 
 def _digits(one: Estimate) -> int:

@@ -87,7 +87,8 @@ class Further:
         """The same, in words."""
         return (
             f"about {self.labels:,} further labels in leaves {self.first_leaf} to {self.last_leaf} "
-            f"that bring no {self.name} would make the interval {self.width:.2g} wide"
+            f"that bring no {self.name} would make the {KIND} interval {self.width:.2g} wide, at "
+            f"most {FACTOR:g} times the default one"
         )
 
 

@@ -1,5 +1,6 @@
 """The part that everybody reads: what was found, how sure it is, and what could change it."""
 
+from evalsampling.inference.assumptions import assumed
 from evalsampling.report.facts import Facts
 from evalsampling.report.interval_rows import IntervalRow, interval_rows
 from evalsampling.report.markup import (
@@ -149,10 +150,10 @@ def what_if(facts: Facts) -> Section | None:
     if not told:
         return None
     shares = sorted({each.share for one in told for each in one.sensitivity})
-    head = ["number", "estimate", f"interval, {_percent(facts.hidden_share)} hid"]
-    head += [f"if {_percent(share)} hid" for share in shares]
-    assumes_nothing = any(one.of_kind("assumption-light") for one in told)
-    head += ["assuming nothing"] * assumes_nothing
+    head = ["number", "estimate", f"interval, {_percent(facts.hidden_share)} likely"]
+    head += [f"{_percent(share)} likely" for share in shares]
+    has_light = any(one.of_kind("assumption-light") for one in told)
+    head += ["wherever they hide"] * has_light
     rows = []
     for one in told:
         digits = decimals(one.low, one.high)
@@ -164,26 +165,34 @@ def what_if(facts: Facts) -> Section | None:
             for share in shares
         ]  # fmt: skip
         widest = one.of_kind("assumption-light")
-        if assumes_nothing:
+        if has_light:
             cells.append("-" if widest is None else interval(widest.low, widest.high, digits))
         rows.append([escape(pretty(one)), *cells])
     hidden = (
         "Positives with low scores are rarely drawn, so some may hide where hardly any row was "
-        f"looked at. The intervals allow for about {_percent(facts.hidden_share)} as many hidden "
-        "positives as the scores tell of."
+        f"looked at. Before the labels about {_percent(facts.hidden_share)} as many hidden "
+        "positives as the scores tell of are thought likely, and several times more or fewer "
+        f"possible.{_with_labels(facts)}"
     )
     sentences = [words for one in told[:MOST_SENTENCES] for words in _if_more_hid(one, facts)]
     met = dict.fromkeys(
-        one.undetected.partition("; ")[0]
-        for one in told
-        if one.undetected and one.of_kind("assumption-light")
+        one.undetected for one in told if one.undetected and one.of_kind("assumption-light")
     )
     undetected = [f"{escape(words[:1].upper() + words[1:])}." for words in met]
     body = paragraph(hidden) + bullets(sentences)
-    body += table("Intervals by the share of positives that hide", head, rows, range(1, len(head)))
+    caption = "Intervals by the share that is thought likely to hide"
+    body += table(caption, head, rows, range(1, len(head)))
     return Section(
         "what-if", "What if positives hid?", body + bullets(undetected[:MOST_UNDETECTED])
     )
+
+
+def _with_labels(facts: Facts) -> str:
+    """Return what labels leave of the share of hidden positives; nothing of several classes."""
+    if len(facts.estimate["hidden"]) != 1:
+        return ""
+    low, middle, high = (100 * one for one in facts.estimate["hidden"][0]["posterior"].values())
+    return f" With the labels it is {low:.2g} to {high:.2g} %, {middle:.2g} % in the middle."
 
 
 def _if_more_hid(one: Number, facts: Facts) -> list[str]:
@@ -195,7 +204,8 @@ def _if_more_hid(one: Number, facts: Facts) -> list[str]:
         then = f"between {data(most.low, digits)} and {data(most.high, digits)}"
         alike = shown_range(most.low, most.high, digits, " and ") == now
         words.append(
-            f"if {_percent(most.share)} hid instead of {_percent(facts.hidden_share)}, it would "
+            f"if {_percent(most.share)} were thought likely, not {_percent(facts.hidden_share)}, "
+            + "it would "
             + (f"still be {then}" if alike else f"be {then} instead of between {now}")
         )
     widest = one.of_kind("assumption-light")
@@ -234,11 +244,10 @@ def all_intervals(facts: Facts) -> Section | None:
             rows.append([escape(pretty(one)), escape(each.kind), escape(each.method), low, high])
     if not rows or not facts.labels:
         return None
-    words = (
-        "Model-assisted intervals hold if the rate of positives rises with the score and no more "
-        "positives hide than the spec makes probable. Design-based ones rest on how rows were "
-        f"drawn. Assumption-light ones hold wherever positives hide.{brackets}"
-    )
+    kinds = (each.kind for one in facts.headline for each in one.intervals)
+    words = " ".join(f"{kind.capitalize()}: {escape(of)}." for kind, of in assumed(kinds).items())
     listed = table("All intervals of the headline numbers",
                    ["number", "kind", "method", "low", "high"], rows, (3, 4))  # fmt: skip
-    return Section("intervals", "All intervals", paragraph(words) + folded("Show them", listed))
+    return Section(
+        "intervals", "All intervals", paragraph(words + brackets) + folded("Show them", listed)
+    )

@@ -140,6 +140,10 @@ class Sampler(abc.ABC):
         unseen = table.count - history.drawn_by_cell(len(table))
         return int(unseen[self.support(table)].sum())
 
+    def remarks(self, table: CellTable) -> list[str]:
+        """Return what a reader must know of how rows of this pool are drawn, in words."""
+        return []
+
     def spent(self, table: CellTable, history: History, answers: int) -> int:
         """Return how much of the budget is spent: the answers, if rounds have given sizes.
 

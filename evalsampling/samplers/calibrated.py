@@ -84,6 +84,11 @@ class CalibratedDesign(Sampler):
         """It models them."""
         return True
 
+    def remarks(self, table: CellTable) -> list[str]:
+        """Say so if rows are drawn evenly, for want of a model."""
+        reason = obstacle(table)
+        return [] if reason is None else [f"sampler calibrated draws rows evenly: {reason}"]
+
     def design(
         self,
         table: CellTable,

@@ -99,7 +99,13 @@ def _sampler(top: Section, pool: PoolSpec, labels: LabelsSpec) -> SamplerSpec:
     """Return the sampler: by default the calibrated design where a calibration curve can be."""
     given = top.get("sampler")
     if given is not None:
-        return SamplerSpec(*name_and_parameters("sampler", given))
+        chosen = SamplerSpec(*name_and_parameters("sampler", given))
+        if chosen.name == "calibrated" and len(labels.classes) > MOST_CLASSES:
+            raise InputError(
+                f"sampler: calibrated has a model of at most {MOST_CLASSES} classes, labels have "
+                f"{len(labels.classes)}: ais takes them"
+            )
+        return chosen
     if labels.numbers is not None:
         return SamplerSpec("active_risk")
     if pool.lists is not None:

@@ -276,6 +276,34 @@ def test_points_of_a_curve_are_thinned_for_people(job: Any) -> None:
     assert titles == ["of old", *slices, "of new", *slices, "of old against new", *slices]
 
 
+def test_estimate_says_what_intervals_rest_on_and_what_would_narrow_them(job: Any) -> None:
+    one: Job = job(sampler="calibrated", measure=["f1", "recall"], round_size=80)
+    one.prepare()
+    one.sample()
+    one.estimate("--labels", one.deliver(one.answers(1)))
+    told = one.estimate().json
+    printed = call("estimate", one.workspace).out
+    assert max(map(len, printed.splitlines())) <= 80
+    text = " ".join(printed.split())
+    assert list(told["assumes"]) == ["model-assisted", "design-based", "assumption-light"]
+    for words in told["assumes"].values():
+        assert words in text
+    (hidden,) = told["hidden"]
+    for quantiles in (hidden["prior"], hidden["posterior"]):
+        assert ", ".join(f"{100 * one:.2g}" for one in quantiles.values()) in text
+    wide = [one for one in told["measures"] if one["undetected"]["further"]]
+    assert wide
+    for measure in wide:
+        words, further = measure["undetected"]["words"], measure["undetected"]["further"]
+        assert f"{measure['measure']}: {words}" in text
+        assert f"about {further['labels']:,} further labels in leaves" in words
+        assert "at most 2 times the default one" in words
+    for measure in told["measures"]:
+        ends = [f"{each['share']:g}: {each['low']:.4f}\N{EN DASH}{each['high']:.4f}"
+                for each in measure["sensitivity"]]  # fmt: skip
+        assert f"{measure['measure']} with hidden.share {', '.join(ends)}" in text
+
+
 def section(text: list[str], measure: str) -> list[tuple[str, str]]:
     """Title and value of the rows below a heading."""
     begin = text.index(measure) + 1

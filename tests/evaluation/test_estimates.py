@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from evalsampling import Evaluation, InputError, measures
+from evalsampling.inference.assumptions import ASSUMES
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +85,11 @@ def test_without_pandas(evaluation: Evaluation, monkeypatch: Any) -> None:
 def test_shown(evaluation: Evaluation) -> None:
     told = evaluation.estimate()
     text = repr(told).splitlines()
-    assert len(text) == len(told) + 1
+    kinds = {one.intervals[0].kind for one in told if one.claims}
+    assert [line.split(": ")[0] for line in text[len(told) + 1 :]] == [
+        kind for kind in ASSUMES if kind in kinds
+    ]
+    assert all(ASSUMES[line.split(": ")[0]] in line for line in text[len(told) + 1 :])
     assert text[1].startswith("f1 of old ")
     assert "95 %: " in text[1]
     assert repr(told[0]).startswith("<Estimate f1 of old: 0.")
@@ -92,7 +97,8 @@ def test_shown(evaluation: Evaluation) -> None:
     titles = ["".join(row[0].itertext()) for row in rows]
     assert titles == [one.target.title for one in told], "names are escaped"
     many = type(told)([*told] * 5)
-    assert repr(many).endswith(f"and {len(many) - 40} more: to_frame() has them all")
+    assert f"\nand {len(many) - 40} more: to_frame() has them all" in repr(many)
+    assert repr(many).endswith(text[-1])
     assert len(ET.fromstring(f"<div>{many._repr_html_()}</div>").findall(".//tbody/tr")) == 40
 
 

@@ -40,7 +40,7 @@ def twin(*measures: dict[str, Any], **told: Any) -> dict[str, Any]:
     estimate = {
         "round": 2, "labels": 40, "open": 0, "rejects": 0, "warnings": [], "done": False,
         "measures": list(measures) or [number("f1")], "regions": [], "half_width": None,
-        "hidden": [], "missing": None, "label_error": None, "contests": [],
+        "assumes": {}, "hidden": [], "missing": None, "label_error": None, "contests": [],
         "guarantee": None, **told.pop("estimate", {}),
     }  # fmt: skip
     evaluation = {

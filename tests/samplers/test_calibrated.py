@@ -37,6 +37,16 @@ def test_stochastic_oracle_is_refused() -> None:
         CalibratedDesign(FBeta(), oracle="stochastic")
 
 
+def test_rows_are_drawn_evenly_and_that_is_told_where_nothing_orders_them() -> None:
+    flat = dataclasses.replace(SMALL, probability=np.full_like(SMALL.probability, 0.5))
+    sampler = CalibratedDesign(FBeta())
+    (remark,) = sampler.remarks(flat.table)
+    assert remark.startswith("sampler calibrated draws rows evenly: the prior probability is the")
+    (one,) = sampler.design(flat.table, flat.start(), 20, np.random.default_rng(1)).rounds
+    assert one.cell_probability == pytest.approx(np.full(len(flat.table), 20 / 60))
+    assert sampler.remarks(SMALL.table) == []
+
+
 def test_same_history_and_seed_take_the_same_step() -> None:
     """Nothing is remembered but the history."""
     history, _ = POOL.run(CalibratedDesign(FBeta()), 2, 30, seed=1)

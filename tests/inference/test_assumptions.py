@@ -1,0 +1,25 @@
+"""What intervals rest on."""
+
+from evalsampling import Evaluation
+from evalsampling.inference.assumptions import ASSUMES, assumed
+from tests.samplers.pools import make_pool
+
+
+def test_every_kind_that_an_estimate_has_says_what_it_rests_on() -> None:
+    pool = make_pool(2000, 12, seed=3, positive=0.05, strength=3)
+    score, label = pool.probability[:, 1], pool.label
+    evaluation = Evaluation.from_frame(
+        {"score": score, "says": score > 0.5}, score="score", prediction="says", seed=1
+    )
+    ids = evaluation.sample(100)
+    evaluation.label(ids, label[ids])
+    (one,) = evaluation.estimate()
+    kinds = [interval.kind for interval in one.intervals]
+    assert set(assumed(kinds)) == set(kinds)
+
+
+def test_kinds_come_in_one_order_and_others_are_left_out() -> None:
+    kinds = ["assumption-light", "simultaneous", "model-assisted"]
+    assert list(assumed(kinds)) == ["model-assisted", "assumption-light"]
+    assert assumed([]) == {}
+    assert all(ASSUMES.values())
