@@ -14,7 +14,7 @@ from evalsampling.commands.options import add_to_command, read_options
 from evalsampling.inference.assumptions import ASSUMES, assumed
 from evalsampling.inference.many_systems import Contest
 from evalsampling.inference.results import ReportedInterval
-from evalsampling.report.numbers import CLAIM_NOTHING, MOSTLY_PRIOR, is_mostly_prior
+from evalsampling.report.numbers import CLAIM_NOTHING, MOSTLY_PRIOR, is_mostly_prior, two_digits
 from evalsampling.storage import is_url
 from evalsampling.telemetry import logs
 
@@ -103,7 +103,7 @@ def _notes_on_hidden(result: EstimateResult) -> list[str]:
 
 
 def _percents(quantiles: Mapping[str, float]) -> str:
-    return ", ".join(f"{100 * one:.2g}" for one in quantiles.values())
+    return ", ".join(two_digits(100 * one) for one in quantiles.values())
 
 
 def estimate_table(shown: Sequence[ReportedEstimate], kinds: Sequence[str]) -> list[str]:

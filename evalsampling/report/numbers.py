@@ -131,6 +131,11 @@ class Number:
         return next((one for one in self.intervals if one.kind == kind), None)
 
 
+def two_digits(value: float) -> str:
+    """Return a number with two significant digits, never with an exponent if it is above 0.0001."""
+    return f"{float(f'{value:.2g}'):g}"
+
+
 def is_mostly_prior(one: ReportedInterval, intervals: Sequence[ReportedInterval]) -> bool:
     """Tell whether an interval is model-assisted and yet not the default of its number.
 

@@ -21,6 +21,7 @@ from evalsampling.report.numbers import (
     is_mostly_prior,
     pretty,
     shown_range,
+    two_digits,
 )
 
 MOST_SENTENCES = 4
@@ -191,8 +192,9 @@ def _with_labels(facts: Facts) -> str:
     """Return what labels leave of the share of hidden positives; nothing of several classes."""
     if len(facts.estimate["hidden"]) != 1:
         return ""
-    low, middle, high = (100 * one for one in facts.estimate["hidden"][0]["posterior"].values())
-    return f" With the labels it is {low:.2g} to {high:.2g} %, {middle:.2g} % in the middle."
+    quantiles = facts.estimate["hidden"][0]["posterior"].values()
+    low, middle, high = (two_digits(100 * one) for one in quantiles)
+    return f" With the labels it is {low} to {high} %, {middle} % in the middle."
 
 
 def _if_more_hid(one: Number, facts: Facts) -> list[str]:

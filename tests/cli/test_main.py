@@ -21,7 +21,7 @@ from evalsampling.commands.estimate_result import ReportedEstimate
 from evalsampling.inference.intervals import Interval
 from evalsampling.inference.many_systems import Contest, PairTest
 from evalsampling.inference.results import Estimate, Target, as_json
-from evalsampling.report.numbers import MOSTLY_PRIOR
+from evalsampling.report.numbers import MOSTLY_PRIOR, two_digits
 from tests.jobs import Job, call, files_below, make_rich_pool
 
 
@@ -290,7 +290,7 @@ def test_estimate_says_what_intervals_rest_on_and_what_would_narrow_them(job: An
         assert words in text
     (hidden,) = told["hidden"]
     for quantiles in (hidden["prior"], hidden["posterior"]):
-        assert ", ".join(f"{100 * one:.2g}" for one in quantiles.values()) in text
+        assert ", ".join(two_digits(100 * one) for one in quantiles.values()) in text
     wide = [one for one in told["measures"] if one["undetected"]["further"]]
     assert wide
     for measure in wide:

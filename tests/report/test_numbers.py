@@ -2,7 +2,15 @@
 
 import pytest
 
-from evalsampling.report.numbers import Number, decimals, percent, pretty, shown, shown_range
+from evalsampling.report.numbers import (
+    Number,
+    decimals,
+    percent,
+    pretty,
+    shown,
+    shown_range,
+    two_digits,
+)
 from tests.report.contents import number, with_light
 
 
@@ -15,6 +23,11 @@ def test_two_figures_of_an_interval_are_shown(
     low: float | None, high: float | None, digits: int
 ) -> None:
     assert decimals(low, high) == digits
+
+
+def test_two_digits_without_an_exponent() -> None:
+    values = [0.2613, 5.0, 5.94, 94.6, 99.7, 127.0, 0.0]
+    assert [*map(two_digits, values)] == ["0.26", "5", "5.9", "95", "100", "130", "0"]
 
 
 def test_numbers_are_shown_with_a_true_minus_and_never_as_minus_zero() -> None:
