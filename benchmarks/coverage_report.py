@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
-from coverage_runs import DEFAULT, INTERVALS, PLAN, read_results
+from coverage_runs import BESIDE, DEFAULT, INTERVALS, PLAN, read_results
 from scipy import stats
 
 LEAST = 0.85
@@ -32,6 +32,13 @@ SELDOM = """\
 Where one run in a hundred claims an interval, a setting has two or three claims, too few to judge.
 Here such settings are taken together. The runs that claim there are those that met more positives
 than most, so they hold less often.
+"""
+
+WHY = """\
+Why the default is the model-assisted interval where there are labels for it: its score by that of
+the design-based interval at each number of labels, geometric means over the settings in which some
+run claims each, and what both cover of their claims. Below 1 the default is better; of numbers, and
+of rows without a model, it is the design-based one itself.
 """
 
 
@@ -169,6 +176,9 @@ def document(settings: Sequence[Setting]) -> Iterator[str]:
     if alarms:
         yield "\n## Warned of and right\n"
         yield from _table(sorted(alarms, key=lambda one: -one.warned_share)[:WORST])
+    yield "\n## The default beside the design-based interval\n"
+    yield WHY
+    yield from _scores_beside(settings)
     yield "\n## Summed up\n"
     yield from _summary(settings)
     yield "\n## Every pool\n"
@@ -218,6 +228,31 @@ def _seldom(settings: Sequence[Setting]) -> Iterator[str]:
             f"{_pooled(found):.3f}",
             f"{name} {least:.3f}",
         )
+
+
+def _scores_beside(settings: Sequence[Setting]) -> Iterator[str]:
+    """Yield a table of measures: scores of the default by those of the design-based interval."""
+    others = {
+        (one.pool, one.method, one.measure.removesuffix(f" by {BESIDE}"), one.budget): one
+        for one in settings
+        if not one.is_default
+    }
+    pairs: dict[str, list[tuple[Setting, Setting]]] = {}
+    for one in settings:
+        other = others.get((one.pool, one.method, one.measure, one.budget))
+        if one.is_default and other is not None and one.score > 0 and other.score > 0:
+            pairs.setdefault(one.measure, []).append((one, other))
+    yield _row(
+        "measure", "settings", *(f"{budget:,}" for budget in PLAN.budgets), "covers", "beside"
+    )
+    yield _row("---", *["---:"] * (len(PLAN.budgets) + 3))
+    for measure, found in sorted(pairs.items()):
+        cells = []
+        for budget in PLAN.budgets:
+            ratios = [one.score / other.score for one, other in found if one.budget == budget]
+            cells.append(f"{statistics.geometric_mean(ratios):.2f}" if ratios else "-")
+        covers = (f"{_pooled(side):.3f}" for side in zip(*found, strict=True))
+        yield _row(measure, f"{len(found):,}", *cells, *covers)
 
 
 def _pooled(settings: Sequence[Setting]) -> float:
