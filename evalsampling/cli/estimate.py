@@ -24,7 +24,7 @@ _MOST_POINTS = 8
 """Points of a curve that are printed; `--json` has them all."""
 
 _MOST_NOTES = 3
-"""Numbers of which more is told than their intervals; `--json` has it of all."""
+"""Numbers, and classes, of which more is told than intervals; `--json` has it of all."""
 
 _LEAST_P_VALUE = 0.0001
 """Least p-value of many systems that is told: they are found by integration."""
@@ -82,7 +82,7 @@ def _notes_on_hidden(result: EstimateResult) -> list[str]:
     pool = [one for one in result.measures if one.slice is None and one.threshold is None]
     assisted = [one for one in pool if one.sensitivity]
     notes = []
-    for hidden in result.hidden if assisted else ():
+    for hidden in result.hidden[:_MOST_NOTES] if assisted else ():
         of = f" of class {hidden.label}" if len(result.hidden) > 1 else ""
         levels = ", ".join(f"{100 * float(level):g}" for level in hidden.prior)
         notes.append(
