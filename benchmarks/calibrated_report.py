@@ -36,7 +36,8 @@ def document(results: Path, figures: Path) -> str:
     budgets = sorted({int(b) for one in settings.values() for b in one["budget"]})
     squares = {key: _squares_of_f1(one, budgets) for key, one in settings.items()}
     errors = {key: [float(np.sqrt(np.mean(one))) for one in of] for key, of in squares.items()}
-    covered = {key: _coverages(one, budgets) for key, one in settings.items()}
+    assisted = {key: [_assisted(one, b) for b in budgets] for key, one in settings.items()}
+    covered = {key: [_coverage_of(one) for one in of] for key, of in assisted.items()}
     draw_errors(errors, budgets, figures / "calibrated-error.svg")
     draw_coverage(covered, budgets, figures / "calibrated-coverage.svg")
     lines = [
@@ -51,7 +52,7 @@ def document(results: Path, figures: Path) -> str:
         *_errors(settings, errors, budgets),
         *ratio_lines(squares, budgets),
         *_efficiency(settings),
-        *_coverage(settings, covered, budgets),
+        *_coverage(settings, assisted, covered, budgets),
         *_scores(settings),
         *_light(settings, budgets),
     ]
@@ -125,10 +126,10 @@ def _assisted(columns: Mapping[str, npt.NDArray[Any]], budget: int) -> dict[str,
     return {name: values[rows] for name, values in columns.items()}
 
 
-def _coverages(columns: Mapping[str, npt.NDArray[Any]], budgets: list[int]) -> list[float]:
-    """Return the coverage of the model-assisted interval at each budget, nan if none claims."""
-    claims = [_covered(_assisted(columns, budget)) for budget in budgets]
-    return [float(one.mean()) if len(one) else float("nan") for one in claims]
+def _coverage_of(claims: Mapping[str, npt.NDArray[Any]]) -> float:
+    """Return the share of the claims that hold the truth, nan if there are none."""
+    covered = _covered(claims)
+    return float(covered.mean()) if len(covered) else float("nan")
 
 
 def _errors(
@@ -186,6 +187,7 @@ def _efficiency(settings: Mapping[tuple[str, str], Any]) -> list[str]:
 
 def _coverage(
     settings: Mapping[tuple[str, str], Any],
+    assisted: Mapping[tuple[str, str], list[dict[str, npt.NDArray[Any]]]],
     covered: Mapping[tuple[str, str], list[float]],
     budgets: list[int],
 ) -> list[str]:
@@ -207,19 +209,18 @@ def _coverage(
     hidden = HIDDEN.replace(" ", "-")
     for (pool, sampler), columns in settings.items():
         least = LEAST_OF_HIDDEN if pool == hidden else LEAST_COVERAGE
-        by_budget = covered[pool, sampler]
-        for budget, coverage in zip(budgets, by_budget, strict=True):
-            runs = len(np.unique(_assisted(columns, budget)["repeat"]))
+        claims, by_budget = assisted[pool, sampler], covered[pool, sampler]
+        for budget, of_budget, coverage in zip(budgets, claims, by_budget, strict=True):
+            runs = len(np.unique(of_budget["repeat"]))
             if coverage < least - 2 * np.sqrt(least * (1 - least) / max(runs, 1)):
                 below.append(f"{pool}, {sampler}, {budget:,} labels ({coverage:.2f})")
         if np.isfinite(by_budget).any():
-            defined = np.isfinite(columns["truth"])
-            assisted = np.sum(defined & (columns["interval"] == "model-assisted"))
-            claims = float(assisted / np.sum(defined & (columns["interval"] == "default")))
-            found.append((float(np.nanmean(by_budget)), pool, sampler, claims, by_budget))
-    for mean, pool, sampler, claims, by_budget in sorted(found):
+            defaults = np.isfinite(columns["truth"]) & (columns["interval"] == "default")
+            share = sum(len(one["repeat"]) for one in claims) / int(defaults.sum())
+            found.append((float(np.nanmean(by_budget)), pool, sampler, share, by_budget))
+    for mean, pool, sampler, share, by_budget in sorted(found):
         cells = " | ".join("" if np.isnan(c) else f"{c:.2f}" for c in by_budget)
-        lines.append(f"| {pool} | {sampler} | {claims:.2f} | {mean:.2f} | {cells} |")
+        lines.append(f"| {pool} | {sampler} | {share:.2f} | {mean:.2f} | {cells} |")
     level = [mean for mean, pool, *_ in found if pool != hidden]
     told = "; ".join(below) or "none"
     return [
