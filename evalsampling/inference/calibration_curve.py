@@ -65,6 +65,9 @@ HIDDEN = HiddenPrior()
 SCHEDULE = Schedule()
 """How long chains run."""
 
+SCHEDULE_OF_SEVERAL = Schedule(kept=4)
+"""How long those of each of several classes run: labels are drawn by all, which takes longer."""
+
 
 @dataclasses.dataclass(frozen=True)
 class CalibrationCurve:
@@ -238,6 +241,11 @@ class CurveFit:
         """Laplace's approximation of the log-probability of the labels, but for a constant."""
         return self.height - float(np.log(self._axes[0]).sum()) / 2
 
+    @property
+    def at_mode(self) -> "CurveDraws":
+        """The mode in place of draws."""
+        return CurveDraws(self.curve, self.mode[None])
+
     @functools.cached_property
     def _axes(self) -> tuple[FloatArray, FloatArray]:
         """Eigenvalues and eigenvectors of the information, which is at least that of the prior."""
@@ -282,6 +290,31 @@ class CurveDraws:
     def thinned(self, most: int) -> "CurveDraws":
         """Return at most so many of the draws, evenly apart."""
         return dataclasses.replace(self, z=self.z[:: -(-len(self.z) // most)])
+
+    def weights(self, share: float) -> FloatArray:
+        """Return what each draw counts for had another share been expected, shape (draws,).
+
+        The share moves the prior of log rho: a draw's weight is the ratio of the new density to
+        the old, by the greatest one.
+        """
+        log_weight = (
+            np.log(share / self.curve.hidden.share) / self.curve.hidden.spread * self.z[:, -1]
+        )
+        return np.asarray(np.exp(log_weight - log_weight.max()))
+
+    def with_share(self, share: float, rng: np.random.Generator) -> "CurveDraws":
+        """Return as many draws with another share of hidden positives, taken from these.
+
+        Each is taken as often as its weight says, but for less than one time (systematic
+        resampling); its rates stay as they are.
+        """
+        old = self.curve.hidden
+        reached = np.cumsum(self.weights(share))
+        at = (np.arange(len(reached)) + rng.random()) / len(reached) * reached[-1]
+        z = self.z[np.searchsorted(reached, at, side="right")]
+        z[:, -1] -= np.log(share / old.share) / old.spread  # rho is as it was
+        hidden = dataclasses.replace(old, share=share)
+        return CurveDraws(dataclasses.replace(self.curve, hidden=hidden), z)
 
     @functools.cached_property
     def group_rates(self) -> FloatArray:

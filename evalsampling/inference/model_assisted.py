@@ -10,7 +10,7 @@ from evalsampling.inference.drawn_range import DrawnRange, simultaneous
 from evalsampling.inference.evidence import FEWEST_EVIDENCE
 from evalsampling.inference.intervals import SIMULTANEOUS, Interval, wald, whole_range
 from evalsampling.inference.own_probabilities import OwnProbabilities
-from evalsampling.inference.predictive import LabelModel, Predictive
+from evalsampling.inference.predictive import FEWEST_EFFECTIVE, LabelModel, Predictive
 from evalsampling.inference.results import Estimate, Sensitivity
 from evalsampling.inference.significance import Significance
 from evalsampling.inference.weights import effective_size
@@ -55,9 +55,6 @@ the default interval held .99 (docs/coverage.md)."""
 COMBINED_SHARE = 0.3
 """What the share of hidden positives is multiplied by for the median that an estimate is combined
 with: that so many hide is a reason for a wide interval, less so for a low estimate."""
-
-_FEWEST_EFFECTIVE = 100.0
-"""Equal draws that weighted ones must be worth for an interval to be made of them."""
 
 _MOST_UNDEFINED = 0.5
 """Share of draws in which a measure may be undefined; of the others its interval is made."""
@@ -319,9 +316,8 @@ def _under_share(
 ) -> list[DrawnRange]:
     """Return draws under another share of hidden positives: the same ones weighted, or new ones.
 
-    The share moves the prior of log rho: a draw's weight is the ratio of the new density to the
-    old. Where the spread is small, next to no draw lies where the new prior does; then the model
-    is fitted anew.
+    Where the spread is small, next to no draw lies where the new prior does, and with several
+    classes the weights of all their curves are too unlike: then labels are drawn anew.
 
     Args:
         factor: the share by that of the model.
@@ -331,14 +327,11 @@ def _under_share(
         model: of the labels.
         own: what the rows' own probabilities add to the measure.
     """
-    log_weight = np.zeros(len(there.of_draw))
-    for curve in model.curves:
-        moved = np.log(factor) / model.hidden.spread
-        log_weight += moved * curve.z[there.of_draw, -1]
-    weight = np.exp(log_weight - log_weight.max())
-    if effective_size(weight) >= _FEWEST_EFFECTIVE:
+    share = model.hidden.share * factor
+    weight = np.prod([curve.weights(share) for curve in model.curves], axis=0)[there.of_draw]
+    if effective_size(weight) >= FEWEST_EFFECTIVE:
         return [dataclasses.replace(one, weight=weight) for one in drawn]
-    anew = model.with_share(model.hidden.share * factor).within(there.domain)
+    anew = model.with_share(share).within(there.domain)
     return _ranges(_ends(anew, measure, model, own))
 
 

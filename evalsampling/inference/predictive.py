@@ -15,10 +15,12 @@ import numpy.typing as npt
 from evalsampling.inference.calibration_curve import (
     HIDDEN,
     SCHEDULE,
+    SCHEDULE_OF_SEVERAL,
     CurveDraws,
 )
 from evalsampling.inference.class_curves import fit_curves, labels_by_cell, obstacle
 from evalsampling.inference.domains import Domain
+from evalsampling.inference.weights import effective_size
 from evalsampling.measures.base import Measure
 from evalsampling.measures.comparisons import Comparison
 from evalsampling.measures.on_cells import bounding_outputs, extreme_outputs
@@ -41,6 +43,9 @@ _SHIFTS = 4
 _LEAST_LOG_WEIGHT = -500.0
 """Least logarithm of a weight by the greatest one: it is still a number after division."""
 
+FEWEST_EFFECTIVE = 100.0
+"""Equal draws that weighted ones must be worth; with fewer the model is fitted anew."""
+
 _MOST_RATES = 1 << 21
 """Most rates that are kept of all draws: of pools with thousands of cells fewer draws are."""
 
@@ -59,12 +64,15 @@ class LabelModel:
         table: the cells.
         history: the labels.
         curves: draws of the curve of each class; one, of the second class, if there are two.
+        modes: the mode of each curve in place of its draws; those of a model that was made from
+            another one have the rates of that one's.
         seed: of what is drawn from them.
     """
 
     table: CellTable
     history: History
     curves: tuple[CurveDraws, ...]
+    modes: tuple[CurveDraws, ...]
     seed: tuple[int, ...]
 
     @classmethod
@@ -74,7 +82,7 @@ class LabelModel:
         history: History,
         seed: tuple[int, ...],
         hidden: HiddenPrior = HIDDEN,
-        schedule: Schedule = SCHEDULE,
+        schedule: Schedule | None = None,
     ) -> "LabelModel":
         """Return the model given the labels of a history.
 
@@ -83,7 +91,7 @@ class LabelModel:
             history: rounds and labels of a deterministic oracle.
             seed: of the draws; the number of labels is added to it.
             hidden: what is thought of positives that the score does not tell from negatives.
-            schedule: of the chains.
+            schedule: of the chains, `SCHEDULE` or `SCHEDULE_OF_SEVERAL` if not given.
 
         Raises:
             ValueError: if there can be no model: see `obstacle`.
@@ -93,11 +101,14 @@ class LabelModel:
             raise ValueError(reason)
         seed = (*seed, len(history.labelled))
         most = max(_MOST_RATES // (len(table) * table.classes), _FEWEST_DRAWS)
-        curves = []
+        if schedule is None:
+            schedule = SCHEDULE if table.classes == 2 else SCHEDULE_OF_SEVERAL
+        curves, modes = [], []
         for y, fitted in fit_curves(table, history, hidden).items():
             rng = np.random.Generator(np.random.PCG64([*seed, y]))
             curves.append(fitted.draw(rng, schedule).thinned(most))
-        return cls(table, history, tuple(curves), seed)
+            modes.append(fitted.at_mode)
+        return cls(table, history, tuple(curves), tuple(modes), seed)
 
     @property
     def hidden(self) -> HiddenPrior:
@@ -107,19 +118,30 @@ class LabelModel:
     @functools.cached_property
     def rates(self) -> FloatArray:
         """The rate of each class in each cell, shape (draws, cells, classes), summing to 1."""
-        if len(self.curves) == 1:
-            positive = self.curves[0].rates()
-            by_class = np.stack([1 - positive, positive])
-        else:
-            by_class = np.stack([curve.rates() for curve in self.curves])
-            by_class /= by_class.sum(axis=0)
-        return np.moveaxis(by_class, 0, 2)  # those of one class lie together
+        return _rates_of_classes(self.curves)
+
+    @functools.cached_property
+    def likely_rates(self) -> FloatArray:
+        """The rate of each class in each cell at the mode, shape (cells, classes)."""
+        return np.asarray(_rates_of_classes(self.modes)[0])
 
     def with_share(self, share: float) -> "LabelModel":
-        """Return the model with another share of hidden positives, fitted to the same labels."""
+        """Return the model with another share of hidden positives, given the same labels.
+
+        Of several classes the draws of each curve are taken anew by weights of their own: new
+        chains for all would take most of the time of an estimate. The curve of two classes is
+        fitted anew, and so are several if the draws of one would be worth too few.
+        """
         if share not in self._with_share:
-            hidden = dataclasses.replace(self.hidden, share=share)
-            model = LabelModel.fit(self.table, self.history, self.seed[:-1], hidden)
+            worth = [effective_size(curve.weights(share)) for curve in self.curves]
+            if len(worth) > 1 and min(worth) >= FEWEST_EFFECTIVE:
+                rng = np.random.Generator(np.random.PCG64([*self.seed, 4]))
+                curves = tuple(curve.with_share(share, rng) for curve in self.curves)
+                modes = tuple(curve.with_share(share, rng) for curve in self.modes)
+                model = dataclasses.replace(self, curves=curves, modes=modes)
+            else:
+                hidden = dataclasses.replace(self.hidden, share=share)
+                model = LabelModel.fit(self.table, self.history, self.seed[:-1], hidden)
             self._with_share[share] = model
         return self._with_share[share]
 
@@ -302,8 +324,18 @@ def expected_labels(model: LabelModel, rates: FloatArray) -> Predictive:
 def likely_rates(table: CellTable, history: History, hidden: HiddenPrior = HIDDEN) -> FloatArray:
     """Return the rate of each class in each cell at the mode of the model: (cells, classes)."""
     fits = fit_curves(table, history, hidden).values()
-    modes = tuple(CurveDraws(fitted.curve, fitted.mode[None]) for fitted in fits)
-    return LabelModel(table, history, modes, ()).rates[0]
+    return np.asarray(_rates_of_classes([fitted.at_mode for fitted in fits])[0])
+
+
+def _rates_of_classes(curves: Sequence[CurveDraws]) -> FloatArray:
+    """Return the rate of each class in each cell, shape (draws, cells, classes), summing to 1."""
+    if len(curves) == 1:
+        positive = curves[0].rates()
+        by_class = np.stack([1 - positive, positive])
+    else:
+        by_class = np.stack([curve.rates() for curve in curves])
+        by_class /= by_class.sum(axis=0)
+    return np.moveaxis(by_class, 0, 2)  # those of one class lie together
 
 
 def _shifted(rates: FloatArray, shift: FloatArray) -> FloatArray:

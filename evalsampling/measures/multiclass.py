@@ -17,6 +17,7 @@ from evalsampling.measures.base import (
     Measure,
     Share,
     rows_of_class,
+    takes_columns,
 )
 from evalsampling.measures.binary import FBeta, four_kinds
 from evalsampling.measures.mean_and_ratio import Ratio, divide
@@ -168,10 +169,11 @@ class MacroF1(Averaged):
         f, y = self._flags(outputs, label)
         return np.concatenate([y * f, (y + f) / 2], axis=1)
 
+    @takes_columns
     def value(self, risk: FloatArray) -> FloatArray:
         """Return the mean F1, shape (1,): NaN if a class has neither label nor prediction."""
         hit, half = np.split(risk, 2)
-        return divide(hit, half).mean(keepdims=True)
+        return divide(hit, half).mean(axis=0, keepdims=True)
 
     def jacobian(self, risk: FloatArray) -> FloatArray:
         """Return Dg, shape (1, 2 C): NaN where `value` is."""

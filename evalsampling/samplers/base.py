@@ -198,7 +198,7 @@ class Sampler(abc.ABC):
             model: draws of all labels given those of the history; with them the default interval
                 is the model-assisted one.
         """
-        inputs = dataclasses.replace(self.inputs(table, history, confidence), model=model)
+        inputs = self.inputs(table, history, confidence, model)
         # With all labels known that matter to the sampler there is no next proposal.
         if inputs.sample.draws and self._has_next_draw(inputs):
             inputs = self._with_next_draw(inputs)
@@ -244,7 +244,13 @@ class Sampler(abc.ABC):
             chance=proposal.cell_probability,
         )
 
-    def inputs(self, table: CellTable, history: History, confidence: float) -> EstimationInput:
+    def inputs(
+        self,
+        table: CellTable,
+        history: History,
+        confidence: float,
+        model: LabelModel | None = None,
+    ) -> EstimationInput:
         """Return what estimates are made from."""
         return EstimationInput(
             table,
@@ -255,6 +261,7 @@ class Sampler(abc.ABC):
             stochastic=self.stochastic,
             with_replacement=self.with_replacement,
             has_atoms=self.has_atoms,
+            model=model,
         )
 
 

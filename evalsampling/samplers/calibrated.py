@@ -149,12 +149,21 @@ class CalibratedDesign(Sampler):
         inclusion = labelled[history.cell[known]]
         return WeightedSample.without_replacement(known, inclusion, table.rows)
 
-    def inputs(self, table: CellTable, history: History, confidence: float) -> EstimationInput:
+    def inputs(
+        self,
+        table: CellTable,
+        history: History,
+        confidence: float,
+        model: LabelModel | None = None,
+    ) -> EstimationInput:
         """Return what estimates are made from: the difference estimator needs a model's rates."""
-        inputs = super().inputs(table, history, confidence)
+        inputs = super().inputs(table, history, confidence, model)
         if obstacle(table) or not len(history.labelled):
             return inputs
-        response = likely_rates(table, history, self.hidden)
+        if model is not None and model.hidden == self.hidden:
+            response = model.likely_rates
+        else:
+            response = likely_rates(table, history, self.hidden)
         return dataclasses.replace(inputs, response=response, combine=True)
 
 

@@ -8,6 +8,7 @@ References:
 import dataclasses
 
 from evalsampling.inference.inputs import EstimationInput
+from evalsampling.inference.predictive import LabelModel
 from evalsampling.inference.ratio import RatioOptions
 from evalsampling.inference.score_calibration import check_calibration, recalibrated
 from evalsampling.measures.base import FloatArray
@@ -48,9 +49,15 @@ class OptimalImportance(DeviationSampler):
         """Whether labels calibrate the prior."""
         return self.calibration is not None
 
-    def inputs(self, table: CellTable, history: History, confidence: float) -> EstimationInput:
+    def inputs(
+        self,
+        table: CellTable,
+        history: History,
+        confidence: float,
+        model: LabelModel | None = None,
+    ) -> EstimationInput:
         """Return what estimates are made from: the ratio estimator of [Y] eq. 4."""
-        inputs = super().inputs(table, history, confidence)
+        inputs = super().inputs(table, history, confidence, model)
         return dataclasses.replace(inputs, self_normalised=True, options=RatioOptions(beta=True))
 
     def probability(self, table: CellTable, history: History) -> FloatArray:

@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+from evalsampling.inference.calibration_curve import HIDDEN
 from evalsampling.inference.predictive import (
     LabelModel,
     Predictive,
@@ -25,6 +26,7 @@ from evalsampling.measures import (
 )
 from evalsampling.measures.comparisons import Comparison, Difference, Quotient
 from evalsampling.measures.curves import Thresholded
+from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.stats.history import History
 from tests.samplers.pools import Pool, make_pool, with_second_system
 from tests.stats.histories import labelled_at_random, labelled_rows
@@ -213,6 +215,7 @@ def test_likely_rates_are_in_the_middle_of_the_draws() -> None:
         assert likely.sum(axis=1) == pytest.approx(1)
         low, high = np.quantile(rates, [0.01, 0.99], axis=0)
         assert np.mean((low <= likely) & (likely <= high)) > 0.9
+        assert np.array_equal(model_of(pool, history).likely_rates, likely)
 
 
 def test_model_of_another_share_is_kept() -> None:
@@ -220,6 +223,43 @@ def test_model_of_another_share_is_kept() -> None:
     other = model.with_share(0.4)
     assert other.curves[0].curve.hidden.share == 0.4
     assert model.with_share(0.4) is other
+
+
+def test_draws_of_another_share_are_those_of_a_model_fitted_anew() -> None:
+    """Of four classes they are taken from the draws that there are, each class by its weights.
+
+    The rates of all cells agree with those of 20 new fits, in the mean and by their quantiles.
+    """
+    pool = make_pool(400, 6, seed=5, classes=4, positive=0.6)
+    history = labelled_at_random(pool, 40, seed=4)
+    other = dataclasses.replace(HIDDEN, share=2 * HIDDEN.share)
+    taken, anew, old = [], [], []
+    for seed in range(20):
+        model = LabelModel.fit(pool.table, history, (seed,))
+        moved = model.with_share(other.share)
+        assert moved.hidden == other
+        assert len(np.unique(moved.curves[0].z, axis=0)) < len(moved.curves[0].z)
+        old.append(model.rates)
+        taken.append(moved.rates)
+        anew.append(LabelModel.fit(pool.table, history, (seed,), other).rates)
+    rates = [np.concatenate(one) for one in (taken, anew, old)]
+    mean, of_new, of_old = (one.mean(axis=0) for one in rates)
+    apart = np.abs(mean - of_new).max()
+    assert apart < 0.01
+    assert np.abs(of_old - of_new).max() > 3 * apart
+    quantiles = [np.quantile(one, [0.1, 0.5, 0.9], axis=0) for one in rates[:2]]
+    assert np.abs(quantiles[0] - quantiles[1]).max() < 0.02
+
+
+def test_draws_that_tell_nothing_of_another_share_are_made_anew() -> None:
+    """Where the spread is small, no draw lies where the new prior does."""
+    pool = make_pool(400, 6, seed=5, classes=4, positive=0.6)
+    history = labelled_at_random(pool, 40, seed=4)
+    hidden = HiddenPrior(share=0.05, spread=0.1)
+    model = LabelModel.fit(pool.table, history, (1,), hidden)
+    ratio = model.with_share(0.2).curves[0].hidden_ratio
+    assert np.median(ratio) == pytest.approx(0.2, rel=0.1)
+    assert len(np.unique(ratio)) == len(ratio)
 
 
 def test_thousands_of_cells_have_fewer_draws() -> None:

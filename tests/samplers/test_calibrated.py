@@ -229,6 +229,18 @@ def test_difference_estimator_stays_within_the_measures_range() -> None:
         assert 0 <= value[0] <= 1
 
 
+def test_rates_of_the_model_that_intervals_are_made_with_are_used() -> None:
+    """The curves need not be fitted twice, unless the sampler expects other hidden positives."""
+    sampler = CalibratedDesign(FBeta())
+    history, _ = POOL.run(sampler, 1, 100, seed=1)
+    model = LabelModel.fit(POOL.table, history, (1,))
+    used = sampler.inputs(POOL.table, history, 0.95, model).response
+    assert used is model.likely_rates
+    assert np.array_equal(used, sampler.inputs(POOL.table, history, 0.95).response)
+    other = CalibratedDesign(FBeta(), hidden=HiddenPrior(share=0.3))
+    assert not np.array_equal(other.inputs(POOL.table, history, 0.95, model).response, used)
+
+
 def test_model_that_makes_the_difference_useless_is_left_out() -> None:
     """Its error is larger than that of a number drawn from the range: the weights alone say more.
 
