@@ -75,6 +75,7 @@ METHODS = (
     Method("strat", {"name": "strat"}),
     Method("strat_model", {"name": "strat_model"}),
     Method("ais for the curve", {"name": "ais"}, CURVE, thresholds=FEW),
+    Method("calibrated for the curve", {"name": "calibrated"}, CURVE, FEW, most=60),
     Method("passive, 1,024 thresholds", {"name": "passive"}, CURVE, 1024, ("balanced",), 60),
     Method("ais, 1,024 thresholds", {"name": "ais"}, CURVE, 1024, ("balanced",), 60),
 )
