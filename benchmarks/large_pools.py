@@ -72,7 +72,8 @@ def _print(results: list[dict[str, Any]]) -> None:
 
 def make_known(rows: int) -> KnownPool:
     """Make up a pool of so many rows with its truth."""
-    table, rate = make_table(rows)
+    table, rates = make_table(rows)
+    rate = rates[:, 1]
     positives = np.random.default_rng(0).binomial(table.count, rate)
     count = np.stack([table.count - positives, positives], axis=1).ravel()
     cell = np.repeat(np.arange(len(table)), 2)[count > 0]

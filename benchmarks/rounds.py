@@ -2,10 +2,12 @@
 
     python benchmarks/rounds.py
     python benchmarks/rounds.py --sampler calibrated --rounds 10
+    python benchmarks/rounds.py --sampler calibrated --rounds 10 --classes 4
     python benchmarks/rounds.py --json
 
-The estimate is that of F1 with all its intervals. A round reads the cell table and the labels so
-far, never the pool, so tables of 512 cells are made up for pools of 10^5 to 10^9 rows.
+The estimate is that of F1, of more than two classes of macro F1, with all its intervals. A round
+reads the cell table and the labels so far, never the pool, so tables of 512 cells, or of 640 with
+more classes, are made up for pools of 10^5 to 10^9 rows.
 """
 
 import argparse
@@ -18,7 +20,7 @@ import numpy as np
 from scipy import special
 
 from evalsampling import Evaluation
-from evalsampling.measures import FBeta
+from evalsampling.measures import FBeta, MacroF1, Measure
 from evalsampling.samplers import AdaptiveImportance, CalibratedDesign, Sampler
 from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.stats.cells import CellGrid, CellTable
@@ -26,7 +28,10 @@ from evalsampling.stats.history import History
 from evalsampling.stats.signatures import Signatures
 
 SIZES = tuple(10**exponent for exponent in range(5, 10))
-LEAVES = 256
+CELLS = {2: 512}
+MORE_CELLS = 640
+"""Cells of a table, about, by classes."""
+
 LIMITS = {"ais": 20.0, "calibrated": 500.0}
 """Most milliseconds of processor time of a median round, whatever the size; that of `calibrated`
 with the estimate after it."""
@@ -63,6 +68,7 @@ def _parse(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=60, metavar="N", help="default: 60")
     parser.add_argument("--draws", type=int, default=100, metavar="N", help="of a round")
     parser.add_argument("--sampler", choices=sorted(LIMITS), default="ais")
+    parser.add_argument("--classes", type=int, default=2, metavar="K", help="default: 2")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument(
         "--check",
@@ -74,13 +80,19 @@ def _parse(argv: list[str] | None) -> argparse.Namespace:
 
 
 def _measure(rows: int, options: argparse.Namespace) -> dict[str, Any]:
-    table, rate = make_table(rows)
-    f1 = FBeta(beta=1.0)
-    sampler: Sampler = CalibratedDesign(f1)
+    table, rate = make_table(rows, options.classes)
+    measure: Measure = FBeta(beta=1.0) if options.classes == 2 else MacroF1(options.classes)
+    sampler: Sampler = CalibratedDesign(measure)
     if options.sampler == "ais":
-        sampler = AdaptiveImportance(f1, draws=options.draws)
+        sampler = AdaptiveImportance(measure, draws=options.draws)
     evaluation = Evaluation(
-        table, sampler, [f1], seed=1, confidence=0.95, history=History.start(), hidden=HiddenPrior()
+        table,
+        sampler,
+        [measure],
+        seed=1,
+        confidence=0.95,
+        history=History.start(classes=options.classes),
+        hidden=HiddenPrior(),
     )
     rng = np.random.Generator(np.random.PCG64(2))
     wall, cpu, estimate = [], [], []
@@ -90,7 +102,8 @@ def _measure(rows: int, options: argparse.Namespace) -> dict[str, Any]:
         wall.append(1000 * (time.perf_counter() - started[0]))
         cpu.append(1000 * (time.process_time() - started[1]))
         label = evaluation.history.label.copy()
-        label[new] = rng.random(len(new)) < rate[evaluation.history.cell[new]]
+        below = np.cumsum(rate[evaluation.history.cell[new], ::-1], axis=1)[:, ::-1]
+        label[new] = (rng.random((len(new), 1)) < below[:, 1:]).sum(axis=1)
         evaluation.history = evaluation.history.with_labels(label)
         begun = time.process_time()
         evaluation.estimate()
@@ -106,22 +119,34 @@ def _measure(rows: int, options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def make_table(rows: int) -> tuple[CellTable, np.ndarray]:
-    """Make up the cells of a pool in which one row in a thousand is positive.
+def make_table(rows: int, classes: int = 2) -> tuple[CellTable, np.ndarray]:
+    """Make up the cells of a pool in which one row in a thousand is not of the first class.
+
+    Each leaf tells the first class from one other; the others are next to never there.
 
     Returns:
-        The cells, and the true rate of positives in each.
+        The cells, and the true rate of each class in each, shape (cells, classes).
     """
-    score = np.linspace(-12, 4, LEAVES)
-    grid = CellGrid(np.arange(LEAVES), score, LEAVES, Signatures.every((2,)))
-    # Every leaf holds predictions of both kinds, the more positive ones the higher the score.
-    share = np.stack([special.expit(-4 * score), special.expit(4 * score)], axis=1)
-    share = np.maximum(share, 1e-3) * np.exp(-0.8 * (score - score[0]))[:, None]
+    leaves = CELLS.get(classes, MORE_CELLS) // classes
+    score = np.linspace(-12, 4, leaves)
+    own = 1 + np.arange(leaves) % (classes - 1)
+    grid = CellGrid(np.arange(leaves), score, leaves, Signatures.every((classes,)))
+    # Every leaf holds all predictions, more of its own class the higher the score.
+    share = np.maximum(_by_class(own, special.expit(4 * score), classes), 1e-3)
+    share *= np.exp(-0.8 * (score - score[0]))[:, None]
     count = np.maximum(np.rint(rows * share / share.sum()), 1).astype(np.int64).ravel()
     count[0] += rows - count.sum()
-    prior = np.repeat(special.expit(score / 2), 2)
-    table = grid.table(np.arange(2 * LEAVES), count, np.stack([1 - prior, prior], axis=1), 2)
-    return table, np.repeat(special.expit(score), 2)
+    prior = np.repeat(_by_class(own, special.expit(score / 2), classes), classes, axis=0)
+    table = grid.table(np.arange(classes * leaves), count, prior, classes)
+    return table, np.repeat(_by_class(own, special.expit(score), classes), classes, axis=0)
+
+
+def _by_class(own: np.ndarray, rate: np.ndarray, classes: int) -> np.ndarray:
+    """Return rates of all classes, given that of one beside the first in each leaf."""
+    rates = np.full((len(own), classes), 1e-6)
+    rates[np.arange(len(own)), own] = rate
+    rates[:, 0] = 1 - rates[:, 1:].sum(axis=1)
+    return rates
 
 
 if __name__ == "__main__":
