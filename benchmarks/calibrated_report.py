@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from calibrated_plots import draw_coverage, draw_errors
 from calibrated_pools import HIDDEN
-from calibrated_ratios import ratio_lines
+from calibrated_ratios import FURTHEST, ratio_lines
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -51,6 +51,7 @@ def document(results: Path, figures: Path) -> str:
         "",
         *_errors(settings, errors, budgets),
         *ratio_lines(squares, budgets),
+        *_beside_ais(settings, budgets),
         *_efficiency(settings),
         *_coverage(settings, assisted, covered, budgets),
         *_scores(settings),
@@ -153,6 +154,37 @@ def _errors(
         cells = " | ".join(f"{value:.3f}" for value in errors[pool, sampler])
         repeats = len(np.unique(columns["repeat"]))
         lines.append(f"| {pool} | {sampler} | {cells} | {repeats} | {cost:.0f} |")
+    return [*lines, ""]
+
+
+def _beside_ais(settings: Mapping[tuple[str, str], Any], budgets: list[int]) -> list[str]:
+    heads = [f"{budget:,}" for budget in budgets] + ["geometric mean"]
+    lines = [
+        "### Every measure",
+        "",
+        "RMSE by `calibrated` over that by `ais`, of F1, which drives the draws, and of what does",
+        f"not; one below {LEAST_RMSE} counts as {LEAST_RMSE}. **Bold**: above {FURTHEST}.",
+        "",
+        f"| pool | measure | {' | '.join(heads)} |",
+        f"| --- | --- |{' --- |' * len(heads)}",
+    ]
+    for pool, sampler in settings:
+        if sampler != "ais" or (pool, "calibrated") not in settings:
+            continue
+        for measure in dict.fromkeys(settings[pool, "ais"]["measure"].tolist()):
+            both = [
+                [
+                    max(
+                        _rmse(_chosen(settings[pool, name], measure, budget, "default")), LEAST_RMSE
+                    )
+                    for budget in budgets
+                ]
+                for name in ("calibrated", "ais")
+            ]
+            ratios = np.divide(*both)
+            told = [*ratios, np.exp(np.mean(np.log(ratios)))]
+            cells = [f"**{one:.2f}**" if one > FURTHEST else f"{one:.2f}" for one in told]
+            lines.append(f"| {pool} | {measure} | {' | '.join(cells)} |")
     return [*lines, ""]
 
 
