@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from evalsampling.inference.inputs import EstimationInput
-from evalsampling.inference.predictive import LabelModel
 from evalsampling.inference.score_calibration import check_calibration, recalibrated
 from evalsampling.measures.base import FloatArray
 from evalsampling.measures.comparisons import systems_of
@@ -79,15 +78,8 @@ class ActiveRisk(DeviationSampler):
         """Whether labels are calibrated, or expected of classes as such."""
         return self.calibration is not None or self.model != "scores"
 
-    def inputs(
-        self,
-        table: CellTable,
-        history: History,
-        confidence: float,
-        model: LabelModel | None = None,
-    ) -> EstimationInput:
+    def adapted(self, inputs: EstimationInput) -> EstimationInput:
         """Return what estimates are made from: weights over their sum ([AE] eq. 3.31)."""
-        inputs = super().inputs(table, history, confidence, model)
         return dataclasses.replace(inputs, self_normalised=True)
 
     def labels(self, table: CellTable, history: History) -> FloatArray:

@@ -251,8 +251,15 @@ class Sampler(abc.ABC):
         confidence: float,
         model: LabelModel | None = None,
     ) -> EstimationInput:
-        """Return what estimates are made from."""
-        return EstimationInput(
+        """Return what estimates are made from.
+
+        Args:
+            table: the cells.
+            history: rounds and labels.
+            confidence: level of the intervals, in (0, 1).
+            model: draws of all labels given those of the history, if there are any.
+        """
+        inputs = EstimationInput(
             table,
             history,
             self.weigh(table, history),
@@ -263,6 +270,11 @@ class Sampler(abc.ABC):
             has_atoms=self.has_atoms,
             model=model,
         )
+        return self.adapted(inputs)
+
+    def adapted(self, inputs: EstimationInput) -> EstimationInput:
+        """Return what estimates are made from as the sampler's own estimator takes it."""
+        return inputs
 
 
 @dataclasses.dataclass(frozen=True)

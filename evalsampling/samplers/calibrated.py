@@ -149,15 +149,9 @@ class CalibratedDesign(Sampler):
         inclusion = labelled[history.cell[known]]
         return WeightedSample.without_replacement(known, inclusion, table.rows)
 
-    def inputs(
-        self,
-        table: CellTable,
-        history: History,
-        confidence: float,
-        model: LabelModel | None = None,
-    ) -> EstimationInput:
+    def adapted(self, inputs: EstimationInput) -> EstimationInput:
         """Return what estimates are made from: the difference estimator needs a model's rates."""
-        inputs = super().inputs(table, history, confidence, model)
+        table, history, model = inputs.table, inputs.history, inputs.model
         if obstacle(table) or not len(history.labelled):
             return inputs
         if model is not None and model.hidden == self.hidden:

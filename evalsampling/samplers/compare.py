@@ -13,7 +13,6 @@ import numpy.typing as npt
 
 from evalsampling.errors import InputError
 from evalsampling.inference.inputs import EstimationInput
-from evalsampling.inference.predictive import LabelModel
 from evalsampling.measures.base import FloatArray, Measure
 from evalsampling.measures.comparisons import Difference, MeanDifference, pairs_of
 from evalsampling.measures.on_cells import (
@@ -125,15 +124,8 @@ class Compare(ReplacementSampler):
         """Return which cells have rows that can be drawn, shape (cells,)."""
         return self._probability(table) > 0
 
-    def inputs(
-        self,
-        table: CellTable,
-        history: History,
-        confidence: float,
-        model: LabelModel | None = None,
-    ) -> EstimationInput:
+    def adapted(self, inputs: EstimationInput) -> EstimationInput:
         """Return what estimates are made from; weights are self-normalised as published."""
-        inputs = super().inputs(table, history, confidence, model)
         return dataclasses.replace(inputs, self_normalised=self.variant in _OF_WHOLE_POOL)
 
     def _probability(self, table: CellTable) -> FloatArray:

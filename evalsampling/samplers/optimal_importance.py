@@ -8,7 +8,6 @@ References:
 import dataclasses
 
 from evalsampling.inference.inputs import EstimationInput
-from evalsampling.inference.predictive import LabelModel
 from evalsampling.inference.ratio import RatioOptions
 from evalsampling.inference.score_calibration import check_calibration, recalibrated
 from evalsampling.measures.base import FloatArray
@@ -49,15 +48,8 @@ class OptimalImportance(DeviationSampler):
         """Whether labels calibrate the prior."""
         return self.calibration is not None
 
-    def inputs(
-        self,
-        table: CellTable,
-        history: History,
-        confidence: float,
-        model: LabelModel | None = None,
-    ) -> EstimationInput:
+    def adapted(self, inputs: EstimationInput) -> EstimationInput:
         """Return what estimates are made from: the ratio estimator of [Y] eq. 4."""
-        inputs = super().inputs(table, history, confidence, model)
         return dataclasses.replace(inputs, self_normalised=True, options=RatioOptions(beta=True))
 
     def probability(self, table: CellTable, history: History) -> FloatArray:

@@ -18,7 +18,6 @@ from evalsampling.inference.nonresponse import (
     rows_represented,
     share_answered,
 )
-from evalsampling.inference.predictive import LabelModel
 from evalsampling.inference.ratio import RatioOptions
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.inference.score_calibration import check_calibration, recalibrated
@@ -335,17 +334,10 @@ class Poisson(Sampler):
             square[drawn] += of_round**2 * spread / (inclusion * table.rows) ** 2
         return _sample(weight, square, int(labelled.sum()))
 
-    def inputs(
-        self,
-        table: CellTable,
-        history: History,
-        confidence: float,
-        model: LabelModel | None = None,
-    ) -> EstimationInput:
-        """Return what estimates are made from: see `Sampler.inputs`."""
-        inputs = super().inputs(table, history, confidence, model)
+    def adapted(self, inputs: EstimationInput) -> EstimationInput:
+        """Return what estimates are made from: see `Sampler.adapted`."""
         differs = self.estimator == "difference"
-        response = anticipate(table.prior, self.smoothing) if differs else None
+        response = anticipate(inputs.table.prior, self.smoothing) if differs else None
         options = RatioOptions(beta=True, correct_bias=self.correct_bias)
         return dataclasses.replace(
             inputs, response=response, self_normalised=not differs, options=options

@@ -13,7 +13,6 @@ import numpy.typing as npt
 
 from evalsampling.errors import InputError
 from evalsampling.inference.inputs import EstimationInput
-from evalsampling.inference.predictive import LabelModel
 from evalsampling.measures.base import FloatArray, Measure
 from evalsampling.measures.comparisons import Difference
 from evalsampling.measures.gains import Gain, GainMoments
@@ -89,15 +88,8 @@ class Ranking(ReplacementSampler):
         """Return which cells have queries that can be drawn, shape (cells,)."""
         return self._drawn(table)
 
-    def inputs(
-        self,
-        table: CellTable,
-        history: History,
-        confidence: float,
-        model: LabelModel | None = None,
-    ) -> EstimationInput:
+    def adapted(self, inputs: EstimationInput) -> EstimationInput:
         """Return what estimates are made from; weights are self-normalised as published."""
-        inputs = super().inputs(table, history, confidence, model)
         return dataclasses.replace(inputs, self_normalised=not self.rescales)
 
     def _drawn(self, table: CellTable) -> npt.NDArray[np.bool_]:
