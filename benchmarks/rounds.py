@@ -28,9 +28,8 @@ from evalsampling.stats.history import History
 from evalsampling.stats.signatures import Signatures
 
 SIZES = tuple(10**exponent for exponent in range(5, 10))
-CELLS = {2: 512}
-MORE_CELLS = 640
-"""Cells of a table, about, by classes."""
+CELLS, CELLS_OF_SEVERAL = 512, 640
+"""Cells of a table, about: of two classes, and of more."""
 
 LIMITS = {"ais": 20.0, "calibrated": 500.0}
 """Most milliseconds of processor time of a median round, whatever the size; that of `calibrated`
@@ -102,8 +101,8 @@ def _measure(rows: int, options: argparse.Namespace) -> dict[str, Any]:
         wall.append(1000 * (time.perf_counter() - started[0]))
         cpu.append(1000 * (time.process_time() - started[1]))
         label = evaluation.history.label.copy()
-        below = np.cumsum(rate[evaluation.history.cell[new], ::-1], axis=1)[:, ::-1]
-        label[new] = (rng.random((len(new), 1)) < below[:, 1:]).sum(axis=1)
+        at_least = np.cumsum(rate[evaluation.history.cell[new], ::-1], axis=1)[:, ::-1]
+        label[new] = (rng.random((len(new), 1)) < at_least[:, 1:]).sum(axis=1)
         evaluation.history = evaluation.history.with_labels(label)
         begun = time.process_time()
         evaluation.estimate()
@@ -127,7 +126,7 @@ def make_table(rows: int, classes: int = 2) -> tuple[CellTable, np.ndarray]:
     Returns:
         The cells, and the true rate of each class in each, shape (cells, classes).
     """
-    leaves = CELLS.get(classes, MORE_CELLS) // classes
+    leaves = (CELLS if classes == 2 else CELLS_OF_SEVERAL) // classes
     score = np.linspace(-12, 4, leaves)
     own = 1 + np.arange(leaves) % (classes - 1)
     grid = CellGrid(np.arange(leaves), score, leaves, Signatures.every((classes,)))

@@ -335,7 +335,7 @@ class Poisson(Sampler):
         return _sample(weight, square, int(labelled.sum()))
 
     def adapted(self, inputs: EstimationInput) -> EstimationInput:
-        """Return what estimates are made from: see `Sampler.adapted`."""
+        """Return what estimates are made from: the difference or the ratio estimator."""
         differs = self.estimator == "difference"
         response = anticipate(inputs.table.prior, self.smoothing) if differs else None
         options = RatioOptions(beta=True, correct_bias=self.correct_bias)
