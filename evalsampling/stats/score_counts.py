@@ -16,6 +16,9 @@ IntArray = npt.NDArray[np.int64]
 EXTREMES = 32
 """Distinct scores kept by themselves at either end."""
 
+_SELECTED = 4 * EXTREMES
+"""Rows selected at either end, among which so many distinct scores are looked for."""
+
 _STRETCH = 3
 """Halvings of the bins' width that outliers may cost before they are binned by themselves."""
 
@@ -65,8 +68,15 @@ class ScoreCounts:
     @classmethod
     def from_scores(cls, scores: npt.NDArray[np.floating], limit: int) -> "ScoreCounts":
         """Count scores, shape (n,), finite; float32 ones at their float64 values."""
-        values, rows = np.unique(scores, return_counts=True)
-        return cls.zero(limit)._with(values.astype(np.float64) + 0.0, rows.astype(np.int64))
+        ends = _ends_of_bulk(scores)
+        if ends is None:
+            values, rows = np.unique(scores, return_counts=True)
+            return cls.zero(limit)._with(values.astype(np.float64) + 0.0, rows.astype(np.int64))
+        low, high = ends
+        inner = (scores > low) & (scores < high)
+        values, rows = np.unique(scores[~inner], return_counts=True)
+        bulk = ScoreHistogram.from_scores(scores[inner], limit)
+        return cls(values.astype(np.float64) + 0.0, rows.astype(np.int64), bulk)
 
     def __add__(self, other: "ScoreCounts") -> "ScoreCounts":
         """Return the counts of both pools together."""
@@ -147,3 +157,18 @@ class ScoreCounts:
             np.array(head["extreme_rows"], dtype=np.int64),
             ScoreHistogram.from_bytes(data[end + 1 :]),
         )
+
+
+def _ends_of_bulk(scores: npt.NDArray[np.floating]) -> tuple[np.floating, np.floating] | None:
+    """Return the greatest of the least extremes, and the least of the greatest ones.
+
+    By selection, which is far faster than sorting all scores; None where few rows or many equal
+    ones leave nothing but that.
+    """
+    if len(scores) < 4 * _SELECTED:
+        return None
+    selected = np.partition(scores, (_SELECTED - 1, len(scores) - _SELECTED))
+    least, greatest = np.unique(selected[:_SELECTED]), np.unique(selected[-_SELECTED:])
+    if min(len(least), len(greatest)) < EXTREMES or least[EXTREMES - 1] >= greatest[-EXTREMES]:
+        return None
+    return least[EXTREMES - 1], greatest[-EXTREMES]

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from evalsampling.stats import score_counts
 from evalsampling.stats.histogram import ScoreHistogram, dyadic_floor
 from evalsampling.stats.score_counts import EXTREMES, ScoreBins, ScoreCounts
 from evalsampling.stats.strata import cut_edges
@@ -97,6 +98,24 @@ def test_extremes_are_kept_with_their_rows() -> None:
     assert counts.extreme_rows.tolist() == [3] * 2 * EXTREMES
     assert counts.bulk.rows == 3 * (100 - 2 * EXTREMES)
     assert same(ScoreCounts.from_bytes(counts.to_bytes()), counts)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("values", [5, 40, 64, 65, 90, 10**6])
+@pytest.mark.parametrize("rows", [3, 511, 512, 5000])
+def test_selection_counts_as_sorting_does(
+    dtype: type, values: int, rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Few distinct scores and many, ties at either end, zeros of both signs, sentinels."""
+    rng = np.random.default_rng([values, rows])
+    scores = (rng.integers(0, values, rows) - values // 2).astype(dtype) / dtype(8)
+    scores[rng.random(rows) < 0.3] = scores.max()
+    scores[: rows // 4] *= dtype(-1)  # makes some zeros negative
+    scores[0] = np.finfo(dtype).max
+    found = ScoreCounts.from_scores(scores, LIMIT)
+    assert found.rows == rows
+    monkeypatch.setattr(score_counts, "_ends_of_bulk", lambda scores: None)
+    assert same(found, ScoreCounts.from_scores(scores, LIMIT))
 
 
 def test_no_scores_have_no_bins() -> None:
