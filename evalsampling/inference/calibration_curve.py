@@ -1,4 +1,4 @@
-"""The rate of positives in every cell: a monotone curve over the scores, learnt from labels.
+"""The rate of positives in every cell: a curve over the scores, learnt from labels.
 
 Which row of a cell gets a label does not depend on its label, so the likelihood of the labels needs
 no weights, whatever design chose the rows.
@@ -15,6 +15,8 @@ import numpy.typing as npt
 from scipy import special
 
 from evalsampling.spec.hidden import HiddenPrior
+from evalsampling.stats.chains import nested_r_hat
+from evalsampling.stats.score_summary import prior_log_odds
 from evalsampling.stats.slice_sampling import Schedule, elliptical_slice
 
 IntArray = npt.NDArray[np.int64]
@@ -26,11 +28,11 @@ STEPS = 24
 _PER_STEP = 6
 """Cells are told apart to so many parts of a step."""
 
-_CLIP = 1e-9
-"""Prior probabilities are taken to be at least this far from 0 and 1."""
-
 _TRIM = 1e-3
 """Share of the rows at the bottom, of the expected positives at the top, past the curve's ends."""
+
+_MOST_TRIMMED = 5
+"""Most rows at the top past the curve's end: probabilities may be far too high."""
 
 _TOP_SPREAD = 5.0
 """Standard deviation of the log-odds of the highest scores."""
@@ -38,14 +40,21 @@ _TOP_SPREAD = 5.0
 _SLOPE_SPREAD = 1.0
 """Standard deviation of the logarithm of the curve's mean slope, by that of the prior."""
 
-_STEP_SPREAD = 1.5
+_STEP_SPREAD = 1.1
 """Standard deviation of the logarithm of one step by the mean slope."""
 
 _STEP_DECAY = 0.25
 """Correlation of steps d apart is exp(-d times this)."""
 
-_EFFECT_SPREAD = 2.0
-"""Standard deviation of the effect of a prediction that the score does not explain, in log-odds."""
+_PREDICTION_SPREAD = 5.0
+"""Standard deviation of the effect, in log-odds, of a prediction that the score does not explain:
+that of a second system may tell as much as the score does."""
+
+_DIP_SPREAD = 2.0
+"""Standard deviation of the effect, in log-odds, of being at the top, where spam and copies are."""
+
+_TOP_STEPS = 3.0
+"""Steps from the top over which the effect of being there falls to 1 / e of itself."""
 
 _LEAST = 1e-300
 """Least rate whose logarithm is taken."""
@@ -59,6 +68,20 @@ _TEMPER = 3.0
 Its tails are then no lighter than those of the posterior, and no heavier than the prior's."""
 
 
+STARTS = 4
+"""Climbs to the mode, and groups of chains, that begin at different points."""
+
+_TOPS = (-1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 3.0)
+_SLOPES = (-3.0, -2.0, -1.0, 0.0, 1.0)
+_BACKGROUNDS = (-2.0, 0.0, 2.0)
+"""Where climbs may begin, in standard deviations of the prior."""
+
+_FAR_BELOW = 10.0
+"""A mode whose density is lower than the highest by exp(this) holds next to nothing."""
+
+_MOST_STEPS = 60
+"""Steps of a climb."""
+
 HIDDEN = HiddenPrior()
 """The prior unless a spec has its own (docs/calibrated.md tells why)."""
 
@@ -71,10 +94,11 @@ SCHEDULE_OF_SEVERAL = Schedule(kept=4)
 
 @dataclasses.dataclass(frozen=True)
 class CalibrationCurve:
-    """A monotone curve of log-odds over the prior log-odds x of cells, and a background.
+    """A curve of log-odds over the prior log-odds x of cells, and a background.
 
     Over J equal steps of x from the top down, eta_0 = a, eta_j = eta_{j-1} - exp(b + s_j) dx, s a
-    stationary Gaussian process; between the steps it is linear. The rate of a cell is
+    stationary Gaussian process; between the steps it is linear. It is monotone but for the effect
+    of being at the top, which may be a dip. The rate of a cell is
     p = (m + sigma) / (1 + m), sigma = expit(eta(x) + effects), the odds m of the background being
     rho times the pool's mean of sigma. So a background is relative to the positives there are, and
     nothing depends on the pool's size.
@@ -84,7 +108,8 @@ class CalibrationCurve:
         group: shape (cells,): cells of the same place on the curve are one group.
         weight: shape (groups, J + 1): of each corner of the curve in the log-odds of a group.
         share: shape (groups,): of the pool's rows.
-        effect: shape (groups, effects): what, beside x, shifts the log-odds of a group.
+        effect: shape (groups, effects): what one standard deviation of each effect, beside x,
+            shifts the log-odds of a group by.
         step: dx.
         hidden: prior of rho.
     """
@@ -110,15 +135,18 @@ class CalibrationCurve:
             probability: shape (cells,): prior probability of a positive; only its order and, as a
                 prior, its slope matter.
             count: shape (cells,): rows.
-            effect: shape (cells, effects): see the class; none by default.
+            effect: shape (cells, effects): predictions that the score does not explain, in [-1, 1];
+                none by default.
             hidden: prior of the background.
         """
-        x = special.logit(np.clip(probability, _CLIP, 1 - _CLIP))
+        x = prior_log_odds(probability, int(count.sum()))
         share = count / count.sum()
-        high, low = _ends(x, share)
+        high, low = _ends(x, count)
         step = max((high - low) / STEPS, 1e-9)
         place = np.rint(np.clip((high - x) / step, 0, STEPS) * _PER_STEP)
-        effect = np.zeros((len(x), 0)) if effect is None else effect
+        at_top = _DIP_SPREAD * np.exp(-place / _PER_STEP / _TOP_STEPS)
+        effects = [at_top] if effect is None else [_PREDICTION_SPREAD * effect, at_top]
+        effect = np.column_stack(effects)
         key, group = np.unique(np.column_stack([place, effect]), axis=0, return_inverse=True)
         at = key[:, 0] / _PER_STEP
         corner = np.minimum(at.astype(np.int64), STEPS - 1)
@@ -128,6 +156,11 @@ class CalibrationCurve:
         weight[rows, corner + 1] = at - corner
         rows_of: FloatArray = np.bincount(group.ravel(), share).astype(np.float64)
         return cls(group.ravel(), weight, rows_of, key[:, 1:], step, hidden)
+
+    @property
+    def corner(self) -> IntArray:
+        """Which corner is nearest to each cell, shape (cells,), 0 to J from the top."""
+        return np.argmax(self.weight, axis=1)[self.group]
 
     @property
     def dimensions(self) -> int:
@@ -142,7 +175,10 @@ class CalibrationCurve:
             positive: shape (cells,): those that are positive.
         """
         labels = GroupLabels.from_cells(self, labelled, positive)
-        return CurveFit(self, labels, *find_mode(self, labels))
+        ends = [_climb(self, labels, start) for start in _starts(self, labels)]
+        best = max(ends, key=lambda end: end.height)
+        modes = [end.z for end in ends if end.height > best.height - _FAR_BELOW]
+        return CurveFit(self, labels, best.z, best.information, best.height, np.stack(modes))
 
     def log_likelihood(self, z: FloatArray, labels: "GroupLabels") -> FloatArray:
         """Return the log-likelihood of labels, of parameters z: (draws, dimensions): (draws,)."""
@@ -167,7 +203,7 @@ class CalibrationCurve:
     @functools.cached_property
     def _design(self) -> FloatArray:
         """What corners and effects count for in the log-odds: (groups, J + 1 + effects)."""
-        return np.concatenate([self.weight, _EFFECT_SPREAD * self.effect], axis=1)
+        return np.concatenate([self.weight, self.effect], axis=1)
 
     def falls(self, z: FloatArray) -> FloatArray:
         """Return by how much the log-odds fall over each step, shape (draws, J)."""
@@ -228,6 +264,8 @@ class CurveFit:
         mode: shape (dimensions,).
         information: Fisher information of labels and prior there.
         height: log-likelihood and log-prior there, but for a constant.
+        modes: shape (n, dimensions): what climbs from different starts ended at, but for those far
+            below the mode; mostly the same n times.
     """
 
     curve: CalibrationCurve
@@ -235,6 +273,7 @@ class CurveFit:
     mode: FloatArray
     information: FloatArray
     height: float
+    modes: FloatArray
 
     @property
     def log_evidence(self) -> float:
@@ -255,8 +294,9 @@ class CurveFit:
     def draw(self, rng: np.random.Generator, schedule: Schedule = SCHEDULE) -> "CurveDraws":
         """Return draws of the parameters.
 
-        Chains of elliptical slice sampling about the mode; the normal distribution behind their
-        ellipses is the prior's with a part of the labels' information.
+        Chains of elliptical slice sampling; the normal distribution behind their ellipses is about
+        the mode, the prior's with a part of the labels' information. They start in `STARTS`
+        groups, each at a point near one of `modes`, so that it shows if they do not mix.
 
         Args:
             rng: source of randomness.
@@ -270,9 +310,15 @@ class CurveFit:
             normal = np.einsum("ij,ij->i", u, u) - np.einsum("ij,ij->i", z, z)
             return self.curve.log_likelihood(z, self.labels) + normal / 2
 
-        start = rng.standard_normal((schedule.chains, len(self.mode))) / 2
-        draws = elliptical_slice(log_ratio, start, schedule, rng)
-        return CurveDraws(self.curve, self.mode + draws @ root.T)
+        near = self.modes[np.arange(STARTS) % len(self.modes)] - self.mode
+        points = near @ np.linalg.inv(root).T + rng.standard_normal(near.shape) / 2
+        start = np.repeat(points, schedule.chains // STARTS, axis=0)
+        draws = CurveDraws(
+            self.curve, self.mode + elliptical_slice(log_ratio, start, schedule, rng) @ root.T
+        )
+        positives = np.log(draws.group_rates @ self.curve.share)
+        by_start = positives.reshape(schedule.kept, STARTS, -1)
+        return dataclasses.replace(draws, r_hat=nested_r_hat(np.moveaxis(by_start, 0, 2)))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -282,10 +328,13 @@ class CurveDraws:
     Attributes:
         curve: whose parameters.
         z: shape (draws, dimensions).
+        r_hat: how far chains from different starts disagree on the number of positives: nested
+            R-hat of its logarithm, 1 if they agree (`stats.chains`).
     """
 
     curve: CalibrationCurve
     z: FloatArray
+    r_hat: float = 1.0
 
     def thinned(self, most: int) -> "CurveDraws":
         """Return at most so many of the draws, evenly apart."""
@@ -314,7 +363,7 @@ class CurveDraws:
         z = self.z[np.searchsorted(reached, at, side="right")]
         z[:, -1] -= np.log(share / old.share) / old.spread  # rho is as it was
         hidden = dataclasses.replace(old, share=share)
-        return CurveDraws(dataclasses.replace(self.curve, hidden=hidden), z)
+        return CurveDraws(dataclasses.replace(self.curve, hidden=hidden), z, self.r_hat)
 
     @functools.cached_property
     def group_rates(self) -> FloatArray:
@@ -333,37 +382,70 @@ class CurveDraws:
         return self.curve.ratio(self.z)
 
 
-def find_mode(curve: CalibrationCurve, labels: GroupLabels) -> tuple[FloatArray, FloatArray, float]:
-    """Return the mode of the posterior, the Fisher information and the log-density there.
+@dataclasses.dataclass(frozen=True)
+class _Point:
+    """A point of the posterior.
+
+    Attributes:
+        z: the parameters.
+        height: log posterior, but for a constant.
+        gradient: of the height.
+        information: Fisher information of labels and prior.
+    """
+
+    z: FloatArray
+    height: float
+    gradient: FloatArray
+    information: FloatArray
+
+
+def _starts(curve: CalibrationCurve, labels: GroupLabels) -> FloatArray:
+    """Return where climbs to the mode begin, shape (`STARTS`, dimensions).
+
+    The likeliest of some points over the prior of the top, the mean slope and the background, all
+    else being as the prior expects, with those of another top or slope. Where prior probabilities
+    reach over many units of log-odds, rates at the middle of the prior are all 0 or 1 but for a
+    few: from there alone no step would find the mode.
+    """
+    points = _points_of_prior(curve.dimensions)
+    heights = curve.log_likelihood(points, labels) - np.einsum("ij,ij->i", points, points) / 2
+    order = np.argsort(-heights)
+    _, first = np.unique(points[order, :2], axis=0, return_index=True)
+    return points[order[np.sort(first)[:STARTS]]]
+
+
+@functools.cache
+def _points_of_prior(dimensions: int) -> FloatArray:
+    """Return points over the prior of the top, the mean slope and the background."""
+    grid = np.stack(np.meshgrid(_TOPS, _SLOPES, _BACKGROUNDS), axis=-1).reshape(-1, 3)
+    points = np.zeros((len(grid), dimensions))
+    points[:, [0, 1, -1]] = grid
+    return points
+
+
+def _climb(curve: CalibrationCurve, labels: GroupLabels, start: FloatArray) -> _Point:
+    """Return the mode of the posterior that a start leads to.
 
     By scoring steps, damped where they do not climb (Levenberg and Marquardt).
     """
-    z = np.zeros(curve.dimensions)
-    height, gradient, information = _climb(curve, labels, z)
-    damping = 1e-3
+    here, damping = _point(curve, labels, start), 1e-3
     for _ in range(_MOST_STEPS):
-        damped = information + damping * np.diag(np.diag(information))
-        step = np.linalg.solve(damped, gradient)
+        damped = here.information + damping * np.diag(np.diag(here.information))
+        step = np.linalg.solve(damped, here.gradient)
         step *= min(1.0, 3 / max(float(np.linalg.norm(step)), 1e-300))
-        higher, gradient_there, information_there = _climb(curve, labels, z + step)
-        if higher < height:
+        there = _point(curve, labels, here.z + step)
+        if there.height < here.height:
             damping = 10 * damping + 1e-3
             continue
-        gained = higher - height
-        z, height, gradient, information = z + step, higher, gradient_there, information_there
-        damping = max(damping / 5, 1e-6)
+        gained = there.height - here.height
+        here, damping = there, max(damping / 5, 1e-6)
         if gained < 1e-4:
             break
-    return z, information, height
+    return here
 
 
-_MOST_STEPS = 60
-
-
-def _climb(
-    curve: CalibrationCurve, labels: GroupLabels, z: FloatArray
-) -> tuple[float, FloatArray, FloatArray]:
-    """Return log posterior, its gradient, and the Fisher information of labels and prior."""
+def _point(curve: CalibrationCurve, labels: GroupLabels, z: FloatArray) -> _Point:
+    """Return a point of the posterior given labels."""
     at = z[None]
     log_odds = curve.log_odds(at)[0]
     up, down = special.expit(log_odds), special.expit(-log_odds)
@@ -373,7 +455,7 @@ def _climb(
     corners[1:, 1] = lower.sum(axis=1) * _SLOPE_SPREAD
     corners[1:, 2 : 2 + STEPS] = lower @ _step_root()
     slope = curve.weight @ corners
-    slope[:, 2 + STEPS : -1] = _EFFECT_SPREAD * curve.effect
+    slope[:, 2 + STEPS : -1] = curve.effect
     background = float(curve.background(at, up[None])[0])
     of_background = float(curve.ratio(at)[0]) * ((curve.share * up * down) @ slope)
     of_background[-1] += curve.hidden.spread * background
@@ -386,16 +468,19 @@ def _climb(
     scaled = of_rate * np.sqrt((labels.positive + labels.negative) * rest / rate)[:, None]
     information = np.eye(len(z)) + scaled.T @ scaled
     height = curve.log_likelihood(at, labels)[0] - z @ z / 2
-    return float(height), gradient, information
+    return _Point(z, float(height), gradient, information)
 
 
-def _ends(x: FloatArray, share: FloatArray) -> tuple[float, float]:
+def _ends(x: FloatArray, count: IntArray) -> tuple[float, float]:
     """Return the ends of the curve: it must not hang on a few rows far from all others."""
     order = np.argsort(x)
-    rows = np.cumsum(share[order])
-    positives = np.cumsum((share * special.expit(x))[order][::-1])
-    low = x[order][np.searchsorted(rows, _TRIM)]
-    high = x[order][::-1][np.searchsorted(positives, _TRIM * positives[-1])]
+    rows = np.cumsum(count[order])
+    low = x[order][np.searchsorted(rows, _TRIM * rows[-1])]
+    downward = order[::-1]
+    positives = np.cumsum(count[downward] * special.expit(x[downward]))
+    reached = np.searchsorted(positives, _TRIM * positives[-1])
+    reached = min(reached, np.searchsorted(np.cumsum(count[downward]), _MOST_TRIMMED, "right"))
+    high = x[downward][reached]
     return (float(high), float(low)) if high > low else (float(x.max()), float(x.min()))
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.inference.calibration_curve import CalibrationCurve, CurveFit
+from evalsampling.inference.calibration_curve import STEPS, CalibrationCurve, CurveFit
 from evalsampling.inference.domains import Domain
 from evalsampling.spec.hidden import MOST_CLASSES, HiddenPrior
 from evalsampling.stats.cells import CellTable
@@ -17,6 +17,15 @@ _SAME_PRIOR = 1e-9
 
 _ODDS_AGAINST_FALLING = 20.0
 """Prior odds that the rate of a class rises with its prior probability."""
+
+_FEWEST_TO_FALL = 20
+"""Labelled rows of a class without which its rate is taken to rise."""
+
+_BANDS = 6
+"""Equal parts of the curve from its top to its bottom."""
+
+_FEWEST_BANDS = 3
+"""Bands that labelled rows of a class must be in for its rate to be taken to fall."""
 
 
 def obstacle(table: CellTable) -> str | None:
@@ -47,7 +56,9 @@ def fit_either_way(
     """Return the curve of a class, rising with its prior probability unless labels say it falls.
 
     Scores are taken to mean what they should unless the labels make the opposite far more
-    probable: the prior odds against it are `_ODDS_AGAINST_FALLING`.
+    probable: the prior odds against it are `_ODDS_AGAINST_FALLING`. Labels of no one band of the
+    scores may decide that: it must hold with those of any left out, for a heap of spam or of
+    duplicates at the top is no reason to turn all scores round.
 
     Args:
         table: the cells.
@@ -56,14 +67,31 @@ def fit_either_way(
         positive: shape (cells,): those of the class.
         hidden: prior of the background.
     """
-    fits = []
-    for probability in (table.prior[:, y], 1 - table.prior[:, y]):
+
+    def curve_over(probability: FloatArray) -> CalibrationCurve:
         effect = unexplained_predictions(table, y, probability)
-        curve = CalibrationCurve.from_cells(probability, table.count, effect, hidden)
-        fits.append(curve.fit(labelled, positive))
-    rising, falling = fits
-    gain = falling.log_evidence - rising.log_evidence
-    return falling if gain > np.log(_ODDS_AGAINST_FALLING) else rising
+        return CalibrationCurve.from_cells(probability, table.count, effect, hidden)
+
+    rising = curve_over(table.prior[:, y]).fit(labelled, positive)
+    if positive.sum() < _FEWEST_TO_FALL:
+        return rising
+    falling = curve_over(1 - table.prior[:, y]).fit(labelled, positive)
+    if not _is_likelier(falling, rising):
+        return rising
+    band = np.minimum(rising.curve.corner * _BANDS // STEPS, _BANDS - 1)
+    if len(np.unique(band[positive > 0])) < _FEWEST_BANDS:
+        return rising
+    for one in np.unique(band[labelled > 0]):
+        kept = band != one
+        without = [fit.curve.fit(labelled * kept, positive * kept) for fit in (falling, rising)]
+        if not _is_likelier(*without):
+            return rising
+    return falling
+
+
+def _is_likelier(falling: CurveFit, rising: CurveFit) -> bool:
+    """Tell whether labels are by so much likelier under the first curve that it is believed."""
+    return falling.log_evidence - rising.log_evidence > np.log(_ODDS_AGAINST_FALLING)
 
 
 def unexplained_predictions(table: CellTable, y: int, probability: FloatArray) -> FloatArray:

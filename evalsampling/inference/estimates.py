@@ -9,6 +9,7 @@ import numpy.typing as npt
 from evalsampling.inference.anticipation import MOST_COMPONENTS, anticipated_error
 from evalsampling.inference.anytime import add_anytime
 from evalsampling.inference.assumption_light import Searched, assumption_light
+from evalsampling.inference.census import is_census, known_value
 from evalsampling.inference.delta_method import Evidence, cautious_errors, estimate
 from evalsampling.inference.domains import Domain, ReportedDomains
 from evalsampling.inference.evidence import (
@@ -40,8 +41,6 @@ from evalsampling.measures.on_cells import (
     numbers_of_rows,
     rows_of_cells,
 )
-from evalsampling.stats.cells import CellTable
-from evalsampling.stats.history import History
 
 
 def estimate_measure(
@@ -154,8 +153,10 @@ def _with_light(
     )
     default = one.intervals[0] if one.claims else None
     light = assumption_light(measure, searched, inputs.confidence, default)
-    intervals = one.intervals if light.interval is None else (*one.intervals, light.interval)
-    return dataclasses.replace(one, intervals=intervals, light=light)
+    if light.interval is None:
+        return dataclasses.replace(one, light=light)
+    one = dataclasses.replace(one, intervals=(*one.intervals, light.interval), light=light)
+    return one.moved_into(light.interval)
 
 
 def _evidence(
@@ -263,30 +264,6 @@ def _can_anticipate(requested: Requested, inputs: EstimationInput, domain: Domai
         and domain.count is None
         and not isinstance(requested, Calibrated)
         and len(requested.components) <= MOST_COMPONENTS
-    )
-
-
-def is_census(
-    cells: npt.NDArray[np.bool_], table: CellTable, history: History, domain: Domain
-) -> bool:
-    """Tell whether every row of some cells that is in a domain has a label.
-
-    Args:
-        cells: shape (cells,): which of them; of a measure those that may add to it.
-        table: the cells.
-        history: the labels, of a deterministic oracle.
-        domain: a part of the pool, or all of it.
-    """
-    labelled = np.bincount(history.cell[domain.labelled(history)], minlength=len(table))
-    return bool(np.all(labelled[cells] == domain.rows(table)[cells]))
-
-
-def known_value(measure: Measure, table: CellTable, history: History, domain: Domain) -> FloatArray:
-    """Return the value of a measure all of whose rows in a domain have labels, shape (m,)."""
-    known = domain.labelled(history)
-    weight = np.full(len(known), 1 / max(int(domain.rows(table).sum()), 1))
-    return measure.value(
-        measure.mean_loss(history.outputs.take(known), history.label[known], weight)
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from evalsampling.inference.census import value_among
 from evalsampling.inference.drawn_range import DrawnRange, simultaneous
 from evalsampling.inference.evidence import FEWEST_EVIDENCE
 from evalsampling.inference.intervals import SIMULTANEOUS, Interval, wald, whole_range
@@ -37,14 +38,6 @@ FULL_EVIDENCE = 25
 LEAST_ERROR = 0.1
 """What the chance of an error is multiplied by with `FEWEST_EVIDENCE` such rows."""
 
-LEAST_OF_MODEL = 0.5
-"""What the median of the draws counts for at least in an estimate combined with it, at first.
-
-The variance of the design sees only what was met, so it is too small where positives were not."""
-
-FEW_LABELS = 500
-"""Up to so many labels it counts for that; with more, for less, by the square of their number."""
-
 DISAGREEMENT = 3.0
 """Intervals disagree if that of the design, made so many times as wide, does not meet the model's.
 
@@ -52,9 +45,8 @@ By chance alone it misses the truth in one of twenty estimates, at some point of
 2, words came with a quarter of the log losses of a prior that falls where the rate rises, of which
 the default interval held .99 (docs/coverage.md)."""
 
-COMBINED_SHARE = 0.3
-"""What the share of hidden positives is multiplied by for the median that an estimate is combined
-with: that so many hide is a reason for a wide interval, less so for a low estimate."""
+FAR_OFF = 0.2
+"""Share of its range by which the value of a measure is off the median of draws if it misleads."""
 
 _MOST_UNDEFINED = 0.5
 """Share of draws in which a measure may be undefined; of the others its interval is made."""
@@ -90,15 +82,12 @@ def assist(
         combine: whether the estimate is to become a mean of itself and of the median of draws.
         own: what the rows' own probabilities add to the measure, nothing if not given.
     """
+    if model.contradiction is not None:
+        return [_by_design(one, model.contradiction) for one in estimates]
     ends = _ends(there, measure, model, own)
     drawn = _ranges(ends)
     if combine:
-        least = least_of_model(len(model.history.labelled))
-        medians = _under_share(COMBINED_SHARE, drawn, there, measure, model, own)
-        estimates = [
-            _combined(one, of_it, median, least)
-            for one, of_it, median in zip(estimates, drawn, medians, strict=True)
-        ]
+        estimates = [_combined(one, of_it) for one, of_it in zip(estimates, drawn, strict=True)]
     is_number_of_pool = there.domain.count is None and len(estimates) == 1
     others = [
         _OtherShare(
@@ -106,9 +95,12 @@ def assist(
         )
         for factor in (OTHER_SHARES if is_number_of_pool else ())
     ]
+    met = value_among(measure, model.history, there.domain).tolist()
     assisted = [
-        _assisted(one, of_it, others, FULL_EVIDENCE if evidence is None else int(evidence[i]))
-        for i, (one, of_it) in enumerate(zip(estimates, drawn, strict=True))
+        _assisted(
+            one, of_it, others, FULL_EVIDENCE if evidence is None else int(evidence[i]), alone
+        )
+        for i, (one, of_it, alone) in enumerate(zip(estimates, drawn, met, strict=True))
     ]
     if not band or len(assisted) < 2:
         return assisted
@@ -123,6 +115,15 @@ def assist(
             assisted, estimates, low.tolist(), high.tolist(), strict=True
         )
     ]
+
+
+def _by_design(one: Estimate, reason: str) -> Estimate:
+    """Return an estimate as the design makes it, saying why scores are not used for it."""
+    words = (
+        f"{one.target.title}: scores and labels do not fit a curve, so value and interval are the "
+        f"design's alone: {reason}"
+    )
+    return dataclasses.replace(one, warnings=(*one.warnings, words))
 
 
 def _band(
@@ -154,42 +155,28 @@ def _band(
     return np.clip(low, least, greatest), np.clip(high, least, greatest)
 
 
-def least_of_model(labels: int) -> float:
-    """Return what the median of the draws counts for at least in an estimate combined with it.
-
-    Its error is mostly bias, where positives hide or are met by chance, and hardly falls with more
-    labels; that of the design does, and its variance is then known (docs/calibrated.md).
-
-    Args:
-        labels: of distinct rows, at least 1.
-    """
-    return LEAST_OF_MODEL * min(1.0, FEW_LABELS / labels) ** 2
-
-
-def _combined(
-    one: Estimate, drawn: DrawnRange, lighter: DrawnRange, least: float = LEAST_OF_MODEL
-) -> Estimate:
+def _combined(one: Estimate, drawn: DrawnRange) -> Estimate:
     """Return an estimate that is a mean of itself and of the median of draws of its number.
 
-    Each is weighted by the variance of the other, but the median no less than ``least``. It stays
-    as it is where cells leave more open of the number than labels do.
+    Each is weighted by the variance of the other. It stays as it is where cells leave more open of
+    the number than labels do.
     However the errors of the two correlate, the standard error is at most the mean of theirs.
 
     Args:
         one: the estimate.
-        drawn: of it: their variance.
-        lighter: of it with fewer hidden positives: their median.
-        least: weight of the median, at least, in [0, 1].
+        drawn: of it.
     """
     if one.value is None or one.standard_error is None:
         return one
-    if not (drawn.defined.any() and lighter.defined.any() and drawn.is_told):
+    if not (drawn.defined.any() and drawn.is_told):
         return one
     of_design, of_model = one.standard_error**2, drawn.variance
     if of_design + of_model == 0:
         return one
-    share = max(of_design / (of_design + of_model), least)
-    value = (1 - share) * one.value + share * lighter.median
+    share = of_design / (of_design + of_model) if of_design else 1.0
+    value = (1 - share) * one.value + share * drawn.median
+    if one.claims:
+        value = min(max(value, one.intervals[0].low), one.intervals[0].high)
     error = (1 - share) * one.standard_error + share * float(np.sqrt(of_model))
     return dataclasses.replace(one, value=value, standard_error=error)
 
@@ -210,7 +197,7 @@ def share_held(confidence: float, evidence: int) -> float:
 
 
 def _assisted(
-    one: Estimate, drawn: DrawnRange, others: Sequence["_OtherShare"], evidence: int
+    one: Estimate, drawn: DrawnRange, others: Sequence["_OtherShare"], evidence: int, met: float
 ) -> Estimate:
     """Return an estimate with the interval that draws of its number give.
 
@@ -220,13 +207,14 @@ def _assisted(
         others: draws of the same number under other shares of hidden positives.
         evidence: labelled rows of the scarcest share. With enough of them the interval is the
             first, unless cells leave more open of the number than labels do.
+        met: the number among the labelled rows alone.
     """
     if drawn.defined.mean() < 1 - _MOST_UNDEFINED:
         return one
     one = _with_chance(one, drawn) if drawn.is_told else one
     held = share_held(one.confidence, evidence)
     low, high = drawn.interval(held)
-    interval = _interval(one, low, high)
+    interval = _up_to_bound(_interval(one, low, high), one.target.bounds, met)
     if (interval.low, interval.high) == one.target.bounds and drawn.gap > 0:
         return one
     if not (evidence >= FEWEST_EVIDENCE and drawn.is_told):
@@ -237,6 +225,13 @@ def _assisted(
         warnings.append(
             f"{one.target.title}: the draws say {design.low:.4g} to {design.high:.4g}, scores "
             f"and labels {low:.4g} to {high:.4g}: one misleads; the interval holds part of both"
+        )
+    reach = FAR_OFF * (one.target.bounds[1] - one.target.bounds[0])
+    if one.value is not None and not one.claims and abs(one.value - drawn.median) > reach:
+        warnings.append(
+            f"{one.target.title}: {one.value:.4g} is the value of the rows that were met, and too "
+            f"few of a kind were; scores and labels make about {drawn.median:.4g} likely: go by "
+            "the interval"
         )
     return dataclasses.replace(
         one,
@@ -272,6 +267,19 @@ def _interval(one: Estimate, low: float, high: float, together: bool = False) ->
         low = min(low, one.value, one.value - HELD * (one.value - design.low))
         high = max(high, one.value, one.value + HELD * (design.high - one.value))
     return Interval(low, high, KIND, method)
+
+
+def _up_to_bound(interval: Interval, bounds: tuple[float, float], met: float) -> Interval:
+    """Return an interval that holds a bound which no labelled row excludes.
+
+    If the number is at its bound among the labelled rows alone, the number of all may be too.
+    """
+    low, high = bounds
+    return dataclasses.replace(
+        interval,
+        low=low if met == low else interval.low,
+        high=high if met == high else interval.high,
+    )
 
 
 def _designed(one: Estimate, value: float, together: bool) -> Interval:

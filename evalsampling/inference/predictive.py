@@ -20,6 +20,7 @@ from evalsampling.inference.calibration_curve import (
 )
 from evalsampling.inference.class_curves import fit_curves, labels_by_cell, obstacle
 from evalsampling.inference.domains import Domain
+from evalsampling.inference.model_check import MOST_R_HAT, misfit
 from evalsampling.inference.weights import effective_size
 from evalsampling.measures.base import Measure
 from evalsampling.measures.comparisons import Comparison
@@ -124,6 +125,16 @@ class LabelModel:
     def likely_rates(self) -> FloatArray:
         """The rate of each class in each cell at the mode, shape (cells, classes)."""
         return np.asarray(_rates_of_classes(self.modes)[0])
+
+    @functools.cached_property
+    def contradiction(self) -> str | None:
+        """Why the model is not to be used, in words; None if labels and chains agree with it."""
+        r_hat = max(curve.r_hat for curve in self.curves)
+        if r_hat > MOST_R_HAT:
+            return f"chains from different starts disagree (R-hat {r_hat:.2f})"
+        rng = np.random.Generator(np.random.PCG64([*self.seed, 5]))
+        seen = labels_by_cell(self.table, self.history, Domain())
+        return misfit(self.table, seen, self.rates, rng)
 
     def with_share(self, share: float) -> "LabelModel":
         """Return the model with another share of hidden positives, given the same labels.

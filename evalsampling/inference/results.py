@@ -68,6 +68,13 @@ class Sensitivity:
     high: float
 
 
+_ROUNDING = 1e-12
+"""Measures of two systems that differ by no more are the same but for rounding."""
+
+_NEAR = 1e-9
+"""A value so near to an end of an interval is not outside: ends are found by search."""
+
+
 @dataclasses.dataclass(frozen=True, repr=False)
 class Estimate:
     """An estimate of one number.
@@ -145,6 +152,32 @@ class Estimate:
         """Whether the default interval claims anything: whether it is not the whole range."""
         return (self.intervals[0].low, self.intervals[0].high) != self.target.bounds
 
+    def moved_into(self, interval: Interval) -> "Estimate":
+        """Return the estimate with its value in an interval that is sure to hold what it is of.
+
+        A value that had to be moved is told, and its default interval holds it still.
+        """
+        if self.value is None:
+            return self
+        value = min(max(self.value, interval.low), interval.high)
+        if math.isclose(value, self.value, rel_tol=_NEAR, abs_tol=_NEAR):
+            return self
+        words = (
+            f"{self.target.title}: the estimate was {self.value:.4g}, which the labels exclude "
+            f"whatever the scores say; the nearest that they allow is {value:.4g}"
+        )
+        default = self.intervals[0]
+        held = dataclasses.replace(
+            default, low=min(default.low, value), high=max(default.high, value)
+        )
+        return dataclasses.replace(
+            self,
+            value=value,
+            intervals=(held, *self.intervals[1:]),
+            warnings=(*self.warnings, words),
+            of_value=(*self.of_value, words),
+        )
+
     def interval(self, kind: str | None = None) -> Interval | None:
         """Return the first interval of a kind, if there is one; without a kind the default."""
         return next((one for one in self.intervals if kind in (None, one.kind)), None)
@@ -172,10 +205,12 @@ def census(target: Target, value: float, confidence: float, undefined_without: s
         whose = "the pool has" if target.slice is None else "there are"
         reason = f"{target.title} is undefined (0/0): {whose} no {undefined_without}"
         return undefined(target, confidence, "undefined", reason)
-    exact = Interval(value, value, "design-based", "census")
     tested = None
     if target.null is not None:
+        if math.isclose(value, target.null, rel_tol=_ROUNDING, abs_tol=_ROUNDING):
+            value = target.null  # a tie but for the order in which numbers were added
         tested = Significance.known(value, target.null)
+    exact = Interval(value, value, "design-based", "census")
     return Estimate(target, value, 0.0, confidence, (exact,), significance=tested)
 
 

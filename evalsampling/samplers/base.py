@@ -7,11 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from evalsampling.inference.census import is_census, known_value
 from evalsampling.inference.domains import WHOLE_POOL, Domain, ReportedDomains
 from evalsampling.inference.estimates import (
     estimate_measure,
-    is_census,
-    known_value,
     point_estimate,
     refuse,
     take_nil,

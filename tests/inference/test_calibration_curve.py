@@ -1,5 +1,7 @@
 """The posterior of a calibration curve: derivatives, exact integrals, long runs, calibration."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from scipy import optimize, special
@@ -11,9 +13,9 @@ from evalsampling.inference.calibration_curve import (
     CalibrationCurve,
     CurveDraws,
     GroupLabels,
-    find_mode,
 )
 from evalsampling.spec.hidden import HiddenPrior
+from evalsampling.stats import score_summary
 from evalsampling.stats.slice_sampling import Schedule, elliptical_slice
 
 FloatArray = np.ndarray
@@ -46,7 +48,8 @@ def by_the_words(curve: CalibrationCurve, z: FloatArray, x: FloatArray, count: F
     eta, step = [calibration_curve._TOP_SPREAD * z[0]], (x[0] - x[-1]) / STEPS
     for j in range(STEPS):
         eta.append(eta[-1] - np.exp(b + s[j]) * step)
-    sigma = special.expit(np.array(eta))
+    at_top = np.exp(-np.arange(STEPS + 1) / calibration_curve._TOP_STEPS)
+    sigma = special.expit(np.array(eta) + calibration_curve._DIP_SPREAD * z[-2] * at_top)
     m = curve.hidden.share * np.exp(curve.hidden.spread * z[-1]) * (sigma @ count) / count.sum()
     return (m + sigma) / (1 + m)
 
@@ -59,7 +62,9 @@ def test_rates_are_those_of_the_model() -> None:
     found = CurveDraws(curve, z).rates()
     wanted = [by_the_words(curve, one, x, count) for one in z]
     assert found == pytest.approx(np.array(wanted), rel=1e-9)
-    assert np.all(np.diff(found, axis=1) <= 0), "monotone"
+    z[:, -2] = 0
+    falling = np.diff(CurveDraws(curve, z).rates(), axis=1)
+    assert np.all(falling <= 0), "monotone but for the effect of being at the top"
 
 
 def test_cells_between_corners_are_on_the_line() -> None:
@@ -67,6 +72,7 @@ def test_cells_between_corners_are_on_the_line() -> None:
     x, count = np.linspace(2, -4, 2 * STEPS + 1), np.full(2 * STEPS + 1, 10)
     curve = CalibrationCurve.from_cells(special.expit(x), count)
     z = np.random.default_rng(2).standard_normal((3, curve.dimensions))
+    z[:, -2] = 0  # the effect of being at the top is no line
     eta = curve.log_odds(z)[:, curve.group]
     assert eta[:, 1::2] == pytest.approx((eta[:, :-2:2] + eta[:, 2::2]) / 2)
 
@@ -113,14 +119,14 @@ def test_gradient_and_information_are_numerical_ones(hidden: HiddenPrior) -> Non
     labels = GroupLabels.from_cells(curve, *some_labels(curve))
     rng = np.random.default_rng(3)
     for z in rng.standard_normal((5, curve.dimensions)) / 2:
-        height, gradient, information = calibration_curve._climb(curve, labels, z)
-        assert height == pytest.approx(log_posterior(curve, labels, z))
+        here = calibration_curve._point(curve, labels, z)
+        assert here.height == pytest.approx(log_posterior(curve, labels, z))
         steps = np.eye(len(z)) * 1e-5
         numerical = [
             (log_posterior(curve, labels, z + h) - log_posterior(curve, labels, z - h)) / 2e-5
             for h in steps
         ]
-        assert gradient == pytest.approx(np.array(numerical), rel=1e-4, abs=1e-3)
+        assert here.gradient == pytest.approx(np.array(numerical), rel=1e-4, abs=1e-3)
         # Fisher: sum of n p'p'^T / (p (1 - p)), with numerical derivatives of the rates.
         rows = labels.positive + labels.negative
 
@@ -130,22 +136,89 @@ def test_gradient_and_information_are_numerical_ones(hidden: HiddenPrior) -> Non
         slope = np.array([(rates(z + h) - rates(z - h)) / 2e-5 for h in steps])
         p = rates(z)
         wanted = np.eye(len(z)) + (slope * (rows / (p * (1 - p)))) @ slope.T
-        assert information == pytest.approx(wanted, rel=1e-3, abs=1e-3)
+        assert here.information == pytest.approx(wanted, rel=1e-3, abs=1e-3)
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_mode_is_that_of_a_general_optimiser(seed: int) -> None:
-    """Its height is at least that of BFGS from the same start, less .05."""
+    """Its height is at least that of BFGS from the middle of the prior, less .05."""
     curve = example()
-    labels = GroupLabels.from_cells(curve, *some_labels(curve, seed, most=60))
-    mode, _, height = find_mode(curve, labels)
-    assert height == pytest.approx(log_posterior(curve, labels, mode))
+    labelled, positive = some_labels(curve, seed, most=60)
+    labels = GroupLabels.from_cells(curve, labelled, positive)
+    fit = curve.fit(labelled, positive)
+    assert fit.height == pytest.approx(log_posterior(curve, labels, fit.mode))
+    assert any(np.array_equal(fit.mode, one) for one in fit.modes)
     found = optimize.minimize(
-        lambda z: -calibration_curve._climb(curve, labels, z)[0],
+        lambda z: -calibration_curve._point(curve, labels, z).height,
         np.zeros(curve.dimensions),
-        jac=lambda z: -calibration_curve._climb(curve, labels, z)[1],
+        jac=lambda z: -calibration_curve._point(curve, labels, z).gradient,
     )
-    assert height > -found.fun - 0.05
+    assert fit.height > -found.fun - 0.05
+
+
+def votes_of_trees(rng: np.random.Generator) -> tuple[FloatArray, ...]:
+    """Cells of a forest of 100 trees: rates of 3 % in the mean, most votes exactly 0, some 100."""
+    logit = rng.normal(-6, 3.5, 20_000)
+    votes = rng.binomial(100, special.expit(1.5 * logit))
+    label = rng.random(len(logit)) < special.expit(logit)
+    count = np.bincount(votes, minlength=101)
+    positive = np.bincount(votes, label, minlength=101).astype(np.int64)
+    kept = count > 0
+    return (np.arange(101) / 100)[kept], count[kept], positive[kept]
+
+
+@pytest.mark.parametrize("far", [1e-9, None])
+def test_mode_is_found_where_probabilities_are_exactly_0_and_1(
+    far: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A climb from the middle of the prior alone ends where the background takes all positives."""
+    if far is not None:  # as far as 41 units of log-odds from end to end
+        monkeypatch.setattr(score_summary, "LEAST_OF_POOL", far * 20_000)
+    probability, count, positive = votes_of_trees(np.random.default_rng(2))
+    curve = CalibrationCurve.from_cells(probability, count)
+    labelled = np.minimum(count, 60)
+    met = np.rint(labelled * positive / count).astype(np.int64)
+    fit = curve.fit(labelled, met)
+    rate = fit.at_mode.rates()[0]
+    assert rate @ count == pytest.approx(positive.sum(), rel=0.25)
+    draws = fit.draw(np.random.default_rng(3))
+    assert draws.r_hat < 1.2
+    assert np.median(draws.rates() @ count) == pytest.approx(positive.sum(), rel=0.25)
+
+
+def test_curve_dips_at_the_top_where_labels_say_so() -> None:
+    """Spam above all positives: a monotone curve would make the rate of both the same."""
+    x = np.concatenate([np.linspace(8, 7, 5), np.linspace(4, 0, 20), np.linspace(-1, -8, 30)])
+    count = np.concatenate([np.full(5, 20), np.full(20, 10), np.full(30, 1000)])
+    curve = CalibrationCurve.from_cells(special.expit(x), count)
+    labelled = np.minimum(count, 8)
+    fit = curve.fit(labelled, np.where((x < 5) & (x >= 0), labelled, 0))
+    rates = fit.draw(np.random.default_rng(1)).rates().mean(axis=0)
+    assert rates[:3].max() < 0.3
+    assert rates[10:20].min() > 0.7
+    assert rates[-10:].max() < 0.02
+
+
+def test_rates_below_a_tenth_of_one_over_the_rows_are_alike() -> None:
+    count = np.array([10, 1000, 1000, 1000])
+    curves = [
+        CalibrationCurve.from_cells(np.array([0.5, 1e-3, least, 0.0]), count)
+        for least in (1e-5, 1e-9, 1e-300, 0.0)
+    ]
+    assert all(curve.group[2] == curve.group[3] for curve in curves)
+    assert [curve.step for curve in curves] == pytest.approx([curves[0].step] * 4)
+
+
+def test_chains_that_disagree_are_told() -> None:
+    """Two modes that no chain leaves: draws of one of them would be half of what there is."""
+    curve = example()
+    labelled, positive = some_labels(curve)
+    fit = curve.fit(labelled, positive)
+    assert fit.draw(np.random.default_rng(1)).r_hat < 1.1
+    far = fit.mode + 40.0 * np.eye(curve.dimensions)[-1]
+    stuck = Schedule(chains=16, burn_in=0, kept=2, thinning=1)
+    apart = dataclasses.replace(fit, modes=np.stack([fit.mode, far]))
+    assert apart.draw(np.random.default_rng(1), stuck).r_hat > 1.2
 
 
 def one_group(hidden: HiddenPrior, labelled: int, positive: int) -> tuple[CalibrationCurve, ...]:
@@ -171,7 +244,7 @@ def test_rate_of_one_group_is_the_integral(
     Mean, and chance of a rate below each of five quantiles, to .03 with 9,600 draws.
     """
     z = np.linspace(-7, 7, 601)
-    sigma = special.expit(5 * z)[:, None]
+    sigma = special.expit(np.hypot(5, 2) * z)[:, None]  # the top, and the effect of being there
     ratio = hidden.share * np.exp(hidden.spread * z)
     rate = np.minimum((1 + ratio) * sigma / (1 + ratio * sigma), 1 - 1e-16)
     log = special.xlogy(positive, rate) + special.xlog1py(labelled - positive, -rate)

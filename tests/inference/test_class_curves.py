@@ -5,8 +5,10 @@ import dataclasses
 import numpy as np
 import pytest
 
-from evalsampling.inference.class_curves import obstacle
+from evalsampling import Evaluation
+from evalsampling.inference.class_curves import fit_curves, obstacle
 from evalsampling.inference.predictive import LabelModel
+from evalsampling.spec.hidden import HiddenPrior
 from tests.samplers.pools import make_pool
 from tests.stats.histories import labelled_at_random
 
@@ -23,6 +25,29 @@ def test_falling_prior_is_found() -> None:
     assert rates[top].mean() > 5 * rates[pool.table.leaf == 0].mean()
     few = LabelModel.fit(upside_down.table, labelled_at_random(upside_down, 2, seed=9), (1,))
     assert few.curves[0].curve.group[0] != few.curves[0].curve.group[-1]
+
+
+@pytest.mark.parametrize("spam", [20, 60])
+def test_spam_at_the_top_does_not_turn_the_scores_round(spam: int) -> None:
+    """Negatives above all positives, which are well apart from 60,000 others."""
+    rng = np.random.default_rng(spam)
+    score = np.concatenate(
+        [9 + rng.random(spam), rng.normal(2.5, 1.2, 150), rng.normal(-5, 1.2, 60_000 - 150 - spam)]
+    )
+    match = (np.arange(60_000) >= spam) & (np.arange(60_000) < spam + 150)
+    evaluation = Evaluation.from_frame(
+        {"score": score, "says": score > 1}, score="score", prediction="says", seed=3
+    )
+    for size in (50, 65, 85, 100, 100):
+        ids = evaluation.sample(size)
+        evaluation.label(ids, match[ids])
+    curve = fit_curves(evaluation.table, evaluation.history, HiddenPrior())[1].curve
+    highest = np.argmax(evaluation.table.prior[:, 1])
+    assert curve.corner[highest] == 0
+    (one,) = evaluation.estimate()
+    truth = 2 * np.sum(match & (score > 1)) / (np.sum(match) + np.sum(score > 1))
+    assert one.low <= truth <= one.high
+    assert one.value == pytest.approx(truth, abs=0.08)
 
 
 def test_prior_that_is_the_same_everywhere_orders_nothing() -> None:

@@ -11,11 +11,10 @@ from evalsampling.inference import model_assisted
 from evalsampling.inference.drawn_range import DrawnRange, shortest_interval, simultaneous
 from evalsampling.inference.intervals import Interval, whole_range
 from evalsampling.inference.model_assisted import (
-    COMBINED_SHARE,
     HELD,
+    _assisted,
     _combined,
     _interval,
-    _under_share,
     assist,
     share_held,
 )
@@ -41,23 +40,63 @@ def found(value: float | None, low: float, high: float, error: float | None = 0.
 def test_estimate_and_median_are_weighted_by_the_variance_of_the_other() -> None:
     drawn = drawn_of(0.2, 0.3, 0.7, np.nan)
     variance = np.var([0.2, 0.3, 0.7])
-    one = _combined(found(0.5, 0.4, 0.6, 0.4), drawn, drawn_of(0.1, 0.25, 0.9))
+    one = _combined(found(0.5, 0.1, 0.9, 0.4), drawn)
     share = 0.4**2 / (0.4**2 + variance)
-    assert one.value == pytest.approx((1 - share) * 0.5 + share * 0.25)
+    assert one.value == pytest.approx((1 - share) * 0.5 + share * 0.3)
     assert one.standard_error == pytest.approx((1 - share) * 0.4 + share * np.sqrt(variance))
     certain = drawn_of(*[0.1] * 9)
-    assert _combined(found(0.5, 0.4, 0.6), certain, certain).value == pytest.approx(0.1)
-    assert _combined(found(0.5, 0.4, 0.6, 0.0), certain, certain).value == 0.5
-    assert _combined(found(None, 0, 1, None), drawn, drawn).value is None
+    assert _combined(found(0.5, 0.0, 1.0), certain).value == pytest.approx(0.1)
+    assert _combined(found(0.5, 0.4, 0.6, 0.0), certain).value == 0.5
+    assert _combined(found(None, 0, 1, None), drawn).value is None
     undefined = drawn_of(*[np.nan] * 9)
-    assert _combined(found(0.5, 0.4, 0.6), undefined, undefined).value == 0.5
+    assert _combined(found(0.5, 0.4, 0.6), undefined).value == 0.5
 
 
-@pytest.mark.parametrize("error", [0.0, 0.01])
-def test_median_of_few_labels_counts_for_half_at_least(error: float) -> None:
-    """However sure the design is: it sees only what was met."""
+def test_median_stands_alone_where_the_design_met_nothing_against_its_value() -> None:
+    """Its variance is then not 0 but unknown."""
     drawn = drawn_of(0.2, 0.3, 0.7)
-    assert _combined(found(0.5, 0.4, 0.6, error), drawn, drawn).value == pytest.approx(0.4)
+    one = _combined(found(1.0, 0.0, 1.0, 0.0), drawn)
+    assert one.value == 0.3
+    assert one.standard_error == pytest.approx(np.std([0.2, 0.3, 0.7]))
+
+
+@pytest.mark.parametrize(("low", "high", "value"), [(0.4, 0.6, 0.4), (0.0, 1.0, 0.1)])
+def test_value_stays_within_what_the_design_claims(low: float, high: float, value: float) -> None:
+    one = _combined(found(0.5, low, high), drawn_of(*[0.1] * 9))
+    assert one.value == pytest.approx(value)
+
+
+@pytest.mark.parametrize(
+    ("met", "low", "high"), [(1.0, 0.235, 1.0), (0.0, 0.0, 0.865), (0.7, 0.235, 0.865)]
+)
+def test_interval_holds_a_bound_that_no_labelled_row_excludes(
+    met: float, low: float, high: float
+) -> None:
+    middle = np.linspace(0.235, 0.865, 1900)  # .95 of the draws, the others far apart
+    drawn = drawn_of(*middle, *np.linspace(0.0, 0.2, 50), *np.linspace(0.9, 1.0, 50))
+    one = _assisted(found(0.5, 0.4, 0.6), drawn, [], 25, met)
+    assert one.low == pytest.approx(low, abs=0.01)
+    assert one.high == pytest.approx(high, abs=0.01)
+
+
+def test_model_that_labels_contradict_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = model_of()
+    monkeypatch.setitem(model.__dict__, "contradiction", "of 60 labelled rows 0 are of class 1")
+    design = found(0.5, 0.4, 0.6)
+    (one,) = assist([design], FBeta(), model, model.everywhere, combine=True)
+    assert one.intervals == design.intervals
+    assert one.value == 0.5
+    (words,) = one.warnings
+    assert words.startswith("f1: scores and labels do not fit a curve")
+    assert words.endswith("of 60 labelled rows 0 are of class 1")
+
+
+def test_value_of_too_few_rows_far_from_what_scores_say_is_told() -> None:
+    """No false negative was met, so recall comes out as 1, whatever the scores say."""
+    drawn = drawn_of(*np.linspace(0.2, 0.9, 2000))
+    (words,) = _assisted(found(1.0, 0.0, 1.0, 0.0), drawn, [], 25, 1.0).warnings
+    assert words.startswith("f1: 1 is the value of the rows that were met")
+    assert not _assisted(found(0.6, 0.0, 1.0, 0.0), drawn, [], 25, 0.6).warnings
 
 
 def test_interval_that_labels_only_just_suffice_for_holds_more_draws() -> None:
@@ -68,9 +107,9 @@ def test_interval_that_labels_only_just_suffice_for_holds_more_draws() -> None:
     np.testing.assert_allclose(error[1:] / error[:-1], 10 ** (1 / 15), rtol=1e-9)
 
 
-@pytest.mark.parametrize(("others", "scarce"), [(0, False), (200, True)])
+@pytest.mark.parametrize(("others", "labels", "scarce"), [(0, 150, False), (200, 50, True)])
 def test_rows_of_a_share_are_few_only_if_more_have_no_label(
-    others: int, scarce: bool, monkeypatch: pytest.MonkeyPatch
+    others: int, labels: int, scarce: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Positives with great scores are met at once, the 200 others with less hardly."""
     rng = np.random.default_rng(3)
@@ -81,7 +120,7 @@ def test_rows_of_a_share_are_few_only_if_more_have_no_label(
     evaluation = Evaluation.from_frame(
         pool, score="score", prediction="says", measure=["recall"], seed=7
     )
-    ids = evaluation.sample(50)
+    ids = evaluation.sample(labels)
     evaluation.label(ids, match[ids])
     asked: list[int] = []
 
@@ -93,7 +132,7 @@ def test_rows_of_a_share_are_few_only_if_more_have_no_label(
     evaluation.estimate()
     met = int(match[ids].sum())
     assert 10 <= met < 25
-    assert asked == [met if scarce else 50]
+    assert asked == [met if scarce else labels]
 
 
 def test_runs_that_met_many_by_chance_are_right_as_often_as_told() -> None:
@@ -116,23 +155,13 @@ def test_runs_that_met_many_by_chance_are_right_as_often_as_told() -> None:
         assert chance @ covered / chance.sum() >= least
 
 
-@pytest.mark.parametrize(("labels", "weight"), [(150, 0.5), (500, 0.5), (1000, 0.125)])
-def test_median_counts_for_less_with_more_labels(labels: int, weight: float) -> None:
-    model = model_of(labels=labels)
-    certain = found(0.9, 0.899, 0.901, 1e-9)
-    (one,) = assist([certain], FBeta(), model, model.everywhere, combine=True)
-    drawn = DrawnRange(*(end[:, 0] for end in model.everywhere.bounds(FBeta())))
-    (lighter,) = _under_share(COMBINED_SHARE, [drawn], model.everywhere, FBeta(), model)
-    assert one.value == pytest.approx((1 - weight) * 0.9 + weight * lighter.median)
-
-
 def test_median_counts_for_less_where_cells_leave_the_number_open() -> None:
     """Its variance is that of a number that is as likely anywhere between the ends."""
     ends = np.array([0.2, 0.4])
     drawn = DrawnRange(ends, ends + 0.3)
     inside = (ends[:, None] + 0.3 * np.linspace(0, 1, 10_001)).ravel()
     assert drawn.variance == pytest.approx(np.var(inside), rel=1e-3)
-    one = _combined(found(0.9, 0.8, 1.0, 0.2), drawn, drawn)
+    one = _combined(found(0.9, 0.0, 1.0, 0.2), drawn)
     share = 0.2**2 / (0.2**2 + drawn.variance)
     assert 0.5 < share < 0.2**2 / (0.2**2 + np.var(ends))
     assert one.value == pytest.approx((1 - share) * 0.9 + share * 0.45)
@@ -143,7 +172,7 @@ def test_median_counts_for_nothing_where_cells_leave_more_open_than_labels() -> 
     assert DrawnRange(ends, ends + 0.39).is_told
     drawn = DrawnRange(ends, ends + 0.41)
     assert not drawn.is_told
-    assert _combined(found(0.9, 0.8, 1.0), drawn, drawn).value == 0.9
+    assert _combined(found(0.9, 0.8, 1.0), drawn).value == 0.9
 
 
 def test_interval_is_widened_by_a_part_of_the_design_based_one() -> None:
@@ -225,7 +254,7 @@ def test_intervals_of_design_and_model_that_do_not_meet_are_told() -> None:
     assert warning.startswith("f1: the draws say 0.0005 to 0.002, scores and labels")
     (silent,) = assist([found(0.001, 0.0, 1.0)], FBeta(), model, model.everywhere)
     assert silent.intervals[0].low <= 0.001
-    assert not silent.warnings
+    assert not any("misleads" in words for words in silent.warnings)
 
 
 def test_band_holds_under_half_and_twice_the_share_too() -> None:

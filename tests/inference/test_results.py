@@ -517,3 +517,25 @@ def test_without_an_estimate_on_the_whole_pool_there_is_no_width() -> None:
         assert no_width_because(estimates) == "nothing is estimated on the whole pool"
         assert not is_narrow(estimates, 1.0)
     assert no_width_because([estimate_one()]) is None
+
+
+@pytest.mark.parametrize("rounding", [1e-20, -1e-20, 1e-16, 0.0])
+def test_a_tie_but_for_rounding_is_a_tie(rounding: float) -> None:
+    """Both systems are right equally often, and every row that they differ in has a label."""
+    target = Target("f1", (-1.0, 1.0), system="new", against="old")
+    found = census(target, rounding, 0.95, "positives")
+    assert found.value == 0.0
+    assert found.significance == Significance(1.0, 1.0, 0.5)
+    assert census(target, 1e-6, 0.95, "positives").significance == Significance(0.0, 0.0, 1.0)
+
+
+def test_value_is_moved_into_an_interval_that_is_sure_to_hold_it() -> None:
+    default = Interval(0.2, 0.5, "design-based", "korn-graubard")
+    one = Estimate(Target("recall"), 0.4, 0.1, 0.95, (default,))
+    moved = one.moved_into(Interval(0.6, 0.9, "assumption-light", "betting"))
+    assert (moved.value, moved.low, moved.high) == (0.6, 0.2, 0.6)
+    (words,) = moved.warnings
+    assert words.startswith("recall: the estimate was 0.4, which the labels exclude")
+    assert moved.of_value == (words,)
+    for inside in (Interval(0.4 + 1e-12, 0.9, "", ""), Interval(0.1, 0.9, "", "")):
+        assert one.moved_into(inside) is one

@@ -251,7 +251,7 @@ def test_model_that_makes_the_difference_useless_is_left_out() -> None:
     inside = np.ones(len(usual.sample.question), dtype=bool)
     lowest = np.argmin(POOL.table.prior[history.cell[usual.sample.question], 1])
     response = np.tile([0.1, 0.9], (len(POOL.table), 1))
-    for times, measure in ((3, Recall()), (3, FBeta()), (30, FBeta())):
+    for times, measure in ((3, Recall()), (3, FBeta()), (15, FBeta())):
         weight = usual.sample.weight * np.where(np.arange(len(inside)) == lowest, times, 1)
         sample = dataclasses.replace(usual.sample, weight=weight, weight_square_sum=weight**2)
         inputs = dataclasses.replace(usual, sample=sample, response=response)

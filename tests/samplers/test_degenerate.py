@@ -160,7 +160,9 @@ def test_system_that_is_always_right(kind: type[Sampler]) -> None:
     sampler = build_sampler(kind, measure)
     history, _ = run(pool, sampler, 1, 30)
     (found,) = sampler.estimate(pool.table, history, [Accuracy()], 0.95)
-    assert found.value == 1
+    # Rows without a label count with the rates of the model, where there is one.
+    of_model = kind is samplers.CalibratedDesign
+    assert found.value == pytest.approx(1, abs=0.01 if of_model else 0)
     assert (found.intervals[0].low, found.intervals[0].high) == (0, 1)
     history, order = run(pool, sampler, 12, 60)
     assert len(history) == 60
