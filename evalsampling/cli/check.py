@@ -22,10 +22,11 @@ def _text(arguments: argparse.Namespace, result: CheckResult) -> str:
         found = counted(len(result.problems), "problem")
         return "\n".join([*result.problems, f"{arguments.spec}: {found}"])
     told = f"{counted(result.rows or 0, 'row')} in {counted(result.files or 0, 'file')}"
-    return (
+    text = (
         f"{arguments.spec}: nothing wrong found; {told}, "
         f"of which the first {result.looked_at:,} were looked at"
     )
+    return text if result.scores is None else f"{text}\nscores of these: {result.scores}"
 
 
 COMMAND = Command(

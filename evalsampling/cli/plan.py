@@ -40,6 +40,20 @@ def _text(_: argparse.Namespace, result: PlanResult) -> str:
     return "\n".join([*lines, *_will_it_pay(result)])
 
 
+def _if_off(result: PlanResult) -> list[str]:
+    """Return, of each sampler and measure, how sure the half-width of the largest budget is."""
+    largest = {
+        (one.sampler, one.measure): one for one in result.errors if one.half_width_high is not None
+    }
+    return [
+        f"{one.measure} by {one.sampler}: the half-width at {_whole_or_rounded(one.budget)} is "
+        f"{_shown(one.half_width_low, 3)} to {_shown(one.half_width_high, 3)} in eight of ten "
+        "pools whose probabilities are off as those of real models are"
+        for one in largest.values()
+        if one.budget is not None
+    ]
+
+
 def _whole_or_rounded(budget: float) -> str:
     """Return labels, or money that was given, as they are, and money that was found rounded."""
     return f"{budget:,.10g}" if budget == round(budget, 2) else f"{budget:,.5g}"
@@ -57,6 +71,7 @@ def _will_it_pay(result: PlanResult) -> list[str]:
         + " for equal money" * result.by_cost
         for measure, saving in savings.items()
     ]
+    told += _if_off(result)
     likelihood = result.errors[0].label_likelihood if result.errors else None
     if likelihood is not None:
         told.append(

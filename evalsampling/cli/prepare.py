@@ -42,6 +42,7 @@ def _text(_: argparse.Namespace, result: PrepareResult) -> str:
         f"{result.rows:,} rows in {result.cells:,} cells of {result.leaves} leaves, "
         f"{result.reserve_rows:,} rows in reserve, {result.seconds:.1f} s on "
         f"{result.runner}\nworkspace: {result.workspace}"
+        + ("" if result.scores is None else f"\nscores: {result.scores}")
         + "".join(f"\nwarning: {warning}" for warning in result.warnings)
     )
 

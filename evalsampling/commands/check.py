@@ -21,6 +21,7 @@ from evalsampling.pool.scorer import Scorer
 from evalsampling.preparation.assignment import check_slices
 from evalsampling.preparation.ids import check_unique_ids
 from evalsampling.preparation.local import SecondPass, read_items, stratify
+from evalsampling.preparation.stratification import what_scores_say
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.sections import nearest, unknown_keys
 from evalsampling.workspace.manifest import HERE
@@ -39,6 +40,8 @@ class CheckResult(Result):
         rows: of the pool, likewise.
         looked_at: rows whose values were looked at, the first of the pool.
         warnings: what is odd about these, but does not keep the workspace from being prepared.
+        scores: what is made of the scores of these, in a sentence; None where labels are no classes
+            or nothing could be looked at.
     """
 
     problems: tuple[str, ...]
@@ -46,6 +49,7 @@ class CheckResult(Result):
     rows: int | None
     looked_at: int
     warnings: tuple[str, ...] = ()
+    scores: str | None = None
 
     @property
     def ok(self) -> bool:
@@ -66,6 +70,7 @@ def check(options: SpecOptions) -> CheckResult:
     catalog: Catalog | None = None
     batches: list[PoolBatch] = []
     warnings: list[str] = []
+    scores: str | None = None
     missing = _missing_columns(spec)
     problems += missing
     if not missing:
@@ -74,7 +79,7 @@ def check(options: SpecOptions) -> CheckResult:
             _take_first(spec, catalog, batches)
     if batches:
         with _telling(problems):
-            warnings = _prepared(spec, batches)
+            warnings, scores = _prepared(spec, batches)
     looked_at = sum(map(len, batches))
     if catalog is not None and looked_at < catalog.rows:
         warnings = [f"by the first {looked_at:,} rows, {warning}" for warning in warnings]
@@ -91,6 +96,7 @@ def check(options: SpecOptions) -> CheckResult:
         None if catalog is None else catalog.rows,
         looked_at,
         tuple(warnings),
+        scores,
     )
 
 
@@ -137,8 +143,8 @@ def _take_first(spec: EvaluationSpec, catalog: Catalog, batches: list[PoolBatch]
             return
 
 
-def _prepared(spec: EvaluationSpec, batches: Sequence[PoolBatch]) -> list[str]:
-    """Return what `prepare` would warn of, were these all rows of the pool.
+def _prepared(spec: EvaluationSpec, batches: Sequence[PoolBatch]) -> tuple[list[str], str | None]:
+    """Return what `prepare` would warn of, and say of the scores, were these all rows of the pool.
 
     Raises:
         InputError: naming the first value that it would refuse.
@@ -148,7 +154,8 @@ def _prepared(spec: EvaluationSpec, batches: Sequence[PoolBatch]) -> list[str]:
         pass
     assert work.counts is not None
     check_slices(work.counts, spec.pool.slices)
-    return work.stratification.about_scores(spec, work.table())
+    table = work.table()
+    return work.stratification.about_scores(spec, table), what_scores_say(spec, table)
 
 
 def _check_slices(spec: EvaluationSpec, batches: Sequence[PoolBatch]) -> None:

@@ -58,6 +58,10 @@ class PlannedError:
             planned for.
         standard_error: None if it is not to be told.
         half_width: of the default interval, None if there is none.
+        half_width_low: least half-width to expect, but for one pool of ten, if the probabilities
+            are off as those of real models are; None of other than two classes, and where the
+            budget is the one that was searched for.
+        half_width_high: greatest half-width to expect, likewise.
         power: of a comparison's test at the level 1 - confidence; None if it is none.
         draws: that the budget is expected to pay for under the first proposal, None if the sampler
             does not draw with replacement.
@@ -79,6 +83,8 @@ class PlannedError:
     cost: float | None = None
     saving: float | None = None
     label_likelihood: float | None = None
+    half_width_low: float | None = None
+    half_width_high: float | None = None
 
 
 @dataclasses.dataclass(frozen=True)

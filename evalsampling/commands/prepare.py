@@ -22,7 +22,7 @@ from evalsampling.preparation.assignment import check_slices
 from evalsampling.preparation.reserve import Reserve, check_complete, check_unique, repeated_values
 from evalsampling.preparation.reserve_builder import reserve_capacity
 from evalsampling.preparation.slices import Slices
-from evalsampling.preparation.stratification import Stratification
+from evalsampling.preparation.stratification import Stratification, what_scores_say
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellSums, CellTable
 from evalsampling.stats.slices import SliceCounts
@@ -64,6 +64,8 @@ class PrepareResult(Result):
         seconds: it took.
         runner: name of the Beam runner.
         warnings: what is odd about the pool.
+        scores: what was made of the scores, in a sentence; None where labels are no classes, and of
+            workspaces prepared before it was told.
     """
 
     workspace: str
@@ -74,6 +76,7 @@ class PrepareResult(Result):
     seconds: float
     runner: str | None
     warnings: tuple[str, ...] = ()
+    scores: str | None = None
 
     @classmethod
     def read(cls, workspace: Workspace) -> "PrepareResult":
@@ -87,6 +90,7 @@ class PrepareResult(Result):
             workspace=workspace.path,
             **{key: marker[key] for key in (*_COUNTS, "seconds", "runner")},
             warnings=tuple(marker.get("warnings", ())),
+            scores=marker.get("scores"),
         )
 
 
@@ -300,6 +304,7 @@ class Preparation:
             "partition": stratification.to_mapping(),
             "pool": catalog.fingerprint,
             "warnings": [*catalog.warnings, *stratification.warnings(self.spec, table)],
+            "scores": what_scores_say(self.spec, table),
             "seconds": round(time.time() - started, 3),
             "runner": self.context.runner,
             "versions": versions(),

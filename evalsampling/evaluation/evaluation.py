@@ -33,7 +33,7 @@ from evalsampling.measures.calibrated import Calibrated, Requested, measure_of
 from evalsampling.measures.comparisons import Comparison, pairs_of
 from evalsampling.measures.joint import Joint
 from evalsampling.preparation.slices import NO_SLICES, Slices
-from evalsampling.preparation.stratification import Stratification
+from evalsampling.preparation.stratification import Stratification, scores_of_classes
 from evalsampling.samplers.base import Sampler
 from evalsampling.samplers.build import build_sampler
 from evalsampling.samplers.diagnosis import LeafDiagnosis, diagnose
@@ -44,6 +44,7 @@ from evalsampling.stats.costs import Price
 from evalsampling.stats.history import History
 from evalsampling.stats.permanent import PermanentNumbers
 from evalsampling.stats.poisson import PoissonSize
+from evalsampling.stats.score_summary import ScoreSummary
 
 Named = str | Mapping[str, Any]
 """A measure by its name, or by its keys as in a spec."""
@@ -94,6 +95,16 @@ class Evaluation:
             f"rounds {len(history.rounds)}, "
             f"labels {len(history.labelled):,} of {len(history):,} rows drawn>"
         )
+
+    @property
+    def scores(self) -> ScoreSummary | None:
+        """What was made of the scores; None of queries and of labels that are numbers.
+
+        Its ``words`` are what the command `prepare` says.
+        """
+        if self.spec is None:
+            return ScoreSummary.of_class(self.table, 1) if self.table.classes > 1 else None
+        return scores_of_classes(self.spec, self.table)
 
     def draw(
         self, new_rows: int, budget: int | None = None, money: float | None = None

@@ -18,6 +18,7 @@ from evalsampling.stats.cells import CellGrid, CellSums, CellTable
 from evalsampling.stats.costs import MOST_CLASSES, CostClasses
 from evalsampling.stats.kdtree import KdTree
 from evalsampling.stats.outputs import Outputs
+from evalsampling.stats.score_summary import ScoreSummary
 from evalsampling.stats.signatures import Signatures
 from evalsampling.stats.strata import LeafTable, cut_edges
 
@@ -340,3 +341,14 @@ def _rule(probability: Any, score: str | None, bounds: tuple[float, float] | Non
     if score is None or bounds is None:
         return NO_PROBABILITY
     return "score" if bounds[0] >= 0 and bounds[1] <= 1 else LOG_ODDS
+
+
+def scores_of_classes(spec: EvaluationSpec, table: CellTable) -> ScoreSummary | None:
+    """Return what was made of the scores of a pool; None where labels are not of classes."""
+    return ScoreSummary.of_class(table, spec.labels.positive) if spec.has_classes else None
+
+
+def what_scores_say(spec: EvaluationSpec, table: CellTable) -> str | None:
+    """Return the same in a sentence."""
+    summary = scores_of_classes(spec, table)
+    return None if summary is None else summary.words

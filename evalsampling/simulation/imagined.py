@@ -6,15 +6,24 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from scipy import optimize
+from scipy import optimize, special
 
 from evalsampling.inference.linearisation import influence_by_cell
 from evalsampling.measures.base import Measure
 from evalsampling.measures.on_cells import model_risk
 from evalsampling.simulation.truth import KnownPool
 from evalsampling.stats.cells import CellTable
+from evalsampling.stats.score_summary import LEAST_OF_POOL, prior_log_odds
 
 FloatArray = npt.NDArray[np.float64]
+
+OFF = {"slope": (-0.5, 0.8), "number": (0.0, 1.0), "hidden": (math.log(0.04), 2.5)}
+"""Means and standard deviations of the logarithms of how far the probabilities of models are off.
+
+Slope and hidden positives are those of curves fitted to all labels of 53 real pools
+(docs/calibrated.md). The number of positives is a judgement: it is within a factor of e of that
+expected on 31 of these, and far below on most others, whose positives were thinned or whose scores
+are no probabilities."""
 
 _FARTHEST = 1e3
 """Largest change of the logarithm of a probability: beyond, labels are as good as certain."""
@@ -38,6 +47,35 @@ def imagine(table: CellTable, systems: tuple[str | None, ...], seed: Sequence[in
         outputs=table.outputs.take(kind[held]),
         systems=systems,
     )
+
+
+def miscalibrated(table: CellTable, rng: np.random.Generator) -> CellTable:
+    """Return the table with probabilities as far from those given as a real model's are from true.
+
+    The log-odds of the second class are taken times exp(s), their shift makes its expected rows
+    those given times exp(t), and hidden positives are added, r times as many, spread evenly: s, t
+    and log r are normal (`OFF`).
+
+    Args:
+        table: of two classes.
+        rng: source of randomness.
+    """
+    slope, number, hidden = (
+        float(np.exp(rng.normal(*OFF[name]))) for name in ("slope", "number", "hidden")
+    )
+    least = LEAST_OF_POOL / table.rows
+    given = table.prior[:, 1]
+    log_odds = slope * prior_log_odds(given, table.rows)
+    wanted = float(np.clip(number * (table.count @ given) / table.rows, least, 0.9))
+
+    def missing(shift: float) -> float:
+        return float(table.count @ special.expit(log_odds + shift)) / table.rows - wanted
+
+    far = 50 + float(np.abs(log_odds).max())
+    rate = special.expit(log_odds + optimize.brentq(missing, -far, far))
+    background = min(hidden * wanted, 0.5)
+    positive = rate + (1 - rate) * background
+    return dataclasses.replace(table, prior=np.stack([1 - positive, positive], axis=1))
 
 
 def _whole_shares(table: CellTable) -> npt.NDArray[np.int64]:

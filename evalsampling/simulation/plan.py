@@ -2,7 +2,9 @@
 
 The scores' probabilities are taken at their word: labels are drawn from them, cell by cell, and
 whole evaluations are run on these. So every sampler is judged by what it does, and the answer is
-as good as the scores are.
+as good as the scores are. How good that is, nobody knows before any label; so of two classes the
+same is done with probabilities as far off as those of real models are (`imagined.miscalibrated`),
+which tells between what half-widths to expect.
 """
 
 import dataclasses
@@ -17,6 +19,7 @@ from scipy import special
 
 from evalsampling import samplers
 from evalsampling.errors import InputError
+from evalsampling.inference.class_curves import obstacle
 from evalsampling.measures.build import Range, build_measures
 from evalsampling.measures.calibrated import Requested, measure_of
 from evalsampling.measures.comparisons import Comparison
@@ -24,7 +27,7 @@ from evalsampling.measures.on_cells import known_exactly
 from evalsampling.samplers.build import build_sampler
 from evalsampling.simulation.effort import effort_of, paid_by, saving_of
 from evalsampling.simulation.gain_plan import plan_gains
-from evalsampling.simulation.imagined import imagine
+from evalsampling.simulation.imagined import imagine, miscalibrated
 from evalsampling.simulation.power import draws_for
 from evalsampling.simulation.processes import repeat_all
 from evalsampling.simulation.simulate import Plan, run_repeat, title
@@ -132,6 +135,7 @@ def plan(
         assumption_light=False,
         by_cost=spec.money is not None,
     )
+    is_told_off = table.classes == 2 and obstacle(table) is None
     systems = tuple(system.name for system in spec.pool.systems)
     savings = [saving_of(measure_of(requested), table) for requested in measures]
     spreads = _spreads(table, systems, measures, plan, built, workers, report)
@@ -144,7 +148,12 @@ def plan(
         report(-repeats * len(built))
         spreads = _spreads(table, systems, measures, plan, built, workers, report)
     told: list[dict[str, Any]] = []
-    for sampler, of_sampler in zip(built, spreads, strict=True):
+    ranges_if_off = (
+        _ranges_if_off(table, systems, measures, plan, built, workers)
+        if is_told_off
+        else [[[NO_RANGE] * len(plan.budgets)] * len(measures)] * len(built)
+    )
+    for sampler, of_sampler, if_off in zip(built, spreads, ranges_if_off, strict=True):
         for m, requested in enumerate(measures):
             rows = [
                 {
@@ -152,10 +161,11 @@ def plan(
                     "measure": title(requested, systems),
                     "budget": budget,
                     **spread,
+                    **off,
                     **effort_of(sampler, table, budget, plan.by_cost),
                     "saving": savings[m],
                 }
-                for budget, spread in zip(plan.budgets, of_sampler[m], strict=True)
+                for budget, spread, off in zip(plan.budgets, of_sampler[m], if_off[m], strict=True)
             ]
             told += rows
             if half_width is not None:
@@ -168,9 +178,12 @@ def plan(
                 if test is not None:
                     budget = paid_by(test, plan.by_cost)
                     found = {**test, "budget": budget, "half_width": None, "power": power}
+                    found |= NO_RANGE
                     told.append({**rows[0], **found})
     return told
 
+
+NO_RANGE: dict[str, float | None] = {"half_width_low": None, "half_width_high": None}
 
 Spread = dict[str, float | None]
 """Standard error, half-width and power of one sampler, measure and budget."""
@@ -189,16 +202,46 @@ def _spreads(
     each = functools.partial(_repeat, table, systems, measures=measures, plan=plan)
     all_runs = repeat_all(each, built, plan.repeats, workers, report)
     bounds = [requested.components[0].bounds for requested in measures]
+    most = [(high - low) / 2 for low, high in bounds]
+    return _summed_up(all_runs, lambda points, m: _spread(points, plan.confidence, most[m]))
+
+
+def _ranges_if_off(
+    table: CellTable,
+    systems: tuple[str | None, ...],
+    measures: Sequence[Requested],
+    plan: Plan,
+    built: Sequence[samplers.Sampler],
+    workers: int | None,
+) -> list[list[list[Spread]]]:
+    """Return between what the half-widths are of eight in ten pools whose probabilities are off."""
+    each = functools.partial(_repeat, table, systems, measures=measures, plan=plan, off=True)
+    repeats = max(plan.repeats // 2, 1)
+    all_runs = repeat_all(each, built, repeats, workers, lambda repeats: None)
+    return _summed_up(all_runs, lambda points, m: _range([one.half for one in points]))
+
+
+def _summed_up(
+    all_runs: Sequence[Sequence[list[list["_Seen"]]]],
+    sum_up: Callable[[list["_Seen"], int], Spread],
+) -> list[list[list[Spread]]]:
+    """Return what all repeats say together: of each sampler, measure (its place) and budget."""
     return [
         [
-            [
-                _spread([run[b][m] for run in runs], plan.confidence, (high - low) / 2)
-                for b in range(len(plan.budgets))
-            ]
-            for m, (low, high) in enumerate(bounds)
+            [sum_up([run[b][m] for run in runs], m) for b in range(len(runs[0]))]
+            for m in range(len(runs[0][0]))
         ]
         for runs in all_runs
     ]
+
+
+def _range(halves: Sequence[float | None]) -> Spread:
+    """Return the quantiles .1 and .9 of half-widths, of which some may be none."""
+    known = [half for half in halves if half is not None]
+    if not known or not np.isfinite(known).all():
+        return NO_RANGE
+    low, high = np.quantile(known, [0.1, 0.9])
+    return {"half_width_low": float(low), "half_width_high": float(high)}
 
 
 def _doubled(
@@ -273,9 +316,10 @@ def _repeat(
     measures: Sequence[Requested],
     plan: Plan,
     repeat: int,
+    off: bool = False,
 ) -> list[list[_Seen]]:
-    """Return what counts of each budget and measure."""
-    known, truth = _imagine_defined(table, systems, measures, (plan.seed, repeat))
+    """Return what counts of each budget and measure; with ``off``, of probabilities that are."""
+    known, truth = _imagine_defined(table, systems, measures, (plan.seed, repeat), off)
     points = run_repeat(known, sampler, measures, plan, repeat)
     return [[_error(point, true) for point, true in zip(row, truth, strict=True)] for row in points]
 
@@ -285,6 +329,7 @@ def _imagine_defined(
     systems: tuple[str | None, ...],
     measures: Sequence[Requested],
     seed: Sequence[int],
+    off: bool = False,
 ) -> tuple[KnownPool, list[npt.NDArray[np.float64]]]:
     """Imagine a pool on which the measures have a value: they are asked for, so it is likely.
 
@@ -292,7 +337,11 @@ def _imagine_defined(
         InputError: if the scores make it unlikely.
     """
     for attempt in range(MOST_ATTEMPTS):
-        known = imagine(table, systems, (*seed, attempt))
+        there = table
+        if off:
+            there = miscalibrated(table, np.random.default_rng([*seed, attempt, 1]))
+        # The sampler knows the probabilities as they were given.
+        known = dataclasses.replace(imagine(there, systems, (*seed, attempt)), table=table)
         truth = [known.value(measure_of(requested)) for requested in measures]
         if all(np.isfinite(value).any() for value in truth):
             return known, truth
@@ -342,7 +391,7 @@ def _needed(rows: Sequence[dict[str, Any]], half_width: float) -> dict[str, Any]
     budget; from one without a finite half-width to the next nothing is known, and it is the next.
     """
     unknown = dict.fromkeys(("budget", "standard_error", "power", "draws", "labels", "cost"))
-    entry: dict[str, Any] = {**rows[0], **unknown}
+    entry: dict[str, Any] = {**rows[0], **unknown, **NO_RANGE}
     entry["half_width"] = half_width
     wide = [row["half_width"] is None or row["half_width"] > half_width for row in rows]
     first = max((place + 1 for place, too_wide in enumerate(wide) if too_wide), default=0)

@@ -218,9 +218,11 @@ def test_a_whole_evaluation_for_people(job: Any) -> None:
 def test_prepare_json(job: Any) -> None:
     prepared = job().prepare("--runner=FnApiRunner").json
     assert list(prepared) == [
-        "workspace", "rows", "leaves", "cells", "reserve_rows", "seconds", "runner", "warnings"
+        "workspace", "rows", "leaves", "cells", "reserve_rows", "seconds", "runner", "warnings",
+        "scores",
     ]  # fmt: skip
     assert prepared["rows"] == 2000
+    assert prepared["scores"].startswith("2,000 rows, probability of a positive 0.0148 ")
     assert prepared["runner"] == "FnApiRunner"
 
 

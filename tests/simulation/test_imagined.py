@@ -4,9 +4,10 @@ import dataclasses
 
 import numpy as np
 import pytest
+from scipy import special
 
 from evalsampling.measures import Accuracy, FBeta, Measure, Recall, difference
-from evalsampling.simulation.imagined import imagine, with_value
+from evalsampling.simulation.imagined import OFF, imagine, miscalibrated, with_value
 from tests.samplers.pools import Pool, make_pool
 
 POOL = make_pool(4000, 8, seed=3)
@@ -87,3 +88,24 @@ def test_what_no_labels_could_show() -> None:
     assert with_value(measure, TWO.table, 0.3) is None
     same = dataclasses.replace(POOL, prediction=np.stack([POOL.prediction] * 2, axis=1))
     assert with_value(measure, same.table, 0.01) is None
+
+
+def test_miscalibrated_probabilities_are_as_far_off_as_told() -> None:
+    """Over 400 draws: factor of the expected rows, slope of the log-odds, hidden positives.
+
+    Medians to .15 on the scale of logarithms, some three standard errors of the median.
+    """
+    pool = make_pool(50_000, 40, seed=2, positive=0.02, strength=3)
+    table = pool.table
+    rows, slopes = [], []
+    for seed in range(400):
+        there = miscalibrated(table, np.random.default_rng(seed))
+        np.testing.assert_allclose(there.prior.sum(axis=1), 1)
+        assert np.all((there.prior >= 0) & (there.prior <= 1))
+        order = np.argsort(table.prior[:, 1])
+        assert np.all(np.diff(there.prior[order, 1]) >= -1e-12), "their order stays"
+        rows.append(table.count @ there.prior[:, 1] / (table.count @ table.prior[:, 1]))
+        top = special.logit(there.prior[order[-3:], 1])
+        slopes.append((top[-1] - top[0]) / np.diff(special.logit(table.prior[order[[-3, -1]], 1])))
+    assert abs(np.median(np.log(rows)) - np.log(1.04)) < 0.2
+    assert abs(np.median(np.log(slopes)) - OFF["slope"][0]) < 0.2
