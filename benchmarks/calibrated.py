@@ -8,11 +8,8 @@ begin with 50 rows and grow by 1.3.
 """
 
 import argparse
-import concurrent.futures
-import dataclasses
-import os
+import functools
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,7 +17,7 @@ from typing import Any
 import calibrated_pools
 import pools
 import pyarrow as pa
-import pyarrow.parquet as pq
+from blocks import Block, run_missing
 
 from evalsampling.inference.results import Estimate
 from evalsampling.simulation.simulate import Plan, run_repeat
@@ -45,21 +42,6 @@ SCHEMA = pa.schema(
     }
 )
 """A row for each repeat, budget, measure and interval; `value` is null where undefined."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Block:
-    """Some repeats of one sampler on one pool."""
-
-    pool: str
-    sampler: str
-    first: int
-    end: int
-
-    def path(self, results: Path) -> Path:
-        """Return the file of its results."""
-        folder = results / "runs" / self.pool.replace(" ", "-") / self.sampler
-        return folder / f"{self.first:05}-{self.end:05}.parquet"
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -88,16 +70,8 @@ def run(options: argparse.Namespace) -> None:
         for sampler in options.samplers
         if pool != "four-classes" or sampler != "oasis"  # which is for two classes
     ]
-    todo = [one for one in todo if not one.path(options.results).exists()]
-    started = time.perf_counter()
-    with concurrent.futures.ProcessPoolExecutor(options.workers) as executor:
-        jobs = {executor.submit(simulate, one, options.pools, options.results): one for one in todo}
-        for done, job in enumerate(concurrent.futures.as_completed(jobs), start=1):
-            job.result()
-            one, minutes = jobs[job], (time.perf_counter() - started) / 60
-            left = minutes / done * (len(todo) - done)
-            told = f"{one.pool}, {one.sampler}, {one.first}-{one.end}"
-            print(f"{done}/{len(todo)} {told}; about {left:.0f} min left", file=sys.stderr)
+    each = functools.partial(simulate, shared=options.pools, results=options.results)
+    run_missing(todo, options.results, options.workers, each)
 
 
 def simulate(block: Block, shared: Path, results: Path) -> None:
@@ -115,11 +89,7 @@ def simulate(block: Block, shared: Path, results: Path) -> None:
                 row = {"repeat": repeat, "budget": budget, "measure": measure.name, "truth": truth}
                 row |= {"value": one.value, "warned": bool(one.warnings), "seconds": point.seconds}
                 rows += [row | told for told in intervals(one)]
-    path = block.path(results)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_suffix(f".{os.getpid()}.tmp")
-    pq.write_table(pa.Table.from_pylist(rows, SCHEMA), unfinished, compression="zstd")
-    os.replace(unfinished, path)
+    block.write(rows, SCHEMA, results)
 
 
 def intervals(one: Estimate) -> Iterator[dict[str, Any]]:

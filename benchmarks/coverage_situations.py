@@ -184,6 +184,80 @@ def _numbers(rng: np.random.Generator) -> Columns:
     return {"prediction": np.zeros(ROWS), "variance": variance, "label": label}
 
 
+def _forest(rng: np.random.Generator) -> Columns:
+    """Scores are votes of a hundred trees: most are exactly 0, some exactly 1."""
+    return _votes(rng, trees=100)
+
+
+def _neighbours(rng: np.random.Generator) -> Columns:
+    """Scores are shares of ten neighbours."""
+    return _votes(rng, trees=10)
+
+
+def _votes(rng: np.random.Generator, trees: int) -> Columns:
+    """Voters agree too much: they vote by log-odds half as far again from those at even odds."""
+    logit = _logits(rng, mean=-4.0)
+    share = rng.binomial(trees, special.expit(1.5 * logit)) / trees
+    prediction = (share > 0.5).astype(np.int64)
+    return _pool(rng, logit, share) | {"score": share, "prediction": prediction}
+
+
+def _judge(rng: np.random.Generator) -> Columns:
+    """A judge's scores in tenths; 12 % of 20,000 rows are positive."""
+    label = (rng.random(20_000) < 0.12).astype(np.int64)
+    score = np.round(special.expit(rng.normal(-4.0 + 6.5 * label, 2.0)), 1)
+    prediction = (score > 0.5).astype(np.int64)
+    return {"score": score, "prediction": prediction, "probability": score, "label": label}
+
+
+def _few_scores(rng: np.random.Generator) -> Columns:
+    """Nine scores; all 25 positives of 100,000 rows have the highest two."""
+    label = np.zeros(100_000, dtype=np.int64)
+    label[:25] = 1
+    score = np.minimum(rng.binomial(9, 0.12, len(label)), 7)
+    score[:25] = rng.choice([7, 8], 25)
+    prior = special.expit((score - score.mean()) / score.std())
+    prediction = (score >= 7).astype(np.int64)
+    return {"score": score, "prediction": prediction, "probability": prior, "label": label}
+
+
+def _spam(rng: np.random.Generator) -> Columns:
+    """Sixty negatives above all other rows; the 150 positives are well apart from the others."""
+    label = np.zeros(60_000, dtype=np.int64)
+    label[:150] = 1
+    score = rng.normal(-5.0, 1.2, len(label))
+    score[:150], score[150:210] = rng.normal(2.5, 1.2, 150), 9 + rng.random(60)
+    prediction = (score > 1).astype(np.int64)
+    prior = special.expit(score)
+    return {"score": score, "prediction": prediction, "probability": prior, "label": label}
+
+
+def _no_threshold(rng: np.random.Generator) -> Columns:
+    """One prediction of four is made by another model, as good and independent of the score."""
+    logit = _logits(rng, mean=-3.5)
+    columns = _pool(rng, logit)
+    other = columns["label"] * 3.0 + rng.normal(-2.0, 1.5, ROWS)
+    says = np.where(rng.random(ROWS) < 0.25, other, logit) > 0
+    return columns | {"prediction": says.astype(np.int64)}
+
+
+def _not_monotone(rng: np.random.Generator) -> Columns:
+    """Four scores; the second lowest has more positives than the next."""
+    score = rng.choice(4, ROWS, p=[0.7, 0.15, 0.1, 0.05])
+    label = (rng.random(ROWS) < np.array([0.005, 0.2, 0.05, 0.6])[score]).astype(np.int64)
+    prior = np.array([0.01, 0.1, 0.3, 0.8])[score]
+    prediction = (score == 3).astype(np.int64)
+    return {"score": score, "prediction": prediction, "probability": prior, "label": label}
+
+
+def _perfect(rng: np.random.Generator) -> Columns:
+    """No error at all: 300 positives of 15,000 rows, all of them found."""
+    label = (np.arange(ROWS) < 300).astype(np.int64)
+    score = rng.normal(-5.0 + 9.0 * label, 1.0)
+    prior = special.expit(score)
+    return {"score": score, "prediction": label, "probability": prior, "label": label}
+
+
 SITUATIONS: Mapping[str, Callable[[np.random.Generator], Columns]] = {
     "calibrated": _calibrated,
     "over-confident": _over_confident,
@@ -201,4 +275,12 @@ SITUATIONS: Mapping[str, Callable[[np.random.Generator], Columns]] = {
     "balanced": _balanced,
     NUMBERS: _numbers,
     "low-threshold": _low_threshold,
+    "forest": _forest,
+    "neighbours": _neighbours,
+    "judge": _judge,
+    "few-scores": _few_scores,
+    "spam": _spam,
+    "no-threshold": _no_threshold,
+    "not-monotone": _not_monotone,
+    "perfect": _perfect,
 }

@@ -1,0 +1,328 @@
+"""The page of real pools: a summary, a picture, where it goes wrong, and a table by pool."""
+
+import csv
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+import numpy.typing as npt
+import pyarrow.dataset
+from figure_files import STYLE, save
+from matplotlib.figure import Figure
+
+FloatArray = npt.NDArray[np.float64]
+
+LEAST_RMSE = 0.005
+"""Smaller errors count as this one: ratios of errors next to nothing say nothing."""
+
+LEAST_SCORE = 0.01
+"""The same of a pool's mean interval score."""
+
+NO_VALUE = 0.5
+"""Error of an estimate without a value."""
+
+LOW_COVERAGE = 0.85
+LARGE_RATIO = 2.5
+"""Settings are listed with a coverage below the first, or an error by that of `ais` above this."""
+
+ROUNDING = 1e-9
+
+COMPARED = ("f1", "recall", "precision", "accuracy")
+
+FIELDS = (
+    "pool",
+    "measure",
+    "budget",
+    "runs",
+    "truth",
+    "rmse",
+    "score",
+    "coverage",
+    "claims",
+    "warned",
+    "width",
+)
+"""Columns of a baseline."""
+
+
+_INTRODUCTION = """\
+# Real pools
+
+How the default does on {pools} real pools that nobody made for it: models that people train, string
+similarities, rules and vendors' scores, on public data of record linkage, credit, health, text and
+network traffic; 5,400 to 1,000,000 rows, positives from 1 in 3 to 1 in 20,000. Scores and
+probabilities are as the models give them: over-sure, tied, exactly 0 and 1, far too high. All
+labels are known, so every interval can be checked.
+
+`python benchmarks/corpus.py run` made {runs} runs a pool, with seeds fixed beforehand, and
+`python benchmarks/corpus.py report` this page. The pools are not part of the project; any folder of
+pools with truth will do.
+
+*Coverage* is the share of 95 % intervals that hold the truth, among those that claim anything
+(*claims*); *warned* is the share of runs with a warning; *width* is the mean width of the default
+interval. *Error* and *score* are the root mean squared error and the interval score (width, and 40
+times what the interval misses by), over those of the sampler `ais` as it was before this page was
+first made (`benchmarks/{baseline}`): geometric means over the pools. Errors below {error} count as
+that, mean scores of a pool below {score} too, and no value is an error of {none}.
+"""
+
+_PICTURE = """
+![Coverage and error of F1, a dot for each pool](figures/real-pools.svg)
+
+A dot is a pool. Left: coverage of the default interval of F1. Right: its error over that of `ais`;
+left of the line it is smaller.
+
+## Where it goes wrong
+"""
+
+
+@dataclasses.dataclass(frozen=True)
+class Setting:
+    """What runs on one pool say of one measure at one budget.
+
+    Attributes:
+        runs: how many.
+        truth: the true value.
+        rmse: root mean squared error; an estimate without a value errs by `NO_VALUE`.
+        score: mean interval score of the default interval, at the level .95.
+        coverage: of the default interval among claims, NaN without any.
+        claims: share of the runs whose default interval is not the whole range.
+        warned: share of the runs with a warning.
+        width: mean width of the default interval.
+    """
+
+    runs: int
+    truth: float
+    rmse: float
+    score: float
+    coverage: float
+    claims: float
+    warned: float
+    width: float
+
+    @classmethod
+    def of_runs(cls, runs: Mapping[str, npt.NDArray[np.generic]]) -> "Setting":
+        """Sum up the rows of a setting, columns as in `corpus.SCHEMA`."""
+        truth, low, high = (runs[name].astype(np.float64) for name in ("truth", "low", "high"))
+        value = runs["value"].astype(np.float64)
+        error = np.where(np.isnan(value), NO_VALUE, value - truth)
+        missed = np.maximum(low - truth, 0) + np.maximum(truth - high, 0)
+        missed[missed < ROUNDING] = 0
+        claims = runs["claims"].astype(bool)
+        return cls(
+            len(truth),
+            float(truth[0]),
+            float(np.sqrt(np.mean(error**2))),
+            float(np.mean(high - low + 40 * missed)),
+            float(np.mean(missed[claims] == 0)) if claims.any() else np.nan,
+            float(claims.mean()),
+            float(runs["warned"].astype(bool).mean()),
+            float(np.mean(high - low)),
+        )
+
+    @property
+    def is_low(self) -> bool:
+        """Whether coverage is below `LOW_COVERAGE` by two standard errors, without a warning."""
+        if np.isnan(self.coverage) or self.warned > 0.5:
+            return False
+        error = np.sqrt(LOW_COVERAGE * (1 - LOW_COVERAGE) / max(self.runs * self.claims, 1))
+        return bool(self.coverage < LOW_COVERAGE - 2 * error)
+
+
+Key = tuple[str, str, int]
+"""Pool, measure, budget."""
+
+
+def settings(results: Path, sampler: str) -> dict[Key, Setting]:
+    """Return what the runs of a sampler say, by pool, measure and budget."""
+    files = sorted(map(str, results.glob(f"runs/*/{sampler}/*.parquet")))
+    table = pyarrow.dataset.dataset(files).to_table()
+    columns = {name: table[name].to_numpy(zero_copy_only=False) for name in table.column_names}
+    named = (columns[name] for name in ("pool", "measure", "budget"))
+    keys = np.array(["\t".join(map(str, key)) for key in zip(*named, strict=True)])
+    found = {}
+    for key in np.unique(keys):
+        chosen = keys == key
+        pool, measure, budget = str(key).split("\t")
+        if np.isnan(columns["truth"][chosen].astype(np.float64)).any():
+            continue
+        one = Setting.of_runs({name: values[chosen] for name, values in columns.items()})
+        found[pool, measure, int(budget)] = one
+    return found
+
+
+def write_baseline(found: Mapping[Key, Setting], path: Path) -> None:
+    """Keep the settings of a sampler as CSV, for later versions to be compared with."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(FIELDS)
+        for key, one in sorted(found.items()):
+            numbers = dataclasses.astuple(one)
+            writer.writerow([*key, numbers[0], *(f"{number:.5g}" for number in numbers[1:])])
+
+
+def read_baseline(path: Path) -> dict[Key, Setting]:
+    """Return the settings that were kept."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return {
+            (row["pool"], row["measure"], int(row["budget"])): Setting(
+                int(row["runs"]), *(float(row[name]) for name in FIELDS[4:])
+            )
+            for row in csv.DictReader(file)
+        }
+
+
+def document(
+    found: Mapping[Key, Setting], before: Mapping[Key, Setting], figures: Path, baseline: str
+) -> str:
+    """Return the page, and write its picture to a folder beside it.
+
+    Args:
+        found: of the sampler `calibrated`.
+        before: of the baseline, sampler `ais`.
+        figures: folder of pictures.
+        baseline: name of the file that it is from.
+    """
+    both = [key for key in found if key in before and key[1] in COMPARED]
+    pools = sorted({key[0] for key in both})
+    budgets = sorted({key[2] for key in both})
+    runs = sorted({found[key].runs for key in both})
+    draw({key: found[key] for key in both}, before, budgets, figures / "real-pools.svg")
+    lines = [
+        _INTRODUCTION.format(
+            pools=len(pools),
+            runs=_span(runs),
+            baseline=baseline,
+            error=LEAST_RMSE,
+            score=LEAST_SCORE,
+            none=NO_VALUE,
+        ),
+        "| measure | labels | coverage | claims | warned | width | error | score |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+        *_summary(found, before, pools, budgets),
+        _PICTURE,
+        *_wrong(found, before, both),
+        "",
+        "## F1 by pool",
+        "",
+        *_by_pool(found, before, pools, budgets),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _span(numbers: Sequence[int]) -> str:
+    return f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
+
+
+def _ratio(mine: float, other: float, least: float) -> float:
+    return max(mine, least) / max(other, least)
+
+
+def _summary(
+    found: Mapping[Key, Setting],
+    before: Mapping[Key, Setting],
+    pools: Sequence[str],
+    budgets: Sequence[int],
+) -> Iterator[str]:
+    for measure in COMPARED:
+        for budget in budgets:
+            keys = [(pool, measure, budget) for pool in pools if (pool, measure, budget) in found]
+            mine, other = [found[key] for key in keys], [before[key] for key in keys]
+            weight = [one.claims for one in mine]
+            held = [np.nan_to_num(one.coverage) for one in mine]
+            error = [_ratio(a.rmse, b.rmse, LEAST_RMSE) for a, b in zip(mine, other, strict=True)]
+            score = [
+                _ratio(a.score, b.score, LEAST_SCORE) for a, b in zip(mine, other, strict=True)
+            ]
+            numbers = (
+                np.average(held, weights=weight),
+                np.mean([one.claims for one in mine]),
+                np.mean([one.warned for one in mine]),
+                np.mean([one.width for one in mine]),
+                np.exp(np.mean(np.log(error))),
+                np.exp(np.mean(np.log(score))),
+            )
+            told = " | ".join(f"{number:.3f}" for number in numbers)
+            yield f"| {measure} | {budget:,} | {told} |"
+
+
+def _wrong(
+    found: Mapping[Key, Setting], before: Mapping[Key, Setting], keys: Sequence[Key]
+) -> Iterator[str]:
+    low = [key for key in keys if found[key].is_low]
+    yield f"Of {len(keys):,} settings (pool, measure, labels) these cover less than {LOW_COVERAGE}"
+    yield "by more than two standard errors, mostly without a warning:"
+    yield ""
+    yield "| pool | measure | labels | truth | coverage | width |"
+    yield "| --- | --- | ---: | ---: | ---: | ---: |"
+    for key in low:
+        one = found[key]
+        yield (
+            f"| {key[0]} | {key[1]} | {key[2]:,} | {one.truth:.3f} | {one.coverage:.2f} | "
+            f"{one.width:.3f} |"
+        )
+    large = [
+        (ratio, key)
+        for key in keys
+        if (ratio := _ratio(found[key].rmse, before[key].rmse, LEAST_RMSE)) > LARGE_RATIO
+    ]
+    yield ""
+    yield f"These err more than {LARGE_RATIO:g} times as much as `ais` does:"
+    yield ""
+    yield "| pool | measure | labels | error | of `ais` |"
+    yield "| --- | --- | ---: | ---: | ---: |"
+    for _, key in sorted(large, reverse=True):
+        yield (
+            f"| {key[0]} | {key[1]} | {key[2]:,} | {found[key].rmse:.3f} | {before[key].rmse:.3f} |"
+        )
+
+
+def _by_pool(
+    found: Mapping[Key, Setting],
+    before: Mapping[Key, Setting],
+    pools: Sequence[str],
+    budgets: Sequence[int],
+) -> Iterator[str]:
+    yield "Error, in brackets that of `ais`; coverage among claims; mean width."
+    yield ""
+    shown = [budget for budget in (300, 1000) if budget in budgets] or list(budgets)
+    head = " | ".join(f"{b:,}: error | coverage | width" for b in shown)
+    yield f"| pool | F1 | {head} |"
+    yield "| --- | ---: |" + " ---: | ---: | ---: |" * len(shown)
+    for pool in pools:
+        cells = []
+        for budget in shown:
+            one, other = found[pool, "f1", budget], before[pool, "f1", budget]
+            held = "-" if np.isnan(one.coverage) else f"{one.coverage:.2f}"
+            cells += [f"{one.rmse:.3f} ({other.rmse:.3f})", held, f"{one.width:.3f}"]
+        yield f"| {pool} | {found[pool, 'f1', shown[0]].truth:.3f} | {' | '.join(cells)} |"
+
+
+def draw(
+    found: Mapping[Key, Setting],
+    before: Mapping[Key, Setting],
+    budgets: Sequence[int],
+    path: Path,
+) -> None:
+    """Write the picture: coverage and error ratio of F1, a dot for each pool."""
+    rng = np.random.default_rng(1)
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(7.0, 2.4), layout="constrained")
+        left, right = figure.subplots(1, 2, sharey=True)
+        for place, budget in enumerate(budgets):
+            keys = [key for key in found if key[1:] == ("f1", budget)]
+            height = place + rng.uniform(-0.28, 0.28, len(keys))
+            look = {"s": 9, "alpha": 0.55, "color": "#d62728", "linewidths": 0}
+            left.scatter([found[key].coverage for key in keys], height, **look)
+            ratios = [_ratio(found[k].rmse, before[k].rmse, LEAST_RMSE) for k in keys]
+            right.scatter(ratios, height, **look)
+        left.axvline(0.95, color="black", linewidth=0.5, linestyle="dotted")
+        right.axvline(1.0, color="black", linewidth=0.5, linestyle="dotted")
+        right.set_xscale("log")
+        left.set_yticks(range(len(budgets)), [f"{budget:,} labels" for budget in budgets])
+        left.set_xlabel("coverage of the default interval of F1")
+        right.set_xlabel("error of F1 over that of ais")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        save(figure, path)
