@@ -16,8 +16,8 @@ from scipy import special
 
 from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.stats.chains import nested_r_hat
+from evalsampling.stats.hamiltonian import Schedule, hamiltonian
 from evalsampling.stats.score_summary import prior_log_odds
-from evalsampling.stats.slice_sampling import Schedule, elliptical_slice
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -62,12 +62,6 @@ _LEAST = 1e-300
 _LOWEST = -700.0
 """Least log-odds in a likelihood: the odds are still a number, and the rate is below `_LEAST`."""
 
-_TEMPER = 3.0
-"""What the information of labels is divided by in the normal approximation that draws start from.
-
-Its tails are then no lighter than those of the posterior, and no heavier than the prior's."""
-
-
 STARTS = 4
 """Climbs to the mode, and groups of chains, that begin at different points."""
 
@@ -87,9 +81,6 @@ HIDDEN = HiddenPrior()
 
 SCHEDULE = Schedule()
 """How long chains run."""
-
-SCHEDULE_OF_SEVERAL = Schedule(kept=4)
-"""How long those of each of several classes run: labels are drawn by all, which takes longer."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -175,44 +166,20 @@ class CalibrationCurve:
             positive: shape (cells,): those that are positive.
         """
         labels = GroupLabels.from_cells(self, labelled, positive)
-        ends = [_climb(self, labels, start) for start in _starts(self, labels)]
-        best = max(ends, key=lambda end: end.height)
-        modes = [end.z for end in ends if end.height > best.height - _FAR_BELOW]
-        return CurveFit(self, labels, best.z, best.information, best.height, np.stack(modes))
+        z, height = _climb(self, labels, _starts(self, labels))
+        best = int(np.argmax(height))
+        modes = z[height > height[best] - _FAR_BELOW]
+        information = self.at(z[best : best + 1]).information(labels)[0]
+        return CurveFit(self, labels, z[best], information, float(height[best]), modes)
 
-    def log_likelihood(self, z: FloatArray, labels: "GroupLabels") -> FloatArray:
-        """Return the log-likelihood of labels, of parameters z: (draws, dimensions): (draws,)."""
-        log_odds = np.maximum(self.log_odds(z), _LOWEST)
-        below = 1 + np.exp(-log_odds)  # 1 / sigma; far faster than scipy's expit and log_expit
-        curve = 1 / below
-        background = self.background(z, curve)
-        # log p = log(m + sigma) - log(1 + m), log(1 - p) = log(1 - sigma) - log(1 + m).
-        hit = np.log(np.maximum(curve[:, labels.group] + background[:, None], _LEAST))
-        miss = -log_odds[:, labels.group] - np.log(below[:, labels.group])
-        both = hit @ labels.positive + miss @ labels.negative
-        return np.asarray(both - labels.rows * np.log1p(background))
-
-    def log_odds(self, z: FloatArray) -> FloatArray:
-        """Return eta of each group, without the background, shape (draws, groups)."""
-        terms = np.empty((len(z), self._design.shape[1]))
-        terms[:, 0] = _TOP_SPREAD * z[:, 0]
-        terms[:, 1 : STEPS + 1] = terms[:, :1] - np.cumsum(self.falls(z), axis=1)
-        terms[:, STEPS + 1 :] = z[:, 2 + STEPS : -1]
-        return terms @ self._design.T
+    def at(self, z: FloatArray) -> "CurvesAt":
+        """Return the curves of parameters z, shape (draws, dimensions)."""
+        return CurvesAt(self, z)
 
     @functools.cached_property
-    def _design(self) -> FloatArray:
+    def design(self) -> FloatArray:
         """What corners and effects count for in the log-odds: (groups, J + 1 + effects)."""
         return np.concatenate([self.weight, self.effect], axis=1)
-
-    def falls(self, z: FloatArray) -> FloatArray:
-        """Return by how much the log-odds fall over each step, shape (draws, J)."""
-        log_slope = _SLOPE_SPREAD * z[:, 1:2] + z[:, 2 : 2 + STEPS] @ _step_root().T
-        return np.exp(np.minimum(log_slope, 30)) * self.step
-
-    def background(self, z: FloatArray, curve: FloatArray) -> FloatArray:
-        """Return the odds m of the background, shape (draws,), given sigma of the groups."""
-        return self.ratio(z) * (curve @ self.share)
 
     def prior_ratio(self, level: float) -> float:
         """Return a quantile of the prior of rho."""
@@ -255,6 +222,115 @@ class GroupLabels:
 
 
 @dataclasses.dataclass(frozen=True)
+class CurvesAt:
+    """Curves of some parameters, and how the log-likelihood of labels changes with these.
+
+    Attributes:
+        curve: whose parameters.
+        z: shape (draws, dimensions).
+    """
+
+    curve: CalibrationCurve
+    z: FloatArray
+
+    @functools.cached_property
+    def falls(self) -> FloatArray:
+        """By how much the log-odds fall over each step, shape (draws, J)."""
+        log_slope = _SLOPE_SPREAD * self.z[:, 1:2] + self.z[:, 2 : 2 + STEPS] @ _step_root().T
+        return np.exp(np.minimum(log_slope, 30)) * self.curve.step
+
+    @functools.cached_property
+    def log_odds(self) -> FloatArray:
+        """Eta of each group, without the background, shape (draws, groups)."""
+        terms = np.empty((len(self.z), self.curve.design.shape[1]))
+        terms[:, 0] = _TOP_SPREAD * self.z[:, 0]
+        terms[:, 1 : STEPS + 1] = terms[:, :1] - np.cumsum(self.falls, axis=1)
+        terms[:, STEPS + 1 :] = self.z[:, 2 + STEPS : -1]
+        return np.maximum(terms @ self.curve.design.T, _LOWEST)
+
+    @functools.cached_property
+    def _below(self) -> FloatArray:
+        """1 / sigma of each group: far faster than scipy's expit and log_expit."""
+        return np.asarray(1 + np.exp(-self.log_odds))
+
+    @functools.cached_property
+    def sigma(self) -> FloatArray:
+        """What the curve alone says of the rate of each group, shape (draws, groups)."""
+        return np.asarray(1 / self._below)
+
+    @functools.cached_property
+    def ratio(self) -> FloatArray:
+        """rho: positives of the background by those of the curve, shape (draws,)."""
+        hidden = self.curve.hidden
+        return np.asarray(hidden.share * np.exp(hidden.spread * self.z[:, -1]))
+
+    @functools.cached_property
+    def background(self) -> FloatArray:
+        """The odds m of the background, shape (draws,)."""
+        return np.asarray(self.ratio * (self.sigma @ self.curve.share))
+
+    def log_likelihood(self, labels: GroupLabels) -> FloatArray:
+        """Return the log-likelihood of labels, shape (draws,)."""
+        # log p = log(m + sigma) - log(1 + m), log(1 - p) = log(1 - sigma) - log(1 + m).
+        miss = -self.log_odds[:, labels.group] - np.log(self._below[:, labels.group])
+        both = np.log(self._hit(labels)) @ labels.positive + miss @ labels.negative
+        return np.asarray(both - labels.rows * np.log1p(self.background))
+
+    def log_posterior(self, labels: GroupLabels) -> FloatArray:
+        """Return log-likelihood and log-prior, but for a constant, shape (draws,)."""
+        return self.log_likelihood(labels) - np.einsum("ij,ij->i", self.z, self.z) / 2
+
+    def gradient(self, labels: GroupLabels) -> FloatArray:
+        """Return the gradient of the log-posterior, shape (draws, dimensions)."""
+        kept, by_hit = labels.group, labels.positive / self._hit(labels)
+        of_background = by_hit.sum(axis=1) - labels.rows / (1 + self.background)
+        slope = self.sigma * (1 - self.sigma)
+        of_log_odds = (of_background * self.ratio)[:, None] * (self.curve.share * slope)
+        of_log_odds[:, kept] += by_hit * slope[:, kept] - labels.negative * self.sigma[:, kept]
+        gradient = self._through(of_log_odds)
+        gradient[:, -1] = of_background * self.curve.hidden.spread * self.background
+        return np.asarray(gradient - self.z)
+
+    def information(self, labels: GroupLabels) -> FloatArray:
+        """Return the Fisher information of labels and prior: (draws, dimensions, dimensions)."""
+        kept, up = labels.group, self.sigma[:, labels.group]
+        corners = np.zeros((len(self.z), STEPS + 1, self.z.shape[1]))
+        corners[:, :, 0] = _TOP_SPREAD
+        lower = -np.tril(np.ones((STEPS, STEPS))) * self.falls[:, None]
+        corners[:, 1:, 1] = lower.sum(axis=2) * _SLOPE_SPREAD
+        corners[:, 1:, 2 : 2 + STEPS] = lower @ _step_root()
+        slope = self.curve.weight[kept] @ corners
+        slope[:, :, 2 + STEPS : -1] = self.curve.effect[kept]
+        of_curve = self.curve.share * self.sigma * (1 - self.sigma)
+        of_background = self._through(self.ratio[:, None] * of_curve)
+        of_background[:, -1] = self.curve.hidden.spread * self.background
+        odds = 1 + self.background[:, None]
+        rate, rest = self._hit(labels) / odds, (1 - up) / odds
+        # The rate's derivative by its complement, which may be 0.
+        of_rate = up[:, :, None] * slope + (of_background / odds)[:, None]
+        rows = labels.positive + labels.negative
+        scaled = of_rate * np.sqrt(rows * rest / rate)[:, :, None]
+        return np.asarray(np.eye(self.z.shape[1]) + np.swapaxes(scaled, 1, 2) @ scaled)
+
+    def _hit(self, labels: GroupLabels) -> FloatArray:
+        """Return m + sigma of the groups with labels, shape (draws, n)."""
+        hit = self.sigma[:, labels.group] + self.background[:, None]
+        return np.asarray(np.maximum(hit, _LEAST))
+
+    def _through(self, of_log_odds: FloatArray) -> FloatArray:
+        """Return a gradient by z, 0 by log rho, of one by log-odds, shape (draws, groups)."""
+        terms = of_log_odds @ self.curve.design
+        further_down = np.cumsum(terms[:, STEPS:0:-1], axis=1)[:, ::-1]
+        of_falls = -further_down * self.falls
+        gradient = np.zeros_like(self.z)
+        gradient[:, 0] = _TOP_SPREAD * terms[:, : STEPS + 1].sum(axis=1)
+        gradient[:, 1] = _SLOPE_SPREAD * of_falls.sum(axis=1)
+        gradient[:, 2 : 2 + STEPS] = of_falls @ _step_root()
+        gradient[:, 2 + STEPS : -1] = terms[:, STEPS + 1 :]
+        return gradient
+
+
+@dataclasses.dataclass(frozen=True)
 class CurveFit:
     """The posterior of a curve near its mode.
 
@@ -294,28 +370,25 @@ class CurveFit:
     def draw(self, rng: np.random.Generator, schedule: Schedule = SCHEDULE) -> "CurveDraws":
         """Return draws of the parameters.
 
-        Chains of elliptical slice sampling; the normal distribution behind their ellipses is about
-        the mode, the prior's with a part of the labels' information. They start in `STARTS`
-        groups, each at a point near one of `modes`, so that it shows if they do not mix.
+        By Hamiltonian Monte Carlo in coordinates in which the posterior near its mode is a
+        standard normal one. Chains are in `STARTS` groups, each of which begins at one of `modes`,
+        so that it shows if they do not mix.
 
         Args:
             rng: source of randomness.
             schedule: how long the chains run.
         """
         values, vectors = self._axes
-        root = vectors / np.sqrt(1 + (values - 1) / _TEMPER)
+        root = vectors / np.sqrt(values)
 
-        def log_ratio(u: FloatArray) -> FloatArray:
-            z = self.mode + u @ root.T
-            normal = np.einsum("ij,ij->i", u, u) - np.einsum("ij,ij->i", z, z)
-            return self.curve.log_likelihood(z, self.labels) + normal / 2
+        def log_density(u: FloatArray) -> tuple[FloatArray, FloatArray]:
+            curves = self.curve.at(self.mode + u @ root.T)
+            return curves.log_posterior(self.labels), curves.gradient(self.labels) @ root
 
         near = self.modes[np.arange(STARTS) % len(self.modes)] - self.mode
-        points = near @ np.linalg.inv(root).T + rng.standard_normal(near.shape) / 2
-        start = np.repeat(points, schedule.chains // STARTS, axis=0)
-        draws = CurveDraws(
-            self.curve, self.mode + elliptical_slice(log_ratio, start, schedule, rng) @ root.T
-        )
+        start = np.repeat(near @ (vectors * np.sqrt(values)), schedule.chains // STARTS, axis=0)
+        u = hamiltonian(log_density, start, schedule, rng)
+        draws = CurveDraws(self.curve, self.mode + u @ root.T)
         positives = np.log(draws.group_rates @ self.curve.share)
         by_start = positives.reshape(schedule.kept, STARTS, -1)
         return dataclasses.replace(draws, r_hat=nested_r_hat(np.moveaxis(by_start, 0, 2)))
@@ -368,9 +441,9 @@ class CurveDraws:
     @functools.cached_property
     def group_rates(self) -> FloatArray:
         """The rate of positives in each group, shape (draws, groups)."""
-        curve = special.expit(self.curve.log_odds(self.z))
-        background = self.curve.background(self.z, curve)[:, None]
-        return (background + curve) / (1 + background)
+        curves = self.curve.at(self.z)
+        background = curves.background[:, None]
+        return np.asarray((background + curves.sigma) / (1 + background))
 
     def rates(self) -> FloatArray:
         """Return the rate of positives in each cell, shape (draws, cells), in [0, 1]."""
@@ -379,24 +452,7 @@ class CurveDraws:
     @property
     def hidden_ratio(self) -> FloatArray:
         """Positives of the background by those of the curve, shape (draws,)."""
-        return self.curve.ratio(self.z)
-
-
-@dataclasses.dataclass(frozen=True)
-class _Point:
-    """A point of the posterior.
-
-    Attributes:
-        z: the parameters.
-        height: log posterior, but for a constant.
-        gradient: of the height.
-        information: Fisher information of labels and prior.
-    """
-
-    z: FloatArray
-    height: float
-    gradient: FloatArray
-    information: FloatArray
+        return self.curve.at(self.z).ratio
 
 
 def _starts(curve: CalibrationCurve, labels: GroupLabels) -> FloatArray:
@@ -408,8 +464,7 @@ def _starts(curve: CalibrationCurve, labels: GroupLabels) -> FloatArray:
     few: from there alone no step would find the mode.
     """
     points = _points_of_prior(curve.dimensions)
-    heights = curve.log_likelihood(points, labels) - np.einsum("ij,ij->i", points, points) / 2
-    order = np.argsort(-heights)
+    order = np.argsort(-curve.at(points).log_posterior(labels))
     _, first = np.unique(points[order, :2], axis=0, return_index=True)
     return points[order[np.sort(first)[:STARTS]]]
 
@@ -423,52 +478,42 @@ def _points_of_prior(dimensions: int) -> FloatArray:
     return points
 
 
-def _climb(curve: CalibrationCurve, labels: GroupLabels, start: FloatArray) -> _Point:
-    """Return the mode of the posterior that a start leads to.
+def _climb(
+    curve: CalibrationCurve, labels: GroupLabels, start: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return the modes of the posterior that starts lead to, and the log-posterior there.
 
-    By scoring steps, damped where they do not climb (Levenberg and Marquardt).
+    By scoring steps, damped where they do not climb (Levenberg and Marquardt), side by side.
+
+    Args:
+        curve: the curve.
+        labels: its labels.
+        start: shape (n, dimensions).
     """
-    here, damping = _point(curve, labels, start), 1e-3
+    z, height = start.copy(), curve.at(start).log_posterior(labels)
+    gradient, information = np.empty_like(z), np.empty((*z.shape, z.shape[1]))
+    damping = np.full(len(z), 1e-3)
+    going = moved = np.arange(len(z))
     for _ in range(_MOST_STEPS):
-        damped = here.information + damping * np.diag(np.diag(here.information))
-        step = np.linalg.solve(damped, here.gradient)
-        step *= min(1.0, 3 / max(float(np.linalg.norm(step)), 1e-300))
-        there = _point(curve, labels, here.z + step)
-        if there.height < here.height:
-            damping = 10 * damping + 1e-3
-            continue
-        gained = there.height - here.height
-        here, damping = there, max(damping / 5, 1e-6)
-        if gained < 1e-4:
+        here = curve.at(z[moved])
+        gradient[moved], information[moved] = here.gradient(labels), here.information(labels)
+        diagonal = np.einsum("nii->ni", information[going]) * damping[going, None]
+        damped = information[going] + diagonal[:, :, None] * np.eye(z.shape[1])
+        step = np.linalg.solve(damped, gradient[going, :, None])[:, :, 0]
+        step *= np.minimum(1, 3 / np.maximum(np.linalg.norm(step, axis=1), 1e-300))[:, None]
+        higher = curve.at(z[going] + step).log_posterior(labels)
+        rises = higher >= height[going]
+        gained = higher[rises] - height[going[rises]]
+        moved, missed = going[rises], going[~rises]
+        z[moved] += step[rises]
+        height[moved] = higher[rises]
+        damping[moved] = np.maximum(damping[moved] / 5, 1e-6)
+        damping[missed] = 10 * damping[missed] + 1e-3
+        moved = moved[gained >= 1e-4]
+        going = np.concatenate([moved, missed])
+        if not len(going):
             break
-    return here
-
-
-def _point(curve: CalibrationCurve, labels: GroupLabels, z: FloatArray) -> _Point:
-    """Return a point of the posterior given labels."""
-    at = z[None]
-    log_odds = curve.log_odds(at)[0]
-    up, down = special.expit(log_odds), special.expit(-log_odds)
-    corners = np.zeros((STEPS + 1, len(z)))
-    corners[:, 0] = _TOP_SPREAD
-    lower = -np.tril(np.ones((STEPS, STEPS))) * curve.falls(at)
-    corners[1:, 1] = lower.sum(axis=1) * _SLOPE_SPREAD
-    corners[1:, 2 : 2 + STEPS] = lower @ _step_root()
-    slope = curve.weight @ corners
-    slope[:, 2 + STEPS : -1] = curve.effect
-    background = float(curve.background(at, up[None])[0])
-    of_background = float(curve.ratio(at)[0]) * ((curve.share * up * down) @ slope)
-    of_background[-1] += curve.hidden.spread * background
-    kept = labels.group
-    odds = np.maximum(up[kept] + background, _LEAST)
-    rate, rest = odds / (1 + background), down[kept] / (1 + background)
-    # The rate's derivative by its complement, which may be 0.
-    of_rate = up[kept, None] * slope[kept] + of_background / (1 + background)
-    gradient = of_rate.T @ (labels.positive * (rest / rate) - labels.negative) - z
-    scaled = of_rate * np.sqrt((labels.positive + labels.negative) * rest / rate)[:, None]
-    information = np.eye(len(z)) + scaled.T @ scaled
-    height = curve.log_likelihood(at, labels)[0] - z @ z / 2
-    return _Point(z, float(height), gradient, information)
+    return z, height
 
 
 def _ends(x: FloatArray, count: IntArray) -> tuple[float, float]:

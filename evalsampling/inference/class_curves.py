@@ -73,7 +73,7 @@ def fit_either_way(
         return CalibrationCurve.from_cells(probability, table.count, effect, hidden)
 
     rising = curve_over(table.prior[:, y]).fit(labelled, positive)
-    if positive.sum() < _FEWEST_TO_FALL:
+    if positive.sum() < _FEWEST_TO_FALL or not _lie_lower(rising.curve.corner, labelled, positive):
         return rising
     falling = curve_over(1 - table.prior[:, y]).fit(labelled, positive)
     if not _is_likelier(falling, rising):
@@ -87,6 +87,14 @@ def fit_either_way(
         if not _is_likelier(*without):
             return rising
     return falling
+
+
+def _lie_lower(corner: IntArray, labelled: IntArray, positive: IntArray) -> bool:
+    """Tell whether positives lie further down the curve than the other labelled rows do."""
+    negative = labelled - positive
+    return bool(
+        positive @ corner * max(negative.sum(), 1) > negative @ corner * max(positive.sum(), 1)
+    )
 
 
 def _is_likelier(falling: CurveFit, rising: CurveFit) -> bool:

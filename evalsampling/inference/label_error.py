@@ -21,7 +21,6 @@ from scipy import special
 
 from evalsampling.inference.domains import Domain
 from evalsampling.inference.inputs import EstimationInput
-from evalsampling.inference.model_assisted import HELD
 from evalsampling.inference.own_probabilities import OwnProbabilities
 from evalsampling.inference.predictive import LabelModel
 from evalsampling.inference.results import Estimate
@@ -30,6 +29,9 @@ from evalsampling.measures.on_cells import each_label, known_exactly, model_risk
 
 _DRAWS = 2000
 """Of the chances P and of the error of sampling, behind a band."""
+
+_INNER = 0.75
+"""Share of the normal interval that the draws of a model are widened to hold."""
 
 _MOST_FEATURES = 256
 _LEAST_RIGHT = 1e-3
@@ -84,7 +86,7 @@ def correct(
     the gold rows and 1/2 for each class as parameters, and of the error of sampling: from the
     normal distribution, or by the model draws of the labels that all rows would get, of which a few
     hidden positives make a lean distribution that no normal one follows. It holds at least the
-    normal interval at the rates that were met, with a model the inner part of it, `HELD`.
+    normal interval at the rates that were met, with a model the inner part of it.
 
     Of the correction l~ - l, what rows with the most common label have is known of every row of the
     pool, if the cells tell its losses: the sample gives the rest.
@@ -123,7 +125,7 @@ def correct(
         errors = scale * np.array([sums.standard_error(one) for one in inverses])
         drawn, held = values + errors * rng.standard_normal(_DRAWS), 1.0
     else:
-        drawn, held = _predicted(measure, inputs, model, inverses, rng), HELD
+        drawn, held = _predicted(measure, inputs, model, inverses, rng), _INNER
     low, high = _middle(drawn, bounds, inputs.confidence)
     finite = np.clip(values[np.isfinite(values)], *bounds)
     cut, error = float(np.clip(value, *bounds)), scale * sums.standard_error(_inverse(rates))

@@ -15,7 +15,6 @@ import numpy.typing as npt
 from evalsampling.inference.calibration_curve import (
     HIDDEN,
     SCHEDULE,
-    SCHEDULE_OF_SEVERAL,
     CurveDraws,
 )
 from evalsampling.inference.class_curves import fit_curves, labels_by_cell, obstacle
@@ -27,10 +26,10 @@ from evalsampling.measures.comparisons import Comparison
 from evalsampling.measures.on_cells import bounding_outputs, extreme_outputs
 from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.stats.cells import CellTable
+from evalsampling.stats.hamiltonian import Schedule
 from evalsampling.stats.history import History
 from evalsampling.stats.inclusion import water_fill
 from evalsampling.stats.outputs import Outputs
-from evalsampling.stats.slice_sampling import Schedule
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -83,7 +82,7 @@ class LabelModel:
         history: History,
         seed: tuple[int, ...],
         hidden: HiddenPrior = HIDDEN,
-        schedule: Schedule | None = None,
+        schedule: Schedule = SCHEDULE,
     ) -> "LabelModel":
         """Return the model given the labels of a history.
 
@@ -92,7 +91,7 @@ class LabelModel:
             history: rounds and labels of a deterministic oracle.
             seed: of the draws; the number of labels is added to it.
             hidden: what is thought of positives that the score does not tell from negatives.
-            schedule: of the chains, `SCHEDULE` or `SCHEDULE_OF_SEVERAL` if not given.
+            schedule: of the chains.
 
         Raises:
             ValueError: if there can be no model: see `obstacle`.
@@ -102,8 +101,6 @@ class LabelModel:
             raise ValueError(reason)
         seed = (*seed, len(history.labelled))
         most = max(_MOST_RATES // (len(table) * table.classes), _FEWEST_DRAWS)
-        if schedule is None:
-            schedule = SCHEDULE if table.classes == 2 else SCHEDULE_OF_SEVERAL
         curves, modes = [], []
         for y, fitted in fit_curves(table, history, hidden).items():
             rng = np.random.Generator(np.random.PCG64([*seed, y]))

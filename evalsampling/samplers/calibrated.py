@@ -27,9 +27,9 @@ from evalsampling.samplers.base import Sampler
 from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.costs import per_root_cost
+from evalsampling.stats.hamiltonian import Schedule
 from evalsampling.stats.history import NO_LABEL, History
 from evalsampling.stats.inclusion import draw_unseen, mix_evenly, water_fill
-from evalsampling.stats.slice_sampling import Schedule
 
 POWERS = (0.7, 1.0, 1.5, 2.0, 3.0)
 """Powers of the rate of positives that a row's measure of size may follow where they are rare."""
@@ -41,7 +41,7 @@ the part of a round that is spread evenly looks for them, the others go by the s
 EVEN_SHARE = 0.1
 """Share of a round that is spread evenly over all rows."""
 
-_SCHEDULE = Schedule(chains=64, burn_in=10, kept=2)
+_SCHEDULE = Schedule(kept=4)
 """Of the model that designs are compared on: rough, as they are compared on the same draws."""
 
 _MOST_INFLUENCES = 1 << 21

@@ -16,11 +16,12 @@ from evalsampling.inference.calibration_curve import (
 )
 from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.stats import score_summary
-from evalsampling.stats.slice_sampling import Schedule, elliptical_slice
+from evalsampling.stats.hamiltonian import Schedule
+from tests import slice_sampling
 
 FloatArray = np.ndarray
 
-LONG = Schedule(chains=120, burn_in=40, kept=80, thinning=4)
+LONG = Schedule(chains=120, burn_in=10, kept=80)
 
 
 def example(hidden: HiddenPrior = HIDDEN) -> CalibrationCurve:
@@ -73,7 +74,7 @@ def test_cells_between_corners_are_on_the_line() -> None:
     curve = CalibrationCurve.from_cells(special.expit(x), count)
     z = np.random.default_rng(2).standard_normal((3, curve.dimensions))
     z[:, -2] = 0  # the effect of being at the top is no line
-    eta = curve.log_odds(z)[:, curve.group]
+    eta = curve.at(z).log_odds[:, curve.group]
     assert eta[:, 1::2] == pytest.approx((eta[:, :-2:2] + eta[:, 2::2]) / 2)
 
 
@@ -89,7 +90,7 @@ def test_ends_do_not_hang_on_a_few_rows() -> None:
 
 @pytest.mark.parametrize("slope", [-3.0, 0.0, 3.0, 8.0])
 def test_likelihood_is_binomial_however_steep_the_curve(slope: float) -> None:
-    """From log-odds that hardly fall to such as are below -1,000, where a rate is no number > 0.
+    """From log-odds that hardly fall to such as are cut at -700, where a rate is no number > 0.
 
     The rates of the model with scipy's functions; what is below 1e-300 counts as that.
     """
@@ -98,18 +99,19 @@ def test_likelihood_is_binomial_however_steep_the_curve(slope: float) -> None:
     labels = GroupLabels.from_cells(curve, labelled, positive)
     z = np.random.default_rng(4).standard_normal((3, curve.dimensions))
     z[:, 1], z[2, -1] = slope, -2000  # the last one has no background
-    eta = curve.log_odds(z)
-    assert (eta.min() < -1000) == (slope == 8.0)
-    m = curve.background(z, special.expit(eta))[:, None]
+    curves = curve.at(z)
+    eta = curves.log_odds
+    assert (eta.min() == -700) == (slope == 8.0)
+    m = curves.background[:, None]
     hit = np.log(np.maximum(special.expit(eta) + m, 1e-300)) - np.log1p(m)
     miss = special.log_expit(-eta) - np.log1p(m)
     hits = np.bincount(curve.group, positive)
     misses = np.bincount(curve.group, labelled - positive)
-    assert curve.log_likelihood(z, labels) == pytest.approx(hit @ hits + miss @ misses, rel=1e-9)
+    assert curves.log_likelihood(labels) == pytest.approx(hit @ hits + miss @ misses, rel=1e-9)
 
 
 def log_posterior(curve: CalibrationCurve, labels: GroupLabels, z: FloatArray) -> float:
-    return float(curve.log_likelihood(z[None], labels)[0] - z @ z / 2)
+    return float(curve.at(z[None]).log_posterior(labels)[0])
 
 
 @pytest.mark.parametrize("hidden", [HiddenPrior(), HiddenPrior(3.0, 2.0)])
@@ -119,14 +121,13 @@ def test_gradient_and_information_are_numerical_ones(hidden: HiddenPrior) -> Non
     labels = GroupLabels.from_cells(curve, *some_labels(curve))
     rng = np.random.default_rng(3)
     for z in rng.standard_normal((5, curve.dimensions)) / 2:
-        here = calibration_curve._point(curve, labels, z)
-        assert here.height == pytest.approx(log_posterior(curve, labels, z))
+        here = curve.at(z[None])
         steps = np.eye(len(z)) * 1e-5
         numerical = [
             (log_posterior(curve, labels, z + h) - log_posterior(curve, labels, z - h)) / 2e-5
             for h in steps
         ]
-        assert here.gradient == pytest.approx(np.array(numerical), rel=1e-4, abs=1e-3)
+        assert here.gradient(labels)[0] == pytest.approx(np.array(numerical), rel=1e-4, abs=1e-3)
         # Fisher: sum of n p'p'^T / (p (1 - p)), with numerical derivatives of the rates.
         rows = labels.positive + labels.negative
 
@@ -136,7 +137,7 @@ def test_gradient_and_information_are_numerical_ones(hidden: HiddenPrior) -> Non
         slope = np.array([(rates(z + h) - rates(z - h)) / 2e-5 for h in steps])
         p = rates(z)
         wanted = np.eye(len(z)) + (slope * (rows / (p * (1 - p)))) @ slope.T
-        assert here.information == pytest.approx(wanted, rel=1e-3, abs=1e-3)
+        assert here.information(labels)[0] == pytest.approx(wanted, rel=1e-3, abs=1e-3)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -149,9 +150,9 @@ def test_mode_is_that_of_a_general_optimiser(seed: int) -> None:
     assert fit.height == pytest.approx(log_posterior(curve, labels, fit.mode))
     assert any(np.array_equal(fit.mode, one) for one in fit.modes)
     found = optimize.minimize(
-        lambda z: -calibration_curve._point(curve, labels, z).height,
+        lambda z: -log_posterior(curve, labels, z),
         np.zeros(curve.dimensions),
-        jac=lambda z: -calibration_curve._point(curve, labels, z).gradient,
+        jac=lambda z: -curve.at(z[None]).gradient(labels)[0],
     )
     assert fit.height > -found.fun - 0.05
 
@@ -216,7 +217,7 @@ def test_chains_that_disagree_are_told() -> None:
     fit = curve.fit(labelled, positive)
     assert fit.draw(np.random.default_rng(1)).r_hat < 1.1
     far = fit.mode + 40.0 * np.eye(curve.dimensions)[-1]
-    stuck = Schedule(chains=16, burn_in=0, kept=2, thinning=1)
+    stuck = Schedule(chains=16, burn_in=0, kept=2, step=1e-3)
     apart = dataclasses.replace(fit, modes=np.stack([fit.mode, far]))
     assert apart.draw(np.random.default_rng(1), stuck).r_hat > 1.2
 
@@ -272,7 +273,7 @@ def test_two_groups_by_weighting_draws_of_the_prior() -> None:
     total, sums = 0.0, np.zeros((2, 2))
     for _ in range(20):
         z = rng.standard_normal((10_000, curve.dimensions))
-        weight = np.exp(curve.log_likelihood(z, labels))
+        weight = np.exp(curve.at(z).log_likelihood(labels))
         rates = CurveDraws(curve, z).rates()
         total += weight.sum()
         sums += weight @ rates, weight @ rates**2
@@ -286,9 +287,11 @@ def test_two_groups_by_weighting_draws_of_the_prior() -> None:
 def plain(curve: CalibrationCurve, labels: GroupLabels, kept: int) -> CurveDraws:
     """Draws by elliptical slice sampling from the prior, with nothing to speed it up."""
     rng = np.random.default_rng(6)
-    schedule = Schedule(chains=60, burn_in=800, kept=kept, thinning=20)
+    schedule = slice_sampling.Schedule(chains=60, burn_in=800, kept=kept, thinning=20)
     start = rng.standard_normal((60, curve.dimensions))
-    draws = elliptical_slice(lambda z: curve.log_likelihood(z, labels), start, schedule, rng)
+    draws = slice_sampling.elliptical_slice(
+        lambda z: curve.at(z).log_likelihood(labels), start, schedule, rng
+    )
     return CurveDraws(curve, draws)
 
 
@@ -371,6 +374,6 @@ def test_rates_are_numbers_at_the_limits(name: str, answer: str) -> None:
         curve = CalibrationCurve.from_cells(probability, count, None, hidden)
         fit = curve.fit(labelled, positive)
         assert np.isfinite(fit.log_evidence)
-        rates = fit.draw(np.random.default_rng(1), Schedule(8, 2, 2, 1)).rates()
+        rates = fit.draw(np.random.default_rng(1), Schedule(8, 2, 2)).rates()
         assert rates.shape == (16, len(count))
         assert np.all((rates >= 0) & (rates <= 1))

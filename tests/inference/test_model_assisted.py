@@ -11,12 +11,14 @@ from evalsampling.inference import model_assisted
 from evalsampling.inference.drawn_range import DrawnRange, shortest_interval, simultaneous
 from evalsampling.inference.intervals import Interval, whole_range
 from evalsampling.inference.model_assisted import (
-    HELD,
+    DRAWS_ERR,
+    LEAST_OF_DRAWS,
     _assisted,
     _combined,
     _interval,
     assist,
     share_held,
+    weight_of_draws,
 )
 from evalsampling.inference.predictive import LabelModel
 from evalsampling.inference.results import Estimate, Target
@@ -37,32 +39,36 @@ def found(value: float | None, low: float, high: float, error: float | None = 0.
     return Estimate(TARGET, value, error, 0.95, (design,))
 
 
-def test_estimate_and_median_are_weighted_by_the_variance_of_the_other() -> None:
+def combined(one: Estimate, drawn: DrawnRange) -> Estimate:
+    return _combined(one, drawn, weight_of_draws(one, drawn))
+
+
+def test_estimate_and_median_are_weighted_by_standard_deviations() -> None:
     drawn = drawn_of(0.2, 0.3, 0.7, np.nan)
-    variance = np.var([0.2, 0.3, 0.7])
-    one = _combined(found(0.5, 0.1, 0.9, 0.4), drawn)
-    share = 0.4**2 / (0.4**2 + variance)
+    spread = np.std([0.2, 0.3, 0.7])
+    one = combined(found(0.5, 0.1, 0.9, 0.4), drawn)
+    share = 0.4 / np.hypot(0.4, spread)
     assert one.value == pytest.approx((1 - share) * 0.5 + share * 0.3)
-    assert one.standard_error == pytest.approx((1 - share) * 0.4 + share * np.sqrt(variance))
+    assert one.standard_error == pytest.approx((1 - share) * 0.4 + share * spread)
     certain = drawn_of(*[0.1] * 9)
-    assert _combined(found(0.5, 0.0, 1.0), certain).value == pytest.approx(0.1)
-    assert _combined(found(0.5, 0.4, 0.6, 0.0), certain).value == 0.5
-    assert _combined(found(None, 0, 1, None), drawn).value is None
+    assert combined(found(0.5, 0.0, 1.0), certain).value == pytest.approx(0.1)
+    assert combined(found(0.5, 0.4, 0.6, 0.0), certain).value == 0.5
+    assert combined(found(None, 0, 1, None), drawn).value is None
     undefined = drawn_of(*[np.nan] * 9)
-    assert _combined(found(0.5, 0.4, 0.6), undefined).value == 0.5
+    assert combined(found(0.5, 0.4, 0.6), undefined).value == 0.5
 
 
 def test_median_stands_alone_where_the_design_met_nothing_against_its_value() -> None:
     """Its variance is then not 0 but unknown."""
     drawn = drawn_of(0.2, 0.3, 0.7)
-    one = _combined(found(1.0, 0.0, 1.0, 0.0), drawn)
+    one = combined(found(1.0, 0.0, 1.0, 0.0), drawn)
     assert one.value == 0.3
     assert one.standard_error == pytest.approx(np.std([0.2, 0.3, 0.7]))
 
 
 @pytest.mark.parametrize(("low", "high", "value"), [(0.4, 0.6, 0.4), (0.0, 1.0, 0.1)])
 def test_value_stays_within_what_the_design_claims(low: float, high: float, value: float) -> None:
-    one = _combined(found(0.5, low, high), drawn_of(*[0.1] * 9))
+    one = combined(found(0.5, low, high), drawn_of(*[0.1] * 9))
     assert one.value == pytest.approx(value)
 
 
@@ -72,9 +78,9 @@ def test_value_stays_within_what_the_design_claims(low: float, high: float, valu
 def test_interval_holds_a_bound_that_no_labelled_row_excludes(
     met: float, low: float, high: float
 ) -> None:
-    middle = np.linspace(0.235, 0.865, 1900)  # .95 of the draws, the others far apart
-    drawn = drawn_of(*middle, *np.linspace(0.0, 0.2, 50), *np.linspace(0.9, 1.0, 50))
-    one = _assisted(found(0.5, 0.4, 0.6), drawn, [], 25, met)
+    middle = np.linspace(0.235, 0.865, 1940)  # .97 of the draws, the others far apart
+    drawn = drawn_of(*middle, *np.linspace(0.0, 0.2, 30), *np.linspace(0.9, 1.0, 30))
+    one = _assisted(found(0.5, 0.0, 1.0), drawn, 1.0, [], 25, met)
     assert one.low == pytest.approx(low, abs=0.01)
     assert one.high == pytest.approx(high, abs=0.01)
 
@@ -94,20 +100,20 @@ def test_model_that_labels_contradict_is_not_used(monkeypatch: pytest.MonkeyPatc
 def test_value_of_too_few_rows_far_from_what_scores_say_is_told() -> None:
     """No false negative was met, so recall comes out as 1, whatever the scores say."""
     drawn = drawn_of(*np.linspace(0.2, 0.9, 2000))
-    (words,) = _assisted(found(1.0, 0.0, 1.0, 0.0), drawn, [], 25, 1.0).warnings
+    (words,) = _assisted(found(1.0, 0.0, 1.0, 0.0), drawn, 1.0, [], 25, 1.0).warnings
     assert words.startswith("f1: 1 is the value of the rows that were met")
-    assert not _assisted(found(0.6, 0.0, 1.0, 0.0), drawn, [], 25, 0.6).warnings
+    assert not _assisted(found(0.6, 0.0, 1.0, 0.0), drawn, 1.0, [], 25, 0.6).warnings
 
 
 def test_interval_that_labels_only_just_suffice_for_holds_more_draws() -> None:
     held = [share_held(0.95, evidence) for evidence in range(60)]
-    assert held[:11] == pytest.approx([0.995] * 11)
-    assert held[25:] == pytest.approx([0.95] * 35)
+    assert held[:11] == pytest.approx([1 - 0.005 * DRAWS_ERR] * 11)
+    assert held[25:] == pytest.approx([1 - 0.05 * DRAWS_ERR] * 35)
     error = 1 - np.array(held[10:26])
     np.testing.assert_allclose(error[1:] / error[:-1], 10 ** (1 / 15), rtol=1e-9)
 
 
-@pytest.mark.parametrize(("others", "labels", "scarce"), [(0, 150, False), (200, 50, True)])
+@pytest.mark.parametrize(("others", "labels", "scarce"), [(0, 150, False), (200, 45, True)])
 def test_rows_of_a_share_are_few_only_if_more_have_no_label(
     others: int, labels: int, scarce: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -161,9 +167,9 @@ def test_median_counts_for_less_where_cells_leave_the_number_open() -> None:
     drawn = DrawnRange(ends, ends + 0.3)
     inside = (ends[:, None] + 0.3 * np.linspace(0, 1, 10_001)).ravel()
     assert drawn.variance == pytest.approx(np.var(inside), rel=1e-3)
-    one = _combined(found(0.9, 0.0, 1.0, 0.2), drawn)
-    share = 0.2**2 / (0.2**2 + drawn.variance)
-    assert 0.5 < share < 0.2**2 / (0.2**2 + np.var(ends))
+    one = combined(found(0.9, 0.0, 1.0, 0.2), drawn)
+    share = 0.2 / np.sqrt(0.2**2 + drawn.variance)
+    assert 0.7 < share < 0.2 / np.sqrt(0.2**2 + np.var(ends))
     assert one.value == pytest.approx((1 - share) * 0.9 + share * 0.45)
 
 
@@ -172,29 +178,26 @@ def test_median_counts_for_nothing_where_cells_leave_more_open_than_labels() -> 
     assert DrawnRange(ends, ends + 0.39).is_told
     drawn = DrawnRange(ends, ends + 0.41)
     assert not drawn.is_told
-    assert _combined(found(0.9, 0.8, 1.0), drawn).value == 0.9
+    assert combined(found(0.9, 0.8, 1.0), drawn).value == 0.9
 
 
-def test_interval_is_widened_by_a_part_of_the_design_based_one() -> None:
-    one = _interval(found(0.5, 0.4, 0.9), 0.45, 0.55)
-    assert one.low == pytest.approx(0.5 - HELD * 0.1)
-    assert one.high == pytest.approx(0.5 + HELD * 0.4)
-    wide = _interval(found(0.5, 0.4, 0.9), 0.1, 0.95)
-    assert (wide.low, wide.high) == (0.1, 0.95)
-    assert _interval(found(None, 0.0, 1.0), 0.6, 0.7).high == 0.7
+def test_interval_is_the_mean_of_those_of_draws_and_design() -> None:
+    one = _interval(found(0.5, 0.4, 0.9), 0.3, 0.55, weight=0.6)
+    assert one.low == pytest.approx(0.4 * 0.4 + 0.6 * 0.3)
+    assert one.high == pytest.approx(0.4 * 0.9 + 0.6 * 0.55)
+    least = _interval(found(0.5, 0.4, 0.9), 0.0, 0.55, weight=0.0)
+    assert least.low == pytest.approx(0.4 * (1 - LEAST_OF_DRAWS))
 
 
-def test_interval_is_widened_by_a_part_of_the_normal_one_where_the_design_claims_nothing() -> None:
-    """Rows that matter were not met; the error that the others make is there all the same."""
-    one = _interval(found(0.5, 0.0, 1.0, 0.1), 0.6, 0.75)
-    assert one.low == pytest.approx(0.5 - HELD * 1.959964 * 0.1)
-    assert one.high == 0.75
-    at_the_end = _interval(found(0.05, 0.0, 1.0, 0.1), 0.04, 0.05)
-    assert at_the_end.low == pytest.approx(0.05 - HELD * 0.05)
-    assert at_the_end.high == pytest.approx(0.05 + HELD * 1.959964 * 0.1)
-    unknown = _interval(found(0.5, 0.0, 1.0, None), 0.6, 0.7)
-    assert (unknown.low, unknown.high) == (0.5, 0.7)
-    band = _interval(found(0.5, 0.0, 1.0, 0.1), 0.6, 0.7, together=True)
+def test_interval_is_of_draws_alone_where_the_design_claims_nothing() -> None:
+    one = _interval(found(0.5, 0.0, 1.0, 0.1), 0.6, 0.75, 0.3)
+    assert (one.low, one.high) == (0.5, 0.75)
+    assert _interval(found(None, 0.0, 1.0), 0.6, 0.7, 0.3).high == 0.7
+
+
+def test_band_is_of_draws_alone() -> None:
+    """It is made under three shares already; it holds the estimate."""
+    band = _interval(found(0.5, 0.4, 0.9), 0.6, 0.7, 0.3, together=True)
     assert (band.low, band.high) == (0.5, 0.7)
 
 
@@ -202,7 +205,7 @@ def test_interval_is_widened_by_a_part_of_the_normal_one_where_the_design_claims
 def test_interval_holds_an_estimate_that_was_moved_out_of_the_design_based_one(
     value: float,
 ) -> None:
-    one = _interval(found(value, 0.5, 0.7), 0.45, 0.6)
+    one = _interval(found(value, 0.5, 0.7), 0.45, 0.6, 0.5)
     assert one.low <= value <= one.high
 
 
@@ -223,7 +226,8 @@ def test_other_shares_are_those_of_a_new_fit(hidden: HiddenPrior) -> None:
     values = Recall().values(model.everywhere.risks(Recall()))[:, 0]
     nothing = Estimate(TARGET, None, None, 0.95, (whole_range((0.0, 1.0), "no labels"),))
     (one,) = assist([nothing], Recall(), model, model.everywhere)
-    assert (one.intervals[0].low, one.intervals[0].high) == shortest_interval(values, 0.95)
+    held = share_held(0.95, 25)
+    assert (one.intervals[0].low, one.intervals[0].high) == shortest_interval(values, held)
     assert [s.share / hidden.share for s in one.sensitivity] == pytest.approx([0.5, 2.0])
     for told in one.sensitivity:
         anew = dataclasses.replace(hidden, share=told.share)
@@ -231,7 +235,7 @@ def test_other_shares_are_those_of_a_new_fit(hidden: HiddenPrior) -> None:
             Recall().values(model_of(anew, seed).everywhere.risks(Recall()))[:, 0]
             for seed in (2, 3, 4)
         ]
-        low, high = shortest_interval(np.concatenate(drawn), 0.95)
+        low, high = shortest_interval(np.concatenate(drawn), held)
         assert told.low == pytest.approx(low, abs=0.05)
         assert told.high == pytest.approx(high, abs=0.05)
 
@@ -249,7 +253,9 @@ def test_assisted_interval_stands_before_the_others() -> None:
 def test_intervals_of_design_and_model_that_do_not_meet_are_told() -> None:
     model = model_of()
     (one,) = assist([found(0.001, 0.0005, 0.002)], FBeta(), model, model.everywhere)
-    assert one.intervals[0].low <= 0.001
+    (alone,) = assist([found(None, 0.0, 1.0)], FBeta(), model, model.everywhere)
+    assert one.intervals[0].low == 0.0005, "both are held: either may mislead"
+    assert one.intervals[0].high == alone.intervals[0].high
     (warning,) = one.warnings
     assert warning.startswith("f1: the draws say 0.0005 to 0.002, scores and labels")
     (silent,) = assist([found(0.001, 0.0, 1.0)], FBeta(), model, model.everywhere)

@@ -166,7 +166,8 @@ def test_slice_without_labels_has_the_rates_of_the_pool_and_more_doubt() -> None
 def test_slice_that_is_the_pool_is_much_like_it() -> None:
     """Its labels count in the pool's model already: medians to half a standard deviation.
 
-    No draw of the model stands for many of the slice's, or for more than a tenth of them.
+    No draw of the model stands for more than an eighth of the slice's, which is what 4 shifts
+    have at most: 4 / sqrt(4 x 256).
     """
     pool = dataclasses.replace(POOL, slice=np.ones((300, 1), dtype=np.int64))
     history = labelled_at_random(pool, 120, seed=4)
@@ -178,7 +179,7 @@ def test_slice_that_is_the_pool_is_much_like_it() -> None:
             values_of(model.everywhere, FBeta())[:, 0],
         )
         assert abs(np.median(inside) - np.median(everywhere)) < 0.5 * everywhere.std()
-        assert np.bincount(there.of_draw).max() < 0.1 * len(inside)
+        assert np.bincount(there.of_draw).max() <= 0.125 * len(inside)
 
 
 def test_slice_that_has_other_rates_shows_them() -> None:
@@ -259,7 +260,7 @@ def test_draws_that_tell_nothing_of_another_share_are_made_anew() -> None:
     model = LabelModel.fit(pool.table, history, (1,), hidden)
     ratio = model.with_share(0.2).curves[0].hidden_ratio
     assert np.median(ratio) == pytest.approx(0.2, rel=0.1)
-    assert len(np.unique(ratio)) == len(ratio)
+    assert len(np.unique(ratio)) > 0.9 * len(ratio), "but for trajectories that were refused"
 
 
 def test_thousands_of_cells_have_fewer_draws() -> None:
