@@ -16,9 +16,6 @@ IntArray = npt.NDArray[np.int64]
 EXTREMES = 32
 """Distinct scores kept by themselves at either end."""
 
-_SAMPLED = 1 << 14
-"""Scores of a batch, at least, among which bounds of the extremes are looked for."""
-
 _STRETCH = 3
 """Halvings of the bins' width that outliers may cost before they are binned by themselves."""
 
@@ -161,11 +158,13 @@ class ScoreCounts:
 def _bounds(scores: npt.NDArray[np.floating]) -> tuple[np.floating, np.floating]:
     """Return two scores, shape (n,) with n at least 1: no extreme lies strictly between them.
 
-    The `EXTREMES` least scores of a sample are distinct scores of the whole, so that as many
-    extremes at least are no greater. So only the scores outside the bounds have to be sorted:
-    few, or many equal ones. A sample with too few distinct scores has bounds that nothing lies
-    between.
+    The `EXTREMES` least scores of a sample are scores of the whole, so that at least as many
+    extremes are no greater; likewise the greatest. Only the scores outside the bounds have to be
+    sorted: few, or many equal ones. A sample with too few distinct scores has bounds that nothing
+    lies between.
     """
-    distinct = np.unique(scores[:: max(len(scores) // _SAMPLED, 1)])
+    # As many rows are sampled as are then expected outside; odd steps meet every second row.
+    step = math.isqrt(len(scores) // (2 * EXTREMES)) | 1
+    distinct = np.unique(scores[::step])
     place = min(EXTREMES, len(distinct))
     return distinct[place - 1], distinct[-place]
