@@ -9,12 +9,14 @@ classes, as whole numbers. A cell is a leaf of the score with a predicted class.
 
 import argparse
 import concurrent.futures
+import itertools
 import json
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import preparations
 from measured import report
 
 PROBABILITY_ONE = 2**32
@@ -30,7 +32,7 @@ def main() -> None:
     """Import what the way needs, then run and report it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("way", choices=["edges", *WAYS])
-    parser.add_argument("pool", type=Path, help="folder of Parquet files")
+    parser.add_argument("pool", type=Path, help="folder of its files")
     parser.add_argument("--edges", type=Path, help="JSON list of inner edges")
     options = parser.parse_args()
     if options.way == "edges":
@@ -44,7 +46,7 @@ def _cut(pool: Path) -> Callable[[], list[float]]:
     """Return what cuts the edges of the scores in the pool's first file."""
     from evalsampling.preparation.local import stratify_pool
 
-    first = min(pool.glob("*.parquet"))
+    first = min(pool.iterdir())
     return lambda: stratify_pool(_spec(first)).edges.tolist()
 
 
@@ -61,42 +63,93 @@ def _spec(pool: Path, **keys: Any) -> Any:
 def _plain(pool: Path, edges: Sequence[float]) -> Callable[[], Sums]:
     """What a program made for these columns and statistics alone would do."""
     import numpy as np
-    import pyarrow.parquet as pq
 
     cuts = np.array(edges)
     cells = 2 * (len(cuts) + 1)
 
-    def add_group(path: Path, group: int) -> Any:
+    def add_part(path: Path, group: int) -> Any:
         sums = np.zeros((3, cells), dtype=np.int64)
-        with pq.ParquetFile(path) as file:
-            rows = file.read_row_group(group, ["score", "prediction"], use_threads=False)
-        scores, predictions = rows["score"].to_numpy(), rows["prediction"].to_numpy()
-        for begin in range(0, len(scores), _ROWS_AT_A_TIME):
-            part = slice(begin, begin + _ROWS_AT_A_TIME)
-            positive = scores[part].astype(np.float64)
-            cell = 2 * np.searchsorted(cuts, positive, side="right") + predictions[part]
-            sums[0] += np.bincount(cell, minlength=cells)
-            for row, probability in ((1, 1 - positive), (2, positive)):
-                integers = np.rint(probability * PROBABILITY_ONE)
-                sums[row] += np.bincount(cell, integers, cells).astype(np.int64)
+        for scores, predictions in _READERS[path.suffix](path, group):
+            for begin in range(0, len(scores), _ROWS_AT_A_TIME):
+                part = slice(begin, begin + _ROWS_AT_A_TIME)
+                positive = scores[part].astype(np.float64)
+                cell = 2 * np.searchsorted(cuts, positive, side="right") + predictions[part]
+                sums[0] += np.bincount(cell, minlength=cells)
+                for row, probability in ((1, 1 - positive), (2, positive)):
+                    integers = np.rint(probability * PROBABILITY_ONE)
+                    sums[row] += np.bincount(cell, integers, cells).astype(np.int64)
         return sums
 
     def work() -> Sums:
         total = np.zeros((3, cells), dtype=object)
         with concurrent.futures.ThreadPoolExecutor(THREADS) as threads:
-            for sums in threads.map(add_group, *zip(*_row_groups(pool), strict=True)):
+            for sums in threads.map(add_part, *zip(*_parts(pool), strict=True)):
                 total += sums
         return dict(zip(("count", "negative", "positive"), total.tolist(), strict=True))
 
     return work
 
 
-def _row_groups(pool: Path) -> Iterator[tuple[Path, int]]:
+def _parts(pool: Path) -> Iterator[tuple[Path, int]]:
+    """Yield what a thread reads at a time: a row group, or a file that has none."""
     import pyarrow.parquet as pq
 
-    for path in sorted(pool.glob("*.parquet")):
-        for group in range(pq.read_metadata(path).num_row_groups):
+    for path in sorted(pool.iterdir()):
+        groups = pq.read_metadata(path).num_row_groups if path.suffix == ".parquet" else 1
+        for group in range(groups):
             yield path, group
+
+
+def _read_parquet(path: Path, group: int) -> Iterator[tuple[Any, Any]]:
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(path) as file:
+        yield _columns(file.read_row_group(group, _READ, use_threads=False))
+
+
+def _read_csv(path: Path, _: int) -> Iterator[tuple[Any, Any]]:
+    import pyarrow.csv
+
+    reading = pyarrow.csv.ReadOptions(use_threads=False, block_size=_BLOCK_BYTES)
+    converting = pyarrow.csv.ConvertOptions(include_columns=_READ)
+    with pyarrow.csv.open_csv(path, reading, convert_options=converting) as batches:
+        yield from map(_columns, batches)
+
+
+def _read_json(path: Path, _: int) -> Iterator[tuple[Any, Any]]:
+    import pyarrow as pa
+    import pyarrow.json
+
+    reading = pyarrow.json.ReadOptions(use_threads=False, block_size=_BLOCK_BYTES)
+    schema = pa.schema([("score", pa.float64()), ("prediction", pa.int64())])
+    parsing = pyarrow.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
+    with pyarrow.json.open_json(path, reading, parsing) as batches:
+        yield from map(_columns, batches)
+
+
+def _read_avro(path: Path, _: int) -> Iterator[tuple[Any, Any]]:
+    import fastavro
+    import numpy as np
+
+    with path.open("rb") as file:
+        records = fastavro.reader(file)
+        while some := list(itertools.islice(records, _ROWS_AT_A_TIME)):
+            scores = np.array([record["score"] for record in some])
+            yield scores, np.array([record["prediction"] for record in some])
+
+
+def _columns(rows: Any) -> tuple[Any, Any]:
+    return rows["score"].to_numpy(), rows["prediction"].to_numpy()
+
+
+_READ = ["score", "prediction"]
+_BLOCK_BYTES = 1 << 22
+_READERS: dict[str, Callable[[Path, int], Iterator[tuple[Any, Any]]]] = {
+    ".parquet": _read_parquet,
+    ".csv": _read_csv,
+    ".jsonl": _read_json,
+    ".avro": _read_avro,
+}
 
 
 # --- the library
@@ -111,7 +164,7 @@ def _statistics(pool: Path, edges: Sequence[float]) -> Callable[[], Sums]:
     from evalsampling.preparation.stratification import Stratification
     from evalsampling.transforms import AssignCells, SumCells
 
-    spec = _spec(pool / "*.parquet", strata={"edges": [*edges]})
+    spec = _spec(preparations.pattern(pool), strata={"edges": [*edges]})
     given = Stratification.given(spec)
     assert given is not None
 

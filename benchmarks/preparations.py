@@ -13,7 +13,7 @@ from measured import Measurement
 _PROJECT = Path(__file__).resolve().parents[1]
 
 _SPEC = """\
-pool: {{path: '{pool}/*.parquet', payload: [name]}}
+pool: {{path: '{pool}', payload: [name]}}
 measure: [f1, precision, recall]
 strata: {{method: csf, leaves: 256}}
 budget: 2000
@@ -38,11 +38,25 @@ def add_options(parser: argparse.ArgumentParser, repeats: int) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
-def make_pool(directory: Path, rows: int, ids: str = "int") -> Path:
+FORMATS = ("parquet", "csv", "jsonl", "avro")
+"""Formats of pools, by the ends of their files' names."""
+
+
+def make_pool(directory: Path, rows: int, ids: str = "int", format: str = "parquet") -> Path:
     """Write a pool of so many rows unless it is there; return its folder."""
     folder = _folder(directory, rows, ids)
     measured.run("make_pool.py", "--rows", rows, "--ids", ids, "--output", folder)
-    return folder
+    if format == "parquet":
+        return folder
+    converted = folder.with_name(f"{folder.name}-{format}")
+    measured.run("convert_pool.py", folder, format, "--output", converted)
+    return converted
+
+
+def pattern(pool: Path) -> Path:
+    """Return the pattern of the files of a pool, all of one format."""
+    (suffix,) = {path.suffix for path in pool.iterdir()}
+    return pool.resolve() / f"*{suffix}"
 
 
 @contextlib.contextmanager
@@ -63,7 +77,7 @@ def _folder(directory: Path, rows: int, ids: str) -> Path:
 
 def read_through(pool: Path) -> None:
     """Read the files of a pool once, so that the system's cache holds what it can of them."""
-    for path in pool.glob("*.parquet"):
+    for path in pool.iterdir():
         with path.open("rb") as file:
             while file.read(1 << 24):
                 pass
@@ -75,7 +89,7 @@ def new_spec(pool: Path, directory: Path) -> Iterator[Path]:
     directory.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".workspace-", dir=directory.resolve()) as folder:
         spec = Path(folder) / "evaluation.yaml"
-        spec.write_text(_SPEC.format(pool=pool.resolve()))
+        spec.write_text(_SPEC.format(pool=pattern(pool)))
         yield spec
 
 

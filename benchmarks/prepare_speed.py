@@ -2,12 +2,14 @@
 
     python benchmarks/prepare_speed.py --rows 100000000
     python benchmarks/prepare_speed.py --pool DIR --ways plain prepare
+    python benchmarks/prepare_speed.py --rows 2000000 --format csv
 
 Every run is a process of its own on two threads, the ways in turn; figures are medians. The files
 are read once beforehand, so small pools come from the system's cache. Time and processor time are
 those of the work, imports apart; the peak is the process's.
 
-- `plain`: pyarrow and numpy, reading score and prediction alone. All ratios are to it.
+- `plain`: pyarrow and numpy, reading score and prediction alone; of Avro fastavro and numpy. All
+  ratios are to it.
 - `statistics`: the library's pass with edges given, on its default runner, without the reserve.
 - `prepare`: the whole command: two passes, ids and the reserve with its payload.
 - `duckdb`: one grouping query; the leaf is a binary search spelt as nested `case`, which is the
@@ -25,6 +27,7 @@ import importlib.util
 import json
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,29 +39,64 @@ EXACT = ("plain", "statistics", "duckdb", "duckdb-asof")
 LIMITS = {"statistics": 1.7, "prepare": 4.0}
 """Most seconds, by those of `plain`."""
 
-LIMIT_MIB = 1500
+LIMIT_MIB = 700
 """Most memory of `prepare`."""
+
+SMALL = {"parquet": 10_000_000, "csv": 1_000_000, "jsonl": 1_000_000, "avro": 400_000}
+"""Rows of the pools of `ratios`, which take about as long in each format."""
 
 
 def main(argv: list[str] | None = None) -> int:
     """Measure and print; return the exit status."""
     options = _parse(argv)
-    pool = options.pool or preparations.make_pool(options.directory, options.rows)
+    pool = options.pool or preparations.make_pool(
+        options.directory, options.rows, format=options.format
+    )
+    results = compare(pool, options.directory, _ways(options), options.repeats)
+    print(json.dumps(results, indent=1) if options.json else _table(results))
+    return 1 if options.check and _exceeded(results) else 0
+
+
+def ratios(directory: Path, format: str = "parquet", repeats: int = 3) -> dict[str, float]:
+    """Return processor time of `statistics` and `prepare` by that of `plain`, in about 20 seconds.
+
+    On a pool so small half of the time of `prepare` is the start of the job.
+
+    Args:
+        directory: where pools are made and kept, and workspaces for a while.
+        format: of the pool, one of `preparations.FORMATS`.
+        repeats: of which medians are taken.
+    """
+    pool = preparations.make_pool(directory, SMALL[format], format=format)
+    results = compare(pool, directory, ["plain", "statistics", "prepare"], repeats)
+    return {one["way"]: one["cpu_ratio"] for one in results if one["way"] != "plain"}
+
+
+def compare(pool: Path, directory: Path, ways: Sequence[str], repeats: int) -> list[dict[str, Any]]:
+    """Measure some ways over a pool in turn, `plain` among them; return the medians of each.
+
+    Args:
+        pool: folder of its files.
+        directory: where workspaces are for a while.
+        ways: of `WAYS`.
+        repeats: of each way.
+
+    Raises:
+        AssertionError: if ways that are exact differ.
+    """
     preparations.read_through(pool)
     with tempfile.TemporaryDirectory() as folder:
         edges = Path(folder) / "edges.json"
         edges.write_text(json.dumps(measure("cell_passes.py", "edges", pool)[1]))
-        ways = {
-            way: functools.partial(preparations.prepare, pool, options.directory)
+        runs = {
+            way: functools.partial(preparations.prepare, pool, directory)
             if way == "prepare"
             else functools.partial(measure, "cell_passes.py", way, pool, "--edges", edges)
-            for way in _ways(options)
+            for way in ways
         }
-        found = interleave(ways, options.repeats)
+        found = interleave(runs, repeats)
     rows = _check_agreement({way: result for way, (_, result) in found.items()})
-    results = [_result(way, rows, found) for way in found]
-    print(json.dumps(results, indent=1) if options.json else _table(results))
-    return 1 if options.check and _exceeded(results) else 0
+    return [_result(way, rows, found) for way in found]
 
 
 def _parse(argv: list[str] | None) -> argparse.Namespace:
@@ -68,6 +106,10 @@ def _parse(argv: list[str] | None) -> argparse.Namespace:
     pool.add_argument(
         "--rows", type=int, default=10_000_000, metavar="N", help="make one (default: 10,000,000)"
     )
+    parser.add_argument(
+        "--format", choices=preparations.FORMATS, default="parquet",
+        help="of the pool that is made (default: parquet)",
+    )  # fmt: skip
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=WAYS, help="default: all")
     parser.add_argument(
         "--check",
@@ -85,6 +127,7 @@ def _ways(options: argparse.Namespace) -> list[str]:
     there = importlib.util.find_spec("duckdb") is not None
     if not there:
         print("duckdb is not installed: its ways are left out", file=sys.stderr)
+    there = there and options.format == "parquet"
     asked = {"plain", *options.ways}
     return [way for way in WAYS if way in asked and (there or not way.startswith("duckdb"))]
 

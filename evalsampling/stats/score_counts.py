@@ -16,9 +16,6 @@ IntArray = npt.NDArray[np.int64]
 EXTREMES = 32
 """Distinct scores kept by themselves at either end."""
 
-_SELECTED = 4 * EXTREMES
-"""Rows selected at either end, among which so many distinct scores are looked for."""
-
 _STRETCH = 3
 """Halvings of the bins' width that outliers may cost before they are binned by themselves."""
 
@@ -68,15 +65,14 @@ class ScoreCounts:
     @classmethod
     def from_scores(cls, scores: npt.NDArray[np.floating], limit: int) -> "ScoreCounts":
         """Count scores, shape (n,), finite; float32 ones at their float64 values."""
-        ends = _ends_of_bulk(scores)
-        if ends is None:
-            values, rows = np.unique(scores, return_counts=True)
-            return cls.zero(limit)._with(values.astype(np.float64) + 0.0, rows.astype(np.int64))
-        low, high = ends
+        if not len(scores):
+            return cls.zero(limit)
+        low, high = _bounds(scores)
         inner = (scores > low) & (scores < high)
-        values, rows = np.unique(scores[~inner], return_counts=True)
         bulk = ScoreHistogram.from_scores(scores[inner], limit)
-        return cls(values.astype(np.float64) + 0.0, rows.astype(np.int64), bulk)
+        values, rows = np.unique(scores[~inner], return_counts=True)
+        counts = dataclasses.replace(cls.zero(limit), bulk=bulk)
+        return counts._with(values.astype(np.float64) + 0.0, rows.astype(np.int64))
 
     def __add__(self, other: "ScoreCounts") -> "ScoreCounts":
         """Return the counts of both pools together."""
@@ -159,16 +155,16 @@ class ScoreCounts:
         )
 
 
-def _ends_of_bulk(scores: npt.NDArray[np.floating]) -> tuple[np.floating, np.floating] | None:
-    """Return the greatest of the least extremes, and the least of the greatest ones.
+def _bounds(scores: npt.NDArray[np.floating]) -> tuple[np.floating, np.floating]:
+    """Return two scores, shape (n,) with n at least 1: no extreme lies strictly between them.
 
-    By selection, which is far faster than sorting all scores; None where few rows or many equal
-    ones leave nothing but that.
+    The `EXTREMES` least scores of a sample are scores of the whole, so that at least as many
+    extremes are no greater; likewise the greatest. Only the scores outside the bounds have to be
+    sorted: few, or many equal ones. A sample with too few distinct scores has bounds that nothing
+    lies between.
     """
-    if len(scores) < 4 * _SELECTED:
-        return None
-    selected = np.partition(scores, (_SELECTED - 1, len(scores) - _SELECTED))
-    least, greatest = np.unique(selected[:_SELECTED]), np.unique(selected[-_SELECTED:])
-    if min(len(least), len(greatest)) < EXTREMES or least[EXTREMES - 1] >= greatest[-EXTREMES]:
-        return None
-    return least[EXTREMES - 1], greatest[-EXTREMES]
+    # As many rows are sampled as are then expected outside; odd steps meet every second row.
+    step = math.isqrt(len(scores) // (2 * EXTREMES)) | 1
+    distinct = np.unique(scores[::step])
+    place = min(EXTREMES, len(distinct))
+    return distinct[place - 1], distinct[-place]

@@ -1,7 +1,11 @@
 """Bins of scores: exact merging, and outliers that do not decide the bins' width."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
+from scipy import special
 
 from evalsampling.stats import score_counts
 from evalsampling.stats.histogram import ScoreHistogram, dyadic_floor
@@ -100,22 +104,89 @@ def test_extremes_are_kept_with_their_rows() -> None:
     assert same(ScoreCounts.from_bytes(counts.to_bytes()), counts)
 
 
+def sorted_counts(scores: np.ndarray, limit: int) -> ScoreCounts:
+    """Counts by their definition: all scores sorted, the extremes cut off."""
+    values, rows = np.unique(scores.astype(np.float64) + 0.0, return_counts=True)
+    inner = slice(EXTREMES, max(len(values) - EXTREMES, EXTREMES))
+    outer = np.ones(len(values), dtype=bool)
+    outer[inner] = False
+    bulk = ScoreHistogram.from_counts(values[inner], rows[inner], limit)
+    return ScoreCounts(values[outer], rows[outer], bulk)
+
+
+def few_values(rng: np.random.Generator, rows: int) -> np.ndarray:
+    """As random forests and rounded judges have them: up to a few hundred, some very common."""
+    values = rng.normal(size=rng.integers(1, 300))
+    return rng.choice(values, rows, p=rng.dirichlet(np.full(len(values), 0.3)))
+
+
+def saturated(rng: np.random.Generator, rows: int) -> np.ndarray:
+    """As rounded probabilities have them: exactly 0 or 1 in many rows, -0.0 among them."""
+    scores = special.expit(rng.normal(0, 30, rows)).round(int(rng.integers(1, 17)))
+    return np.where(rng.random(rows) < 0.1, -0.0, scores)
+
+
+def far_apart(rng: np.random.Generator, rows: int) -> np.ndarray:
+    """Numbers of any size and sign, the least and the greatest that float32 has among them."""
+    limits = np.finfo(np.float32)
+    ends = [limits.max, limits.min, limits.tiny, limits.smallest_subnormal, 0.0, -0.0]
+    scores = rng.choice([-1, 1], rows) * 10 ** rng.uniform(-37, 37, rows)
+    return np.where(rng.random(rows) < 0.01, rng.choice(ends, rows), scores)
+
+
+def ordered(rng: np.random.Generator, rows: int) -> np.ndarray:
+    """As files sorted by score have them."""
+    return np.sort(rng.beta(0.1, 2, rows))
+
+
+def alternating(rng: np.random.Generator, rows: int) -> np.ndarray:
+    """Runs in which every second score, or fourth or so, is one of few: the worst for samples."""
+    scores = rng.normal(size=rows)
+    scores[:: 1 << int(rng.integers(0, 8))] = rng.choice([-5.0, 0.0, 5.0])
+    return scores
+
+
+POOLS = [few_values, saturated, far_apart, ordered, alternating]
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("values", [5, 40, 64, 65, 90, 10**6])
-@pytest.mark.parametrize("rows", [3, 511, 512, 5000])
-def test_selection_counts_as_sorting_does(
-    dtype: type, values: int, rows: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("make", POOLS, ids=lambda make: make.__name__)
+@pytest.mark.parametrize("seed", range(12))
+def test_counts_are_those_of_sorting_however_rows_are_cut(
+    make: Callable[[np.random.Generator, int], np.ndarray], dtype: type, seed: int
 ) -> None:
-    """Few distinct scores and many, ties at either end, zeros of both signs, sentinels."""
-    rng = np.random.default_rng([values, rows])
-    scores = (rng.integers(0, values, rows) - values // 2).astype(dtype) / dtype(8)
-    scores[rng.random(rows) < 0.3] = scores.max()
-    scores[: rows // 4] *= dtype(-1)  # makes some zeros negative
-    scores[0] = np.finfo(dtype).max
-    found = ScoreCounts.from_scores(scores, LIMIT)
-    assert found.rows == rows
-    monkeypatch.setattr(score_counts, "_ends_of_bulk", lambda scores: None)
-    assert same(found, ScoreCounts.from_scores(scores, LIMIT))
+    rng = np.random.default_rng(seed)
+    rows = int(rng.choice([1, 2, 63, 65, 700, 20_000, 100_000]))
+    limit = int(rng.choice([2, 64, LIMIT, 1 << 12]))
+    scores = make(rng, rows).astype(dtype)
+    whole = sorted_counts(scores, limit)
+    assert same(ScoreCounts.from_scores(scores, limit), whole)
+    for shards in (2, 7, 40):
+        cuts = np.sort(rng.integers(0, rows + 1, shards - 1))
+        parts = np.split(scores if rng.random() < 0.5 else rng.permutation(scores), cuts)
+        states = [ScoreCounts.from_scores(part, limit) for part in parts]
+        while len(states) > 1:  # any two are merged next
+            one, other = (states.pop(int(rng.integers(len(states)))) for _ in range(2))
+            states.append(one + other)
+        assert same(states[0], whole)
+
+
+@pytest.mark.parametrize("make", POOLS, ids=lambda make: make.__name__)
+def test_few_scores_are_sorted(
+    make: Callable[[np.random.Generator, int], np.ndarray], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sorting all of a batch made `prepare` half as fast: only equal scores may be many."""
+    scores = make(np.random.default_rng(3), 200_000)
+    sizes = []
+    unique = np.unique
+
+    def counted(values: np.ndarray, **options: bool) -> Any:
+        sizes.append(len(unique(values)))
+        return unique(values, **options)
+
+    monkeypatch.setattr(score_counts.np, "unique", counted)
+    ScoreCounts.from_scores(scores, LIMIT)
+    assert max(sizes) < 40_000
 
 
 def test_no_scores_have_no_bins() -> None:

@@ -1,7 +1,10 @@
 import csv
 import io
+import itertools
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -197,3 +200,28 @@ def test_no_line_end_within_quotes_at_the_end(tmp_path: Path, sizes: int) -> Non
     path.write_text('a,b\n1,2\n3,"4\n')
     with pytest.raises(InputError, match=r"pool.csv: row 1 does not end; is a quote left open\?"):
         read_rows(COMMA, path)
+
+
+def test_quotes_in_turn_are_found_as_any_quotes_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of every short text: what is within quotes, and which record has text behind one."""
+    texts = [
+        "".join(text) for size in range(1, 8) for text in itertools.product('",\na', repeat=size)
+    ]
+    fast = [found(text + "\n") for text in texts]
+    in_turn = [COMMA._alternate(*quotes_of(text + "\n")) for text in texts]
+    assert 0.1 < np.mean(in_turn) < 0.9
+    monkeypatch.setattr(Csv, "_alternate", lambda *_: False)
+    assert fast == [found(text + "\n") for text in texts]
+
+
+def quotes_of(text: str) -> tuple[np.ndarray, np.ndarray]:
+    characters = np.frombuffer(text.encode(), np.uint8)
+    return characters, np.flatnonzero(characters == ord('"'))
+
+
+def found(text: str) -> Any:
+    ends, filled = COMMA._split(text.encode())
+    if not filled.any():
+        return ends.tolist(), None
+    block = lines.Block("f", text.encode()[: ends[-1]], ends[filled], 0, int(ends[-1]), 0)
+    return ends.tolist(), COMMA._stray(block)
