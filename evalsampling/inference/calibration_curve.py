@@ -12,7 +12,7 @@ import functools
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.stats.chains import nested_r_hat
@@ -216,7 +216,7 @@ class CalibrationCurve:
 
     def prior_ratio(self, level: float) -> float:
         """Return a quantile of the prior of rho."""
-        return float(self.hidden.share * np.exp(self.hidden.spread * special.ndtri(level)))
+        return float(self.hidden.share * np.exp(self.hidden.spread * scipy.special.ndtri(level)))
 
     def ratio(self, z: FloatArray) -> FloatArray:
         """Return rho: positives of the background by those of the curve, shape (draws,)."""
@@ -368,7 +368,7 @@ class CurveDraws:
     @functools.cached_property
     def group_rates(self) -> FloatArray:
         """The rate of positives in each group, shape (draws, groups)."""
-        curve = special.expit(self.curve.log_odds(self.z))
+        curve = scipy.special.expit(self.curve.log_odds(self.z))
         background = self.curve.background(self.z, curve)[:, None]
         return (background + curve) / (1 + background)
 
@@ -448,7 +448,7 @@ def _point(curve: CalibrationCurve, labels: GroupLabels, z: FloatArray) -> _Poin
     """Return a point of the posterior given labels."""
     at = z[None]
     log_odds = curve.log_odds(at)[0]
-    up, down = special.expit(log_odds), special.expit(-log_odds)
+    up, down = scipy.special.expit(log_odds), scipy.special.expit(-log_odds)
     corners = np.zeros((STEPS + 1, len(z)))
     corners[:, 0] = _TOP_SPREAD
     lower = -np.tril(np.ones((STEPS, STEPS))) * curve.falls(at)
@@ -477,7 +477,7 @@ def _ends(x: FloatArray, count: IntArray) -> tuple[float, float]:
     rows = np.cumsum(count[order])
     low = x[order][np.searchsorted(rows, _TRIM * rows[-1])]
     downward = order[::-1]
-    positives = np.cumsum(count[downward] * special.expit(x[downward]))
+    positives = np.cumsum(count[downward] * scipy.special.expit(x[downward]))
     reached = np.searchsorted(positives, _TRIM * positives[-1])
     reached = min(reached, np.searchsorted(np.cumsum(count[downward]), _MOST_TRIMMED, "right"))
     high = x[downward][reached]
