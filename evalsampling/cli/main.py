@@ -18,8 +18,16 @@ _LOGGED = ("rows", "cells", "round", "rounds", "reason", "labels", "open", "reje
 
 
 def main(argv: Sequence[str] | None = None) -> NoReturn:
-    """Run a command and exit: 0 done, 1 it failed or found damage, 2 wrong usage, 130 Ctrl-C."""
+    """Run a command and exit: 0 done, 1 it failed or found damage, 2 wrong usage, 130 Ctrl-C.
+
+    Args:
+        argv: arguments; None for those of the program, whose process is then the command's alone.
+    """
     name, command, arguments = parse(argv)
+    if argv is None and not command.reads_pools and not arguments.beam:
+        from evalsampling.cli.arrow import postpone_pandas  # Help and version need no Arrow.
+
+        postpone_pandas()
     try:
         with (
             logs.verbosity(arguments.quiet, arguments.verbose),
