@@ -11,7 +11,8 @@ from evalsampling.cli.listing import COMMANDS
 
 HEAVY = {
     "apache_beam", "evalsampling.evaluation.evaluation", "evalsampling.inference",
-    "evalsampling.measures", "evalsampling.samplers", "evalsampling.simulation", "fastavro",
+    "evalsampling.measures", "evalsampling.samplers", "evalsampling.samplers.oasis",
+    "evalsampling.simulation", "fastavro",
     "google.cloud.storage", "importlib.metadata", "matplotlib", "numpy", "openpyxl",
     "pandas", "pyarrow",
     "pyarrow.compute", "pyarrow.dataset", "pythonjsonlogger", "scipy.linalg", "scipy.optimize",
