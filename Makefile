@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 
-.PHONY: demo docs pages pictures test test-slow test-stores test-runners test-labelstudio test-report check-airflow check format reference-points study coverage clean
+.PHONY: demo docs pages pictures test test-slow test-stores test-runners test-labelstudio test-report check-airflow check format reference-points bench study coverage clean
 
 demo: $(VENV)/.examples ## score and evaluate 25 million record pairs
 	$(BIN)/python examples/febrl/demo.py
@@ -61,6 +61,9 @@ format: $(VENV)/.test ## format the code
 
 reference-points: $(VENV)/.test ## errors and coverage on the pools beside the project
 	$(BIN)/python benchmarks/reference_points.py
+
+bench: $(VENV)/.test ## what users wait for beside plain work; fails if much slower than it was
+	$(BIN)/python benchmarks/bench.py
 
 coverage: $(VENV)/.test ## how often intervals hold the truth, on pools made to mislead
 	$(BIN)/python benchmarks/coverage.py run

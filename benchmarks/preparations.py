@@ -83,13 +83,18 @@ def read_through(pool: Path) -> None:
                 pass
 
 
+def spec_of(pool: Path) -> str:
+    """Return a spec for a pool, with a workspace beside it."""
+    return _SPEC.format(pool=pattern(pool))
+
+
 @contextlib.contextmanager
 def new_spec(pool: Path, directory: Path) -> Iterator[Path]:
     """Write a spec for a pool, with a workspace beside it that is new; remove both in the end."""
     directory.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".workspace-", dir=directory.resolve()) as folder:
         spec = Path(folder) / "evaluation.yaml"
-        spec.write_text(_SPEC.format(pool=pattern(pool)))
+        spec.write_text(spec_of(pool))
         yield spec
 
 

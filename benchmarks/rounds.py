@@ -39,7 +39,8 @@ with the estimate after it."""
 def main(argv: list[str] | None = None) -> int:
     """Measure and print; return the exit status."""
     options = _parse(argv)
-    results = [_measure(rows, options) for rows in SIZES]
+    given = options.sampler, options.rounds, options.draws, options.classes
+    results = [measure_rounds(rows, *given) for rows in SIZES]
     for result in results:
         result["ratio"] = result["cpu_ms"] / results[0]["cpu_ms"]
     if options.json:
@@ -78,26 +79,37 @@ def _parse(argv: list[str] | None) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
-def _measure(rows: int, options: argparse.Namespace) -> dict[str, Any]:
-    table, rate = make_table(rows, options.classes)
-    measure: Measure = FBeta(beta=1.0) if options.classes == 2 else MacroF1(options.classes)
+def measure_rounds(
+    rows: int, sampler_name: str, rounds: int, draws: int, classes: int = 2
+) -> dict[str, Any]:
+    """Make rounds on a made-up pool; return what the median round and estimate took.
+
+    Args:
+        rows: of the pool.
+        sampler_name: one of `LIMITS`.
+        rounds: how many.
+        draws: of each round.
+        classes: of the pool.
+    """
+    table, rate = make_table(rows, classes)
+    measure: Measure = FBeta(beta=1.0) if classes == 2 else MacroF1(classes)
     sampler: Sampler = CalibratedDesign(measure)
-    if options.sampler == "ais":
-        sampler = AdaptiveImportance(measure, draws=options.draws)
+    if sampler_name == "ais":
+        sampler = AdaptiveImportance(measure, draws=draws)
     evaluation = Evaluation(
         table,
         sampler,
         [measure],
         seed=1,
         confidence=0.95,
-        history=History.start(classes=options.classes),
+        history=History.start(classes=classes),
         hidden=HiddenPrior(),
     )
     rng = np.random.Generator(np.random.PCG64(2))
     wall, cpu, estimate = [], [], []
-    for _ in range(options.rounds):
+    for _ in range(rounds):
         started = time.perf_counter(), time.process_time()
-        new = evaluation.draw(options.draws)
+        new = evaluation.draw(draws)
         wall.append(1000 * (time.perf_counter() - started[0]))
         cpu.append(1000 * (time.process_time() - started[1]))
         label = evaluation.history.label.copy()

@@ -14,7 +14,7 @@ import yaml
 
 import evalsampling
 from evalsampling import measures, samplers
-from evalsampling.cli.main import COMMANDS
+from evalsampling.cli.listing import COMMANDS
 from evalsampling.measures.gains import BY_NAME as GAINS
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.evaluation import RoundSize, StrataSpec
@@ -175,7 +175,7 @@ def commands() -> str:
             prog=f"evalsampling {command.name}", formatter_class=_eighty_columns, add_help=False
         )
         parser.add_argument("--json", action="store_true", help="print JSON")
-        command.add_options(parser)
+        command.load().add_options(parser)
         parts += [f"## {command.name}", _sentence(command.help)]
         parts.append(f"```text\n{parser.format_help()}```")
     return "\n\n".join(parts) + "\n"

@@ -175,6 +175,12 @@ def test_statistics_need_numpy_and_scipy_alone(path: Path) -> None:
     assert foreign <= {"numpy", "scipy", "evalsampling"}
 
 
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_parts_of_scipy_load_when_they_are_used(path: Path) -> None:
+    """Of `import scipy` they do; naming one in an import would load it at once."""
+    assert not {name for name in imported(path) if name.startswith("scipy.")}
+
+
 @pytest.mark.parametrize(
     "path",
     [path for path in MODULES if room(path) in ("measures", "samplers")],

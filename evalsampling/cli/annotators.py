@@ -44,10 +44,4 @@ def _share(share: Share) -> str:
     return f"{share.hits}/{share.trials} ({share.low:.2f} to {share.high:.2f})"
 
 
-COMMAND = Command(
-    "annotators",
-    "Tell how far annotators agree and how often each is right.",
-    functools.partial(add_to_command, options=WorkspaceOptions),
-    _run,
-    _text,
-)
+COMMAND = Command(functools.partial(add_to_command, options=WorkspaceOptions), _run, _text)

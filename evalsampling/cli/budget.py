@@ -40,10 +40,9 @@ def _text(_: argparse.Namespace, result: BudgetResult) -> str:
 
 
 COMMAND = Command(
-    "budget",
-    "Raise the budget of a workspace; what was drawn and labelled stays.",
     functools.partial(add_to_command, options=BudgetOptions),
     _run,
     _text,
     Beam.ALWAYS,
+    reads_pools=True,
 )

@@ -30,10 +30,9 @@ def _text(arguments: argparse.Namespace, result: CheckResult) -> str:
 
 
 COMMAND = Command(
-    "check",
-    "Find what is wrong with a spec, without a pass over the pool.",
     functools.partial(add_to_command, options=SpecOptions),
     _run,
     _text,
     failed=lambda result: not result.ok,
+    reads_pools=True,
 )

@@ -5,6 +5,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 
 from evalsampling.cli.command import Command
+from evalsampling.cli.parser import options_by_command
 from evalsampling.commands.result import Result
 
 SHELLS = ("bash", "zsh", "fish")
@@ -28,7 +29,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> CompletionResult:
-    return CompletionResult(arguments.shell, script(arguments.shell, arguments.options))
+    return CompletionResult(arguments.shell, script(arguments.shell, options_by_command()))
 
 
 def _text(_: argparse.Namespace, result: CompletionResult) -> str:
@@ -78,6 +79,4 @@ def script(shell: str, options: Mapping[str, Sequence[str]]) -> str:
     return "\n".join(lines)
 
 
-COMMAND = Command(
-    "completion", "Print what a shell needs to complete commands.", _add_options, _run, _text
-)
+COMMAND = Command(_add_options, _run, _text)

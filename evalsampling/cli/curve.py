@@ -42,10 +42,4 @@ def _told(one: Bounds) -> str:
     return f"{one.value:.4f} ({one.low:.4f}-{one.high:.4f})"
 
 
-COMMAND = Command(
-    "curve",
-    "Tell the precision at every rank, with its guarantee.",
-    functools.partial(add_to_command, options=CurveOptions),
-    _run,
-    _text,
-)
+COMMAND = Command(functools.partial(add_to_command, options=CurveOptions), _run, _text)

@@ -34,10 +34,4 @@ def _text(_: argparse.Namespace, result: DiagnoseResult) -> str:
     return "\n".join(lines)
 
 
-COMMAND = Command(
-    "diagnose",
-    "Compare scores, labels and model leaf by leaf.",
-    functools.partial(add_to_command, options=WorkspaceOptions),
-    _run,
-    _text,
-)
+COMMAND = Command(functools.partial(add_to_command, options=WorkspaceOptions), _run, _text)

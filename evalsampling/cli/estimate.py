@@ -6,7 +6,8 @@ import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from evalsampling.cli.command import Beam, Command, through_pipeline
+from evalsampling.cli.command import Beam, Command
+from evalsampling.cli.pipeline import through_pipeline
 from evalsampling.cli.wording import counted, table, wrapped
 from evalsampling.commands.estimate import EstimateOptions, estimate
 from evalsampling.commands.estimate_result import EstimateResult, ReportedEstimate
@@ -260,10 +261,5 @@ def _thinned(measures: Sequence[ReportedEstimate]) -> list[ReportedEstimate]:
 
 
 COMMAND = Command(
-    "estimate",
-    "Take labels and estimate.",
-    functools.partial(add_to_command, options=EstimateOptions),
-    _run,
-    _text,
-    Beam.WITH_RUNNER,
+    functools.partial(add_to_command, options=EstimateOptions), _run, _text, Beam.WITH_RUNNER
 )

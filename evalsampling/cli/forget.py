@@ -18,10 +18,4 @@ def _text(_: argparse.Namespace, result: ForgetResult) -> str:
     return "\n".join([f"payload of {result.id} erased from", *result.files])
 
 
-COMMAND = Command(
-    "forget",
-    "Erase the payload of one row; estimates stay as they are.",
-    functools.partial(add_to_command, options=ForgetOptions),
-    _run,
-    _text,
-)
+COMMAND = Command(functools.partial(add_to_command, options=ForgetOptions), _run, _text)

@@ -21,10 +21,4 @@ def _text(_: argparse.Namespace, result: InitResult) -> str:
     return "\n".join(lines)
 
 
-COMMAND = Command(
-    "init",
-    "Write a commented spec for a pool, by a look at its columns.",
-    functools.partial(add_to_command, options=InitOptions),
-    _run,
-    _text,
-)
+COMMAND = Command(functools.partial(add_to_command, options=InitOptions), _run, _text)

@@ -35,17 +35,5 @@ def _pulled(_: argparse.Namespace, result: PullResult) -> str:
     return f"batch {result.round}: {result.bytes:,} bytes of votes in\n{result.file}"
 
 
-PUSH = Command(
-    "push",
-    "Put a batch on a server of Label Studio.",
-    functools.partial(add_to_command, options=BatchOptions),
-    _push,
-    _pushed,
-)
-PULL = Command(
-    "pull",
-    "Fetch the votes of a batch from a server of Label Studio.",
-    functools.partial(add_to_command, options=PullOptions),
-    _pull,
-    _pulled,
-)
+PUSH = Command(functools.partial(add_to_command, options=BatchOptions), _push, _pushed)
+PULL = Command(functools.partial(add_to_command, options=PullOptions), _pull, _pulled)

@@ -82,9 +82,5 @@ def _will_it_pay(result: PlanResult) -> list[str]:
 
 
 COMMAND = Command(
-    "plan",
-    "Predict errors before any label.",
-    functools.partial(add_to_command, options=PlanOptions),
-    _run,
-    _text,
+    functools.partial(add_to_command, options=PlanOptions), _run, _text, reads_pools=True
 )

@@ -47,4 +47,4 @@ def _text(_: argparse.Namespace, result: PrepareResult) -> str:
     )
 
 
-COMMAND = Command("prepare", "Summarise a pool, once.", _add_options, _run, _text, Beam.ALWAYS)
+COMMAND = Command(_add_options, _run, _text, Beam.ALWAYS, reads_pools=True)

@@ -19,10 +19,4 @@ def _text(_: argparse.Namespace, result: ReportResult) -> str:
     )
 
 
-COMMAND = Command(
-    "report",
-    "Write a page to send, with its numbers as JSON and CSV.",
-    functools.partial(add_to_command, options=ReportOptions),
-    _run,
-    _text,
-)
+COMMAND = Command(functools.partial(add_to_command, options=ReportOptions), _run, _text)

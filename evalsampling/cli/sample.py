@@ -3,7 +3,8 @@
 import argparse
 import functools
 
-from evalsampling.cli.command import Beam, Command, through_pipeline
+from evalsampling.cli.command import Beam, Command
+from evalsampling.cli.pipeline import through_pipeline
 from evalsampling.cli.wording import counted, wrapped
 from evalsampling.commands.options import add_to_command, read_options
 from evalsampling.commands.sample import SampleOptions, SampleResult, sample
@@ -48,10 +49,5 @@ def _text(arguments: argparse.Namespace, result: SampleResult) -> str:
 
 
 COMMAND = Command(
-    "sample",
-    "Draw the next batch of rows to label.",
-    functools.partial(add_to_command, options=SampleOptions),
-    _run,
-    _text,
-    Beam.WITH_RUNNER,
+    functools.partial(add_to_command, options=SampleOptions), _run, _text, Beam.WITH_RUNNER
 )

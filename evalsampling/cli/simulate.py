@@ -41,9 +41,5 @@ def _text(_: argparse.Namespace, result: SimulateResult) -> str:
 
 
 COMMAND = Command(
-    "simulate",
-    "Repeat an evaluation on a pool whose truth is known.",
-    functools.partial(add_to_command, options=SimulateOptions),
-    _run,
-    _text,
+    functools.partial(add_to_command, options=SimulateOptions), _run, _text, reads_pools=True
 )

@@ -86,4 +86,4 @@ def _steps_table(name: str, steps: Mapping[str, Mapping[str, float]]) -> str:
     return "\n".join(table([name, "rows", "seconds", "rows/s", "peak MiB"], rows))
 
 
-COMMAND = Command("status", "Tell where an evaluation stands.", _add_options, _run, _text)
+COMMAND = Command(_add_options, _run, _text)

@@ -19,8 +19,6 @@ def _text(_: argparse.Namespace, result: VerifyResult) -> str:
 
 
 COMMAND = Command(
-    "verify",
-    "Check that all files of a workspace are there and as they were written.",
     functools.partial(add_to_command, options=WorkspaceOptions),
     _run,
     _text,

@@ -16,10 +16,4 @@ def _text(_: argparse.Namespace, result: VotesResult) -> str:
     return f"{result.rows:,} rows in {result.file}"
 
 
-COMMAND = Command(
-    "votes",
-    "Write all votes to one table.",
-    functools.partial(add_to_command, options=VotesOptions),
-    _run,
-    _text,
-)
+COMMAND = Command(functools.partial(add_to_command, options=VotesOptions), _run, _text)

@@ -12,12 +12,13 @@ from evalsampling.commands.estimate_result import EstimateResult, result_of
 from evalsampling.evaluation.convergence import convergence
 from evalsampling.evaluation.evaluation import Evaluation
 from evalsampling.evaluation.pictures import labelled_bands, prevalence
-from evalsampling.inference.results import as_json, finite
+from evalsampling.inference.results import as_json
 from evalsampling.labels.tally import State
 from evalsampling.report.facts import VERSION
 from evalsampling.report.numbers import Number
 from evalsampling.report.thresholds import ScoreCurve, cheapest, curves_of
 from evalsampling.spec import EvaluationSpec
+from evalsampling.stats.finite import finite
 from evalsampling.workspace.manifest import digest, pool_digest, read_jobs, versions
 from evalsampling.workspace.snapshot import Snapshot
 

@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Any
 
-from evalsampling.inference.results import finite
+from evalsampling.stats.finite import finite
 
 
 @dataclasses.dataclass(frozen=True)

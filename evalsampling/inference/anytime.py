@@ -14,7 +14,7 @@ import dataclasses
 import math
 
 import numpy as np
-from scipy import special
+import scipy
 
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.intervals import Interval
@@ -81,7 +81,7 @@ class Gamble:
             return 0.0
         gain = side * (self.value - mean) / (self.bound + abs(mean))
         grown = np.cumsum(np.log1p(STAKES[:, None] * gain), axis=1)
-        return float(np.max(special.logsumexp(grown, axis=0)) - math.log(len(STAKES)))
+        return float(np.max(scipy.special.logsumexp(grown, axis=0)) - math.log(len(STAKES)))
 
 
 def gamble_on(measure: Measure, inputs: EstimationInput) -> Gamble | None:

@@ -12,7 +12,7 @@ import functools
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.stats.chains import nested_r_hat
@@ -183,11 +183,7 @@ class CalibrationCurve:
 
     def prior_ratio(self, level: float) -> float:
         """Return a quantile of the prior of rho."""
-        return float(self.hidden.share * np.exp(self.hidden.spread * special.ndtri(level)))
-
-    def ratio(self, z: FloatArray) -> FloatArray:
-        """Return rho: positives of the background by those of the curve, shape (draws,)."""
-        return self.hidden.share * np.exp(self.hidden.spread * z[:, -1])
+        return float(self.hidden.share * np.exp(self.hidden.spread * scipy.special.ndtri(level)))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -522,7 +518,7 @@ def _ends(x: FloatArray, count: IntArray) -> tuple[float, float]:
     rows = np.cumsum(count[order])
     low = x[order][np.searchsorted(rows, _TRIM * rows[-1])]
     downward = order[::-1]
-    positives = np.cumsum(count[downward] * special.expit(x[downward]))
+    positives = np.cumsum(count[downward] * scipy.special.expit(x[downward]))
     reached = np.searchsorted(positives, _TRIM * positives[-1])
     reached = min(reached, np.searchsorted(np.cumsum(count[downward]), _MOST_TRIMMED, "right"))
     high = x[downward][reached]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from evalsampling.inference.evidence import Gap
 from evalsampling.inference.intervals import (
@@ -149,7 +149,7 @@ def cautious_errors(
     squares = sample.contributions(influence).T ** 2
     error = np.sqrt(np.maximum(sample.variance(influence), 0.0))
     degrees = np.array([degrees_of_freedom(of_one, max(sample.answered, 1)) for of_one in squares])
-    error = error * special.stdtrit(degrees, level) / special.ndtri(level)
+    error = error * scipy.special.stdtrit(degrees, level) / scipy.special.ndtri(level)
     return np.fmax(error, [one.expected_error or 0.0 for one in evidence]).tolist()
 
 
@@ -246,7 +246,7 @@ def _doubt(
     """
     if evidence.expected_error is None:
         return None
-    expected = 2 * float(special.ndtri((1 + confidence) / 2)) * evidence.expected_error
+    expected = 2 * float(scipy.special.ndtri((1 + confidence) / 2)) * evidence.expected_error
     width = interval.high - interval.low
     is_one_row = interval.method == "student" and largest_share(moments.terms) > DOMINANT
     if width >= (NARROW_AND_SYMMETRIC if is_one_row else NARROW) * expected:

@@ -18,7 +18,7 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from evalsampling.stats.proportions import clopper_pearson
 
@@ -62,7 +62,7 @@ def wald(
         confidence: in (0, 1).
         bounds: least and greatest value the measure can have.
     """
-    reach = float(special.ndtri((1 + confidence) / 2)) * standard_error
+    reach = float(scipy.special.ndtri((1 + confidence) / 2)) * standard_error
     return _cut(value, reach, bounds, "wald")
 
 
@@ -86,7 +86,7 @@ def student(
     References:
         Cochran, section 5.4.
     """
-    reach = float(special.stdtrit(degrees, (1 + confidence) / 2)) * standard_error
+    reach = float(scipy.special.stdtrit(degrees, (1 + confidence) / 2)) * standard_error
     return _cut(value, reach, bounds, "student")
 
 
@@ -101,7 +101,7 @@ def log_student(value: float, standard_error: float, confidence: float, degrees:
         confidence: in (0, 1).
         degrees: see `student`.
     """
-    reach = float(special.stdtrit(degrees, (1 + confidence) / 2)) * standard_error / value
+    reach = float(scipy.special.stdtrit(degrees, (1 + confidence) / 2)) * standard_error / value
     factor = math.exp(min(reach, _LARGEST_REACH))
     return Interval(value / factor, value * factor, "design-based", "student, logarithm")
 
@@ -159,11 +159,12 @@ def logit(
     share = (value - bounds[0]) / width
     if not 0 < share < 1:
         return whole_range(bounds, "logit at a bound")
-    centre = float(special.logit(share))
-    reach = float(special.ndtri((1 + confidence) / 2)) * standard_error
+    centre = float(scipy.special.logit(share))
+    reach = float(scipy.special.ndtri((1 + confidence) / 2)) * standard_error
     reach /= width * share * (1 - share)
     low, high = (
-        bounds[0] + width * float(special.expit(end)) for end in (centre - reach, centre + reach)
+        bounds[0] + width * float(scipy.special.expit(end))
+        for end in (centre - reach, centre + reach)
     )
     return Interval(low, high, "design-based", "logit")
 
@@ -183,7 +184,7 @@ def wilson(value: float, standard_error: float, draws: int, confidence: float) -
     """
     value = min(max(value, 0.0), 1.0)
     size = _size(value, standard_error, draws)
-    z = float(special.ndtri((1 + confidence) / 2))
+    z = float(scipy.special.ndtri((1 + confidence) / 2))
     centre = (size * value + z**2 / 2) / (size + z**2)
     reach = z * math.sqrt(size * value * (1 - value) + z**2 / 4) / (size + z**2)
     return _cut(centre, reach, (0.0, 1.0), "wilson")
@@ -226,7 +227,7 @@ def beta(value: float, standard_error: float, confidence: float) -> Interval:
         return whole_range((0.0, 1.0), "beta")
     tails = ((1 - confidence) / 2, (1 + confidence) / 2)
     shape = value * strength, (1 - value) * strength
-    low, high = (float(special.betaincinv(*shape, tail)) for tail in tails)
+    low, high = (float(scipy.special.betaincinv(*shape, tail)) for tail in tails)
     return Interval(low, high, "design-based", "beta")
 
 

@@ -17,7 +17,7 @@ References:
 import dataclasses
 
 import numpy as np
-from scipy import special
+import scipy
 
 from evalsampling.inference.domains import Domain
 from evalsampling.inference.inputs import EstimationInput
@@ -130,7 +130,7 @@ def correct(
     finite = np.clip(values[np.isfinite(values)], *bounds)
     cut, error = float(np.clip(value, *bounds)), scale * sums.standard_error(_inverse(rates))
     # The draws take rare errors for likely: at the rates that were met there may be none.
-    reach = held * float(special.ndtri((1 + inputs.confidence) / 2)) * error
+    reach = held * float(scipy.special.ndtri((1 + inputs.confidence) / 2)) * error
     return LabelErrorBand(
         cut,
         max(min(low, cut - reach), bounds[0]),

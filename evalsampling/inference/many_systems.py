@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from scipy import special
+import scipy
 
 from evalsampling.inference.results import Estimate
 from evalsampling.measures.base import FloatArray
@@ -163,18 +163,15 @@ def tukey_range_test(difference: FloatArray, error: FloatArray, k: int, draws: i
 
 def range_tail(statistic: float, k: int, degrees: float) -> float:
     """Return the probability that the studentized range of k values is greater."""
-    from scipy import stats  # which takes long to load, and few need it
-
-    return float(stats.studentized_range.sf(statistic, k, _known_degrees(degrees)))
+    return float(scipy.stats.studentized_range.sf(statistic, k, _known_degrees(degrees)))
 
 
 def critical_range(confidence: float, k: int, degrees: float) -> float:
     """Return the quantile of the studentized range of k values."""
     if k == 2:
-        return math.sqrt(2) * float(special.stdtrit(degrees, (1 + confidence) / 2))
-    from scipy import stats
+        return math.sqrt(2) * float(scipy.special.stdtrit(degrees, (1 + confidence) / 2))
 
-    return float(stats.studentized_range.ppf(confidence, k, _known_degrees(degrees)))
+    return float(scipy.stats.studentized_range.ppf(confidence, k, _known_degrees(degrees)))
 
 
 def _known_degrees(degrees: float) -> float:

@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -87,7 +87,7 @@ def f_ellipsoid(
     elif spare <= 0:
         radius = math.inf
     else:
-        quantile = float(special.fdtri(rank, spare, confidence))
+        quantile = float(scipy.special.fdtri(rank, spare, confidence))
         radius = (draws - 1) * rank / spare * quantile
     return Ellipsoid(value, covariance, radius, confidence)
 
@@ -104,7 +104,7 @@ def wald_ellipsoid(value: FloatArray, covariance: FloatArray, confidence: float)
         ValueError: a value or a covariance is not finite: leave undefined measures out.
     """
     rank = _rank(value, covariance)
-    radius = float(special.chdtri(rank, 1 - confidence)) if rank else 0.0
+    radius = float(scipy.special.chdtri(rank, 1 - confidence)) if rank else 0.0
     return Ellipsoid(value, covariance, radius, confidence)
 
 
@@ -165,7 +165,7 @@ def simultaneous_bands(
     terms = contributions[:, claimed]
     terms /= error
     peaks = _peaks(terms, generator, replicates)
-    single = float(special.ndtri((1 + confidence) / 2))
+    single = float(scipy.special.ndtri((1 + confidence) / 2))
     critical = max(float(np.quantile(peaks, confidence, method="higher")), single)
     ends = _on_logits(value, error, critical, low[claimed], high[claimed])
     low[claimed], high[claimed] = ends
@@ -182,9 +182,9 @@ def _on_logits(
     is_bounded = np.isfinite(greatest - least)
     start, width = np.where(is_bounded, least, 0.0), np.where(is_bounded, greatest - least, 1.0)
     share = np.where(is_bounded, (value - start) / width, 0.5)
-    centre, reach = special.logit(share), critical * error / (width * share * (1 - share))
+    centre, reach = scipy.special.logit(share), critical * error / (width * share * (1 - share))
     low, high = (
-        np.where(is_bounded, start + width * special.expit(centre + side * reach),
+        np.where(is_bounded, start + width * scipy.special.expit(centre + side * reach),
                  value + side * critical * error)
         for side in (-1, 1)
     )  # fmt: skip

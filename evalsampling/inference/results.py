@@ -12,6 +12,7 @@ from evalsampling.inference.assumption_light import AssumptionLight
 from evalsampling.inference.intervals import Interval, whole_range
 from evalsampling.inference.ratio_bias import Bias
 from evalsampling.inference.significance import Significance
+from evalsampling.stats.finite import finite
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -358,12 +359,3 @@ class ReportedSensitivity:
     share: float
     low: float | None
     high: float | None
-
-
-def finite(result: Any) -> Any:
-    """Return a result, nested as it may be, with None for every number that JSON does not have."""
-    if isinstance(result, dict):
-        return {key: finite(value) for key, value in result.items()}
-    if isinstance(result, list | tuple):
-        return [finite(value) for value in result]
-    return None if isinstance(result, float) and not np.isfinite(result) else result

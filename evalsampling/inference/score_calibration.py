@@ -11,7 +11,7 @@ import dataclasses
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import isotonic_regression
+import scipy
 
 from evalsampling.inference.anticipation import calibrated_prior
 from evalsampling.stats.cells import CellTable
@@ -101,5 +101,5 @@ def _increasing(prior: FloatArray, hits: FloatArray, weight: FloatArray) -> Floa
     """Return the isotonic fit to hits / weight; cells of the same prior have the same value."""
     _, place = np.unique(prior, return_inverse=True)
     weights = np.bincount(place, weight)
-    fit = isotonic_regression(np.bincount(place, hits) / weights, weights=weights)
+    fit = scipy.optimize.isotonic_regression(np.bincount(place, hits) / weights, weights=weights)
     return np.asarray(fit.x[place], dtype=np.float64)

@@ -10,7 +10,7 @@ import dataclasses
 import math
 
 import numpy as np
-from scipy import special
+import scipy
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,7 +48,7 @@ def two_sided_p_value(statistic: float, degrees: float = math.inf) -> float:
         statistic: t, the estimate by its standard error, of any sign.
         degrees: above 0, need not be whole.
     """
-    return float(2 * special.stdtr(degrees, -abs(statistic)))
+    return float(2 * scipy.special.stdtr(degrees, -abs(statistic)))
 
 
 def power(
@@ -68,10 +68,10 @@ def power(
     """
     location = math.sqrt(draws) * abs(effect) / deviation
     if math.isinf(degrees):
-        reach = float(special.ndtri(1 - alpha / 2))
-        return float(special.ndtr(location - reach) + special.ndtr(-location - reach))
-    reach = float(special.stdtrit(degrees, 1 - alpha / 2))
-    below, lower = (special.nctdtr(degrees, location, end) for end in (reach, -reach))
+        reach = float(scipy.special.ndtri(1 - alpha / 2))
+        return float(scipy.special.ndtr(location - reach) + scipy.special.ndtr(-location - reach))
+    reach = float(scipy.special.stdtrit(degrees, 1 - alpha / 2))
+    below, lower = (scipy.special.nctdtr(degrees, location, end) for end in (reach, -reach))
     return float(1 - np.nan_to_num(below) + np.nan_to_num(lower))  # NaN far out, next to 0
 
 
@@ -84,7 +84,7 @@ def required_draws(effect: float, deviation: float, wanted: float, alpha: float)
         wanted: the power, in (alpha, 1).
         alpha: level of the test, in (0, 1).
     """
-    reach = float(special.ndtri(1 - alpha / 2) + special.ndtri(wanted))
+    reach = float(scipy.special.ndtri(1 - alpha / 2) + scipy.special.ndtri(wanted))
     return (reach * deviation / effect) ** 2
 
 

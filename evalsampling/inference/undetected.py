@@ -36,7 +36,7 @@ References:
 import dataclasses
 
 import numpy as np
-from scipy import special
+import scipy
 
 from evalsampling.inference.exposure import Exposure
 from evalsampling.measures.base import FloatArray, IntArray
@@ -156,7 +156,7 @@ class _Rules:
     def bound(self, choice: FloatArray, rows: IntArray, alpha: float) -> Most:
         """Return the bound that goes with one v, shape (rules,)."""
         budget = -np.log(alpha) + choice @ self.offset
-        budget += special.rel_entr(choice, self.weight).sum()
+        budget += scipy.special.rel_entr(choice, self.weight).sum()
         slope = choice @ self.slope
         count = fill(slope, float(budget), rows)
         return Most(float(count.sum()), count, float(budget), slope, rows, float(choice @ self.bet))

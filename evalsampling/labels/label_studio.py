@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from xml.sax.saxutils import quoteattr
 
 import pyarrow as pa
 
@@ -187,6 +186,8 @@ def _field(title: str, key: str, indent: int) -> list[str]:
 
 def _attribute(text: str) -> str:
     shown = _UNSHOWN.sub("\ufffd", text)
+    from xml.sax.saxutils import quoteattr  # With it loads all of urllib.
+
     return quoteattr(shown, {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})
 
 

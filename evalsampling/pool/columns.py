@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from scipy import special
+import scipy
 
 from evalsampling.pool.batch import PoolBatch, whole_number_texts
 from evalsampling.pool.label_sets import probabilities_of_sets, read_label_sets
@@ -242,7 +242,7 @@ def read_probabilities(
     else:
         assert scores is not None
         values = scores.astype(np.float64, copy=False)
-        values = values if rule == "score" else special.expit(values)
+        values = values if rule == "score" else scipy.special.expit(values)
     both = np.empty((2, len(values)))  # each class by itself, as they will be summed
     both[spec.labels.positive] = values
     np.subtract(1, values, out=both[1 - spec.labels.positive])

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from scipy import optimize
+import scipy
 
 from evalsampling.errors import InputError
 from evalsampling.measures.base import Measure
@@ -87,7 +87,7 @@ def _draws_to_meet(labels: float, proposal: Proposal, table: CellTable) -> float
         return 1.0
     if missing(high) < 0:
         return None
-    return math.exp(float(optimize.brentq(missing, low, high, xtol=1e-12)))
+    return math.exp(float(scipy.optimize.brentq(missing, low, high, xtol=1e-12)))
 
 
 def saving_of(measure: Measure, table: CellTable) -> float | None:

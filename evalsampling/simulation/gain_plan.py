@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy import special
+import scipy
 
 from evalsampling.inference.evidence import FEWEST_EVIDENCE
 from evalsampling.inference.significance import power, required_draws_of_student
@@ -90,7 +90,7 @@ class GainPlanner:
                 rejects = power(value, deviation, draws, 1 - self.confidence, max(draws - 1, 1.0))
             if queries is not None and round(queries) < FEWEST_EVIDENCE:
                 rejects = 0.0
-        reach = float(special.ndtri((1 + self.confidence) / 2))
+        reach = float(scipy.special.ndtri((1 + self.confidence) / 2))
         spread = {"standard_error": error, "half_width": reach * error, "power": rejects}
         return {**spread, **effort}
 
@@ -126,7 +126,7 @@ class GainPlanner:
         if not self.sampler.can_estimate(self.table, measure):
             return {**nothing, "half_width": wanted}
         deviation = self.one_draw(measure)[1]
-        reach = float(special.ndtri((1 + self.confidence) / 2))
+        reach = float(scipy.special.ndtri((1 + self.confidence) / 2))
         draws = math.ceil((reach * deviation / wanted) ** 2)
         effort = effort_of_draws(self.proposal, self.table, draws)
         return {**nothing, "half_width": wanted, "standard_error": wanted / reach, **effort}

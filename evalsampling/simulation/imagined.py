@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from scipy import optimize, special
+import scipy
 
 from evalsampling.inference.linearisation import influence_by_cell
 from evalsampling.measures.base import Measure
@@ -69,10 +69,10 @@ def miscalibrated(table: CellTable, rng: np.random.Generator) -> CellTable:
     wanted = float(np.clip(number * (table.count @ given) / table.rows, least, 0.9))
 
     def missing(shift: float) -> float:
-        return float(table.count @ special.expit(log_odds + shift)) / table.rows - wanted
+        return float(table.count @ scipy.special.expit(log_odds + shift)) / table.rows - wanted
 
     far = 50 + float(np.abs(log_odds).max())
-    rate = special.expit(log_odds + optimize.brentq(missing, -far, far))
+    rate = scipy.special.expit(log_odds + scipy.optimize.brentq(missing, -far, far))
     background = min(hidden * wanted, 0.5)
     positive = rate + (1 - rate) * background
     return dataclasses.replace(table, prior=np.stack([1 - positive, positive], axis=1))
@@ -127,7 +127,7 @@ def with_value(measure: Measure, table: CellTable, wanted: float) -> CellTable |
         if abs(far) * largest > _FARTHEST:
             return None
         far *= 2
-    return tilted(float(optimize.brentq(missing, 0.0, far)))
+    return tilted(float(scipy.optimize.brentq(missing, 0.0, far)))
 
 
 def _expected_risk(measure: Measure, table: CellTable) -> FloatArray:

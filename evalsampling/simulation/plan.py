@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from evalsampling import samplers
 from evalsampling.errors import InputError
@@ -379,7 +379,7 @@ def _spread(points: Sequence[_Seen], confidence: float, most: float) -> Spread:
         power = float(np.mean(rejected))
     if not halves:
         return {"standard_error": error, "half_width": None, "power": power}
-    least = min(float(special.ndtri((1 + confidence) / 2)) * error, most)
+    least = min(float(scipy.special.ndtri((1 + confidence) / 2)) * error, most)
     half = max(float(np.median(halves)), least)
     return {"standard_error": error, "half_width": half, "power": power}
 

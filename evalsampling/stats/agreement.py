@@ -9,7 +9,7 @@ import dataclasses
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from evalsampling.stats.proportions import clopper_pearson
 
@@ -125,7 +125,7 @@ def _with_interval(
     left = _alpha(differing.sum() - differing, without, votes - size)
     left = np.where(np.isfinite(left), left, 1.0)
     error = np.sqrt((rows - 1) / rows * ((left - left.mean()) ** 2).sum())
-    reach = float(special.stdtrit(rows - 1, 1 - tail)) * float(error)
+    reach = float(scipy.special.stdtrit(rows - 1, 1 - tail)) * float(error)
     return Agreement(alpha, max(alpha - reach, -1.0), min(alpha + reach, 1.0), rows, votes)
 
 

@@ -158,8 +158,11 @@ class History:
         """Return the history of the first rounds, with the labels that are known by now.
 
         Args:
-            rounds: how many, at most all.
+            rounds: how many; if they are all, the history itself is returned, so that what was
+                fitted to it is known to be of it.
         """
+        if rounds >= len(self.rounds):
+            return self
         kept_rounds = self.rounds[:rounds]
         questions = sum(int(one.new.sum()) for one in kept_rounds)
         kept = slice(questions)

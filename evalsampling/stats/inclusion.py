@@ -9,7 +9,7 @@ References:
 
 import numpy as np
 import numpy.typing as npt
-from scipy import optimize
+import scipy
 
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History, Round
@@ -59,7 +59,7 @@ def rows_within(money: float, size: FloatArray, rows: IntArray, cost: FloatArray
     def missing(expected: float) -> float:
         return float(water_fill(size, rows, expected) * rows @ cost) - money
 
-    return most if missing(most) <= 0 else float(optimize.brentq(missing, 0.0, most))
+    return most if missing(most) <= 0 else float(scipy.optimize.brentq(missing, 0.0, most))
 
 
 def mix_evenly(size: FloatArray, rows: IntArray, even: float) -> FloatArray:

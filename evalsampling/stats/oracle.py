@@ -12,7 +12,7 @@ import dataclasses
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from evalsampling.stats.tree import LeafTree
 from evalsampling.stats.tree_mode import TreeMode
@@ -143,10 +143,10 @@ def log_posterior(
     root_counts, node_counts = _pseudo_counts(tree, prior)
     joint = _joint(tree, theta, branches)
     return float(
-        special.xlogy(root_counts, theta).sum()
-        + special.xlogy(node_counts, branches).sum()
-        + special.xlogy(labelled.T, joint).sum()
-        + special.xlogy(unlabelled, joint.sum(axis=0)).sum()
+        scipy.special.xlogy(root_counts, theta).sum()
+        + scipy.special.xlogy(node_counts, branches).sum()
+        + scipy.special.xlogy(labelled.T, joint).sum()
+        + scipy.special.xlogy(unlabelled, joint.sum(axis=0)).sum()
     )
 
 

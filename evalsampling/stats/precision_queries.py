@@ -16,7 +16,7 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from scipy import optimize, special
+import scipy
 
 IntArray = npt.NDArray[np.int64]
 
@@ -78,7 +78,7 @@ class QueryBound:
             return math.inf
         if lacking(least) >= 0:
             return least
-        return float(optimize.brentq(lacking, least, LARGEST_FACTOR, xtol=1e-12))
+        return float(scipy.optimize.brentq(lacking, least, LARGEST_FACTOR, xtol=1e-12))
 
     def _log(self, queries: int) -> float:
         """Return ln(2 K / delta)."""
@@ -103,7 +103,7 @@ def relative_entropy(x: float, q: float) -> float:
     """
     if x > 1:
         return math.inf
-    return float(special.rel_entr(x, q) + special.rel_entr(1 - x, 1 - q))
+    return float(scipy.special.rel_entr(x, q) + scipy.special.rel_entr(1 - x, 1 - q))
 
 
 def head_rank(epsilon: float, m: int, first: int) -> int:
@@ -123,7 +123,7 @@ def votes_of_head(rows: int, eta: float, delta: float) -> int:
         delta: chance that a majority is wrong.
     """
     votes = 1
-    while rows * special.bdtrc((votes - 1) // 2, votes, eta) > delta:
+    while rows * scipy.special.bdtrc((votes - 1) // 2, votes, eta) > delta:
         votes += 2
     return votes
 

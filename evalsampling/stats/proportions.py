@@ -5,7 +5,7 @@ References:
     case of the binomial*, Biometrika 26, 1934.
 """
 
-from scipy import special
+import scipy
 
 
 def clopper_pearson(hits: float, trials: float, confidence: float) -> tuple[float, float]:
@@ -20,6 +20,6 @@ def clopper_pearson(hits: float, trials: float, confidence: float) -> tuple[floa
         confidence: level, in (0, 1).
     """
     tail, misses = (1 - confidence) / 2, trials - hits
-    low = float(special.betaincinv(hits, misses + 1, tail)) if hits > 0 else 0.0
-    high = float(special.betaincinv(hits + 1, misses, 1 - tail)) if misses > 0 else 1.0
+    low = float(scipy.special.betaincinv(hits, misses + 1, tail)) if hits > 0 else 0.0
+    high = float(scipy.special.betaincinv(hits + 1, misses, 1 - tail)) if misses > 0 else 1.0
     return low, high

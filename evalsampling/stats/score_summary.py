@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from evalsampling.stats.cells import CellTable
 
@@ -32,7 +32,7 @@ def prior_log_odds(probability: FloatArray, rows: int) -> FloatArray:
         rows: of the pool.
     """
     least = min(LEAST_OF_POOL / rows, 0.25)
-    return np.asarray(special.logit(np.clip(probability, least, _MOST)))
+    return np.asarray(scipy.special.logit(np.clip(probability, least, _MOST)))
 
 
 @dataclasses.dataclass(frozen=True)

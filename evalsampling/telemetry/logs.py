@@ -8,20 +8,13 @@ import time
 from collections.abc import Iterator
 from typing import Any, TextIO, cast
 
-import pyarrow as pa
-from pythonjsonlogger.json import JsonFormatter
-
 from evalsampling.errors import InputError, UsageError
-from evalsampling.telemetry.redaction import without_values
 
 VARIABLE = "EVALSAMPLING_LOG"
 """Environment variable: ``json`` for logs, ``text`` or unset for text."""
 
 LOG = logging.getLogger("evalsampling")
 LOG.addHandler(logging.NullHandler())
-
-TOLD = (InputError, OSError, pa.ArrowException, KeyboardInterrupt)
-"""Errors reported in one line; any other is a defect of this package."""
 
 _fields: dict[str, Any] | None = None
 """What every record of the job tells that is being logged, None if none is."""
@@ -61,6 +54,13 @@ def as_json() -> bool:
     return os.environ.get(VARIABLE) == "json"
 
 
+def told() -> tuple[type[BaseException], ...]:
+    """Return the kinds of errors reported in one line; any other is a defect of this package."""
+    import pyarrow as pa  # Only where an error has come: most of what starts needs no Arrow.
+
+    return InputError, OSError, pa.ArrowException, KeyboardInterrupt
+
+
 def one_line(error: BaseException) -> str:
     """Return the one line that reports an error."""
     return "interrupted" if isinstance(error, KeyboardInterrupt) else " ".join(str(error).split())
@@ -96,7 +96,7 @@ def job(name: str, **fields: Any) -> Iterator[None]:
                 yield
             except (Exception, KeyboardInterrupt) as error:
                 tell(seconds=round(time.monotonic() - started, 3))
-                if isinstance(error, TOLD):
+                if isinstance(error, told()):
                     LOG.error("%s failed: %s", name, one_line(error))
                     raise
                 LOG.critical("%s failed", name, exc_info=True)
@@ -146,25 +146,13 @@ class _Lines:
         """A record is whole."""
 
 
-class _Formatter(JsonFormatter):
-    """Time and severity as Cloud Logging names them; no values of rows and no credentials."""
-
-    def __init__(self) -> None:
-        names = {"levelname": "severity"}
-        super().__init__(["levelname", "message"], rename_fields=names, timestamp="time")
-
-    def process_log_record(self, log_data: dict[str, Any]) -> dict[str, Any]:
-        for key in {"message", "exc_info"} & log_data.keys():
-            log_data[key] = without_values(log_data[key])
-        first = {key: log_data.pop(key) for key in ("time", "severity", "message")}
-        return {**first, **(_fields or {}), **log_data}
-
-
 @contextlib.contextmanager
 def _to_stderr() -> Iterator[None]:
     """Write all that is logged in this process to stderr, and nothing of it as text."""
+    from evalsampling.telemetry.records import RecordFormatter
+
     root, handler = logging.getLogger(), logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_Formatter())
+    handler.setFormatter(RecordFormatter(lambda: _fields or {}))
     before = root.handlers
     root.handlers = [handler]
     logging.captureWarnings(True)

@@ -4,7 +4,6 @@ import dataclasses
 import datetime
 import functools
 import hashlib
-import importlib.metadata
 import json
 import platform
 import time
@@ -140,6 +139,8 @@ def _read_folder(
 
 def versions() -> dict[str, str]:
     """Return the versions of Python and of the packages that results may depend on."""
+    import importlib.metadata  # Which loads all that reads mail, and only jobs need.
+
     packages = {name: importlib.metadata.version(name) for name in _PACKAGES}
     return {"python": platform.python_version(), **packages}
 

@@ -2,7 +2,7 @@
 
 import dataclasses
 import functools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,6 @@ from evalsampling.pool.stored_columns import (
     query_names,
 )
 from evalsampling.preparation.slices import Slices
-from evalsampling.preparation.stratification import Stratification
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.budget import Budget
 from evalsampling.spec.sections import Section
@@ -30,6 +29,9 @@ from evalsampling.storage import Store, checksums_of
 from evalsampling.storage.checksums import Checksums
 from evalsampling.workspace.reserve import ReserveFiles
 from evalsampling.workspace.workspace import BUDGETS, MARKER, VERSION, Workspace
+
+if TYPE_CHECKING:
+    from evalsampling.preparation.stratification import Stratification
 
 _MARKER_KEYS = (
     "spec", "directory", "rows", "partition", "pool", "seconds", "runner", "versions",
@@ -99,8 +101,10 @@ class PreparedPool:
         return checksums_of(self.marker)
 
     @functools.cached_property
-    def stratification(self) -> Stratification:
-        """How the pool is cut into cells."""
+    def stratification(self) -> "Stratification":
+        """How the pool is cut into cells; what only counts labels loads no measure."""
+        from evalsampling.preparation.stratification import Stratification
+
         return Stratification.from_mapping(self.marker["partition"], self.spec)
 
     @functools.cached_property
@@ -178,7 +182,7 @@ def _budgets(store: Store) -> tuple[Budget, ...]:
 
 
 def cells_to_store(
-    table: CellTable, mean: npt.NDArray[np.float64], stratification: Stratification
+    table: CellTable, mean: npt.NDArray[np.float64], stratification: "Stratification"
 ) -> pa.Table:
     """Return the contents of cells.parquet: for each cell its code, leaf, rows and means.
 

@@ -5,12 +5,11 @@ import functools
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.evaluation.evaluation import Evaluation
-from evalsampling.evaluation.graded import empty_history
 from evalsampling.labels import splink
 from evalsampling.labels.annotators import ControlSubject, control_subjects, gold_table
 from evalsampling.labels.controls import Controls
@@ -21,7 +20,6 @@ from evalsampling.labels.task_names import opaque_name
 from evalsampling.labels.tasks import TASK
 from evalsampling.labels.vote import Pair
 from evalsampling.labels.votes import Register, answers_of
-from evalsampling.measures.build import build_gains
 from evalsampling.pool.stored_columns import CELL, ID, RANK, SLICE_PREFIX, outputs_of_columns
 from evalsampling.spec.labels import MODEL
 from evalsampling.stats.history import NO_LABEL, History
@@ -32,6 +30,9 @@ from evalsampling.workspace.rounds import RoundFiles, read_rounds
 from evalsampling.workspace.workspace import (
     Workspace,
 )
+
+if TYPE_CHECKING:
+    from evalsampling.evaluation.evaluation import Evaluation
 
 
 @dataclasses.dataclass(frozen=True)
@@ -352,6 +353,9 @@ class Snapshot:
 
     def _history_of_queries(self) -> History:
         """Return the history of a pool of queries, with the grades of those that are graded."""
+        from evalsampling.evaluation.graded import empty_history
+        from evalsampling.measures.build import build_gains
+
         pool, labels = self.pool, iter(np.split(self.labels, self._ends))
         spec, table = pool.spec, pool.table
         systems, moments = len(spec.pool.systems), table.outputs.probability.shape[1]
@@ -377,14 +381,19 @@ class Snapshot:
         sizes = [len(files.subjects(self.pool.spec)) for files in self.standing]
         return np.cumsum(np.array(sizes, dtype=np.int64))
 
-    def evaluation(self) -> Evaluation:
-        """Return a new evaluation with all rounds and labels so far."""
+    def evaluation(self) -> "Evaluation":
+        """Return a new evaluation with all rounds and labels so far.
+
+        What only counts labels loads no measure and no sampler.
+        """
+        from evalsampling.evaluation.evaluation import Evaluation
+
         pool = self.pool
         evaluation = Evaluation.from_spec(pool.spec, pool.table, pool.stratification, pool.slices)
         return dataclasses.replace(evaluation, history=self.history, numbers=pool.numbers)
 
 
-def load(path: str | Path) -> Evaluation:
+def load(path: str | Path) -> "Evaluation":
     """Return the evaluation of a prepared workspace, with all rounds and labels so far.
 
     Raises:

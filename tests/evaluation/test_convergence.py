@@ -8,6 +8,7 @@ import pytest
 from evalsampling import Evaluation
 from evalsampling.evaluation.convergence import convergence
 from evalsampling.inference.domains import ReportedDomains
+from evalsampling.inference.predictive import LabelModel
 
 CURVE = {"name": "pr_curve", "thresholds": [0, 1, 2]}
 
@@ -62,3 +63,17 @@ def test_there_is_nothing_before_the_first_round_or_of_curves_alone() -> None:
     assert convergence(Evaluation.from_arrays(score, (score > 0.5).astype(int))) == []
     evaluation, _ = evaluate(1, measure=[CURVE])
     assert convergence(evaluation) == []
+
+
+def test_the_model_of_the_last_round_is_not_fitted_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    evaluation, _ = evaluate(2, sampler="calibrated")
+    evaluation.estimate()
+    fit, fitted = LabelModel.fit, []
+
+    def counted(*arguments: object) -> LabelModel:
+        fitted.append(arguments)
+        return fit(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(LabelModel, "fit", counted)
+    convergence(evaluation)
+    assert len(fitted) == 1, "that of the first round"

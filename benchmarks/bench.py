@@ -1,0 +1,106 @@
+"""Measures how long what users wait for takes, beside plain work in the same run.
+
+    python benchmarks/bench.py              # fails if one is 1.4 times its limit twice in a row
+    python benchmarks/bench.py --tighten    # also lowers limits where less was measured
+    python benchmarks/bench.py --record     # also adds a line to docs/bench.md
+
+Ratios are of processor time, so that they say the same on another machine and beside other work.
+It takes about five minutes; `make bench` installs what it needs. `bench_ratios.py` has what is
+measured, `bench_limits.json` the limits.
+"""
+
+import argparse
+import datetime
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import bench_limits
+import bench_ratios
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "bench.md"
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Measure, print, return the exit status."""
+    options = _parse(argv)
+    limits = bench_limits.read()
+    options.directory.mkdir(parents=True, exist_ok=True)
+    with (
+        tempfile.TemporaryDirectory(prefix=".bench-", dir=options.directory) as folder,
+        bench_ratios.groups(options.directory, Path(folder)) as groups,
+    ):
+        ratios: dict[str, float] = {}
+        slow: list[str] = []
+        for group in groups:
+            first = group.ratios()
+            if suspects := bench_limits.too_slow(limits, first):
+                print(f"again: {', '.join(suspects)}", file=sys.stderr)
+                again = group.ratios()
+                slow += [name for name in suspects if name in bench_limits.too_slow(limits, again)]
+                first = {name: min(one, again[name]) for name, one in first.items()}
+            ratios |= first
+    print(json.dumps(ratios, indent=1) if options.json else _table(ratios, limits, slow))
+    if options.record:
+        record(PAGE, ratios, datetime.date.today(), _commit())
+    if options.tighten:
+        bench_limits.write(bench_limits.tightened(limits, ratios))
+    return 1 if slow else 0
+
+
+def _parse(argv: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument(
+        "--directory",
+        type=Path,
+        default=ROOT / "build" / "pools",
+        metavar="DIR",
+        help="where pools are made and kept (default: build/pools)",
+    )
+    parser.add_argument("--tighten", action="store_true", help="lower limits, never raise any")
+    parser.add_argument("--record", action="store_true", help=f"add a line to docs/{PAGE.name}")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    return parser.parse_args(argv)
+
+
+def _table(ratios: Mapping[str, float], limits: Mapping[str, float], slow: list[str]) -> str:
+    lines = [f"{'':<22}{'ratio':>8}{'limit':>8}"]
+    for name, ratio in ratios.items():
+        limit = f"{limits[name]:.3g}" if name in limits else "-"
+        lines.append(f"{name:<22}{ratio:>8.3g}{limit:>8}{'  too slow' * (name in slow)}")
+    return "\n".join(lines)
+
+
+def record(page: Path, ratios: Mapping[str, float], date: datetime.date, commit: str) -> None:
+    """Add a row to the table at the end of a page, in the order of its columns.
+
+    A column that was not measured has a dash.
+
+    Raises:
+        ValueError: if a ratio has no column.
+    """
+    text = page.read_text("utf-8").rstrip("\n")
+    head = next(line for line in text.splitlines() if line.startswith("| date "))
+    names = [cell.strip() for cell in head.strip("|").split("|")]
+    if missing := [name for name in ratios if name not in names]:
+        raise ValueError(f"{page}: no column {', '.join(missing)}")
+    cells = {"date": date.isoformat(), "commit": commit}
+    cells |= {name: f"{ratio:.3g}" for name, ratio in ratios.items()}
+    row = "".join(f" {cells.get(name, '-')} |" for name in names)
+    page.write_text(f"{text}\n|{row}\n", "utf-8")
+
+
+def _commit() -> str:
+    """Return the commit of the working tree, with a plus if something was changed since."""
+    commit = ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"]
+    changed = ["git", "-C", str(ROOT), "status", "--porcelain", "--untracked-files=no"]
+    head, rest = (subprocess.check_output(one, text=True).strip() for one in (commit, changed))
+    return f"{head}{'+' * bool(rest)}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,261 @@
+"""What `bench.py` measures: groups of works, each beside something plain in the same run.
+
+All figures are seconds of processor time. A group's works and what they are measured by run in
+turn, several times; a ratio is that of their medians.
+"""
+
+import contextlib
+import dataclasses
+import functools
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import fastavro
+import format_speed
+import measured
+import numpy as np
+import preparations
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.json
+import pyarrow.parquet as pq
+from large_pools import make_known
+from rounds import measure_rounds
+
+from evalsampling.measures import FBeta
+from evalsampling.samplers import AdaptiveImportance, CalibratedDesign, Sampler
+from evalsampling.simulation.simulate import Plan, simulate
+from evalsampling.spec import RoundSize
+
+POOL_ROWS = 10_000_000
+"""Rows of the pool that is prepared: enough that starting Beam is not most of it."""
+
+FORMAT_ROWS = 300_000
+STARTED_ROWS = 100_000
+
+LABELS = 20 * [0, 0, 1, 0, 0]
+"""Answers to a round, which are as good as any: what is timed is how a command starts."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Group:
+    """Works that are measured by the same.
+
+    Attributes:
+        works: returns the seconds of each work by its name.
+        by: returns the seconds of what they are measured by.
+        repeats: how often both run.
+    """
+
+    works: Callable[[], Mapping[str, float]]
+    by: Callable[[], float]
+    repeats: int = 5
+
+    def ratios(self) -> dict[str, float]:
+        """Return the ratio of each work, by its name."""
+        runs = [(self.by(), self.works()) for _ in range(self.repeats)]
+        by = statistics.median(seconds for seconds, _ in runs)
+        return {
+            name: statistics.median(works[name] for _, works in runs) / by for name in runs[0][1]
+        }
+
+
+@contextlib.contextmanager
+def groups(directory: Path, folder: Path) -> Iterator[list[Group]]:
+    """Give all groups, with the pools and workspaces that they need.
+
+    Args:
+        directory: where pools are made and kept.
+        folder: for what is kept as long as the groups.
+    """
+    pool = preparations.make_pool(directory, POOL_ROWS)
+    preparations.read_through(pool)
+    yield [
+        _preparing(pool, directory, folder),
+        *_formats(preparations.make_pool(directory, FORMAT_ROWS), folder),
+        *_starting(preparations.make_pool(directory, STARTED_ROWS), folder),
+        _rounds(),
+        _simulating(),
+    ]
+
+
+# --- preparing a pool, by the same sums with pyarrow and numpy
+
+
+def _preparing(pool: Path, directory: Path, folder: Path) -> Group:
+    edges = folder / "edges.json"
+    edges.write_text(json.dumps(measured.measure("cell_passes.py", "edges", pool)[1]))
+
+    def cell_pass(way: str) -> float:
+        return measured.measure("cell_passes.py", way, pool, "--edges", edges)[0].cpu_seconds
+
+    def works() -> dict[str, float]:
+        return {
+            "statistics": cell_pass("statistics"),
+            "prepare": preparations.prepare(pool, directory)[0].cpu_seconds,
+        }
+
+    return Group(works, functools.partial(cell_pass, "plain"), repeats=3)
+
+
+# --- reading each format, by the usual reader of that format
+
+
+def _formats(pool: Path, folder: Path) -> list[Group]:
+    rows = pq.read_table(pool, columns=format_speed.COLUMNS)
+    found = []
+    for kind, plain in PLAIN_READERS.items():
+        path = folder / f"pool.{kind}"
+        format_speed.WRITERS[path.name](rows, path)
+        found.append(
+            Group(functools.partial(_read, kind, path), functools.partial(_seconds_of, plain, path))
+        )
+    return found
+
+
+def _read(kind: str, path: Path) -> dict[str, float]:
+    reading = format_speed.read(path)
+    return {kind: reading.inspect_seconds + reading.read_seconds}
+
+
+def _seconds_of(work: Callable[[Path], object], path: Path) -> float:
+    pa.set_cpu_count(1)
+    started = time.process_time()
+    work(path)
+    return time.process_time() - started
+
+
+def _read_avro(path: Path) -> None:
+    with path.open("rb") as file:
+        for _ in fastavro.reader(file):
+            pass
+
+
+PLAIN_READERS: Mapping[str, Callable[[Path], object]] = {
+    "csv": pyarrow.csv.read_csv,
+    "jsonl": pyarrow.json.read_json,
+    "avro": _read_avro,
+}
+
+
+# --- starting, by a Python that imports numpy
+
+
+def _starting(pool: Path, folder: Path) -> list[Group]:
+    workspace = folder / "evaluation" / "run"
+    workspace.parent.mkdir()
+    spec = workspace.with_name("evaluation.yaml")
+    spec.write_text(preparations.spec_of(pool))
+    environment = _own_bytecode(folder / "bytecode")
+    command = ["-m", "evalsampling"]
+    start = functools.partial(_start, environment)
+    start(*command, "prepare", spec, "--quiet")
+    start(*command, "sample", workspace, "--quiet")
+    (batch,) = workspace.glob("rounds/*/batch.csv")
+    head, *lines = batch.read_text().splitlines()
+    labels = [f"{line},{label}" for line, label in zip(_without_label(lines), LABELS, strict=True)]
+    delivery = spec.with_name("labels.csv")
+    delivery.write_text("\n".join([head, *labels]) + "\n")
+    start(*command, "estimate", workspace, "--labels", delivery, "--quiet")
+
+    def sample() -> float:
+        copy = folder / "copy"
+        shutil.rmtree(copy, ignore_errors=True)
+        shutil.copytree(workspace, copy)
+        return start(*command, "sample", copy, "--quiet")
+
+    def works() -> dict[str, float]:
+        return {
+            "start: import": start("-c", "from evalsampling import Evaluation"),
+            "start: --version": start(*command, "--version"),
+            "start: status": start(*command, "status", workspace),
+            "start: sample": sample(),
+            "start: estimate": start(*command, "estimate", workspace, "--quiet"),
+        }
+
+    works()  # Once for the bytecode.
+    return [Group(works, functools.partial(start, "-c", "import numpy"), repeats=7)]
+
+
+def _without_label(lines: Sequence[str]) -> list[str]:
+    """Return the rows of a batch without their last cell, which is empty."""
+    return [line.removesuffix(",") for line in lines]
+
+
+def _own_bytecode(folder: Path) -> dict[str, str]:
+    """Return an environment whose programs keep bytecode in a folder, whatever ours does."""
+    usual = {key: one for key, one in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+    return {**usual, "PYTHONPYCACHEPREFIX": str(folder)}
+
+
+def _start(environment: Mapping[str, str], *arguments: object) -> float:
+    """Run Python; return the processor time of the whole process.
+
+    Raises:
+        ChildProcessError: if it fails.
+    """
+    argv = [sys.executable, *map(str, arguments)]
+    child = subprocess.Popen(argv, env=environment, stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode:
+        raise ChildProcessError(f"{' '.join(argv)}: exit code {child.returncode}")
+    return usage.ru_utime + usage.ru_stime
+
+
+# --- rounds, estimates and simulations, by the same numpy work
+
+
+def _rounds() -> Group:
+    def works() -> dict[str, float]:
+        found = {}
+        for name, rounds in (("ais", 30), ("calibrated", 6)):
+            cost = measure_rounds(10**7, name, rounds, draws=100)
+            found[f"round: {name}"] = cost["cpu_ms"] / 1000
+            found[f"estimate: {name}"] = cost["estimate_cpu_ms"] / 1000
+        return found
+
+    return Group(works, numpy_seconds)
+
+
+def _simulating() -> Group:
+    measure = FBeta(beta=1.0)
+    pool = make_known(10**6)
+    samplers: dict[str, tuple[Sampler, int]] = {
+        "ais": (AdaptiveImportance(measure), 12),
+        "calibrated": (CalibratedDesign(measure), 2),
+    }
+
+    def works() -> dict[str, float]:
+        found = {}
+        for name, (sampler, repeats) in samplers.items():
+            plan = Plan((1000,), RoundSize(100), repeats, 1, 0.95)
+            (result,) = simulate(pool, [sampler], [measure], plan, workers=1)["results"]
+            found[f"simulate: {name}"] = result["seconds"] / repeats
+        return found
+
+    return Group(works, numpy_seconds, repeats=3)
+
+
+def numpy_seconds() -> float:
+    """Return the processor time of work with numpy alone: large arrays, and many small ones."""
+    rng = np.random.Generator(np.random.PCG64(1))
+    numbers = rng.random(200_000)
+    small = rng.random((500, 512))
+    started = time.process_time()
+    for _ in range(4):
+        order = np.sort(numbers)
+        place = np.searchsorted(order, numbers)
+        np.bincount(place // 500, np.log(numbers))
+        for row in small:
+            chance = np.exp(row) / np.exp(row).sum()
+            np.cumsum(chance)
+            np.outer(chance[:32], row[:32]) @ row[:32]
+    return time.process_time() - started

@@ -1,0 +1,65 @@
+"""All commands in the order of the help: their names, what they do, and where they are.
+
+The module of a command loads when the command is asked for, so none pays for what others need.
+"""
+
+import dataclasses
+import importlib
+from typing import cast
+
+from evalsampling.cli.command import Command
+
+
+@dataclasses.dataclass(frozen=True)
+class Listed:
+    """A command that need not be loaded.
+
+    Attributes:
+        name: of the command.
+        help: what it does.
+        module: of `evalsampling.cli` that has it.
+        attribute: of the module that holds it.
+    """
+
+    name: str
+    help: str
+    module: str
+    attribute: str = "COMMAND"
+
+    def load(self) -> Command:
+        """Return the command; its module and what that needs are imported."""
+        module = importlib.import_module(f"evalsampling.cli.{self.module}")
+        return cast(Command, getattr(module, self.attribute))
+
+
+COMMANDS = (
+    Listed("init", "Write a commented spec for a pool, by a look at its columns.", "init"),
+    Listed("check", "Find what is wrong with a spec, without a pass over the pool.", "check"),
+    Listed("prepare", "Summarise a pool, once.", "prepare"),
+    Listed("sample", "Draw the next batch of rows to label.", "sample"),
+    Listed("push", "Put a batch on a server of Label Studio.", "label_studio", "PUSH"),
+    Listed(
+        "pull", "Fetch the votes of a batch from a server of Label Studio.", "label_studio", "PULL"
+    ),
+    Listed("estimate", "Take labels and estimate.", "estimate"),
+    Listed("report", "Write a page to send, with its numbers as JSON and CSV.", "report"),
+    Listed("curve", "Tell the precision at every rank, with its guarantee.", "curve"),
+    Listed(
+        "budget", "Raise the budget of a workspace; what was drawn and labelled stays.", "budget"
+    ),
+    Listed(
+        "annotators", "Tell how far annotators agree and how often each is right.", "annotators"
+    ),
+    Listed("votes", "Write all votes to one table.", "votes"),
+    Listed("forget", "Erase the payload of one row; estimates stay as they are.", "forget"),
+    Listed("status", "Tell where an evaluation stands.", "status"),
+    Listed(
+        "verify",
+        "Check that all files of a workspace are there and as they were written.",
+        "verify",
+    ),
+    Listed("diagnose", "Compare scores, labels and model leaf by leaf.", "diagnose"),
+    Listed("plan", "Predict errors before any label.", "plan"),
+    Listed("simulate", "Repeat an evaluation on a pool whose truth is known.", "simulate"),
+    Listed("completion", "Print what a shell needs to complete commands.", "completion"),
+)

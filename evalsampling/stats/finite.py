@@ -1,0 +1,13 @@
+"""Numbers that JSON has."""
+
+import math
+from typing import Any
+
+
+def finite(result: Any) -> Any:
+    """Return a result, nested as it may be, with None for every number that JSON does not have."""
+    if isinstance(result, dict):
+        return {key: finite(value) for key, value in result.items()}
+    if isinstance(result, list | tuple):
+        return [finite(value) for value in result]
+    return None if isinstance(result, float) and not math.isfinite(result) else result

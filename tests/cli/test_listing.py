@@ -1,0 +1,115 @@
+"""What a command loads: what it needs, and nothing that others need."""
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from evalsampling.cli.listing import COMMANDS
+
+HEAVY = {
+    "apache_beam", "evalsampling.evaluation.evaluation", "evalsampling.inference",
+    "evalsampling.measures", "evalsampling.samplers", "evalsampling.samplers.oasis",
+    "evalsampling.simulation", "fastavro",
+    "google.cloud.storage", "importlib.metadata", "matplotlib", "numpy", "openpyxl",
+    "pandas", "pyarrow",
+    "pyarrow.compute", "pyarrow.dataset", "pythonjsonlogger", "scipy.linalg", "scipy.optimize",
+    "scipy.special", "scipy.stats", "urllib.request", "yaml",
+}  # fmt: skip
+"""Modules that take long to load, or bring many."""
+
+FILES = {"numpy", "pyarrow", "pyarrow.compute", "yaml"}
+"""What reads a spec and a workspace."""
+
+ESTIMATES = FILES | {
+    "evalsampling.evaluation.evaluation", "evalsampling.inference", "evalsampling.measures",
+    "evalsampling.samplers",
+}  # fmt: skip
+SAMPLES = ESTIMATES | {"importlib.metadata", "pyarrow.dataset", "scipy.special"}
+
+SIMULATES = ESTIMATES | {"evalsampling.simulation", "fastavro"}
+
+MAY_LOAD = {
+    "annotators": FILES,
+    "budget": FILES | {"evalsampling.measures", "fastavro"},
+    "check": SIMULATES,
+    "completion": SIMULATES,
+    "curve": ESTIMATES,
+    "diagnose": ESTIMATES,
+    "estimate": ESTIMATES,
+    "forget": FILES,
+    "init": SIMULATES,
+    "plan": SIMULATES,
+    "prepare": ESTIMATES | {"fastavro"},
+    "pull": FILES | {"urllib.request"},
+    "push": FILES | {"urllib.request"},
+    "report": ESTIMATES,
+    "sample": ESTIMATES,
+    "simulate": SIMULATES,
+    "status": FILES,
+    "verify": FILES,
+    "votes": FILES,
+}
+"""The heavy modules that each command may load before it begins to work."""
+
+PROGRAM = """
+import json, sys
+from evalsampling.__main__ import run
+try:
+    run()
+finally:
+    print(json.dumps(sorted(sys.modules)), file=sys.stderr)
+"""
+
+
+def loaded(*arguments: object) -> set[str]:
+    """Return the heavy modules that a process of the command line has loaded when it ends."""
+    call = [sys.executable, "-c", PROGRAM, *map(str, arguments)]
+    done = subprocess.run(call, capture_output=True, check=True, text=True)
+    return HEAVY & {*json.loads(done.stderr.splitlines()[-1])}
+
+
+@pytest.mark.parametrize("option", ["--version", "--help"])
+def test_what_needs_no_command_loads_nothing(option: str) -> None:
+    assert loaded(option) == set()
+
+
+def test_every_command_is_listed() -> None:
+    assert {listed.name for listed in COMMANDS} == set(MAY_LOAD)
+
+
+@pytest.mark.parametrize("name", sorted(MAY_LOAD))
+def test_a_command_loads_what_it_needs(name: str) -> None:
+    assert loaded(name, "--help") <= MAY_LOAD[name]
+
+
+def test_status_counts_without_measures(job: Any) -> None:
+    one = job()
+    one.prepare()
+    one.sample()
+    one.estimate("--labels", one.deliver(one.answers(1)))
+    assert loaded("status", one.workspace) <= FILES
+
+
+def test_a_round_loads_no_pandas_and_one_part_of_scipy(job: Any) -> None:
+    one = job()
+    one.prepare()
+    assert loaded("sample", one.workspace) <= SAMPLES
+
+
+def test_the_package_offers_names_without_loading_them() -> None:
+    program = "import json, sys, evalsampling; print(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert not HEAVY & {*json.loads(done.stdout)}
+
+
+def test_python_users_load_neither_beam_nor_scipy() -> None:
+    program = (
+        "import json, sys\n"
+        "from evalsampling import Evaluation, EvaluationSpec, measures\n"
+        "print(json.dumps(sorted(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert HEAVY & {*json.loads(done.stdout)} <= SIMULATES
