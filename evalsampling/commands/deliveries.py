@@ -26,6 +26,11 @@ class _Checked:
     taken: list[tuple[int, Vote]]
     rejects: list[Reject]
 
+    @property
+    def rows(self) -> int:
+        """How many rows the votes are about that count."""
+        return len({subject for subject, _ in self.taken})
+
     def to_store(self, register: Register, rounds: int) -> NewDelivery:
         """Return what is stored of it, there being so many rounds."""
         rejects = {
@@ -44,13 +49,17 @@ class _Checked:
 
     def log(self) -> None:
         """Log that it was taken, with a warning if it has rejects."""
-        counts = {"taken": len(self.taken), "rejected": len(self.rejects)}
+        counts = {"taken": len(self.taken), "rows": self.rows, "rejected": len(self.rejects)}
         level = logging.WARNING if self.rejects else logging.INFO
         LOG.log(level, "delivery taken", extra={**self.file.details, **counts})
 
     def message(self, workspace: Workspace) -> str:
         """Return the line that tells people of it."""
-        counts = f"{self.file.path}: {len(self.taken)} taken, {len(self.rejects)} rejected"
+        taken = f"{len(self.taken)} taken"
+        if self.rows < len(self.taken):
+            rows = "1 row" if self.rows == 1 else f"{self.rows} rows"
+            taken = f"{len(self.taken)} lines about {rows} taken"
+        counts = f"{self.file.path}: {taken}, {len(self.rejects)} rejected"
         if not self.rejects:
             return counts
         first, listed = self.rejects[0], workspace.rejects_of(self.name)

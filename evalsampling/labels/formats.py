@@ -16,10 +16,11 @@ import pyarrow.parquet as pq
 
 from evalsampling.errors import InputError
 from evalsampling.labels import ground_truth, label_studio, splink, workbook
+from evalsampling.labels.changed_ids import BY_TASK, DIGITS, INEXACT_FROM
 from evalsampling.labels.label_sets import flags_of_row, given_label, is_flag, labels_of_row
 from evalsampling.labels.parquet_votes import EXACT, MOST_ROWS, inexact, read_columns, too_large
 from evalsampling.labels.vendor import unescaped
-from evalsampling.labels.vote import LONG_TABLE, field_text, in_unicode
+from evalsampling.labels.vote import LONG_TABLE, field_text, in_unicode, is_number
 from evalsampling.labels.vote import Vote as Vote
 
 _ID = "id"
@@ -136,12 +137,16 @@ def _read_xlsx(path: str, content: bytes, own: str) -> Iterator[Vote]:
     rows = workbook.read_rows(path, content)
     names = [str(name) if name is not None else "" for name in next(rows, [])]
     header, read_row = _table(path, names, own)
+    exact = [name for name in EXACT if name in header]
     for line, row in enumerate(rows, start=2):
         values = {name: value for name, value in zip(header, row, strict=False) if name}
-        for name in EXACT:
+        for name in exact:
             value = values.get(name)
-            if isinstance(value, int | float) and abs(value) >= _WHOLE_BELOW:
-                raise inexact(path, name, f"{value:.17g}", _WHOLE_BELOW)
+            if is_number(value) and abs(value) >= INEXACT_FROM:
+                raise InputError(
+                    f"{path}: line {line}: column {name!r} has {value:.17g} as a number, of which "
+                    f"a spreadsheet keeps {DIGITS} digits: {BY_TASK}, or write it as text"
+                )
         if any(value not in (None, "") for value in values.values()):
             yield read_row(line, values)
 
@@ -331,6 +336,7 @@ def _vote(line: int, row: Mapping[str, Any]) -> Vote:
         time=told["time"],
         skipped=_SKIPPED[skipped.lower()],
         comment=comment if isinstance(comment, str) and comment else None,
+        has_number=is_number(row.get("id")),
     )
 
 

@@ -109,7 +109,11 @@ def test_the_sheet_of_tasks_is_read_whatever_comes_first() -> None:
         (saved(["task", "note"]), "x.xlsx: column 'label' is missing; there are: 'task', 'note'"),
         (saved([]), "x.xlsx: column 'task' (or 'id') is missing"),
         (saved(["task", "label", "label"]), "x.xlsx: column 'label' is there twice"),
-        (saved(["id", "label"], [2**53, "1"]), "x.xlsx: column 'id' has whole numbers as floats"),
+        (saved(["id", "label"], [10**15, "1"]),
+         "x.xlsx: line 2: column 'id' has 1000000000000000 as a number, of which a spreadsheet keeps "
+         "15 digits: deliver by task name, or write it as text"),
+        (saved(["unique_id_l", "unique_id_r", "clerical_match_score"], ["a", -(10**15), 1]),
+         "x.xlsx: line 2: column 'unique_id_r' has -1000000000000000 as a number"),
         (rewritten(saved(["task", "label"]), lambda text: text[:200]), "damaged, or no workbook"),
         (rewritten(saved(["task", "label"]), lambda text: text.replace("A1", "ZZZZ1")),
          "damaged, or no workbook"),
