@@ -2,6 +2,7 @@
 
 import collections
 import csv
+import dataclasses
 import decimal
 import functools
 import io
@@ -97,7 +98,8 @@ def _read_csv(path: str, content: bytes, own: str) -> Iterator[Vote]:
         raise InputError(f"{path}: the file is empty")
     is_long_table = tuple(header) == LONG_TABLE
     header, read_row = _table(path, header, own)
-    for line, row in rows:
+    is_ended = content.endswith((b"\n", b"\r"))
+    for (line, row), following in itertools.pairwise(itertools.chain(rows, [None])):
         if not any(row):
             continue
         if is_long_table:  # As `evalsampling votes` has written it.
@@ -106,7 +108,12 @@ def _read_csv(path: str, content: bytes, own: str) -> Iterator[Vote]:
             problem = f"{len(row)} fields where the header has {len(header)}"
             yield Vote(line, problem=problem)
             continue
-        yield read_row(line, dict(zip(header, row, strict=True)))
+        vote = read_row(line, dict(zip(header, row, strict=True)))
+        # `no` in the column `skipped` is whole, nothing at all may not be.
+        is_whole = is_ended or (header[-1] == "skipped" and row[-1] != "")
+        if following is None and not is_whole:
+            vote = dataclasses.replace(vote, unended=header[-1])
+        yield vote
 
 
 def _cells(path: str, lines: _Lines) -> Iterator[tuple[int, list[str]]]:

@@ -37,6 +37,8 @@ class Vote:
             for the list of rejects.
         has_number: whether its id, or that of a record, came as a number: nobody knows how it was
             written before.
+        unended: the column that the file ends in, if this is its last line and has no end of its
+            own: more of that text may be missing.
     """
 
     line: int
@@ -54,6 +56,7 @@ class Vote:
     score: float | None = None
     problem: str | None = None
     has_number: bool = False
+    unended: str | None = None
 
 
 def is_number(value: Any) -> bool:

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from evalsampling.labels.changed_ids import BY_TASK, Lookalikes, is_shortened, with_zeros
 from evalsampling.labels.class_texts import whole_texts
+from evalsampling.labels.cut_delivery import Continuations
 from evalsampling.labels.label_sets import missing_flag
 from evalsampling.labels.tally import SKIPPED, UNSURE, Answer, Subjects, Tally
 from evalsampling.labels.task_names import check_problem
@@ -140,6 +141,7 @@ def check_votes(
         for vote in votes
         if vote.label not in (None, UNSURE_LABEL) and vote.problem is None
     }
+    continuations = _continuations(votes, register)
     whole = whole_texts([label for label in given_labels if label is not None], register.codes)
     for given_vote in votes:
         subject, reason = _find(given_vote, register, drawn)
@@ -149,6 +151,7 @@ def check_votes(
             continue
         label = whole.get(given_vote.label or "", given_vote.label)
         vote, reason = _with_label(dataclasses.replace(given_vote, label=label), register)
+        reason = reason or continuations.problem(given_vote)
         if not reason and not replace and vote.annotator is None and _is_answer(vote):
             wanted = register.known.subjects.wanted(subject)
             if wanted > 1:
@@ -167,6 +170,19 @@ def check_votes(
         else:
             taken.append((subject, vote))
     return taken, sorted(rejects, key=lambda reject: reject.line)
+
+
+def _continuations(votes: Sequence[Vote], register: Register) -> Continuations:
+    """Return what the last line of a delivery may be the beginning of."""
+    named = {vote.annotator for vote in votes}.union(*register.known.answers.values())
+    return Continuations(
+        labels=[*register.codes, UNSURE_LABEL],
+        are_numbers=isinstance(register.codes, NumberCodes),
+        multilabel=register.multilabel,
+        ids=register.questions_of_id,
+        pairs=register.pairs,
+        annotators=[name for name in named if name is not None],
+    )
 
 
 def _is_answer(vote: Vote) -> bool:
