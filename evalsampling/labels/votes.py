@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from evalsampling.labels.annotator_names import People
 from evalsampling.labels.changed_ids import BY_TASK, Lookalikes, is_shortened, with_zeros
 from evalsampling.labels.class_texts import whole_texts
 from evalsampling.labels.cut_delivery import Continuations
@@ -42,6 +43,7 @@ class Register:
         pairs: the questions about each pair of records, see `labels.splink`.
         positive: the positive class as text.
         multilabel: the labels of which a row may have several; then the classes are their sets.
+        folds_names: whether spellings of an annotator's name that look alike are one person.
     """
 
     question_of_task: Mapping[str, int]
@@ -55,11 +57,18 @@ class Register:
     pairs: Mapping[Pair, Sequence[int]] = dataclasses.field(default_factory=dict)
     positive: str = ""
     multilabel: Sequence[str] = ()
+    folds_names: bool = False
 
     @property
     def classes(self) -> Sequence[str]:
         """The classes as text, by their codes."""
         return list(self.codes)
+
+    @property
+    def annotators(self) -> set[str]:
+        """Who has answered, by name."""
+        named = {name for given in self.known.answers.values() for name in given}
+        return {name for name in named if name is not None}
 
     @property
     def known(self) -> Tally:
@@ -133,6 +142,11 @@ def check_votes(
     Returns:
         The votes that count, each with the number of its subject, and the rejects by line.
     """
+    if register.folds_names:
+        people = People(register.annotators)
+        votes = [
+            dataclasses.replace(vote, annotator=people.spelled(vote.annotator)) for vote in votes
+        ]
     drawn = Lookalikes([*register.questions_of_id, *register.pairs], votes)
     rejects: list[Reject] = []
     found: list[tuple[int, Vote]] = []
@@ -174,14 +188,14 @@ def check_votes(
 
 def _continuations(votes: Sequence[Vote], register: Register) -> Continuations:
     """Return what the last line of a delivery may be the beginning of."""
-    named = {vote.annotator for vote in votes}.union(*register.known.answers.values())
+    named = {vote.annotator for vote in votes if vote.annotator is not None}
     return Continuations(
         labels=[*register.codes, UNSURE_LABEL],
         are_numbers=isinstance(register.codes, NumberCodes),
         multilabel=register.multilabel,
         ids=register.questions_of_id,
         pairs=register.pairs,
-        annotators=[name for name in named if name is not None],
+        annotators=named | register.annotators,
     )
 
 
