@@ -32,7 +32,8 @@ def control_tasks(
         gold: rows whose class is known, if the spec names any.
 
     Raises:
-        InputError: if the gold rows do not look like the pool's, or the reserve has not the repeated rows.
+        InputError: if the gold rows do not look like the pool's, or the reserve has not the
+            repeated rows.
     """
     labels, parts = snapshot.pool.spec.labels, []
     if gold is not None:

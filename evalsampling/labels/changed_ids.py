@@ -61,12 +61,14 @@ class Lookalikes:
                 self._shortened.setdefault(kept, []).append(name)
         self._has_text = self._has_digits = False
         for vote in votes:
-            name = name_of(vote)
-            if vote.task is None and name in known and any(map(_has_more_digits, _texts(name))):
+            given = name_of(vote)
+            if vote.task is not None or given is None or given not in known:
+                continue
+            if any(map(_has_more_digits, _texts(given))):
                 self._has_digits = True
                 self._has_text |= not vote.has_number
-            elif vote.task is None and not vote.has_number and name in known:
-                self._has_text |= any(map(_is_untouched, _texts(name)))
+            elif not vote.has_number:
+                self._has_text |= any(map(_is_untouched, _texts(given)))
 
     def other(self, name: Name, has_number: bool) -> Name | None:
         """Return another row that was drawn and may be meant by a name, None if there is none.
@@ -139,10 +141,8 @@ def _has_more_digits(text: str) -> bool:
     return text.isascii() and text.isdecimal() and len(text.strip("0")) > DIGITS
 
 
-def _texts(name: Name | None) -> Sequence[str]:
-    if name is None or isinstance(name, str):
-        return [] if name is None else [name]
-    return [id for _, id in name]
+def _texts(name: Name) -> Sequence[str]:
+    return [name] if isinstance(name, str) else [id for _, id in name]
 
 
 def _spelled(name: Name, spell: Callable[[str], Sequence[str]]) -> Iterator[Name]:

@@ -1,5 +1,6 @@
 """A delivery of labels: one file, read whole, within bounds, before anything is locked."""
 
+import builtins
 import dataclasses
 import hashlib
 import itertools
@@ -33,7 +34,7 @@ class LabelFile:
     bytes: int
     sha256: str
     votes: Sequence[Vote]
-    content: bytes = dataclasses.field(default=b"", repr=False)
+    content: "builtins.bytes" = dataclasses.field(default=b"", repr=False)
 
     @classmethod
     def read(cls, path: str, replace: bool = False, id_column: str = "id") -> "LabelFile":

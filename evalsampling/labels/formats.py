@@ -99,7 +99,10 @@ def _read_csv(path: str, content: bytes, own: str) -> Iterator[Vote]:
     is_long_table = tuple(header) == LONG_TABLE
     header, read_row = _table(path, header, own)
     is_ended = content.endswith((b"\n", b"\r"))
-    for (line, row), following in itertools.pairwise(itertools.chain(rows, [None])):
+    following = next(rows, None)
+    while following is not None:
+        line, row = following
+        following = next(rows, None)
         if not any(row):
             continue
         if is_long_table:  # As `evalsampling votes` has written it.
@@ -149,7 +152,7 @@ def _read_xlsx(path: str, content: bytes, own: str) -> Iterator[Vote]:
         values = {name: value for name, value in zip(header, row, strict=False) if name}
         for name in exact:
             value = values.get(name)
-            if is_number(value) and abs(value) >= INEXACT_FROM:
+            if isinstance(value, int | float) and abs(value) >= INEXACT_FROM:
                 raise InputError(
                     f"{path}: line {line}: column {name!r} has {value:.17g} as a number, of which "
                     f"a spreadsheet keeps {DIGITS} digits: {BY_TASK}, or write it as text"

@@ -1,4 +1,4 @@
-"""YAML as plain data, none of whose mappings has a key twice, and whose aliases stand for little."""
+"""YAML as plain data: no mapping has a key twice, and aliases stand for little."""
 
 import itertools
 from collections.abc import Iterator
@@ -7,7 +7,6 @@ from typing import Any
 import yaml
 
 from evalsampling.errors import InputError
-
 
 MOST_ALIASED = 10_000
 """Values that aliases may stand for together: a few lines of aliases may stand for billions."""

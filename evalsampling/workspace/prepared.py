@@ -95,8 +95,7 @@ class PreparedPool:
 
     @property
     def folds_names(self) -> bool:
-        """Whether spellings of an annotator's name are one person; not if it was prepared before
-        that was so."""
+        """Whether spellings of an annotator's name are one person; in older workspaces not."""
         return self.marker.get(ANNOTATORS) == FOLDED
 
     @functools.cached_property

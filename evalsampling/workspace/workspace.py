@@ -112,7 +112,9 @@ class Workspace:
             try:
                 # No option of a job and no part of its graph: who sees those sees no secret.
                 key = secrets.token_hex(_KEY_BYTES)
-                draft.commit(MARKER, {"version": VERSION, **content, ANNOTATORS: FOLDED, "key": key})
+                draft.commit(
+                    MARKER, {"version": VERSION, **content, ANNOTATORS: FOLDED, "key": key}
+                )
             except FileExistsError as error:
                 if self.store.read_json(MARKER).get("attempt") != attempt:
                     raise InputError(

@@ -130,7 +130,11 @@ def test_what_looks_shortened(text: str, expected: bool) -> None:
 
 NUMERIC = ["7", "07", "007", "7.0", "7E0", "70", "0.7", "1000", "1E3", "1e3", "01000", "1,000",
            "1234567890123456", "1234567890123450", "1234567890123460", "123456789012345600", "x7",
-           "0", "00", "000", "-0", "12345e67", "5%", "0.05", " 8", "8", "+8", "a", "TRUE"]  # fmt: skip
+           "0", "00", "000", "-0", "12345e67", "5%", "0.05", " 8", "8", "+8", "a", "b"]  # fmt: skip
+
+
+def is_xlsx(name: str) -> bool:
+    return name.endswith(".xlsx")
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -144,12 +148,14 @@ def test_no_mutation_of_ids_labels_another_row(name: str, seed: int) -> None:
     if name.endswith((".csv", ".parquet")):  # Where a column is of one type.
         change = (lambda one: lambda id: str(one(id)))(change)
     rows = [(change(id), "1") for id in sent]
-    try:
-        votes = read_votes(name, written(name, rows, ("id", "label")))
-    except InputError as error:
-        assert name.endswith((".xlsx", ".jsonl")) and "number" in str(error)
-        assert any(is_number(id) and abs(id) >= 10**15 for id, _ in rows)
+    content, is_text = written(name, rows, ("id", "label")), name.endswith((".csv", ".parquet"))
+    if any(is_number(id) and abs(id) >= 10**15 and (is_xlsx(name) or type(id) is float)
+           for id, _ in rows):  # fmt: skip
+        assert not is_text
+        with pytest.raises(InputError, match="number"):
+            read_votes(name, content)
         return
+    votes = read_votes(name, content)
     taken, rejects = check_votes(votes, drawn(ids))
     for row, vote in taken:
         assert ids[row] == sent[vote.line - (1 if name.endswith((".jsonl", ".parquet")) else 2)]

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from evalsampling import InputError
 from evalsampling.labels.formats import read_votes
 from evalsampling.labels.votes import Register, check_votes
 from evalsampling.spec.labels import LabelsSpec
@@ -14,6 +15,7 @@ from evalsampling.stats.history import NO_LABEL
 from evalsampling.workspace.snapshot import Snapshot
 from tests.commands.rounds import measures
 from tests.jobs import Job, Pool, call, make_pool
+from tests.labels.deliveries import FORMATS, written
 
 IDS = ["12", "123", "9", "x"]
 
@@ -72,6 +74,31 @@ def test_what_may_go_on_is_held_back(
     assert [words in reject.reason for reject in rejects] == [True] * bool(words)
     for reject in rejects:
         assert "the file ends here without the end of a line" in reject.reason
+
+
+@pytest.mark.parametrize("name", [*FORMATS, "votes.json", "votes.manifest"])
+@pytest.mark.parametrize("order", [("task", "label"), ("label", "task"), ("label", "id")])
+def test_cut_anywhere_nothing_is_read_that_the_whole_does_not_say(
+    name: str, order: tuple[str, str]
+) -> None:
+    for seed in range(60):
+        draw = random.Random(seed)
+        places = draw.sample(range(len(IDS)), draw.randint(1, len(IDS)))
+        fields = {"id": lambda row: IDS[row], "task": lambda row: f"t_{IDS[row]}",
+                  "label": lambda row: draw.choice(["no", "no idea", "un", "unsure", "yes"])}  # fmt: skip
+        names = ("task", "label") if name in ("votes.json", "votes.manifest") else order
+        rows = [[fields[column](row) for column in names] for row in places]
+        content = written(name, rows, names)
+        whole, rejects = check_votes(read_votes(name, content), register(CLASSES))
+        assert not rejects
+        said = {(row, vote.label) for row, vote in whole}
+        cut = content[: draw.randrange(len(content))]
+        try:
+            votes = read_votes(name, cut)
+        except InputError:
+            continue
+        taken, _ = check_votes(votes, register(CLASSES))
+        assert {(row, vote.label) for row, vote in taken} <= said
 
 
 def with_classes(job: Any, **labels: Any) -> Job:
@@ -186,7 +213,7 @@ def test_part_and_whole_in_one_folder(drawn: Job) -> None:
     drawn.deliver(answers[:5], "zone/b.csv")
     told = drawn.estimate("--labels", zone)
     assert (told.json["labels"], told.json["rejects"]) == (20, 0)
-    assert "b.csv: " in told.err and "a.csv begins with it and goes on" in told.err
+    assert f"{zone}/b.csv: {zone}/a.csv begins with it and goes on" in told.err
     assert drawn.estimate("--labels", zone).json["labels"] == 20
 
 

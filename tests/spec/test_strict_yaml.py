@@ -50,7 +50,10 @@ def bomb(width: int, depth: int, first: str = "[x]", wrap: str = "[{}]") -> str:
     ("text", "words"),
     [
         (bomb(9, 10), r"line \d+: aliases stand for more than 10,000 values: write them out"),
-        (bomb(9, 10, "{x: 1}", "{{<<: [{}]}}"), r"line \d+: aliases stand for more than 10,000 values: write them out"),
+        (
+            bomb(9, 10, "{x: 1}", "{{<<: [{}]}}"),
+            r"line \d+: aliases stand for more than 10,000 values: write them out",
+        ),
         ("a: &a [*a]", "line 1: a value is a part of itself"),
         ("a: &a {b: [{c: *a}]}", "line 1: a value is a part of itself"),
     ],
