@@ -55,9 +55,9 @@ class Lookalikes:
         known = set()
         for name in drawn:
             known.add(name)
-            for read in _spelled(name, _as_read):
-                self._alike.setdefault(read, []).append(name)
-            for kept in {*_spelled(name, _as_kept)}:
+            [read] = _spelled(name, _as_read)
+            self._alike.setdefault(read, []).append(name)
+            for kept in {*_spelled(name, _as_kept)} - {read}:
                 self._shortened.setdefault(kept, []).append(name)
         self._has_text = self._has_digits = False
         for vote in votes:
@@ -117,18 +117,26 @@ def _number(text: str) -> decimal.Decimal | None:
 
 def _as_read(text: str) -> Sequence[str]:
     """Return a text as all spell it that are the same number."""
+    if _is_plain(text):
+        return [text]
     number = _number(text)
     return [text if number is None else _plain(number)]
 
 
 def _as_kept(text: str) -> Sequence[str]:
     """Return a text as it is where a spreadsheet keeps fifteen digits, rounded or cut."""
-    number = _number(text)
+    number = None if _is_plain(text) else _number(text)
     return [text] if number is None else [_plain(context.plus(number)) for context in _KEPT]
 
 
+def _is_plain(text: str) -> bool:
+    """Tell whether a text is spelled as all programs spell its number, as most ids are."""
+    return text.isdecimal() and text.isascii() and len(text) <= DIGITS and text[0] != "0"
+
+
 def _plain(number: decimal.Decimal) -> str:
-    return str(_EXACT.normalize(_EXACT.add(number, 0)))
+    number = _EXACT.normalize(_EXACT.add(number, 0))
+    return f"{number:f}" if abs(number) < INEXACT_FROM else str(number)
 
 
 def _is_untouched(text: str) -> bool:

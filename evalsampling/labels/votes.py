@@ -147,7 +147,8 @@ def check_votes(
         votes = [
             dataclasses.replace(vote, annotator=people.spelled(vote.annotator)) for vote in votes
         ]
-    drawn = Lookalikes([*register.questions_of_id, *register.pairs], votes)
+    by_name = any(vote.task is None for vote in votes)
+    drawn = Lookalikes([*register.questions_of_id, *register.pairs] if by_name else [], votes)
     rejects: list[Reject] = []
     found: list[tuple[int, Vote]] = []
     given_labels = {
@@ -155,7 +156,6 @@ def check_votes(
         for vote in votes
         if vote.label not in (None, UNSURE_LABEL) and vote.problem is None
     }
-    continuations = _continuations(votes, register)
     whole = whole_texts([label for label in given_labels if label is not None], register.codes)
     for given_vote in votes:
         subject, reason = _find(given_vote, register, drawn)
@@ -165,7 +165,8 @@ def check_votes(
             continue
         label = whole.get(given_vote.label or "", given_vote.label)
         vote, reason = _with_label(dataclasses.replace(given_vote, label=label), register)
-        reason = reason or continuations.problem(given_vote)
+        if given_vote.unended is not None and not reason:
+            reason = _continuations(votes, register).problem(given_vote)
         if not reason and not replace and vote.annotator is None and _is_answer(vote):
             wanted = register.known.subjects.wanted(subject)
             if wanted > 1:
