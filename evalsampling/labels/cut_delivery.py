@@ -21,6 +21,7 @@ class Continuations:
         labels: all that an annotator may answer; of numbers nothing.
         are_numbers: whether labels are numbers, of which each may be the beginning of another.
         multilabel: the labels of which a row may have several.
+        tasks: names of all.
         ids: of the rows that were drawn.
         pairs: of records that were drawn.
         annotators: who is named, here or before.
@@ -29,6 +30,7 @@ class Continuations:
     labels: Collection[str]
     are_numbers: bool
     multilabel: Sequence[str]
+    tasks: Collection[str]
     ids: Collection[str]
     pairs: Collection[Pair]
     annotators: Collection[str]
@@ -57,6 +59,8 @@ class Continuations:
             return self._longer_label(vote.label)
         if column == SCORE and vote.score in (0.0, 0.5):
             return f"{vote.score:g}", "another number"
+        if column == "task" and vote.task is not None:
+            return _longer(vote.task, self.tasks)
         if column == "id" and vote.id is not None and vote.task is None:
             return _longer(vote.id, self.ids)
         if column in ("unique_id_l", "unique_id_r") and vote.pair is not None and not vote.task:

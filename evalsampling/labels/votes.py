@@ -194,6 +194,7 @@ def _continuations(votes: Sequence[Vote], register: Register) -> Continuations:
         labels=[*register.codes, UNSURE_LABEL],
         are_numbers=isinstance(register.codes, NumberCodes),
         multilabel=register.multilabel,
+        tasks=register.question_of_task,
         ids=register.questions_of_id,
         pairs=register.pairs,
         annotators=named | register.annotators,

@@ -50,6 +50,7 @@ SETS = LabelsSpec(("none", "a", "b", "a+b"), 3, "deterministic", multilabel=("a"
         (CLASSES, "task,label,comment\nt_x,no,wh", ""),
         (CLASSES, "label,id\nyes,12", "'12' may be the beginning of '123'"),
         (CLASSES, "label,id\nyes,123", ""),
+        (CLASSES, "label,task\nyes,t_12", "'t_12' may be the beginning of 't_123'"),
         (CLASSES, "task,label,skipped\nt_x,yes,", "'' may be the beginning of 'true'"),
         (CLASSES, "task,label,skipped\nt_x,yes,no", ""),
         (CLASSES, "task,label,annotator\nt_9,yes,Ann\nt_x,yes,An", "the beginning of 'Ann'"),
