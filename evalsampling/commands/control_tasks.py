@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from evalsampling.labels.controls import (
     QUESTION,
+    Gold,
     control_name,
     gold_rows,
     make_controls,
@@ -18,7 +19,9 @@ from evalsampling.pool.stored_columns import PAYLOAD_PREFIX
 from evalsampling.workspace.snapshot import Snapshot
 
 
-def control_tasks(snapshot: Snapshot, number: int, batch: pa.Table, check: bool) -> pa.Table | None:
+def control_tasks(
+    snapshot: Snapshot, number: int, batch: pa.Table, check: bool, gold: Gold | None
+) -> pa.Table | None:
     """Return the control tasks of a round as they are stored, None if there are to be none.
 
     Args:
@@ -26,13 +29,15 @@ def control_tasks(snapshot: Snapshot, number: int, batch: pa.Table, check: bool)
         number: of the round.
         batch: the rows drawn, as `tasks.make_batch` makes them.
         check: whether names have a check character.
+        gold: rows whose class is known, if the spec names any.
 
     Raises:
-        InputError: if the gold rows cannot be read, or the reserve has not the repeated rows.
+        InputError: if the gold rows do not look like the pool's, or the reserve has not the
+            repeated rows.
     """
     labels, parts = snapshot.pool.spec.labels, []
-    if labels.gold is not None:
-        rows = gold_rows(snapshot.pool.spec, snapshot.pool.task_key, number, batch.schema)
+    if gold is not None:
+        rows = gold_rows(gold, snapshot.pool.spec, snapshot.pool.task_key, number, batch.schema)
         parts.append(_controls(snapshot, GOLD, number, rows, rows[LABEL], check))
     if labels.repeats and len(snapshot.tasks):
         again = repeated(len(snapshot.tasks), labels.repeats, snapshot.pool.task_key, number)

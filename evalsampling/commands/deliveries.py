@@ -3,16 +3,17 @@
 import collections
 import dataclasses
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import pyarrow as pa
 
 from evalsampling.errors import InputError
 from evalsampling.labels.dawid_skene import check_installed
-from evalsampling.labels.delivery import LabelFile
+from evalsampling.labels.delivery import LabelFile, without_beginnings
 from evalsampling.labels.vote import Vote
 from evalsampling.labels.votes import Register, Reject, check_votes, vote_table
 from evalsampling.telemetry.logs import LOG
+from evalsampling.workspace.deliveries import with_replaced
 from evalsampling.workspace.snapshot import Snapshot
 from evalsampling.workspace.workspace import NewDelivery, Workspace
 
@@ -25,6 +26,12 @@ class _Checked:
     name: str
     taken: list[tuple[int, Vote]]
     rejects: list[Reject]
+    beginnings: list[str]
+
+    @property
+    def rows(self) -> int:
+        """How many rows the votes are about that count."""
+        return len({subject for subject, _ in self.taken})
 
     def to_store(self, register: Register, rounds: int) -> NewDelivery:
         """Return what is stored of it, there being so many rounds."""
@@ -39,18 +46,31 @@ class _Checked:
         rejected = collections.Counter(
             register.tasks[one.subject] for one in self.rejects if one.subject is not None
         )
-        details = {**self.file.details, "rounds": rounds, "rejected": rejected}
+        details = {
+            **self.file.details,
+            "rounds": rounds,
+            "rejected": rejected,
+            "bytes": self.file.bytes,
+            "unended": self.file.unended,
+            "beginnings": self.beginnings,
+        }
         return NewDelivery(self.name, vote_table(self.taken, register), pa.table(rejects), details)
 
     def log(self) -> None:
         """Log that it was taken, with a warning if it has rejects."""
-        counts = {"taken": len(self.taken), "rejected": len(self.rejects)}
+        counts = {"taken": len(self.taken), "rows": self.rows, "rejected": len(self.rejects)}
         level = logging.WARNING if self.rejects else logging.INFO
         LOG.log(level, "delivery taken", extra={**self.file.details, **counts})
 
     def message(self, workspace: Workspace) -> str:
         """Return the line that tells people of it."""
-        counts = f"{self.file.path}: {len(self.taken)} taken, {len(self.rejects)} rejected"
+        taken = f"{len(self.taken)} taken"
+        if self.rows < len(self.taken):
+            rows = "1 row" if self.rows == 1 else f"{self.rows} rows"
+            taken = f"{len(self.taken)} lines about {rows} taken"
+        counts = f"{self.file.path}: {taken}, {len(self.rejects)} rejected"
+        if self.beginnings:
+            counts += "; it begins with a delivery that was taken before, and replaces it"
         if not self.rejects:
             return counts
         first, listed = self.rejects[0], workspace.rejects_of(self.name)
@@ -76,17 +96,28 @@ def take(files: Sequence[LabelFile], snapshot: Snapshot, strict: bool) -> list[s
     """
     if files:
         check_installed(snapshot.pool.spec)
+    replaced = {digest for one in snapshot.deliveries for digest in one.beginnings}
+    files, messages = without_beginnings(files)
+    beginnings = [_beginnings(file, snapshot) for file in files]
+    # What a line said that was cut short is no label that the whole file would contradict.
+    snapshot = _with_replaced(snapshot, {one for these in beginnings for one in these})
     register = snapshot.register
     delivered = _votes_by_content(snapshot)
     known = {delivery.name for delivery in snapshot.deliveries}
     checked: list[_Checked] = []
-    messages = []
-    for file in files:
+    for file, begins_with in zip(files, beginnings, strict=True):
+        if file.sha256 in replaced and not file.replace:
+            messages.append(f"{file.path}: a file that begins with it was taken, nothing changed")
+            continue
         taken, rejects = check_votes(file.votes, register, file.replace)
         if not file.replace:
             # What a file said before a correction it does not say again.
-            said = delivered.get(file.sha256, frozenset())
+            earlier = (delivered.get(digest, ()) for digest in (file.sha256, *begins_with))
+            said = {one for votes in earlier for one in votes}
             taken = [one for one in taken if _named(one[1], register.tasks[one[0]]) not in said]
+            if begins_with:
+                answers = {(task, label) for task, _, label in said}
+                rejects = [one for one in rejects if (one.task, one.label) not in answers]
         if rejects and strict:
             raise InputError(
                 f"{file.path}: line {rejects[0].line}: {rejects[0].reason} "
@@ -100,7 +131,7 @@ def take(files: Sequence[LabelFile], snapshot: Snapshot, strict: bool) -> list[s
         name = f"{file.sha256}-{len(known) + 1}" if before else file.sha256
         known.add(name)
         register = after
-        checked.append(_Checked(file, name, taken, rejects))
+        checked.append(_Checked(file, name, taken, rejects, begins_with))
     workspace = snapshot.pool.workspace
     if checked:
         deliveries = [one.to_store(register, len(snapshot.rounds)) for one in checked]
@@ -108,6 +139,24 @@ def take(files: Sequence[LabelFile], snapshot: Snapshot, strict: bool) -> list[s
     for one in checked:
         one.log()
     return messages + [one.message(workspace) for one in checked]
+
+
+def _beginnings(file: LabelFile, snapshot: Snapshot) -> list[str]:
+    """Return the hashes of deliveries that a file begins with, unless it corrects."""
+    if file.replace:
+        return []
+    return file.beginnings(
+        (one.bytes, one.digest)
+        for one in snapshot.deliveries
+        if one.bytes is not None and not one.replace
+    )
+
+
+def _with_replaced(snapshot: Snapshot, digests: Collection[str]) -> Snapshot:
+    """Return a snapshot in which deliveries of some hashes are replaced."""
+    if not digests:
+        return snapshot
+    return dataclasses.replace(snapshot, deliveries=with_replaced(snapshot.deliveries, digests))
 
 
 _Named = tuple[str, str | None, str | None]

@@ -63,7 +63,8 @@ def estimate(options: EstimateOptions, context: ExecutionContext = HERE) -> Esti
     with workspace.in_use():
         snapshot, messages = _take_and_close(files, Snapshot.read(pool.reread()), options)
         result = dataclasses.replace(
-            result_of(snapshot, snapshot.evaluation(), measures), messages=(*without, *messages)
+            result_of(snapshot, snapshot.evaluation(), measures),
+            messages=(*without, *labels.links, *replace.links, *messages),
         )
         _keep(result, snapshot, files, options, context, started)
     LOG.info("estimated", extra={key: getattr(result, key) for key in _COUNTS})

@@ -16,6 +16,7 @@ from evalsampling.commands.withdrawal import withdraw
 from evalsampling.errors import InputError, UsageError
 from evalsampling.evaluation.evaluation import Evaluation
 from evalsampling.evaluation.stopping import reason_to_stop
+from evalsampling.labels.controls import Gold
 from evalsampling.labels.items import item_rows
 from evalsampling.labels.sinks import TASK_FILES, write_tasks
 from evalsampling.labels.tasks import ID, blind, make_batch, mask_key, task_name
@@ -225,8 +226,12 @@ def write_round(
     ]
     batch = make_batch(names, asked, spec, mask_key(pool.task_key, number))
     draws = _draws_to_store(snapshot, rows, code, history)
-    controls = control_tasks(snapshot, number, batch, check) if len(new) else None
+    gold = Gold.read(spec) if len(new) else None
+    if gold is not None:
+        gold.check_same([files.design.get("gold") for files in snapshot.standing])
+    controls = control_tasks(snapshot, number, batch, check, gold) if len(new) else None
     design = _design(request, snapshot, history, len(new)) | ({"check": True} if check else {})
+    design |= {} if gold is None else {"gold": gold.fingerprint}
     manifest = request.context.manifest(
         f"sample-{number:04d}",
         spec,

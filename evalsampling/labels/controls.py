@@ -5,6 +5,7 @@ They tell how well annotators answer. No estimate knows of them.
 
 import csv
 import dataclasses
+import hashlib
 import io
 import json
 from collections.abc import Collection, Sequence
@@ -67,27 +68,80 @@ class Controls:
         return list(self.table[ID].to_pylist())
 
 
-def gold_rows(spec: EvaluationSpec, key: bytes, number: int, like: pa.Schema) -> pa.Table:
+@dataclasses.dataclass(frozen=True)
+class Gold:
+    """Rows whose class is known, as their file has them.
+
+    Attributes:
+        path: of the file.
+        rows: by column.
+        labels: text of the class of each.
+        fingerprint: SHA-256 of what is used of them, in their order; the same file of other
+            columns, or written anew, has the same.
+    """
+
+    path: str
+    rows: list[dict[str, Any]]
+    labels: list[str | None]
+    fingerprint: str
+
+    @classmethod
+    def read(cls, spec: EvaluationSpec) -> "Gold | None":
+        """Return the gold rows of a spec, checked; None if it names none.
+
+        Raises:
+            InputError: if their file cannot be read, or a row is not as rows of the pool are.
+        """
+        if spec.labels.gold is None:
+            return None
+        path = spec.labels.gold.path
+        rows = _read(path)
+        labels = _check(path, rows, spec)
+        used = [
+            [_id(row, place, spec.pool.id), label, *(row[name] for name in spec.pool.payload)]
+            for place, (row, label) in enumerate(zip(rows, labels, strict=True))
+        ]
+        text = json.dumps(used, default=str)
+        return cls(path, rows, labels, hashlib.sha256(text.encode()).hexdigest())
+
+    def check_same(self, fingerprints: Collection[str | None]) -> None:
+        """Check that earlier rounds had these rows.
+
+        Args:
+            fingerprints: of the rounds; None of those that were drawn before this was kept.
+
+        Raises:
+            InputError: if one had others.
+        """
+        if {*fingerprints} - {None, self.fingerprint}:
+            raise InputError(
+                f"{self.path}: has other gold rows than when the rounds so far were drawn; put the "
+                "file back as it was"
+            )
+
+
+def gold_rows(
+    gold: Gold, spec: EvaluationSpec, key: bytes, number: int, like: pa.Schema
+) -> pa.Table:
     """Return the gold rows of a batch: columns id, label and payload, with its prefix.
 
     They take turns in an order at random, so that all are shown before one is shown again.
 
     Args:
-        spec: names their file.
+        gold: all of them.
+        spec: how many are wanted, and the payload.
         key: of the order.
         number: of the round, from 1.
         like: of the batch, whose types the payload gets.
 
     Raises:
-        InputError: naming the file, and the column and row that are wrong.
+        InputError: naming the file, and the column that is wrong.
     """
-    gold = spec.labels.gold
-    assert gold is not None
-    listed = _read(gold.path)
-    labels = _check(gold.path, listed, spec)
+    wanted, listed, labels = spec.labels.gold, gold.rows, gold.labels
+    assert wanted is not None
     order = sorted(range(len(listed)), key=lambda place: opaque_name(key, "gold", place))
-    count = min(gold.rows, len(listed))
-    chosen = [order[((number - 1) * gold.rows + step) % len(order)] for step in range(count)]
+    count = min(wanted.rows, len(listed))
+    chosen = [order[((number - 1) * wanted.rows + step) % len(order)] for step in range(count)]
     rows = [listed[place] for place in chosen]
     columns = {
         ID: pa.array(
@@ -106,10 +160,9 @@ def check_gold(spec: EvaluationSpec) -> None:
     """Check the rows whose class is known, if the spec names any.
 
     Raises:
-        InputError: if their file cannot be read, or a row is not as rows of the pool are.
+        InputError: as `Gold.read` says.
     """
-    if spec.labels.gold is not None:
-        _check(spec.labels.gold.path, _read(spec.labels.gold.path), spec)
+    Gold.read(spec)
 
 
 def make_controls(batch: pa.Table, kind: str, like: pa.Table) -> pa.Table:

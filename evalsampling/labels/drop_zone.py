@@ -19,17 +19,21 @@ class Found:
     Attributes:
         files: of labels, with those of a folder in place of it, ordered by name.
         without: a message for each folder that holds no file of labels.
+        links: a message for each symbolic link in a folder that was passed over.
     """
 
     files: tuple[str, ...]
     without: tuple[str, ...]
+    links: tuple[str, ...] = ()
 
 
 def look_in(paths: Sequence[str]) -> Found:
     """Return files of labels, and which folders hold none.
 
     Of a folder, names that begin with ``.`` or ``~`` and other extensions are passed over: files
-    on their way, those of workbooks that are open, and what else may be there.
+    on their way, those of workbooks that are open, and what else may be there. So are symbolic
+    links: who may write into a folder could name any file with one. A path that is given may be
+    one, or lead through some.
 
     Args:
         paths: of files or folders; a folder of a store ends in ``/``.
@@ -37,20 +41,26 @@ def look_in(paths: Sequence[str]) -> Found:
     Raises:
         InputError: if a folder cannot be read.
     """
-    files, without = [], []
+    files, without, links = [], [], []
     for path in paths:
         listed = _listed(path) if _is_folder(path) else None
-        wanted = [path] if listed is None else _wanted(listed)
+        found = [path] if listed is None else _wanted(listed)
+        wanted = [one for one in found if listed is None or not _is_link(one)]
         files += wanted
+        links += [f"{one}: a symbolic link, passed over" for one in found if one not in wanted]
         if listed is not None and not wanted:
             others = f"{len(listed)} other file{'s' * (len(listed) != 1)} passed over"
             known = ", ".join(sorted(SUFFIXES))
             without.append(f"{path}: no deliveries ({known}), {others}")
-    return Found(tuple(files), tuple(without))
+    return Found(tuple(files), tuple(without), tuple(links))
 
 
 def _is_folder(path: str) -> bool:
     return path.endswith("/") if is_url(path) else Path(path).is_dir()
+
+
+def _is_link(path: str) -> bool:
+    return not is_url(path) and Path(path).is_symlink()
 
 
 def _listed(path: str) -> list[str]:

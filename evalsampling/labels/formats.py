@@ -2,6 +2,7 @@
 
 import collections
 import csv
+import dataclasses
 import decimal
 import functools
 import io
@@ -16,10 +17,11 @@ import pyarrow.parquet as pq
 
 from evalsampling.errors import InputError
 from evalsampling.labels import ground_truth, label_studio, splink, workbook
+from evalsampling.labels.changed_ids import BY_TASK, DIGITS, INEXACT_FROM
 from evalsampling.labels.label_sets import flags_of_row, given_label, is_flag, labels_of_row
 from evalsampling.labels.parquet_votes import EXACT, MOST_ROWS, inexact, read_columns, too_large
 from evalsampling.labels.vendor import unescaped
-from evalsampling.labels.vote import LONG_TABLE, field_text, in_unicode
+from evalsampling.labels.vote import LONG_TABLE, field_text, in_unicode, is_number
 from evalsampling.labels.vote import Vote as Vote
 
 _ID = "id"
@@ -96,7 +98,11 @@ def _read_csv(path: str, content: bytes, own: str) -> Iterator[Vote]:
         raise InputError(f"{path}: the file is empty")
     is_long_table = tuple(header) == LONG_TABLE
     header, read_row = _table(path, header, own)
-    for line, row in rows:
+    is_ended = content.endswith((b"\n", b"\r"))
+    following = next(rows, None)
+    while following is not None:
+        line, row = following
+        following = next(rows, None)
         if not any(row):
             continue
         if is_long_table:  # As `evalsampling votes` has written it.
@@ -105,7 +111,12 @@ def _read_csv(path: str, content: bytes, own: str) -> Iterator[Vote]:
             problem = f"{len(row)} fields where the header has {len(header)}"
             yield Vote(line, problem=problem)
             continue
-        yield read_row(line, dict(zip(header, row, strict=True)))
+        vote = read_row(line, dict(zip(header, row, strict=True)))
+        # `no` in the column `skipped` is whole, nothing at all may not be.
+        is_whole = is_ended or (header[-1] == "skipped" and row[-1] != "")
+        if following is None and not is_whole:
+            vote = dataclasses.replace(vote, unended=header[-1])
+        yield vote
 
 
 def _cells(path: str, lines: _Lines) -> Iterator[tuple[int, list[str]]]:
@@ -136,12 +147,16 @@ def _read_xlsx(path: str, content: bytes, own: str) -> Iterator[Vote]:
     rows = workbook.read_rows(path, content)
     names = [str(name) if name is not None else "" for name in next(rows, [])]
     header, read_row = _table(path, names, own)
+    exact = [name for name in EXACT if name in header]
     for line, row in enumerate(rows, start=2):
         values = {name: value for name, value in zip(header, row, strict=False) if name}
-        for name in EXACT:
+        for name in exact:
             value = values.get(name)
-            if isinstance(value, int | float) and abs(value) >= _WHOLE_BELOW:
-                raise inexact(path, name, f"{value:.17g}", _WHOLE_BELOW)
+            if isinstance(value, int | float) and abs(value) >= INEXACT_FROM:
+                raise InputError(
+                    f"{path}: line {line}: column {name!r} has {value:.17g} as a number, of which "
+                    f"a spreadsheet keeps {DIGITS} digits: {BY_TASK}, or write it as text"
+                )
         if any(value not in (None, "") for value in values.values()):
             yield read_row(line, values)
 
@@ -331,6 +346,7 @@ def _vote(line: int, row: Mapping[str, Any]) -> Vote:
         time=told["time"],
         skipped=_SKIPPED[skipped.lower()],
         comment=comment if isinstance(comment, str) and comment else None,
+        has_number=is_number(row.get("id")),
     )
 
 

@@ -180,7 +180,7 @@ def _check_floats(path: str, name: str, column: pa.Array) -> None:
         raise inexact(path, name, f"{values[np.argmax(large)]:.0f}", most)
 
 
-EXACT = ("task", "id", "label")
+EXACT = ("task", "id", "label", "unique_id_l", "unique_id_r")
 """Columns by which a vote is told from others."""
 
 

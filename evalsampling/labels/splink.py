@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from evalsampling.errors import InputError
 from evalsampling.labels.vendor import escaped
-from evalsampling.labels.vote import Pair, Vote, field_text
+from evalsampling.labels.vote import Pair, Vote, field_text, is_number
 from evalsampling.pool.stored_columns import PAYLOAD_PREFIX
 from evalsampling.spec.sink import RecordColumns, SinkSpec
 
@@ -51,7 +51,8 @@ def read_row(line: int, row: Mapping[str, Any]) -> Vote:
     pair = None
     if left is not None and right is not None:
         pair = make_pair(told["source_dataset_l"], left, told["source_dataset_r"], right)
-    vote = Vote(line, task=told["task"], id=told["id"], pair=pair)
+    has_number = any(is_number(row.get(name)) for name in ("id", "unique_id_l", "unique_id_r"))
+    vote = Vote(line, task=told["task"], id=told["id"], pair=pair, has_number=has_number)
     skipped = (told["skipped"] or "no").lower()
     chance, problem = _chance(score)
     if skipped not in ("true", "1", "yes", "false", "0", "no"):

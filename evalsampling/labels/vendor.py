@@ -96,7 +96,9 @@ def instructions(
         "empty. Notes go into `comment`.\n\n"
         f"{votes}"
         "Please leave the column `task` as it is: its last character is a check, and a row whose\n"
-        "task was changed is refused. Rows may come back in any order and in several files.\n"
+        "task was changed is refused. Rows may come back in any order and in several files. Rows\n"
+        "are told by `task` alone: of other columns spreadsheets change what looks like a number\n"
+        "(`007` becomes `7`).\n"
         + (
             "Save as CSV in UTF-8, with commas.\n"
             if batch == BATCH

@@ -35,6 +35,10 @@ class Vote:
         score: chance that they match, in place of a label, in [0, 1].
         problem: why the line makes no vote, if it does not; task, id and label are then as given,
             for the list of rejects.
+        has_number: whether its id, or that of a record, came as a number: nobody knows how it was
+            written before.
+        unended: the column that the file ends in, if this is its last line and has no end of its
+            own: more of that text may be missing.
     """
 
     line: int
@@ -51,6 +55,13 @@ class Vote:
     pair: Pair | None = None
     score: float | None = None
     problem: str | None = None
+    has_number: bool = False
+    unended: str | None = None
+
+
+def is_number(value: Any) -> bool:
+    """Tell whether a field came as a number, not as text."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def in_unicode(vote: Vote) -> Vote:

@@ -7,7 +7,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from evalsampling.labels.annotator_names import People
+from evalsampling.labels.changed_ids import BY_TASK, Lookalikes, is_shortened, with_zeros
 from evalsampling.labels.class_texts import whole_texts
+from evalsampling.labels.cut_delivery import Continuations
 from evalsampling.labels.label_sets import missing_flag
 from evalsampling.labels.tally import SKIPPED, UNSURE, Answer, Subjects, Tally
 from evalsampling.labels.task_names import check_problem
@@ -40,6 +43,7 @@ class Register:
         pairs: the questions about each pair of records, see `labels.splink`.
         positive: the positive class as text.
         multilabel: the labels of which a row may have several; then the classes are their sets.
+        folds_names: whether spellings of an annotator's name that look alike are one person.
     """
 
     question_of_task: Mapping[str, int]
@@ -53,11 +57,18 @@ class Register:
     pairs: Mapping[Pair, Sequence[int]] = dataclasses.field(default_factory=dict)
     positive: str = ""
     multilabel: Sequence[str] = ()
+    folds_names: bool = False
 
     @property
     def classes(self) -> Sequence[str]:
         """The classes as text, by their codes."""
         return list(self.codes)
+
+    @property
+    def annotators(self) -> set[str]:
+        """Who has answered, by name."""
+        named = {name for given in self.known.answers.values() for name in given}
+        return {name for name in named if name is not None}
 
     @property
     def known(self) -> Tally:
@@ -131,7 +142,13 @@ def check_votes(
     Returns:
         The votes that count, each with the number of its subject, and the rejects by line.
     """
-    stripped = {known.lstrip("0"): known for known in register.questions_of_id if known[:1] == "0"}
+    if register.folds_names:
+        people = People(register.annotators)
+        votes = [
+            dataclasses.replace(vote, annotator=people.spelled(vote.annotator)) for vote in votes
+        ]
+    by_name = any(vote.task is None for vote in votes)
+    drawn = Lookalikes([*register.questions_of_id, *register.pairs] if by_name else [], votes)
     rejects: list[Reject] = []
     found: list[tuple[int, Vote]] = []
     given_labels = {
@@ -141,13 +158,15 @@ def check_votes(
     }
     whole = whole_texts([label for label in given_labels if label is not None], register.codes)
     for given_vote in votes:
-        subject, reason = _find(given_vote, register, stripped)
+        subject, reason = _find(given_vote, register, drawn)
         reason = given_vote.problem or reason
         if subject is None or reason:
             rejects.append(Reject.of(given_vote, reason, subject, register))
             continue
         label = whole.get(given_vote.label or "", given_vote.label)
         vote, reason = _with_label(dataclasses.replace(given_vote, label=label), register)
+        if given_vote.unended is not None and not reason:
+            reason = _continuations(votes, register).problem(given_vote)
         if not reason and not replace and vote.annotator is None and _is_answer(vote):
             wanted = register.known.subjects.wanted(subject)
             if wanted > 1:
@@ -166,6 +185,20 @@ def check_votes(
         else:
             taken.append((subject, vote))
     return taken, sorted(rejects, key=lambda reject: reject.line)
+
+
+def _continuations(votes: Sequence[Vote], register: Register) -> Continuations:
+    """Return what the last line of a delivery may be the beginning of."""
+    named = {vote.annotator for vote in votes if vote.annotator is not None}
+    return Continuations(
+        labels=[*register.codes, UNSURE_LABEL],
+        are_numbers=isinstance(register.codes, NumberCodes),
+        multilabel=register.multilabel,
+        tasks=register.question_of_task,
+        ids=register.questions_of_id,
+        pairs=register.pairs,
+        annotators=named | register.annotators,
+    )
 
 
 def _is_answer(vote: Vote) -> bool:
@@ -271,7 +304,7 @@ def _contradiction(
     )
 
 
-def _find(vote: Vote, register: Register, stripped: Mapping[str, str]) -> tuple[int | None, str]:
+def _find(vote: Vote, register: Register, drawn: Lookalikes) -> tuple[int | None, str]:
     """Return the row a vote is about, or why there is none."""
     if vote.task is not None:
         question = register.question_of_task.get(vote.task)
@@ -284,29 +317,55 @@ def _find(vote: Vote, register: Register, stripped: Mapping[str, str]) -> tuple[
             return None, f"task {vote.task!r} is about id {of!r}, not {vote.id!r}"
         return question, ""
     if vote.pair is not None:
-        return _find_pair(vote.pair, register)
+        return _find_pair(vote.pair, vote.has_number, register, drawn)
     if vote.id is None:
         return None, "neither task nor id is given"
+    return _find_id(vote.id, vote.has_number, register, drawn)
+
+
+def _find_id(
+    given: str, has_number: bool, register: Register, drawn: Lookalikes
+) -> tuple[int | None, str]:
     known = register.questions_of_id
-    questions = known.get(vote.id, ()) or known.get(unescaped(vote.id), ())
-    if len(questions) == 1:
-        return questions[0], ""
-    if questions:
-        return None, f"id {vote.id!r} was drawn {len(questions)} times: name the task"
-    reason = f"unknown id {vote.id!r}"
-    if vote.id in stripped:
-        reason += f": ids are compared as text, did {stripped[vote.id]!r} lose its leading zeros?"
-    return None, reason
+    id = given if given in known else unescaped(given)
+    questions, other = known.get(id, ()), drawn.other(id, has_number)
+    if not questions and isinstance(other, str):
+        changed = "is it {!r}, changed by a program that reads numbers?"
+        hint = "did {!r} lose its leading zeros?" if with_zeros(id, other) else changed
+        told = f"ids are compared as text, {hint.format(other)} {BY_TASK}"
+        return None, f"unknown id {given!r}: {told}"
+    if not questions and is_shortened(id):
+        return None, f"unknown id {given!r}: of a number a spreadsheet keeps 15 digits; {BY_TASK}"
+    if not questions:
+        return None, f"unknown id {given!r}"
+    if len(questions) > 1:
+        return None, f"id {given!r} was drawn {len(questions)} times: name the task"
+    if other is not None:
+        return None, f"id {given!r} may be {other!r}, {_CHANGED}"
+    return questions[0], ""
 
 
-def _find_pair(pair: Pair, register: Register) -> tuple[int | None, str]:
-    told = " and ".join(repr(":".join(filter(None, record))) for record in pair)
-    questions = register.pairs.get(pair, ()) or register.pairs.get(_unescaped_pair(pair), ())
-    if len(questions) == 1:
-        return questions[0], ""
-    return None, f"the pair {told} was drawn {len(questions)} times" if questions else (
-        f"unknown pair {told}"
-    )
+_CHANGED = f"which was drawn too, changed by a program that reads numbers: {BY_TASK}"
+
+
+def _find_pair(
+    given: Pair, has_number: bool, register: Register, drawn: Lookalikes
+) -> tuple[int | None, str]:
+    known = register.pairs
+    pair = given if given in known else _unescaped_pair(given)
+    questions, other = known.get(pair, ()), drawn.other(pair, has_number)
+    if not questions:
+        return None, f"unknown pair {_pair_text(given)}"
+    if len(questions) > 1:
+        return None, f"the pair {_pair_text(given)} was drawn {len(questions)} times"
+    if other is not None:
+        assert not isinstance(other, str)
+        return None, f"the pair {_pair_text(given)} may be {_pair_text(other)}, {_CHANGED}"
+    return questions[0], ""
+
+
+def _pair_text(pair: Pair) -> str:
+    return " and ".join(repr(":".join(filter(None, record))) for record in pair)
 
 
 def _unescaped_pair(pair: Pair) -> Pair:

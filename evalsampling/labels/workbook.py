@@ -10,7 +10,7 @@ import io
 import re
 import warnings
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,18 @@ from evalsampling.spec.sink import SinkSpec
 BATCH = "batch.xlsx"
 TASKS, SHEET = "tasks", "instructions"
 """The two sheets."""
+
+MOST_STRINGS = 1 << 20
+"""Texts of a workbook, which its cells share."""
+
+MOST_CELLS, MOST_SHEET_ROWS = 1 << 21, 1 << 19
+"""Of a workbook, also the empty ones."""
+
+MOST_COLUMNS = 1 << 10
+"""Up to the last cell of a row, and rows of that width count with all their cells."""
+
+MOST_PARTS, MOST_ELEMENTS = 10_000, 1 << 19
+"""Files in a workbook; and elements of XML in them beside cells and texts."""
 
 MOST_CHARACTERS = 32_767
 """Of a cell, in UTF-16."""
@@ -101,20 +113,22 @@ def read_rows(path: str, content: bytes) -> Iterator[list[Any]]:
 
     Cells are text, numbers, truth values, dates or None; of a formula what it last came to.
 
+    A workbook of some kilobytes may stand for hours of work: texts and cells that are empty take
+    next to no room in it. So they are counted before it is parsed.
+
     Args:
         path: of the file, for messages.
         content: of the file.
 
     Raises:
-        InputError: if openpyxl is not installed, or the file is damaged or too large.
+        InputError: if openpyxl is not installed, the file is damaged or too large, or a value
+            stands beyond the columns that have a name.
     """
     openpyxl = _openpyxl(path)
-    text = 0
+    text, cells, width = 0, 0, 0
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            size = sum(part.file_size for part in archive.infolist())
-        if size > MOST_BYTES:
-            raise too_large(path, f"{size:,} bytes uncompressed", f"{MOST_BYTES:,}")
+            _check_parts(path, archive)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Of looks that openpyxl does not know.
             book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
@@ -122,6 +136,19 @@ def read_rows(path: str, content: bytes) -> Iterator[list[Any]]:
         sheet.reset_dimensions()  # What a file says of its size may be anything.
         for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
             text += sum(len(value) for value in row if isinstance(value, str))
+            cells += len(row)
+            if len(row) > MOST_COLUMNS:
+                raise too_large(path, f"{len(row):,} columns", f"{MOST_COLUMNS:,}")
+            if cells > _MOST_PADDED:
+                raise too_large(path, "more cells", f"{_MOST_PADDED:,}")
+            if number == 1:
+                width = _width(row)
+            elif _width(row) > width:
+                raise InputError(
+                    f"{path}: line {number}: there is a value in column "
+                    f"{openpyxl.utils.get_column_letter(_width(row))}, which has no name in the "
+                    "first row"
+                )
             if number > MOST_ROWS:
                 raise too_large(path, "more rows", f"{MOST_ROWS:,}")
             if text > MOST_BYTES:
@@ -136,6 +163,58 @@ def read_rows(path: str, content: bytes) -> Iterator[list[Any]]:
     except Exception as error:  # The parts of a damaged workbook fail in any way.
         told = " ".join(str(error).split()) or type(error).__name__
         raise InputError(f"{path}: cannot be read: damaged, or no workbook: {told}") from error
+
+
+_MOST_PADDED = 1 << 24
+"""Cells of all rows together, with those that a row lacks before its last one."""
+
+_CELL = re.compile(rb"<(?:[\w.-]+:)?c[\s/>]")
+_ROW = re.compile(rb"<(?:[\w.-]+:)?row[\s/>]")
+_STRING = re.compile(rb"<(?:[\w.-]+:)?si[\s/>]")
+_TAGS_OF_CELL, _TAGS_OF_STRING = 8, 4
+"""That begin or end an element: of a cell with a formula or a text, of a text without formats."""
+
+_MOST_TAGS = MOST_CELLS * _TAGS_OF_CELL + MOST_STRINGS * _TAGS_OF_STRING + 2 * MOST_ELEMENTS
+
+
+def _check_parts(path: str, archive: zipfile.ZipFile) -> None:
+    """Check how much there is to parse in a workbook.
+
+    Raises:
+        InputError: if it is too much, or a part has entities, which stand for more.
+        zipfile.BadZipFile: if a part is damaged.
+    """
+    parts = archive.infolist()
+    size = sum(part.file_size for part in parts)
+    if size > MOST_BYTES:
+        raise too_large(path, f"{size:,} bytes uncompressed", f"{MOST_BYTES:,}")
+    if len(parts) > MOST_PARTS:
+        raise too_large(path, f"{len(parts):,} parts", f"{MOST_PARTS:,}")
+    strings = cells = rows = others = 0
+    for part in parts:
+        text = archive.read(part)
+        is_wide = {text[:2], text[2:4]} & {b"<\0", b"\0<"}
+        if is_wide or b"<!ENTITY" in text:
+            raise InputError(f"{path}: cannot be read: {part.filename!r} is no XML of a workbook")
+        if text.count(b"<") > _MOST_TAGS:  # Too many to look at each.
+            raise too_large(path, "more elements", f"{_MOST_TAGS:,}")
+        found = [sum(1 for _ in one.finditer(text)) for one in (_STRING, _CELL, _ROW)]
+        strings, cells, rows = strings + found[0], cells + found[1], rows + found[2]
+        tags = found[0] * _TAGS_OF_STRING + found[1] * _TAGS_OF_CELL + 2 * found[2]
+        others += max(0, text.count(b"<") - tags)
+    for count, most, called in [
+        (strings, MOST_STRINGS, "texts"),
+        (cells, MOST_CELLS, "cells"),
+        (rows, MOST_SHEET_ROWS, "rows"),
+        (others, MOST_ELEMENTS, "other elements"),
+    ]:
+        if count > most:
+            raise too_large(path, f"{count:,} {called}", f"{most:,}")
+
+
+def _width(row: Sequence[Any]) -> int:
+    """Return how many columns a row has up to its last value."""
+    return next((place for place in range(len(row), 0, -1) if row[place - 1] not in (None, "")), 0)
 
 
 def _openpyxl(what: str) -> Any:

@@ -3,9 +3,10 @@
 import dataclasses
 import functools
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from evalsampling.errors import InputError
 from evalsampling.storage import checksums_of
@@ -27,6 +28,9 @@ class Delivery:
         withdraws: the round that was withdrawn, if it is no delivery but tells that.
         rejected: of votes that do not count, by the task they are about, how many; of a delivery
             that was taken before this was kept none.
+        bytes: size of the file; None of a delivery that was taken before this was kept.
+        unended: the last line of the file, if that has no end of its own.
+        beginnings: hashes of earlier deliveries that the file begins with: it replaces them.
     """
 
     name: str
@@ -37,6 +41,9 @@ class Delivery:
     replace: bool
     withdraws: int | None
     rejected: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    bytes: int | None = None
+    unended: int | None = None
+    beginnings: Sequence[str] = ()
 
     @classmethod
     def read(cls, workspace: Workspace, name: str, checksums: Checksums) -> "Delivery":
@@ -65,12 +72,26 @@ class Delivery:
             replace=details.get("replace", False),
             withdraws=details.get("withdraws"),
             rejected=details.get("rejected", {}),
+            bytes=details.get("bytes"),
+            unended=details.get("unended"),
+            beginnings=details.get("beginnings", ()),
         )
 
     @property
     def digest(self) -> str:
         """Hash of the file's content."""
         return self.name.partition("-")[0]
+
+    def replaced(self) -> "Delivery":
+        """Return what stands of it once a file has come that begins with it and goes on.
+
+        That says all that it said again, but what stood in a last line that was cut short; and its
+        rejects are judged anew there.
+        """
+        votes = self.votes
+        if self.unended is not None:
+            votes = votes.filter(pc.not_equal(votes["line"], self.unended))
+        return dataclasses.replace(self, votes=votes, rejects=0, rejected={})
 
 
 def read_deliveries(workspace: Workspace) -> list[Delivery]:
@@ -94,4 +115,10 @@ def read_deliveries(workspace: Workspace) -> list[Delivery]:
     checksums = {name: checksum for _, known in taken for name, checksum in known.items()}
     read = functools.partial(Delivery.read, workspace, checksums=checksums)
     deliveries = read_together(read, names)
-    return sorted(deliveries, key=lambda delivery: (delivery.order, delivery.name))
+    deliveries = sorted(deliveries, key=lambda delivery: (delivery.order, delivery.name))
+    return with_replaced(deliveries, {one for later in deliveries for one in later.beginnings})
+
+
+def with_replaced(deliveries: Sequence[Delivery], digests: Collection[str]) -> list[Delivery]:
+    """Return deliveries, of those with some hashes what stands once they are replaced."""
+    return [one.replaced() if one.digest in digests else one for one in deliveries]

@@ -28,7 +28,7 @@ from evalsampling.stats.permanent import PermanentNumbers
 from evalsampling.storage import Store, checksums_of
 from evalsampling.storage.checksums import Checksums
 from evalsampling.workspace.reserve import ReserveFiles
-from evalsampling.workspace.workspace import BUDGETS, MARKER, VERSION, Workspace
+from evalsampling.workspace.workspace import ANNOTATORS, BUDGETS, FOLDED, MARKER, VERSION, Workspace
 
 if TYPE_CHECKING:
     from evalsampling.preparation.stratification import Stratification
@@ -94,6 +94,11 @@ class PreparedPool:
     def task_key(self) -> bytes:
         """The key of the names of tasks, a secret of the workspace."""
         return task_key(self.marker.get("key"), self.spec.seed)
+
+    @property
+    def folds_names(self) -> bool:
+        """Whether spellings of an annotator's name are one person; in older workspaces not."""
+        return self.marker.get(ANNOTATORS) == FOLDED
 
     @functools.cached_property
     def checksums(self) -> Checksums:

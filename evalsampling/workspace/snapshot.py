@@ -304,6 +304,7 @@ class Snapshot:
             pairs=self._pairs,
             positive=str(labels.classes[labels.positive]),
             multilabel=labels.multilabel,
+            folds_names=self.pool.folds_names,
         )
 
     @property

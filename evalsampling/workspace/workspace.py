@@ -29,6 +29,9 @@ MARKER = "evaluation.json"
 BUDGETS = "budgets"
 """Folder of what the budget was raised to."""
 
+ANNOTATORS, FOLDED = "annotators", "folded"
+"""Key of the marker, and what it says: spellings of an annotator's name are one person."""
+
 _PRODUCTS = ("cells.parquet", "reserve", "scored", "slices.parquet")
 """What `prepare` writes before the marker."""
 
@@ -109,7 +112,9 @@ class Workspace:
             try:
                 # No option of a job and no part of its graph: who sees those sees no secret.
                 key = secrets.token_hex(_KEY_BYTES)
-                draft.commit(MARKER, {"version": VERSION, **content, "key": key})
+                draft.commit(
+                    MARKER, {"version": VERSION, **content, ANNOTATORS: FOLDED, "key": key}
+                )
             except FileExistsError as error:
                 if self.store.read_json(MARKER).get("attempt") != attempt:
                     raise InputError(

@@ -93,6 +93,54 @@ def test_gold_rows_take_turns(job: Callable[..., Job], tmp_path: Path) -> None:
     assert len(shown) == len({*shown}) == 40
 
 
+def test_gold_rows_swapped_between_rounds_are_refused(
+    job: Callable[..., Job], tmp_path: Path
+) -> None:
+    one = make(job, tmp_path, round_size=5)
+    path, design = tmp_path / "gold/gold.parquet", one.round_directory(1) / "design.json"
+    assert one.sample().status == 0
+    assert len(json.loads(design.read_text())["gold"]) == 64
+    table = pq.read_table(path)
+    first, second, *others = table["label"].to_pylist()
+    for other in (
+        table.set_column(2, "label", [[second, first, *others]]),
+        table.take([1, 0, *range(2, 40)]),
+        table.slice(1),
+        table.set_column(1, "name", [["another", *table["name"].to_pylist()[1:]]]),
+    ):
+        pq.write_table(other, path)
+        told = one.sample("--next")
+        assert told.status == 1
+        assert told.err.endswith(
+            "gold.parquet: has other gold rows than when the rounds so far were drawn; put the "
+            "file back as it was\n"
+        )
+        assert not one.round_directory(2).exists()
+        assert one.estimate().json["open"] == 5
+    pq.write_table(table.append_column("note", [["x"] * 40]), path)
+    assert one.sample("--next").json["controls"] == 12, "what nobody looks at may change"
+
+
+def test_gold_rows_may_change_where_no_round_says_what_they_were(
+    job: Callable[..., Job], tmp_path: Path
+) -> None:
+    """Before the first round, after it was withdrawn, and after rounds of earlier versions."""
+    one = make(job, tmp_path, round_size=5)
+    path = tmp_path / "gold/gold.parquet"
+    table = pq.read_table(path)
+    pq.write_table(table.slice(1), path)
+    assert one.sample().status == 0
+    assert one.sample("--withdraw", 1).status == 0
+    pq.write_table(table.slice(2), path)
+    assert one.sample().json["round"] == 2
+    design = one.round_directory(2) / "design.json"
+    content = json.loads(design.read_text())
+    del content["gold"], content["sha256"]
+    design.write_text(json.dumps(content))
+    pq.write_table(table.slice(3), path)
+    assert one.sample("--next").json["round"] == 3
+
+
 def test_annotators_are_told_by_gold_rows_and_repeats(
     job: Callable[..., Job], tmp_path: Path
 ) -> None:

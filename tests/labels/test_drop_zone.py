@@ -76,3 +76,31 @@ def test_files_and_folders_side_by_side(tmp_path: Path) -> None:
     found = look_in([str(tmp_path), "x.csv", "gs://bucket/y.csv"]).files
     names = [Path(path).name for path in found]
     assert names == ["a.JSON", "b.csv", "c.manifest", "x.csv", "y.csv"]
+
+
+def test_links_in_a_folder_are_not_followed(drawn: Job) -> None:
+    """Whoever may write into it could make the job read any file that it may read."""
+    answers = drawn.answers(1)
+    secret = drawn.deliver(answers, "secret.csv")
+    zone = drawn.directory / "zone"
+    zone.mkdir()
+    (zone / "a.csv").symlink_to(secret)
+    (zone / "b.csv").symlink_to(drawn.directory / "nowhere.csv")
+    drawn.deliver(answers[:3], "zone/c.csv")
+    told = drawn.estimate("--labels", zone)
+    assert told.json["labels"] == 3
+    for name in "ab":
+        assert f"{zone}/{name}.csv: a symbolic link, passed over" in told.err
+    (zone / "c.csv").unlink()
+    told = drawn.estimate("--labels", zone, "--close")
+    assert (told.status, "nothing is closed" in told.err) == (1, True)
+
+
+def test_a_path_that_is_given_may_be_a_link(drawn: Job) -> None:
+    answers = drawn.answers(1)
+    file, zone = drawn.directory / "link.csv", drawn.directory / "zone"
+    file.symlink_to(drawn.deliver(answers[:3], "a.csv"))
+    (drawn.directory / "folder").mkdir()
+    drawn.deliver(answers[3:7], "folder/b.csv")
+    zone.symlink_to(drawn.directory / "folder")
+    assert drawn.estimate("--labels", file, zone).json["labels"] == 7

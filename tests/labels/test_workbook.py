@@ -109,7 +109,11 @@ def test_the_sheet_of_tasks_is_read_whatever_comes_first() -> None:
         (saved(["task", "note"]), "x.xlsx: column 'label' is missing; there are: 'task', 'note'"),
         (saved([]), "x.xlsx: column 'task' (or 'id') is missing"),
         (saved(["task", "label", "label"]), "x.xlsx: column 'label' is there twice"),
-        (saved(["id", "label"], [2**53, "1"]), "x.xlsx: column 'id' has whole numbers as floats"),
+        (saved(["id", "label"], [10**15, "1"]),
+         "x.xlsx: line 2: column 'id' has 1000000000000000 as a number, of which a spreadsheet "
+         "keeps 15 digits: deliver by task name, or write it as text"),
+        (saved(["unique_id_l", "unique_id_r", "clerical_match_score"], ["a", -(10**15), 1]),
+         "x.xlsx: line 2: column 'unique_id_r' has -1000000000000000 as a number"),
         (rewritten(saved(["task", "label"]), lambda text: text[:200]), "damaged, or no workbook"),
         (rewritten(saved(["task", "label"]), lambda text: text.replace("A1", "ZZZZ1")),
          "damaged, or no workbook"),
@@ -153,6 +157,68 @@ def test_what_is_too_large(monkeypatch: pytest.MonkeyPatch, most: int, words: st
     monkeypatch.setattr(workbook, "MOST_BYTES", most)
     with pytest.raises(InputError, match=words):
         list(read_rows("x.xlsx", many))
+
+
+def with_rows(rows: str, head: Any = ("task", "label"), shared: str = "") -> bytes:
+    """A workbook with more rows, as XML."""
+    return rewritten(
+        saved([*head]), lambda text: text.replace("</sheetData>", f"{rows}</sheetData>"), shared
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (lambda: with_rows("", shared="</t></si>" + "<si/>" * 4_000_000 + "<si><t>"),
+         "has 4,000,002 texts; a delivery has at most 1,048,576"),
+        (lambda: with_rows("", shared="</t></si>" + "<x:si/>" * 1_100_000 + "<si><t>"),
+         "1,100,002 texts"),
+        (lambda: with_rows("".join(f'<row r="{n}"><c r="XFD{n}"><v>1</v></c></row>'
+                                   for n in range(2, 20_002))), "has 16,384 columns"),
+        (lambda: with_rows("".join(f'<row r="{n}"><c r="XFD{n}"/></row>'
+                                   for n in range(2, 20_002))), "has 16,384 columns"),
+        (lambda: with_rows('<row r="2"><c r="XFD2"/></row>', head=["a"] * 2_000), "2,000 columns"),
+        (lambda: with_rows("<row/>" * 1_000_000), "has 1,000,001 rows; a delivery has at most 524"),
+        (lambda: with_rows("<row>" + "<c/>" * 3_000_000 + "</row>"), "has 3,000,00. cells"),
+        (lambda: with_rows("<x/>" * 1_000_000), "other elements"),
+        (lambda: with_rows("<c/>" * 23_000_000), "has more elements"),
+        (lambda: with_rows("", shared="<!ENTITY a 'x'>"), "is no XML of a workbook"),
+    ],
+)  # fmt: skip
+def test_bombs_are_refused(content: Any, words: str) -> None:
+    """Some kilobytes each, which took minutes to read."""
+    bomb = content()
+    assert len(bomb) < 1 << 20
+    with pytest.raises(InputError, match=words):
+        read_votes("x.xlsx", bomb)
+
+
+def test_cells_that_rows_lack_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workbook, "_MOST_PADDED", 100_000)
+    rows = "".join(f'<row><c r="ALJ{n}"/></row>' for n in range(2, 200))
+    with pytest.raises(InputError, match="has more cells; a delivery has at most 100,000"):
+        read_votes("x.xlsx", with_rows(rows))
+
+
+def test_parts_of_other_encodings_are_refused() -> None:
+    file = io.BytesIO()
+    with (
+        zipfile.ZipFile(io.BytesIO(saved(["task", "label"]))) as old,
+        zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as new,
+    ):
+        for name in old.namelist():
+            text = old.read(name)
+            new.writestr(name, text if "sheet1" not in name else text.decode().encode("utf-16"))
+    with pytest.raises(InputError, match=r"'xl/worksheets/sheet1.xml' is no XML of a workbook"):
+        read_votes("x.xlsx", file.getvalue())
+
+
+def test_values_beyond_the_names_are_refused_and_empty_cells_are_not() -> None:
+    head, row = ["task", "label", None, ""], ["t_a", "1", None, ""]
+    votes = read_votes("x.xlsx", saved(head, row, [*row, None, ""]))
+    assert [vote.label for vote in votes] == ["1", "1"]
+    with pytest.raises(InputError, match="line 3: there is a value in column F, which has no name"):
+        read_votes("x.xlsx", saved(head, row, [*row, None, "note"]))
 
 
 def test_a_row_far_below_is_no_billion_rows(monkeypatch: pytest.MonkeyPatch) -> None:

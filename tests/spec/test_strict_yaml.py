@@ -30,3 +30,34 @@ def test_doubled_keys_are_refused(text: str, message: str) -> None:
 def test_tags_of_objects_are_refused(tag: str) -> None:
     with pytest.raises(yaml.YAMLError, match="could not determine a constructor"):
         load_strictly(f"a: !!{tag} [exit]")
+
+
+def test_aliases_that_stand_for_little_are_what_they_stand_for() -> None:
+    text = "a: &a {x: 1}\nb: [*a, *a]\nc: {<<: *a, y: 2}\n"
+    assert load_strictly(text) == yaml.safe_load(text)
+
+
+def bomb(width: int, depth: int, first: str = "[x]", wrap: str = "[{}]") -> str:
+    """Aliases of aliases: a kilobyte that stands for width^depth values."""
+    lines = [f"a0: &a0 {first}"]
+    for level in range(1, depth):
+        of = ", ".join([f"*a{level - 1}"] * width)
+        lines.append(f"a{level}: &a{level} {wrap.format(of)}")
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (bomb(9, 10), r"line \d+: aliases stand for more than 10,000 values: write them out"),
+        (
+            bomb(9, 10, "{x: 1}", "{{<<: [{}]}}"),
+            r"line \d+: aliases stand for more than 10,000 values: write them out",
+        ),
+        ("a: &a [*a]", "line 1: a value is a part of itself"),
+        ("a: &a {b: [{c: *a}]}", "line 1: a value is a part of itself"),
+    ],
+)
+def test_bombs_are_refused(text: str, words: str) -> None:
+    with pytest.raises(InputError, match=f"^{words}"):
+        load_strictly(text)

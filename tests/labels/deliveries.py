@@ -1,0 +1,75 @@
+"""Deliveries as files of every format, and ids as spreadsheets leave them."""
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from pathlib import PurePath
+from typing import Any
+
+import openpyxl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+FORMATS = ("votes.csv", "votes.jsonl", "votes.parquet", "votes.xlsx")
+
+
+def written(name: str, rows: Sequence[Sequence[Any]], names: Sequence[str]) -> bytes:
+    """Return a file of labels; the extension tells its format."""
+    suffix = PurePath(name).suffix
+    if suffix == ".csv":
+        text = io.StringIO(newline="")
+        lines = csv.writer(text)
+        lines.writerow(names)
+        lines.writerows(rows)
+        return text.getvalue().encode()
+    if suffix == ".jsonl":
+        objects = (json.dumps(dict(zip(names, row, strict=True))) for row in rows)
+        return "".join(f"{one}\n" for one in objects).encode()
+    if suffix == ".json":
+        return json.dumps([_annotated(*row) for row in rows]).encode()
+    if suffix == ".manifest":
+        human = {"human-annotated": "yes"}
+        lines = [
+            {"task": task, "label": 0, "label-metadata": {"class-name": label, **human}}
+            for task, label in rows
+        ]
+        return "\n".join(map(json.dumps, lines)).encode()
+    file = io.BytesIO()
+    if suffix == ".parquet":
+        columns = dict(zip(names, map(pa.array, zip(*rows, strict=True)), strict=True))
+        pq.write_table(pa.table(columns), file)
+        return file.getvalue()
+    book = openpyxl.Workbook(write_only=True)
+    sheet = book.create_sheet("tasks")
+    for row in (names, *rows):
+        cells = [openpyxl.cell.WriteOnlyCell(sheet, value) for value in row]
+        for cell in cells:
+            if isinstance(cell.value, str):
+                cell.data_type = "s"
+        sheet.append(cells)
+    book.save(file)
+    return file.getvalue()
+
+
+def _annotated(task: str, label: str, annotator: Any = 1) -> dict[str, Any]:
+    """Return a task as an export of Label Studio has it."""
+    result = [{"from_name": "label", "type": "choices", "value": {"choices": [label]}}]
+    given = {"was_cancelled": False, "result": result, "completed_by": annotator}
+    return {"data": {"task": task}, "annotations": [given]}
+
+
+def as_spreadsheet(text: str) -> int | float | str:
+    """Return what a cell holds after a text was opened in a spreadsheet, by its own words.
+
+    Written apart from the package: numbers as a float has them, of fifteen digits.
+    """
+    bare = text.strip().replace(",", "")
+    share = bare.endswith("%")
+    try:
+        number = float(bare.removesuffix("%")) / (100 if share else 1)
+    except ValueError:
+        return text
+    digits = f"{number:.14e}"
+    number = float(digits)
+    return int(number) if number.is_integer() and abs(number) < 1e20 else number
