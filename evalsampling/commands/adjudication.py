@@ -89,7 +89,7 @@ def _write(
     kinds = pa.array([ADJUDICATION] * len(tasks), pa.string())
     tasks = tasks.set_column(tasks.column_names.index(KIND), KIND, kinds)
     tasks = tasks.append_column("question", order)
-    design = {"version": 1, "number": number, "exported": TASK_FILES[pool.spec.sink.format]}
+    design = {"number": number, "exported": TASK_FILES[pool.spec.sink.format]}
     manifest = context.manifest(
         f"adjudicate-{number:04d}",
         pool.spec,

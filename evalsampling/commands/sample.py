@@ -314,7 +314,6 @@ def _design(
     spec, drawn = snapshot.pool.spec, history.rounds[-1]
     mapping, chances = spec.to_mapping(), drawn.cell_probability
     return {
-        "version": 1,
         "round": len(snapshot.rounds) + 1,
         "sampler": mapping["sampler"],
         "measure": mapping["measure"][0],

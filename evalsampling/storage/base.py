@@ -12,7 +12,7 @@ import contextlib
 import dataclasses
 import json
 import uuid
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,7 @@ from evalsampling.storage.checksums import (
     write_parquet,
 )
 from evalsampling.storage.filesystems import locate, one_line, open_file, unreadable
+from evalsampling.storage.versions import check_version, with_version
 
 FORGOTTEN = "forgotten"
 """Folder of records: what files are like since something in them was forgotten."""
@@ -138,7 +139,8 @@ class Store(abc.ABC):
         """Read a JSON object that has some keys.
 
         Raises:
-            InputError: if it cannot be read, is not as it was written, or lacks a key.
+            InputError: if it cannot be read, is not as it was written, is of a version that this
+                package does not know, or lacks a key.
         """
         try:
             content = self._read_object(name)
@@ -163,7 +165,9 @@ class Store(abc.ABC):
             raise unreadable(self.url(name), error) from error
         if not isinstance(content, dict):
             raise InputError(f"{self.url(name)}: damaged, not a JSON object")
-        return unsealed(content, self.url(name))
+        content = unsealed(content, self.url(name))
+        check_version(name, content, self.url(name))
+        return content
 
     def is_sealed(self, name: str) -> bool:
         """Tell whether a JSON file has a checksum of its own."""
@@ -323,8 +327,11 @@ class Store(abc.ABC):
         """Create a file of text; one that is there stays as it is."""
 
     @abc.abstractmethod
-    def replace(self, name: str, content: bytes) -> None:
-        """Write a file in place of one that may be there: no part of a workspace, or cleared."""
+    def replace(self, contents: Mapping[str, bytes]) -> None:
+        """Write files by their names, each in place of one that may be there: no workspace's.
+
+        On a file system none comes into its place before there is room for all of them.
+        """
 
     @abc.abstractmethod
     def exchange(self, name: str, content: bytes, was: Checksum) -> None:
@@ -344,8 +351,9 @@ class Store(abc.ABC):
         """Remove files; one that is not there is removed already."""
 
     def write_json(self, name: str, content: dict[str, Any]) -> None:
-        """Create a JSON file with its checksum; one that is there stays as it is."""
-        text = json.dumps(sealed(content), indent=1, ensure_ascii=False, allow_nan=False)
+        """Create a JSON file with version and checksum; one that is there stays as it is."""
+        told = sealed(with_version(name, content))
+        text = json.dumps(told, indent=1, ensure_ascii=False, allow_nan=False)
         self.write_text(name, text + "\n")
 
     def write_table(

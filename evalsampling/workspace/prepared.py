@@ -28,8 +28,9 @@ from evalsampling.stats.cells import CellTable
 from evalsampling.stats.permanent import PermanentNumbers
 from evalsampling.storage import Store, checksums_of
 from evalsampling.storage.checksums import Checksums
+from evalsampling.storage.versions import VERSION, latest_version
 from evalsampling.workspace.reserve import ReserveFiles
-from evalsampling.workspace.workspace import BUDGETS, MARKER, VERSION, Workspace
+from evalsampling.workspace.workspace import BUDGETS, MARKER, Workspace
 
 _MARKER_KEYS = (
     "spec", "directory", "rows", "partition", "pool", "seconds", "runner", "versions",
@@ -64,10 +65,10 @@ class PreparedPool:
         store = workspace.store
         store.settle_if_allowed()
         workspace.check_prepared()
-        version = store.read_json(MARKER, ["version"])["version"]
-        if version != VERSION:
+        version, latest = store.read_json(MARKER, [VERSION])[VERSION], latest_version(MARKER)
+        if version != latest:
             raise InputError(
-                f"{store.url(MARKER)}: version {version!r}, expected {VERSION}; "
+                f"{store.url(MARKER)}: version {version!r}, expected {latest}; "
                 "prepare a workspace anew"
             )
         return cls(workspace, store.read_json(MARKER, _MARKER_KEYS), _budgets(store))

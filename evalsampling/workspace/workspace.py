@@ -23,8 +23,8 @@ from evalsampling.labels.vendor import escaped
 from evalsampling.storage import Draft, folder_of, open_store, write_parquet
 from evalsampling.storage.base import FORGOTTEN
 from evalsampling.storage.checksums import sealed
+from evalsampling.storage.versions import with_version
 
-VERSION = 2
 MARKER = "evaluation.json"
 BUDGETS = "budgets"
 """Folder of what the budget was raised to."""
@@ -109,7 +109,7 @@ class Workspace:
             try:
                 # No option of a job and no part of its graph: who sees those sees no secret.
                 key = secrets.token_hex(_KEY_BYTES)
-                draft.commit(MARKER, {"version": VERSION, **content, "key": key})
+                draft.commit(MARKER, {**content, "key": key})
             except FileExistsError as error:
                 if self.store.read_json(MARKER).get("attempt") != attempt:
                     raise InputError(
@@ -359,5 +359,5 @@ def _manifest(job: str) -> str:
 
 def _write_manifest(draft: Draft, manifest: dict[str, Any]) -> None:
     path = draft.path(_manifest(manifest["job"]))
-    text = json.dumps(sealed(manifest), indent=1, allow_nan=False)
+    text = json.dumps(sealed(with_version(_manifest(manifest["job"]), manifest)), indent=1, allow_nan=False)
     path.write_text(text + "\n", encoding="utf-8")

@@ -1,0 +1,61 @@
+"""Versions of the JSON files of a workspace: what this package can know, and what it cannot.
+
+A file that has a version greater than the one here was written by a later package, and may mean
+something else by the same words: it is refused wherever it is read. One without was written
+before its kind had any, and is of the first. A marker's version is that of the whole draft it came
+in with: of the Parquet files that it names.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from evalsampling.errors import InputError
+from evalsampling.version import __version__
+
+VERSION = "version"
+
+_LATEST = (
+    (r"evaluation\.json", 2),
+    (r"rounds/\d+/design\.json", 1),
+    (r"rounds/\d+/closed\.json", 1),
+    (r"adjudications/\d+/design\.json", 1),
+    (r"taken/\d+\.json", 1),
+    (r"budgets/\d+\.json", 1),
+    (r"forgotten/\d+\.json", 1),
+    (r"jobs/[^/]+\.json", 1),
+    (r"steps/[^/]+\.json", 1),
+    (r"estimates/[^/]+\.json", 1),
+)
+"""Names of the files of each kind, and the version that this package writes."""
+
+
+def latest_version(name: str) -> int | None:
+    """Return the version in which a file of a workspace is written; None if it has none."""
+    return next((latest for names, latest in _LATEST if re.fullmatch(names, name)), None)
+
+
+def with_version(name: str, content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the content of a file with the version of its kind, if that has any."""
+    latest = latest_version(name)
+    return dict(content) if latest is None else {VERSION: latest, **content}
+
+
+def check_version(name: str, content: Mapping[str, Any], url: str) -> None:
+    """Check that a file of a workspace is of a version that this package can read.
+
+    Args:
+        name: of the file in its store.
+        content: of it.
+        url: what it is called in the message.
+
+    Raises:
+        InputError: if it is not.
+    """
+    latest, version = latest_version(name), content.get(VERSION, 1)
+    if latest is None or (isinstance(version, int) and 1 <= version <= latest):
+        return
+    raise InputError(
+        f"{url}: version {version!r} of this kind of file; evalsampling {__version__} reads up to "
+        f"version {latest}: use the package that wrote it, or a later one"
+    )
