@@ -1,9 +1,9 @@
-"""Versions of the JSON files of a workspace: what this package can know, and what it cannot.
+"""Versions of the files of a workspace: what this package can know, and what it cannot.
 
 A file that has a version greater than the one here was written by a later package, and may mean
 something else by the same words: it is refused wherever it is read. One without was written
 before its kind had any, and is of the first. A marker's version is that of the whole draft it came
-in with: of the Parquet files that it names.
+in with: of the Parquet files that it names. A delivery has one in its metadata besides.
 """
 
 import re
@@ -21,6 +21,7 @@ _LATEST = (
     (r"rounds/\d+/closed\.json", 1),
     (r"adjudications/\d+/design\.json", 1),
     (r"taken/\d+\.json", 1),
+    (r"labels/[^/]+\.parquet", 1),
     (r"budgets/\d+\.json", 1),
     (r"forgotten/\d+\.json", 1),
     (r"jobs/[^/]+\.json", 1),
@@ -53,7 +54,7 @@ def check_version(name: str, content: Mapping[str, Any], url: str) -> None:
         InputError: if it is not.
     """
     latest, version = latest_version(name), content.get(VERSION, 1)
-    if latest is None or (isinstance(version, int) and 1 <= version <= latest):
+    if latest is None or (isinstance(version, int) and version <= latest):
         return
     raise InputError(
         f"{url}: version {version!r} of this kind of file; evalsampling {__version__} reads up to "

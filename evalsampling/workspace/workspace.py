@@ -295,10 +295,11 @@ class Workspace:
         """
         with self.store.draft() as draft:
             for order, new in enumerate(deliveries, start=first):
-                details = {**new.details, "rejects": len(new.rejects), "order": order}
-                stored = new.votes.replace_schema_metadata({"evalsampling": json.dumps(details)})
-                path = draft.path(f"labels/{new.name}.parquet")
-                write_parquet(stored, path)
+                name = f"labels/{new.name}.parquet"
+                told = {**new.details, "rejects": len(new.rejects), "order": order}
+                details = json.dumps(with_version(name, told))
+                stored = new.votes.replace_schema_metadata({"evalsampling": details})
+                write_parquet(stored, draft.path(name))
                 if len(new.rejects):
                     _write_rejects(new.rejects, draft.path(_rejects(new.name)))
             try:
@@ -359,5 +360,6 @@ def _manifest(job: str) -> str:
 
 def _write_manifest(draft: Draft, manifest: dict[str, Any]) -> None:
     path = draft.path(_manifest(manifest["job"]))
-    text = json.dumps(sealed(with_version(_manifest(manifest["job"]), manifest)), indent=1, allow_nan=False)
+    told = sealed(with_version(_manifest(manifest["job"]), manifest))
+    text = json.dumps(told, indent=1, allow_nan=False)
     path.write_text(text + "\n", encoding="utf-8")
