@@ -98,8 +98,8 @@ def _write(
         options={},
         counts={"rows": len(tasks)},
     )
-    with pool.workspace.new_adjudication(number, design, manifest) as directory:
-        write_tasks(blind(tasks), directory, pool.spec, snapshot.batch_name(-number))
+    with pool.workspace.new_adjudication(number, design, manifest, snapshot.forgotten) as directory:
+        write_tasks(blind(tasks), directory, pool.spec, pool.batch_name(-number))
         write_parquet(tasks, directory / "tasks.parquet", "snappy")
     folder = adjudication_folder(number)
     exported = pool.workspace.store.url(f"{folder}/{design['exported']}")

@@ -235,10 +235,10 @@ def write_round(
         options={"size": request.options.size, "next": request.options.next},
         counts={"draws": len(draws), "new_rows": len(new)},
     )
-    with pool.workspace.new_round(number, design, manifest) as directory:
+    with pool.workspace.new_round(number, design, manifest, snapshot.forgotten) as directory:
         if len(new):
             shown = blind(batch, controls)
-            write_tasks(shown, directory, spec, snapshot.batch_name(number))
+            write_tasks(shown, directory, spec, pool.batch_name(number))
         if controls is not None:
             write_parquet(controls, directory / "controls.parquet", "snappy")
         write_parquet(draws, directory / "draws.parquet", "snappy")

@@ -6,12 +6,15 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from evalsampling.commands.erasure import leftovers
 from evalsampling.commands.options import WorkspaceOptions
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
 from evalsampling.labels.sinks import TASK_FILES
 from evalsampling.storage import Store, checksums_of
+from evalsampling.storage.base import FORGOTTEN
 from evalsampling.storage.checksums import FILES, SHA256, Checksum
+from evalsampling.workspace.forgotten import FINISHED, ROW
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.rounds import RoundFiles
 from evalsampling.workspace.workspace import BUDGETS, MARKER, Workspace
@@ -75,6 +78,7 @@ def verify(options: WorkspaceOptions) -> VerifyResult:
             looked.at(name, functools.partial(store.check_pages, name))
         elif name in contents and protected and not looked.sealed[name]:
             looked.bad.append(f"{store.url(name)}: damaged, its {SHA256!r} is missing")
+    looked.bad += [f"{store.url(name)}: {reason}" for name, reason in _left(names, contents)]
     for name, reason in _missing(names, markers, expected):
         looked.bad.append(f"{store.url(name)}: {reason}")
     plain = sum(name not in expected and not looked.sealed.get(name, False) for name in names)
@@ -129,6 +133,20 @@ def _is_our_json(name: str) -> bool:
 def _is_marker(name: str) -> bool:
     folder, _, file = name.rpartition("/")
     return name == MARKER or folder in ("taken", BUDGETS) or file == "design.json"
+
+
+def _left(names: list[str], contents: dict[str, dict[str, Any]]) -> Iterator[tuple[str, str]]:
+    """Yield what tells that payload is left of a row that was to be forgotten, with the reason."""
+    last: dict[str, tuple[str, bool]] = {}
+    for name in sorted(contents):
+        if name.startswith(f"{FORGOTTEN}/"):
+            told = contents[name]
+            last[str(told.get(ROW))] = name, told.get(FINISHED, True)
+    for name, finished in last.values():
+        if not finished:
+            yield name, "`forget` has not come to its end; run it again for the same row"
+    for name in leftovers(names):
+        yield name, "left by a `forget` that was killed; run it again for the same row"
 
 
 def _missing(

@@ -70,8 +70,15 @@ class Draft:
         path.parent.mkdir(parents=True, exist_ok=True)
         return path
 
-    def commit(self, marker: str, content: dict[str, Any]) -> None:
+    def commit(
+        self, marker: str, content: dict[str, Any], check: Callable[[], None] | None = None
+    ) -> None:
         """Let the files of the draft count, by creating a JSON file of the store.
+
+        Args:
+            marker: name of that file.
+            content: of it.
+            check: raises an error if the draft may not count; called when all of it is held.
 
         Raises:
             FileExistsError: if ``marker`` is there; the store is as it was then.
@@ -81,6 +88,8 @@ class Draft:
         files = {**content.get(FILES, {}), **self._checksums()}
         store.hold(self.directory, folder)
         store.write_json(f"{folder}/{MARKER}", {"marker": marker})
+        if check is not None:
+            check()
         self.whole = True
         store.write_json(marker, {**content, FILES: files, "draft": self.name})
         # Who created it is told by its content: a request that came through may be sent again.
@@ -369,6 +378,15 @@ class Store(abc.ABC):
         return self.checksum(name)
 
     # --- drafts
+
+    def is_whole(self, draft: str) -> bool:
+        """Tell whether all files of a draft are held, so that it may count by now or soon."""
+        return MARKER in self.below(f"{DRAFTS}/{draft}")
+
+    def drop(self, drafts: Collection[str]) -> None:
+        """Remove drafts whose commands, should they live, are sure to give them up."""
+        for draft in drafts:
+            self.settle_draft(draft, won=False)
 
     @contextlib.contextmanager
     def draft(self) -> Iterator[Draft]:

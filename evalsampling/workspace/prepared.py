@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evalsampling.errors import InputError
-from evalsampling.labels.tasks import task_key
+from evalsampling.labels.task_names import opaque_name, task_key
 from evalsampling.pool.stored_columns import (
     CELL,
     ID,
@@ -93,6 +93,10 @@ class PreparedPool:
     def task_key(self) -> bytes:
         """The key of the names of tasks, a secret of the workspace."""
         return task_key(self.marker.get("key"), self.spec.seed)
+
+    def batch_name(self, number: int) -> str:
+        """Return the opaque name of the batch of a round, or of an adjudication (negative)."""
+        return "b" + opaque_name(self.task_key, "batch", number)[1:]
 
     @functools.cached_property
     def checksums(self) -> Checksums:
