@@ -45,9 +45,14 @@ def save(evaluation: Evaluation, pool: MemoryPool, path: str | Path) -> None:
         path: of the workspace.
 
     Raises:
-        InputError: if something else is there, or the spec cannot be written, or labels were taken
-            away, which no delivery can do.
+        InputError: if something else is there, or the spec cannot be written or wants several votes
+            a row, or labels were taken away, which no delivery can do; nothing is written then.
     """
+    if evaluation.history.taken and pool.spec.labels.votes > 1:
+        raise InputError(
+            f"labels.votes: a row is to have {pool.spec.labels.votes} votes of annotators, and what "
+            "was labelled here are no votes; save it before the first label, and deliver votes"
+        )
     if any(NO_LABEL in one.codes.values() for one in evaluation.history.taken):
         raise InputError("labels were taken away from the history: a workspace only adds to them")
     where = str(path) if is_url(path) else str(Path(path).resolve())
