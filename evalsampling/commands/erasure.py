@@ -135,9 +135,7 @@ class Erasure:
             if not name.startswith("labels/"):
                 continue
             if name.endswith(".parquet"):
-                yield from self._erased(
-                    place, name, TASK, ["comment"], "zstd", None, self._tasks
-                )
+                yield from self._erased(place, name, TASK, ["comment"], "zstd", None, self._tasks)
             elif name.endswith(".rejects.csv"):
                 content = self._store.read(place + name)
                 self.was[place + name] = Checksum.from_content(content)

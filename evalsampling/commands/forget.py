@@ -95,4 +95,3 @@ def _unfinished_drafts(workspace: Workspace) -> list[str]:
     """Return the drafts of which not all is held: of commands that are at work or were killed."""
     store = workspace.store
     return [name for name in store.drafts() if not store.is_whole(name)]
-

@@ -364,7 +364,8 @@ def read_unchanged(prepared: PreparedPool) -> Catalog:
     """
     pool = Catalog.read(prepared.spec)
     here, there = (
-        {file["path"]: file for file in told} for told in (pool.fingerprint, prepared.marker["pool"])
+        {file["path"]: file for file in told}
+        for told in (pool.fingerprint, prepared.marker["pool"])
     )
     for path in dict.fromkeys([*here, *there]):
         if path not in here or path not in there or is_changed(here[path], there[path]):

@@ -20,7 +20,6 @@ from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.rounds import RoundFiles
 from evalsampling.workspace.workspace import BUDGETS, MARKER, Workspace
 
-
 _NUMBERED = (
     (r"rounds/(\d+)/[^/]+", "sample", "rounds/{:04d}/design.json"),
     (r"adjudications/(\d+)/[^/]+", "adjudicate", "adjudications/{:04d}/design.json"),
@@ -191,7 +190,9 @@ def _missing(
     required = {name for name in expected if not _may_be_deleted(name, reserve)}
     for written, job, marker in _NUMBERED:
         # The manifest of its job comes in with it, and is there when the last of them has gone.
-        last = max(_numbers(names, written) | _numbers(names, rf"jobs/{job}-(\d+)\.json"), default=0)
+        last = max(
+            _numbers(names, written) | _numbers(names, rf"jobs/{job}-(\d+)\.json"), default=0
+        )
         required |= {marker.format(number) for number in range(1, last + 1)}
     taken = {
         f"labels/{name}.parquet"

@@ -14,7 +14,6 @@ from evalsampling.pool.formats.registry import format_of
 from evalsampling.pool.splits import Contents, WorkItem
 from evalsampling.spec import EvaluationSpec
 
-
 BLOCKS = "blocks"
 """Key of a file's hash in a fingerprint."""
 

@@ -187,9 +187,9 @@ class History:
             self.outputs.take(np.arange(questions)),
             self.slice[kept],
             kept_rounds,
-            {one: at for one, at in self.corrected.items() if one < questions},
+            {one: min(at, rounds) for one, at in self.corrected.items() if one < questions},
             None if self.shares is None else self.shares[kept],
-            tuple(_of_questions(self.taken, questions)),
+            tuple(_taken_of(self.taken, questions, rounds)),
         )
 
     def drawn_by_cell(self, cells: int) -> IntArray:
@@ -255,9 +255,9 @@ class History:
         return dataclasses.replace(self, outputs=outputs, slice=slice)
 
 
-def _of_questions(taken: Sequence[Taken], questions: int) -> Iterator[Taken]:
-    """Yield what came about the first questions."""
+def _taken_of(taken: Sequence[Taken], questions: int, rounds: int) -> Iterator[Taken]:
+    """Yield what came about the first questions, in a history of some rounds."""
     for one in taken:
         codes = {question: code for question, code in one.codes.items() if question < questions}
         if codes:
-            yield dataclasses.replace(one, codes=codes)
+            yield Taken(min(one.rounds, rounds), codes, one.replace)

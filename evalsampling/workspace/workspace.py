@@ -305,9 +305,7 @@ class Workspace:
 
     # --- labels and estimates
 
-    def add_deliveries(
-        self, first: int, deliveries: Sequence[NewDelivery], forgotten: int
-    ) -> None:
+    def add_deliveries(self, first: int, deliveries: Sequence[NewDelivery], forgotten: int) -> None:
         """Take deliveries: all of them, or none.
 
         Args:

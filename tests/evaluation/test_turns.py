@@ -12,7 +12,9 @@ POOL = make_pool(rows=2000)
 
 
 def make() -> Evaluation:
-    return Evaluation.from_frame(POOL.table, id="id", strata={"leaves": 8}, sampler="passive", seed=3)
+    return Evaluation.from_frame(
+        POOL.table, id="id", strata={"leaves": 8}, sampler="passive", seed=3
+    )
 
 
 def test_threads_draw_and_label_other_rows() -> None:

@@ -19,12 +19,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from evalsampling import Evaluation
 from evalsampling.commands.options import WorkspaceOptions
 from evalsampling.commands.verify import verify
 from evalsampling.stats.history import History
+from evalsampling.workspace import adjudications, deliveries, rounds
 from evalsampling.workspace.snapshot import Snapshot
 from tests.commands.votes import HEADER
 from tests.faults.operations import CHANGES, Killed, faults
@@ -247,9 +249,7 @@ class Driver:
         assert found.bad == ()
         told = call("estimate", self.one.workspace, "--json")
         assert told.status == 0, told.err
-        numbers = [
-            (one.value, one.low, one.high) for one in self.memory.estimate(["accuracy"])
-        ]
+        numbers = [(one.value, one.low, one.high) for one in self.memory.estimate(["accuracy"])]
         listed = [(one["value"], one["low"], one["high"]) for one in told.json["measures"]]
         assert listed == numbers
 
@@ -267,8 +267,6 @@ def same(one: History, other: History) -> None:
 
 def content_of(workspace: Path) -> str:
     """All text that a workspace holds, tables decoded."""
-    import pyarrow.parquet as pq
-
     parts = []
     for path in workspace.rglob("*"):
         if path.is_file():
@@ -284,6 +282,8 @@ def sequences(
     """Run the sequences of some numbers; return how many operations they had."""
     # Nothing here loses power, and flushing takes most of the time of such small files.
     monkeypatch.setattr(os, "fsync", lambda _: None)
+    for module in (adjudications, deliveries, rounds):
+        monkeypatch.setattr(module, "read_together", lambda read, names: list(map(read, names)))
     pool = make_pool(120)
     secret = pa.array([f"secret of {id}." for id in pool.table["id"].to_pylist()])
     pool = Pool(pool.table.append_column("secret", secret), pool.truth)
@@ -296,7 +296,7 @@ def sequences(
             keys = {**KEYS, **SPECS[place]}
             if place not in kept:
                 kept[place] = job(pool, pool={"payload": ["secret"]}, **keys)
-                assert kept[place].prepare().status == 0
+                assert kept[place].prepare("--in-process").status == 0
             one = dataclasses.replace(
                 kept[place], workspace=kept[place].directory / f"sequence-{number}"
             )

@@ -277,6 +277,20 @@ def test_another_evaluation_is_there(tmp_path: Path, change: Any, message: str) 
         other.save(tmp_path / "run")
 
 
+def test_a_history_that_was_cut_is_saved_with_its_labels(tmp_path: Path) -> None:
+    """A round was given up; labels of rows of the first, and a correction, came after it."""
+    evaluation = make()
+    first = evaluation.sample(10)
+    evaluation.label(first[:8], truth(first[:8]))
+    evaluation.sample(10)
+    evaluation.label(first[8:], truth(first[8:]))
+    evaluation.label(first[:1], [1 - truth(first[:1])[0]], replace=True)
+    evaluation.history = evaluation.history.first(1)
+    assert evaluation.history.corrected == {0: 1}
+    evaluation.save(tmp_path / "run")
+    same(Evaluation.open(tmp_path / "run"), evaluation)
+
+
 def test_labels_are_no_votes(tmp_path: Path) -> None:
     evaluation = make(labels={"votes": 2})
     ids = evaluation.sample(5)

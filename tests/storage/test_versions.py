@@ -32,7 +32,9 @@ READ_BY = {
 @pytest.fixture
 def every(job: Callable[..., Job]) -> Job:
     """A workspace with a file of each kind."""
-    one = job(make_pool(300), pool={"payload": ["name"]}, labels={"votes": 2}, budget=30, round_size=10)
+    one = job(
+        make_pool(300), pool={"payload": ["name"]}, labels={"votes": 2}, budget=30, round_size=10
+    )
     assert one.prepare("--runner", "FnApiRunner").status == 0
     one.sample()
     rows = [(*row[:4], f"note {place}") for place, row in enumerate(votes(one, 1, "ab", wrong=0.5))]
