@@ -50,8 +50,8 @@ def save(evaluation: Evaluation, pool: MemoryPool, path: str | Path) -> None:
     """
     if evaluation.history.taken and pool.spec.labels.votes > 1:
         raise InputError(
-            f"labels.votes: a row is to have {pool.spec.labels.votes} votes of annotators, and what "
-            "was labelled here are no votes; save it before the first label, and deliver votes"
+            f"labels.votes: a row is to have {pool.spec.labels.votes} votes of annotators, and "
+            "labels of a notebook are no votes; save it before the first label, and deliver votes"
         )
     if any(NO_LABEL in one.codes.values() for one in evaluation.history.taken):
         raise InputError("labels were taken away from the history: a workspace only adds to them")

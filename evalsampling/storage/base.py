@@ -32,10 +32,12 @@ from evalsampling.storage.checksums import (
     write_parquet,
 )
 from evalsampling.storage.filesystems import locate, one_line, open_file, unreadable
-from evalsampling.storage.versions import check_version, with_version
 
 FORGOTTEN = "forgotten"
 """Folder of records: what files are like since something in them was forgotten."""
+
+VERSION = "version"
+"""Key of a JSON file."""
 
 DRAFTS = ".drafts"
 """Folder of what does not count yet."""
@@ -113,10 +115,13 @@ class Store(abc.ABC):
     Attributes:
         root: path of the directory, or ``gs://bucket/prefix``.
         shared: whether machines that cannot lock each other out may write here.
+        latest_version: of the JSON files of a name, the version that is written and the greatest
+            that is read; None for those that have none.
     """
 
     root: str
     shared: bool
+    latest_version: Callable[[str], int | None] = staticmethod(lambda _: None)
 
     def url(self, name: str) -> str:
         """Return what other programs call a file."""
@@ -175,8 +180,25 @@ class Store(abc.ABC):
         if not isinstance(content, dict):
             raise InputError(f"{self.url(name)}: damaged, not a JSON object")
         content = unsealed(content, self.url(name))
-        check_version(name, content, self.url(name))
+        self.check_version(name, content)
         return content
+
+    def check_version(self, name: str, content: Mapping[str, Any]) -> None:
+        """Check that a file is of a version that can be read; one without is of the first.
+
+        Args:
+            name: of the file.
+            content: of it, or its metadata.
+
+        Raises:
+            InputError: if it is not.
+        """
+        latest, version = self.latest_version(name), content.get(VERSION, 1)
+        if latest is not None and not (isinstance(version, int) and version <= latest):
+            raise InputError(
+                f"{self.url(name)}: version {version!r} of this kind of file; this evalsampling "
+                f"reads up to version {latest}: use the one that wrote it, or a later one"
+            )
 
     def is_sealed(self, name: str) -> bool:
         """Tell whether a JSON file has a checksum of its own."""
@@ -361,8 +383,9 @@ class Store(abc.ABC):
 
     def write_json(self, name: str, content: dict[str, Any]) -> None:
         """Create a JSON file with version and checksum; one that is there stays as it is."""
-        told = sealed(with_version(name, content))
-        text = json.dumps(told, indent=1, ensure_ascii=False, allow_nan=False)
+        latest = self.latest_version(name)
+        told = content if latest is None else {VERSION: latest, **content}
+        text = json.dumps(sealed(told), indent=1, ensure_ascii=False, allow_nan=False)
         self.write_text(name, text + "\n")
 
     def write_table(

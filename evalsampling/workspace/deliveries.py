@@ -10,7 +10,6 @@ import pyarrow as pa
 from evalsampling.errors import InputError
 from evalsampling.storage import checksums_of
 from evalsampling.storage.checksums import Checksums
-from evalsampling.storage.versions import check_version
 from evalsampling.workspace.workspace import Workspace, read_together
 
 
@@ -52,12 +51,12 @@ class Delivery:
             InputError: if it cannot be read, or was not written by `estimate`.
         """
         votes = workspace.store.read_table(f"labels/{name}", checksums)
-        url = workspace.store.url(f"labels/{name}")
         try:
             details = json.loads(votes.schema.metadata[b"evalsampling"])
         except (KeyError, TypeError) as error:
+            url = workspace.store.url(f"labels/{name}")
             raise InputError(f"{url}: not a delivery that was taken here") from error
-        check_version(f"labels/{name}", details, url)
+        workspace.store.check_version(f"labels/{name}", details)
         return cls(
             name.removesuffix(".parquet"),
             votes,

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evalsampling.spec import EvaluationSpec
-from evalsampling.storage.versions import VERSION
+from evalsampling.storage.base import VERSION
 from evalsampling.workspace.workspace import Workspace, read_together
 
 _PACKAGES = ("evalsampling", "apache-beam", "numpy", "scipy", "pyarrow")

@@ -27,8 +27,8 @@ from evalsampling.spec.sections import Section
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.permanent import PermanentNumbers
 from evalsampling.storage import Store, checksums_of
+from evalsampling.storage.base import VERSION
 from evalsampling.storage.checksums import Checksums
-from evalsampling.storage.versions import VERSION, latest_version
 from evalsampling.workspace.reserve import ReserveFiles
 from evalsampling.workspace.workspace import BUDGETS, MARKER, Workspace
 
@@ -65,7 +65,7 @@ class PreparedPool:
         store = workspace.store
         store.settle_if_allowed()
         workspace.check_prepared()
-        version, latest = store.read_json(MARKER, [VERSION])[VERSION], latest_version(MARKER)
+        version, latest = store.read_json(MARKER, [VERSION])[VERSION], store.latest_version(MARKER)
         if version != latest:
             raise InputError(
                 f"{store.url(MARKER)}: version {version!r}, expected {latest}; "

@@ -24,7 +24,7 @@ from evalsampling.labels.vendor import escaped
 from evalsampling.storage import Draft, folder_of, open_store, write_parquet
 from evalsampling.storage.base import FORGOTTEN
 from evalsampling.storage.checksums import sealed
-from evalsampling.storage.versions import with_version
+from evalsampling.workspace.versions import latest_version, with_version
 
 MARKER = "evaluation.json"
 BUDGETS = "budgets"
@@ -62,6 +62,7 @@ class Workspace:
     def __init__(self, path: str | Path) -> None:
         """Name a workspace, a directory or ``gs://bucket/prefix``; nothing is read yet."""
         self.store = open_store(path)
+        self.store.latest_version = latest_version
         self.path = self.store.root
 
     # --- what `prepare` writes

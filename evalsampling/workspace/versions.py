@@ -10,10 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from evalsampling.errors import InputError
-from evalsampling.version import __version__
-
-VERSION = "version"
+from evalsampling.storage.base import VERSION
 
 _LATEST = (
     (r"evaluation\.json", 2),
@@ -40,23 +37,3 @@ def with_version(name: str, content: Mapping[str, Any]) -> dict[str, Any]:
     """Return the content of a file with the version of its kind, if that has any."""
     latest = latest_version(name)
     return dict(content) if latest is None else {VERSION: latest, **content}
-
-
-def check_version(name: str, content: Mapping[str, Any], url: str) -> None:
-    """Check that a file of a workspace is of a version that this package can read.
-
-    Args:
-        name: of the file in its store.
-        content: of it.
-        url: what it is called in the message.
-
-    Raises:
-        InputError: if it is not.
-    """
-    latest, version = latest_version(name), content.get(VERSION, 1)
-    if latest is None or (isinstance(version, int) and version <= latest):
-        return
-    raise InputError(
-        f"{url}: version {version!r} of this kind of file; evalsampling {__version__} reads up to "
-        f"version {latest}: use the package that wrote it, or a later one"
-    )

@@ -10,8 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalsampling.storage.checksums import sealed
-from evalsampling.storage.versions import latest_version
-from evalsampling.version import __version__
+from evalsampling.workspace.versions import latest_version
 from tests.commands.votes import deliver, votes
 from tests.jobs import Job, call, files_below, make_pool
 
@@ -70,9 +69,9 @@ def test_a_later_version_is_refused(every: Job) -> None:
         result = call(READ_BY[name], every.workspace)
         verified = call("verify", every.workspace)
         path.write_text(before)
-        words = f"{path}: version {later!r} of this kind of file; evalsampling {__version__} reads"
+        words = f"{path}: version {later!r} of this kind of file; this evalsampling reads"
         assert (result.status, result.err.count("\n")) == (1, 1), (name, result.err)
-        assert f"{words} up to version {latest}: use the package that wrote it" in result.err
+        assert f"{words} up to version {latest}: use the one that wrote it" in result.err
         assert (verified.status, words in verified.out + verified.err) == (1, True), name
 
 
