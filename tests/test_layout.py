@@ -10,6 +10,8 @@ PACKAGE, TESTS = ROOT / "evalsampling", ROOT / "tests"
 
 ELSEWHERE = {
     # module: the file that tests it.
+    "commands/erasure.py": "commands/test_forget.py",
+    "workspace/forgotten.py": "commands/test_forget.py",
     "cli/annotators.py": "commands/test_controls.py",
     "cli/budget.py": "commands/test_budget.py",
     "cli/check.py": "commands/test_check.py",

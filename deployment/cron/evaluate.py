@@ -16,11 +16,12 @@ import contextlib
 import datetime
 import fcntl
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 SUFFIXES = (".csv", ".jsonl", ".parquet")
 
@@ -36,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     arguments = parser.parse_args(argv)
     try:
-        with alone(arguments.spec) as lock:
+        with alone(arguments.inbox) as lock:
             told = {"state": "busy"} if lock is None else one_pass(arguments, Command(lock))
     except (OSError, subprocess.CalledProcessError) as error:
         print(f"evaluate: {error}", file=sys.stderr)
@@ -79,21 +80,26 @@ def deliveries(inbox: Path) -> list[str]:
 
 
 @contextlib.contextmanager
-def alone(spec: Path) -> Iterator[TextIO | None]:
-    """Lock the spec, or give None if another pass holds it."""
-    with spec.open() as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield None
-        else:
-            yield lock
+def alone(inbox: Path) -> Iterator[int | None]:
+    """Lock the folder of deliveries, or give None if another pass holds it.
+
+    A folder stays what it is: a spec that is saved anew may be another file of the same name.
+    """
+    lock = os.open(inbox, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        yield None
+    else:
+        yield lock
+    finally:
+        os.close(lock)
 
 
 class Command:
     """The command `evalsampling`."""
 
-    def __init__(self, lock: TextIO) -> None:
+    def __init__(self, lock: int) -> None:
         self._lock = lock
 
     def __call__(self, *arguments: str) -> Any:
@@ -109,7 +115,7 @@ class Command:
             [sys.executable, "-m", "evalsampling", *arguments, "--json"],
             stdout=subprocess.PIPE,
             check=True,
-            pass_fds=[self._lock.fileno()],
+            pass_fds=[self._lock],
         )
         return json.loads(done.stdout)
 

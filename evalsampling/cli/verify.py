@@ -15,7 +15,15 @@ def _run(arguments: argparse.Namespace) -> VerifyResult:
 def _text(_: argparse.Namespace, result: VerifyResult) -> str:
     unprotected = f", {result.unprotected} of them without a checksum" * bool(result.unprotected)
     count = "all are as they were written" if result.ok else f"{len(result.bad)} missing or damaged"
-    return "\n".join([*result.bad, f"{result.files} files{unprotected}: {count}"])
+    lines = [*result.bad, f"{result.files} files{unprotected}: {count}"]
+    if result.absent:
+        lines.append(f"{len(result.absent)} files of the pool not compared; {result.absent[0]}")
+    if result.drafts:
+        lines.append(
+            f"{result.drafts} drafts that do not count, of commands that are at work or were "
+            "killed; they may hold payload"
+        )
+    return "\n".join(lines)
 
 
 COMMAND = Command(

@@ -89,7 +89,7 @@ def _write(
     kinds = pa.array([ADJUDICATION] * len(tasks), pa.string())
     tasks = tasks.set_column(tasks.column_names.index(KIND), KIND, kinds)
     tasks = tasks.append_column("question", order)
-    design = {"version": 1, "number": number, "exported": TASK_FILES[pool.spec.sink.format]}
+    design = {"number": number, "exported": TASK_FILES[pool.spec.sink.format]}
     manifest = context.manifest(
         f"adjudicate-{number:04d}",
         pool.spec,
@@ -98,8 +98,8 @@ def _write(
         options={},
         counts={"rows": len(tasks)},
     )
-    with pool.workspace.new_adjudication(number, design, manifest) as directory:
-        write_tasks(blind(tasks), directory, pool.spec, snapshot.batch_name(-number))
+    with pool.workspace.new_adjudication(number, design, manifest, snapshot.forgotten) as directory:
+        write_tasks(blind(tasks), directory, pool.spec, pool.batch_name(-number))
         write_parquet(tasks, directory / "tasks.parquet", "snappy")
     folder = adjudication_folder(number)
     exported = pool.workspace.store.url(f"{folder}/{design['exported']}")

@@ -14,6 +14,7 @@ from evalsampling.labels.vote import Vote
 from evalsampling.labels.votes import Register, Reject, check_votes, vote_table
 from evalsampling.telemetry.logs import LOG
 from evalsampling.workspace.deliveries import with_replaced
+from evalsampling.workspace.forgotten import ForgottenRows
 from evalsampling.workspace.snapshot import Snapshot
 from evalsampling.workspace.workspace import NewDelivery, Workspace
 
@@ -134,8 +135,13 @@ def take(files: Sequence[LabelFile], snapshot: Snapshot, strict: bool) -> list[s
         checked.append(_Checked(file, name, taken, rejects, begins_with))
     workspace = snapshot.pool.workspace
     if checked:
-        deliveries = [one.to_store(register, len(snapshot.rounds)) for one in checked]
-        workspace.add_deliveries(len(snapshot.deliveries) + 1, deliveries)
+        forgotten = ForgottenRows.read(snapshot.pool)
+        id_of_task = dict(zip(register.tasks, register.ids, strict=True))
+        deliveries = [
+            forgotten.cleared(one.to_store(register, len(snapshot.rounds)), id_of_task)
+            for one in checked
+        ]
+        workspace.add_deliveries(len(snapshot.deliveries) + 1, deliveries, snapshot.forgotten)
     for one in checked:
         one.log()
     return messages + [one.message(workspace) for one in checked]

@@ -121,5 +121,5 @@ def _batch(snapshot: Snapshot, options: BatchOptions) -> tuple[int, str, str]:
     number = options.round or max(there, default=0)
     if number not in there:
         raise InputError(f"{workspace.path}: there is no batch {number or ''}".rstrip())
-    name = snapshot.batch_name(-number if options.adjudication else number)
+    name = snapshot.pool.batch_name(-number if options.adjudication else number)
     return number, f"evalsampling {name}", f"{of(number)}/{TASK_FILES[_FORMAT]}"

@@ -14,7 +14,7 @@ from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
 from evalsampling.labels.controls import check_gold
 from evalsampling.labels.dawid_skene import check_installed
-from evalsampling.pool.catalog import Catalog, PoolFile
+from evalsampling.pool.catalog import Catalog, PoolFile, is_changed
 from evalsampling.pool.scorer import scored_item
 from evalsampling.pool.splits import WorkItem
 from evalsampling.pool.stored_columns import CELL, HASH
@@ -363,8 +363,11 @@ def read_unchanged(prepared: PreparedPool) -> Catalog:
         InputError: naming a file that has come, gone or changed since.
     """
     pool = Catalog.read(prepared.spec)
-    here, there = pool.fingerprint, prepared.marker["pool"]
-    if here != there:
-        changed = [f["path"] for f in [*here, *there] if (f in here) != (f in there)]
-        raise InputError(f"{changed[0]}: the pool has changed since it was prepared")
+    here, there = (
+        {file["path"]: file for file in told}
+        for told in (pool.fingerprint, prepared.marker["pool"])
+    )
+    for path in dict.fromkeys([*here, *there]):
+        if path not in here or path not in there or is_changed(here[path], there[path]):
+            raise InputError(f"{path}: the pool has changed since it was prepared")
     return pool

@@ -12,7 +12,7 @@ from evalsampling.labels.vendor import escaped
 from evalsampling.report.facts import Facts
 from evalsampling.report.page import page
 from evalsampling.report.table import as_csv
-from evalsampling.storage import replace_file
+from evalsampling.storage import replace_files
 from evalsampling.workspace.snapshot import Snapshot
 
 
@@ -49,7 +49,8 @@ class ReportResult(Result):
 def report(options: ReportOptions) -> ReportResult:
     """Write a report on a workspace: one HTML file, and JSON and CSV files of the same name.
 
-    Nothing in the workspace is changed. Files that are there are replaced, each as a whole.
+    Nothing in the workspace is changed. Files that are there are replaced, each as a whole,
+    and where a disk has no room for all of them, none is.
 
     Raises:
         UsageError: if the page is not to end in .html.
@@ -66,9 +67,13 @@ def report(options: ReportOptions) -> ReportResult:
     stem = options.to.removesuffix(".html")
     twin = json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
     # The page comes last: once it is there, what it speaks of is.
-    replace_file(f"{stem}.json", twin.encode())
-    replace_file(f"{stem}.csv", as_csv(content, escaped).encode("utf-8-sig"))
-    replace_file(options.to, html)
+    replace_files(
+        {
+            f"{stem}.json": twin.encode(),
+            f"{stem}.csv": as_csv(content, escaped).encode("utf-8-sig"),
+            options.to: html,
+        }
+    )
     return ReportResult(
         page=options.to,
         json=f"{stem}.json",

@@ -240,10 +240,10 @@ def write_round(
         options={"size": request.options.size, "next": request.options.next},
         counts={"draws": len(draws), "new_rows": len(new)},
     )
-    with pool.workspace.new_round(number, design, manifest) as directory:
+    with pool.workspace.new_round(number, design, manifest, snapshot.forgotten) as directory:
         if len(new):
             shown = blind(batch, controls)
-            write_tasks(shown, directory, spec, snapshot.batch_name(number))
+            write_tasks(shown, directory, spec, pool.batch_name(number))
         if controls is not None:
             write_parquet(controls, directory / "controls.parquet", "snappy")
         write_parquet(draws, directory / "draws.parquet", "snappy")
@@ -319,7 +319,6 @@ def _design(
     spec, drawn = snapshot.pool.spec, history.rounds[-1]
     mapping, chances = spec.to_mapping(), drawn.cell_probability
     return {
-        "version": 1,
         "round": len(snapshot.rounds) + 1,
         "sampler": mapping["sampler"],
         "measure": mapping["measure"][0],

@@ -3,18 +3,30 @@
 import dataclasses
 import functools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from evalsampling.commands.erasure import leftovers
 from evalsampling.commands.options import WorkspaceOptions
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
 from evalsampling.labels.sinks import TASK_FILES
+from evalsampling.pool.catalog import what_became_of
 from evalsampling.storage import Store, checksums_of
+from evalsampling.storage.base import FORGOTTEN
 from evalsampling.storage.checksums import FILES, SHA256, Checksum
+from evalsampling.workspace.forgotten import FINISHED, ROW
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.rounds import RoundFiles
 from evalsampling.workspace.workspace import BUDGETS, MARKER, Workspace
+
+_NUMBERED = (
+    (r"rounds/(\d+)/[^/]+", "sample", "rounds/{:04d}/design.json"),
+    (r"adjudications/(\d+)/[^/]+", "adjudicate", "adjudications/{:04d}/design.json"),
+    (rf"{BUDGETS}/(\d+)\.json", "budget", f"{BUDGETS}/{{:04d}}.json"),
+    (rf"{FORGOTTEN}/(\d+)\.json", "none", f"{FORGOTTEN}/{{:04d}}.json"),
+)
+"""What is numbered without gaps: how its files are called, its jobs, and its marker."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,13 +37,19 @@ class VerifyResult(Result):
         workspace: its path.
         files: number of files that were looked at.
         unprotected: number of those that have no checksum: of an old workspace, or of no job.
-        bad: a line for each file that is missing or damaged; it begins with the file.
+        bad: a line for each file that is missing or damaged, and for each file of the pool that is
+            not as it was prepared; it begins with the file.
+        absent: a line for each file of the pool that cannot be read here. That is no damage:
+            estimates need no pool.
+        drafts: number of drafts that do not count, of commands that are at work or were killed.
     """
 
     workspace: str
     files: int
     unprotected: int
     bad: tuple[str, ...]
+    absent: tuple[str, ...] = ()
+    drafts: int = 0
 
     @property
     def ok(self) -> bool:
@@ -40,7 +58,7 @@ class VerifyResult(Result):
 
 
 def verify(options: WorkspaceOptions) -> VerifyResult:
-    """Return which files of a workspace are missing or damaged.
+    """Return which files of a workspace are missing or damaged, and which of its pool changed.
 
     JSON is compared with the checksum within it, files of drafts and parts of the reserve with
     those in their marker, all other Parquet with the checksums of its pages. Nothing is changed,
@@ -75,11 +93,15 @@ def verify(options: WorkspaceOptions) -> VerifyResult:
             looked.at(name, functools.partial(store.check_pages, name))
         elif name in contents and protected and not looked.sealed[name]:
             looked.bad.append(f"{store.url(name)}: damaged, its {SHA256!r} is missing")
+    looked.bad += [f"{store.url(name)}: {reason}" for name, reason in _left(names, contents)]
     for name, reason in _missing(names, markers, expected):
         looked.bad.append(f"{store.url(name)}: {reason}")
+    changed, absent = _pool(contents.get(MARKER, {}).get("pool", ()))
+    looked.bad += changed
     plain = sum(name not in expected and not looked.sealed.get(name, False) for name in names)
     bad = tuple(sorted(dict.fromkeys(looked.bad)))
-    return VerifyResult(workspace.path, len(names), plain, bad)
+    drafts = len(store.drafts())
+    return VerifyResult(workspace.path, len(names), plain, bad, absent, drafts)
 
 
 class _Look:
@@ -114,6 +136,20 @@ class _Look:
         self.at(name, lambda: self.store.check_written(name, checksum, self.store.checksum(name)))
 
 
+def _pool(prepared: Sequence[Mapping[str, Any]]) -> tuple[list[str], tuple[str, ...]]:
+    """Return a line for each file of a pool that has changed, and for each that cannot be read."""
+    changed, absent = [], []
+    for file in prepared:
+        try:
+            wrong = what_became_of(file)
+        except InputError as error:
+            absent.append(" ".join(str(error).split()))
+        else:
+            if wrong is not None:
+                changed.append(f"{file['path']}: the pool's file {wrong} since it was prepared")
+    return changed, tuple(absent)
+
+
 def _read_round(workspace: Workspace, number: int) -> None:
     RoundFiles.read(PreparedPool.read(workspace), number)
 
@@ -131,6 +167,20 @@ def _is_marker(name: str) -> bool:
     return name == MARKER or folder in ("taken", BUDGETS) or file == "design.json"
 
 
+def _left(names: list[str], contents: dict[str, dict[str, Any]]) -> Iterator[tuple[str, str]]:
+    """Yield what tells that payload is left of a row that was to be forgotten, with the reason."""
+    last: dict[str, tuple[str, bool]] = {}
+    for name in sorted(contents):
+        if name.startswith(f"{FORGOTTEN}/"):
+            told = contents[name]
+            last[str(told.get(ROW))] = name, told.get(FINISHED, True)
+    for name, finished in last.values():
+        if not finished:
+            yield name, "`forget` has not come to its end; run it again for the same row"
+    for name in leftovers(names):
+        yield name, "left by a `forget` that was killed; run it again for the same row"
+
+
 def _missing(
     names: list[str], markers: dict[str, dict[str, Any]], expected: dict[str, Checksum]
 ) -> Iterator[tuple[str, str]]:
@@ -138,10 +188,12 @@ def _missing(
     there = set(names)
     reserve = any(name.startswith("reserve/part-") for name in names)
     required = {name for name in expected if not _may_be_deleted(name, reserve)}
-    rounds = _numbers(names, r"rounds/(\d+)/[^/]+")
-    required |= {f"rounds/{n:04d}/design.json" for n in range(1, max(rounds, default=0) + 1)}
-    budgets = _numbers(names, rf"{BUDGETS}/(\d+)\.json")
-    required |= {f"{BUDGETS}/{n:04d}.json" for n in range(1, max(budgets, default=0) + 1)}
+    for written, job, marker in _NUMBERED:
+        # The manifest of its job comes in with it, and is there when the last of them has gone.
+        last = max(
+            _numbers(names, written) | _numbers(names, rf"jobs/{job}-(\d+)\.json"), default=0
+        )
+        required |= {marker.format(number) for number in range(1, last + 1)}
     taken = {
         f"labels/{name}.parquet"
         for marker in markers.values()

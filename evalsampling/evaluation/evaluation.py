@@ -13,6 +13,7 @@ import numpy.typing as npt
 from evalsampling.errors import InputError
 from evalsampling.evaluation.estimates import Estimates
 from evalsampling.evaluation.graded import empty_history
+from evalsampling.evaluation.turns import Turns
 from evalsampling.inference.class_curves import obstacle
 from evalsampling.inference.domains import WHOLE_POOL, Domain, ReportedDomains
 from evalsampling.inference.estimates import estimate_region
@@ -85,6 +86,7 @@ class Evaluation:
     spec: EvaluationSpec | None = None
     ranges: Sequence[Range | None] = ()
     _fitted: LabelModel | None = dataclasses.field(default=None, repr=False, compare=False)
+    _turns: Turns = dataclasses.field(default_factory=Turns, init=False, repr=False, compare=False)
 
     def __repr__(self) -> str:
         """Return a line that tells where it stands."""
@@ -127,17 +129,28 @@ class Evaluation:
         Raises:
             InputError: if ``new_rows`` is no such number, or the measure is undefined.
         """
-        if isinstance(new_rows, bool) or not isinstance(new_rows, int | np.integer) or new_rows < 1:
-            raise InputError(f"new rows must be a whole number of at least 1, got {new_rows!r}")
-        before, rows = self.history, new_rows if budget is None else min(new_rows, budget)
+        with self._turns.lock:
+            before = len(self.history)
+            self.history = self._with_round(new_rows, budget, money)
+            return np.arange(before, len(self.history))
+
+    def _with_round(
+        self, new_rows: int, budget: int | None = None, money: float | None = None
+    ) -> History:
+        """Return the history with the round that `draw` draws, or as it is if it draws none.
+
+        Raises:
+            InputError: as `draw` says.
+        """
+        check_new_rows(new_rows)
+        rows = new_rows if budget is None else min(new_rows, budget)
         drawn = self._designed(new_rows, budget)
         if money is not None:
             most = self._price_after(drawn).labels_within(money)
             if most < 1:
-                return np.arange(0)
+                return self.history
             drawn = drawn if rows <= most else self._designed(most, most)
-        self.history = drawn
-        return np.arange(len(before), len(drawn))
+        return drawn
 
     def _designed(self, new_rows: int, budget: int | None) -> History:
         """Return the history with one round more; the same each time it is asked for."""
@@ -361,6 +374,16 @@ class Evaluation:
             spec=spec,
             ranges=stratification.ranges,
         )
+
+
+def check_new_rows(new_rows: int) -> None:
+    """Check how many rows are asked for.
+
+    Raises:
+        InputError: if that is no whole number of at least 1.
+    """
+    if isinstance(new_rows, bool) or not isinstance(new_rows, int | np.integer) or new_rows < 1:
+        raise InputError(f"new rows must be a whole number of at least 1, got {new_rows!r}")
 
 
 def _domains(slices: Slices) -> tuple[Domain, ...]:

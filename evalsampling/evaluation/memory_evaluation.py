@@ -126,11 +126,22 @@ class MemoryEvaluation(Evaluation):
         """Draw one round from a pool in memory and return the ids of its new rows.
 
         A stochastic oracle is to answer for each entry, also for a row that is there again.
+        Threads take turns, and a call that is interrupted leaves no round behind.
         """
-        pool = self._memory()
-        rows = self.draw(new_rows)
-        self.history = self.history.with_rows(*pool.describe(self.history))
-        return pool.ids(self.history.cell[rows], self.history.rank[rows])
+        pool, before, drawn = self._memory(), self.history, None
+        try:
+            with self._turns.lock:
+                before = self.history
+                drawn = self._with_round(new_rows)
+                drawn = drawn.with_rows(*pool.describe(drawn))
+                new = slice(len(before), None)
+                ids = pool.ids(drawn.cell[new], drawn.rank[new])
+                self.history = drawn
+                return ids
+        except BaseException:  # An interrupt too: nobody was given the rows.
+            if self.history is drawn:
+                self.history = before
+            raise
 
     def label(
         self, id: Column | Frame, label: Column | None = None, *, replace: bool = False
@@ -153,15 +164,17 @@ class MemoryEvaluation(Evaluation):
                 that does not hold the ids, or, of a deterministic oracle, two labels for one id;
                 then no label is taken.
         """
-        asked, spec = self._asked(), self.spec
-        assert spec is not None
-        if spec.pool.lists is not None:
-            self._take_grades(asked, id, label)
-            return
-        found = Answers.read(id, label, spec.labels, spec.pool.id).by_question(
-            asked, self.history.label.tolist(), spec.labels.codes, self.sampler.stochastic, replace
-        )
-        self._take(found, replace)
+        with self._turns.lock:
+            asked, spec = self._asked(), self.spec
+            assert spec is not None
+            if spec.pool.lists is not None:
+                self._take_grades(asked, id, label)
+                return
+            known, stochastic = self.history.label.tolist(), self.sampler.stochastic
+            answers = Answers.read(id, label, spec.labels, spec.pool.id)
+            self._take(
+                answers.by_question(asked, known, spec.labels.codes, stochastic, replace), replace
+            )
 
     def items(self, id: Column) -> list[list[Any]]:
         """Return the items to be graded of queries that were drawn from a pool in memory.

@@ -5,15 +5,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from evalsampling.commands.deliveries import take
 from evalsampling.commands.sample import SampleOptions, sample
 from evalsampling.errors import InputError
+from evalsampling.evaluation.evaluation import check_new_rows
 from evalsampling.evaluation.memory_evaluation import MemoryEvaluation
 from evalsampling.evaluation.pictures import picture
-from evalsampling.notebook.saving import Answered, delivery, save
+from evalsampling.notebook.saving import delivery, save
 from evalsampling.pool.frames import Ids
 from evalsampling.pool.stored_columns import ID
 from evalsampling.report.svg import Picture
@@ -29,11 +29,9 @@ class Evaluation(MemoryEvaluation):
     rounds and labels are in its files, and other people's come along.
 
     Attributes:
-        answered: labels taken so far, in the order in which they came; of a pool in memory.
         stored: what the workspace holds, None of a pool in memory.
     """
 
-    answered: tuple[Answered, ...] = ()
     stored: Snapshot | None = None
 
     @classmethod
@@ -66,7 +64,8 @@ class Evaluation(MemoryEvaluation):
         """
         if self.stored is not None:
             raise InputError(f"it is in a workspace already: {self.stored.pool.workspace.path}")
-        save(self, self._memory(), self.answered, path)
+        with self._turns.lock:
+            save(self, self._memory(), path)
 
     def sample(self, new_rows: int) -> "Ids":
         """Draw one round and return the ids of its new rows.
@@ -76,17 +75,17 @@ class Evaluation(MemoryEvaluation):
         """
         if self.stored is None:
             return super().sample(new_rows)
-        if isinstance(new_rows, bool) or not isinstance(new_rows, int | np.integer) or new_rows < 1:
-            raise InputError(f"new rows must be a whole number of at least 1, got {new_rows!r}")
-        drawn = sample(SampleOptions(self.stored.pool.workspace.path, size=int(new_rows)))
-        self._reread()
-        waiting = [
-            question
-            for question in self._questions_of(drawn.round if drawn.rows else 0)
-            if question not in self.stored.answered
-        ]
-        ids = self._ids()
-        return ids.take(pa.array(waiting, pa.int64())).to_numpy(zero_copy_only=False)
+        check_new_rows(new_rows)
+        with self._turns.lock:
+            drawn = sample(SampleOptions(self.stored.pool.workspace.path, size=int(new_rows)))
+            self._reread()
+            waiting = [
+                question
+                for question in self._questions_of(drawn.round if drawn.rows else 0)
+                if question not in self.stored.answered
+            ]
+            ids = self._ids()
+            return ids.take(pa.array(waiting, pa.int64())).to_numpy(zero_copy_only=False)
 
     def plot(
         self, what: str = "intervals", system: str | None = None, label: str = "positives"
@@ -106,8 +105,8 @@ class Evaluation(MemoryEvaluation):
 
     def _reread(self) -> None:
         assert self.stored is not None
-        self.stored = self.stored.reread()
-        self.history = self.stored.history
+        stored = self.stored.reread()
+        self.stored, self.history = stored, stored.history
 
     def _questions_of(self, number: int) -> list[int]:
         """Return the questions that a round of the workspace asked; none of round 0."""
@@ -129,15 +128,10 @@ class Evaluation(MemoryEvaluation):
         return list(self._ids().to_pylist())
 
     def _take(self, found: Mapping[int, int], replace: bool) -> None:
-        if self.stored is not None:
-            file = delivery(self.stored, Answered(0, found, replace))
-            with self.stored.pool.workspace.in_use():
-                take([file], self.stored.reread(), strict=True)
-            self._reread()
+        if self.stored is None:
+            super()._take(found, replace)
             return
-        known = self.history.label
-        changes = {question: code for question, code in found.items() if known[question] != code}
-        super()._take(found, replace)
-        if changes:
-            rounds = len(self.history.rounds)
-            self.answered = (*self.answered, Answered(rounds, changes, replace))
+        file = delivery(self.stored, found, replace)
+        with self.stored.pool.workspace.in_use():
+            take([file], self.stored.reread(), strict=True)
+        self._reread()

@@ -8,7 +8,7 @@ import dataclasses
 import hashlib
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +26,7 @@ from evalsampling.pool.catalog import Catalog
 from evalsampling.preparation.reserve import split_reserve
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.numbers import text_of
+from evalsampling.stats.history import NO_LABEL
 from evalsampling.storage import is_url
 from evalsampling.workspace.manifest import HERE, ExecutionContext
 from evalsampling.workspace.prepared import PreparedPool
@@ -35,47 +36,37 @@ _FILE = "notebook.jsonl"
 """What deliveries are called that were no files."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Answered:
-    """Labels that were taken together.
-
-    Attributes:
-        rounds: how many rounds there were.
-        codes: class code of each question answered.
-        replace: whether they took the place of others.
-    """
-
-    rounds: int
-    codes: Mapping[int, int]
-    replace: bool
-
-
-def save(
-    evaluation: Evaluation, pool: MemoryPool, answered: Sequence[Answered], path: str | Path
-) -> None:
+def save(evaluation: Evaluation, pool: MemoryPool, path: str | Path) -> None:
     """Write an evaluation to a workspace: see `notebook.Evaluation.save`.
 
     Args:
         evaluation: to write.
         pool: its pool.
-        answered: its labels, in the order in which they came.
         path: of the workspace.
 
     Raises:
-        InputError: if something else is there, or the spec cannot be written.
+        InputError: if something else is there, or the spec cannot be written or wants several votes
+            a row, or labels were taken away, which no delivery can do; nothing is written then.
     """
+    if evaluation.history.taken and pool.spec.labels.votes > 1:
+        raise InputError(
+            f"labels.votes: a row is to have {pool.spec.labels.votes} votes of annotators, and "
+            "labels of a notebook are no votes; save it before the first label, and deliver votes"
+        )
+    if any(NO_LABEL in one.codes.values() for one in evaluation.history.taken):
+        raise InputError("labels were taken away from the history: a workspace only adds to them")
     where = str(path) if is_url(path) else str(Path(path).resolve())
     prepared = _prepare(pool, _storable(pool.spec, where))
     with prepared.workspace.in_use():
         snapshot = Snapshot.read(prepared)
-        _check_beginning(evaluation, answered, snapshot)
-        taken = len(snapshot.deliveries)
+        _check_beginning(evaluation, snapshot)
+        there = len(snapshot.deliveries)
         for number in range(len(evaluation.history.rounds) + 1):
             if number > len(snapshot.rounds):
                 snapshot = _add_round(evaluation, number, snapshot)
-            for place, one in enumerate(answered):
-                if one.rounds == number and place >= taken:
-                    take([delivery(snapshot, one)], snapshot, strict=True)
+            for place, one in enumerate(evaluation.history.taken):
+                if one.rounds == number and place >= there:
+                    take([delivery(snapshot, one.codes, one.replace)], snapshot, strict=True)
                     snapshot = snapshot.reread()
 
 
@@ -127,24 +118,22 @@ def _prepare(pool: MemoryPool, spec: EvaluationSpec) -> PreparedPool:
     return prepared
 
 
-def _check_beginning(
-    evaluation: Evaluation, answered: Sequence[Answered], snapshot: Snapshot
-) -> None:
+def _check_beginning(evaluation: Evaluation, snapshot: Snapshot) -> None:
     """Check that what a workspace holds is what an evaluation began with.
 
     Raises:
         InputError: if it is not.
     """
     history, there = evaluation.history, snapshot.history
-    known = history.first(min(len(snapshot.rounds), len(history.rounds)))
+    known, taken = history.first(min(len(snapshot.rounds), len(history.rounds))), history.taken
     same = (
         len(snapshot.rounds) <= len(history.rounds)
         and np.array_equal(known.cell, there.cell)
         and np.array_equal(known.rank, there.rank)
-        and len(snapshot.deliveries) <= len(answered)
+        and len(snapshot.deliveries) <= len(taken)
         and all(
-            delivery(snapshot, one).sha256 == stored.digest
-            for one, stored in zip(answered, snapshot.deliveries, strict=False)
+            delivery(snapshot, one.codes, one.replace).sha256 == stored.digest
+            for one, stored in zip(taken, snapshot.deliveries, strict=False)
         )
     )
     if not same:
@@ -166,18 +155,19 @@ def _add_round(evaluation: Evaluation, number: int, snapshot: Snapshot) -> Snaps
     return snapshot.reread()
 
 
-def delivery(snapshot: Snapshot, answered: Answered) -> LabelFile:
+def delivery(snapshot: Snapshot, labels: Mapping[int, int], replace: bool) -> LabelFile:
     """Return labels as a delivery to a workspace.
 
     Args:
         snapshot: of the workspace, with the rounds of the questions.
-        answered: the labels.
+        labels: class code of each question that is answered.
+        replace: whether they take the place of others.
     """
     codes = snapshot.pool.spec.labels.codes
     lines = [
         json.dumps({"task": snapshot.tasks[question], "label": text_of(codes, code)}) + "\n"
-        for question, code in answered.codes.items()
+        for question, code in labels.items()
     ]
     content = "".join(lines).encode()
     digest = hashlib.sha256(content).hexdigest()
-    return LabelFile(_FILE, answered.replace, len(content), digest, read_votes(_FILE, content))
+    return LabelFile(_FILE, replace, len(content), digest, read_votes(_FILE, content))

@@ -5,7 +5,7 @@ order of the cell. Which id that is only the reserve knows, and no statistics ne
 """
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -45,6 +45,21 @@ class Round:
 
 
 @dataclasses.dataclass(frozen=True)
+class Taken:
+    """Labels that came together.
+
+    Attributes:
+        rounds: how many rounds there were.
+        codes: class code that each question got; `NO_LABEL` where a label was taken away.
+        replace: whether one of them took the place of another.
+    """
+
+    rounds: int
+    codes: Mapping[int, int]
+    replace: bool
+
+
+@dataclasses.dataclass(frozen=True)
 class History:
     """Rounds so far, and the questions they asked, in order.
 
@@ -63,6 +78,7 @@ class History:
         shares: shape (questions, classes): share of each class among the answers to a question,
             a row of zeros where the label tells all; None if it does everywhere. Of a stochastic
             oracle, which may have several.
+        taken: how the labels came, in order; of a workspace its deliveries tell that.
     """
 
     cell: IntArray
@@ -73,6 +89,7 @@ class History:
     rounds: tuple[Round, ...] = ()
     corrected: Mapping[int, int] = dataclasses.field(default_factory=dict)
     shares: FloatArray | None = None
+    taken: tuple[Taken, ...] = ()
 
     @classmethod
     def start(cls, systems: int = 1, classes: int = 2, slices: int = 0) -> "History":
@@ -173,8 +190,9 @@ class History:
             self.outputs.take(np.arange(questions)),
             self.slice[kept],
             kept_rounds,
-            {one: at for one, at in self.corrected.items() if one < questions},
+            {one: min(at, rounds) for one, at in self.corrected.items() if one < questions},
             None if self.shares is None else self.shares[kept],
+            tuple(_taken_of(self.taken, questions, rounds)),
         )
 
     def drawn_by_cell(self, cells: int) -> IntArray:
@@ -210,6 +228,7 @@ class History:
             (*self.rounds, drawn),
             self.corrected,
             shares,
+            self.taken,
         )
 
     def with_labels(self, label: IntArray) -> "History":
@@ -217,10 +236,15 @@ class History:
 
         Where one is another than it was it stands for all answers to its question.
         """
-        shares = self.shares
+        shares, changed = self.shares, np.flatnonzero(label != self.label)
         if shares is not None:
             shares = np.where((label == self.label)[:, None], shares, 0.0)
-        return dataclasses.replace(self, label=label, shares=shares)
+        taken = self.taken
+        if len(changed):
+            codes = dict(zip(changed.tolist(), label[changed].tolist(), strict=True))
+            replace = bool(np.any(self.label[changed] != NO_LABEL))
+            taken = (*taken, Taken(len(self.rounds), codes, replace))
+        return dataclasses.replace(self, label=label, shares=shares, taken=taken)
 
     def with_corrections(self, label: IntArray) -> "History":
         """Replace labels, shape (questions,), and note which of them were others before."""
@@ -232,3 +256,11 @@ class History:
     def with_rows(self, outputs: Outputs, slice: IntArray) -> "History":
         """Replace what is known of the rows of all questions."""
         return dataclasses.replace(self, outputs=outputs, slice=slice)
+
+
+def _taken_of(taken: Sequence[Taken], questions: int, rounds: int) -> Iterator[Taken]:
+    """Yield what came about the first questions, in a history of some rounds."""
+    for one in taken:
+        codes = {question: code for question, code in one.codes.items() if question < questions}
+        if codes:
+            yield Taken(min(one.rounds, rounds), codes, one.replace)

@@ -1,6 +1,7 @@
 """Where files are kept: on this machine or in Google Cloud Storage."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,8 +54,25 @@ def replace_file(path: str, content: bytes) -> None:
     Raises:
         InputError: if it cannot be written; what was there stays.
     """
-    folder, _, name = path.rpartition("/")
+    replace_files({path: content})
+
+
+def replace_files(contents: Mapping[str, bytes]) -> None:
+    """Write files of one folder of any store, each in place of one that is there.
+
+    On a file system none is in its place before there is room for all of them.
+
+    Args:
+        contents: by path, in the order in which they come into their places.
+
+    Raises:
+        InputError: if one cannot be written; on a file system what was there stays.
+    """
+    first = next(iter(contents))
+    folder = first.rpartition("/")[0]
+    by_name = {path.rpartition("/")[2]: content for path, content in contents.items()}
     try:
-        open_store(folder or "/" * path.startswith("/") or ".").replace(name, content)
+        open_store(folder or "/" * first.startswith("/") or ".").replace(by_name)
     except OSError as error:
-        raise InputError(f"{path}: cannot be written: {one_line(error)}") from error
+        where = next((path for path in contents if error.filename == path), first)
+        raise InputError(f"{where}: cannot be written: {one_line(error)}") from error

@@ -12,7 +12,7 @@ import contextlib
 import dataclasses
 import json
 import uuid
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,9 @@ from evalsampling.storage.filesystems import locate, one_line, open_file, unread
 
 FORGOTTEN = "forgotten"
 """Folder of records: what files are like since something in them was forgotten."""
+
+VERSION = "version"
+"""Key of a JSON file."""
 
 DRAFTS = ".drafts"
 """Folder of what does not count yet."""
@@ -69,8 +72,15 @@ class Draft:
         path.parent.mkdir(parents=True, exist_ok=True)
         return path
 
-    def commit(self, marker: str, content: dict[str, Any]) -> None:
+    def commit(
+        self, marker: str, content: dict[str, Any], check: Callable[[], None] | None = None
+    ) -> None:
         """Let the files of the draft count, by creating a JSON file of the store.
+
+        Args:
+            marker: name of that file.
+            content: of it.
+            check: raises an error if the draft may not count; called when all of it is held.
 
         Raises:
             FileExistsError: if ``marker`` is there; the store is as it was then.
@@ -80,6 +90,8 @@ class Draft:
         files = {**content.get(FILES, {}), **self._checksums()}
         store.hold(self.directory, folder)
         store.write_json(f"{folder}/{MARKER}", {"marker": marker})
+        if check is not None:
+            check()
         self.whole = True
         store.write_json(marker, {**content, FILES: files, "draft": self.name})
         # Who created it is told by its content: a request that came through may be sent again.
@@ -103,10 +115,13 @@ class Store(abc.ABC):
     Attributes:
         root: path of the directory, or ``gs://bucket/prefix``.
         shared: whether machines that cannot lock each other out may write here.
+        latest_version: of the JSON files of a name, the version that is written and the greatest
+            that is read; None for those that have none.
     """
 
     root: str
     shared: bool
+    latest_version: Callable[[str], int | None] = staticmethod(lambda _: None)
 
     def url(self, name: str) -> str:
         """Return what other programs call a file."""
@@ -138,7 +153,8 @@ class Store(abc.ABC):
         """Read a JSON object that has some keys.
 
         Raises:
-            InputError: if it cannot be read, is not as it was written, or lacks a key.
+            InputError: if it cannot be read, is not as it was written, is of a version that this
+                package does not know, or lacks a key.
         """
         try:
             content = self._read_object(name)
@@ -163,7 +179,26 @@ class Store(abc.ABC):
             raise unreadable(self.url(name), error) from error
         if not isinstance(content, dict):
             raise InputError(f"{self.url(name)}: damaged, not a JSON object")
-        return unsealed(content, self.url(name))
+        content = unsealed(content, self.url(name))
+        self.check_version(name, content)
+        return content
+
+    def check_version(self, name: str, content: Mapping[str, Any]) -> None:
+        """Check that a file is of a version that can be read; one without is of the first.
+
+        Args:
+            name: of the file.
+            content: of it, or its metadata.
+
+        Raises:
+            InputError: if it is not.
+        """
+        latest, version = self.latest_version(name), content.get(VERSION, 1)
+        if latest is not None and not (isinstance(version, int) and version <= latest):
+            raise InputError(
+                f"{self.url(name)}: version {version!r} of this kind of file; this evalsampling "
+                f"reads up to version {latest}: use the one that wrote it, or a later one"
+            )
 
     def is_sealed(self, name: str) -> bool:
         """Tell whether a JSON file has a checksum of its own."""
@@ -323,8 +358,11 @@ class Store(abc.ABC):
         """Create a file of text; one that is there stays as it is."""
 
     @abc.abstractmethod
-    def replace(self, name: str, content: bytes) -> None:
-        """Write a file in place of one that may be there: no part of a workspace, or cleared."""
+    def replace(self, contents: Mapping[str, bytes]) -> None:
+        """Write files by their names, each in place of one that may be there: no workspace's.
+
+        On a file system none comes into its place before there is room for all of them.
+        """
 
     @abc.abstractmethod
     def exchange(self, name: str, content: bytes, was: Checksum) -> None:
@@ -344,8 +382,10 @@ class Store(abc.ABC):
         """Remove files; one that is not there is removed already."""
 
     def write_json(self, name: str, content: dict[str, Any]) -> None:
-        """Create a JSON file with its checksum; one that is there stays as it is."""
-        text = json.dumps(sealed(content), indent=1, ensure_ascii=False, allow_nan=False)
+        """Create a JSON file with version and checksum; one that is there stays as it is."""
+        latest = self.latest_version(name)
+        told = content if latest is None else {VERSION: latest, **content}
+        text = json.dumps(sealed(told), indent=1, ensure_ascii=False, allow_nan=False)
         self.write_text(name, text + "\n")
 
     def write_table(
@@ -361,6 +401,15 @@ class Store(abc.ABC):
         return self.checksum(name)
 
     # --- drafts
+
+    def is_whole(self, draft: str) -> bool:
+        """Tell whether all files of a draft are held, so that it may count by now or soon."""
+        return MARKER in self.below(f"{DRAFTS}/{draft}")
+
+    def drop(self, drafts: Collection[str]) -> None:
+        """Remove drafts whose commands, should they live, are sure to give them up."""
+        for draft in drafts:
+            self.settle_draft(draft, won=False)
 
     @contextlib.contextmanager
     def draft(self) -> Iterator[Draft]:

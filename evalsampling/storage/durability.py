@@ -8,7 +8,7 @@ import contextlib
 import errno
 import os
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 _CANNOT = (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS, errno.EBADF)
@@ -83,22 +83,50 @@ def make_folders(path: Path) -> None:
         raise
 
 
-def replace_file(path: Path, content: bytes) -> None:
+def replace_file(path: Path, content: bytes, drafts: Path | None = None) -> None:
     """Write a file, in place of one that may be there: as a whole, or not at all.
+
+    Args:
+        path: of the file.
+        content: of it.
+        drafts: folder of the same file system for what is not whole yet; by default that of the
+            file.
 
     Raises:
         OSError: if it cannot be written; what was there stays.
     """
+    replace_files({path: content}, drafts)
+
+
+def replace_files(contents: Mapping[Path, bytes], drafts: Path | None = None) -> None:
+    """Write files in place of those that may be there, when there is room for all of them.
+
+    All are written and flushed under other names before the first gets its own, in their order.
+
+    Args:
+        contents: by path.
+        drafts: see `replace_file`.
+
+    Raises:
+        OSError: naming the file, if one cannot be written; what was there stays.
+    """
     # Like no other name, and new: nobody can have put a link there.
-    draft = path.with_name(f".{path.name}-{uuid.uuid4().hex}")
+    told = {path: (drafts or path.parent) / f".{path.name}-{uuid.uuid4().hex}" for path in contents}
+    at = next(iter(contents))
     try:
-        with draft.open("xb") as file:
-            file.write(content)
-        sync_file(draft)
-        draft.replace(path)
+        for at, draft in told.items():
+            if at.is_dir():
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+            with draft.open("xb") as file:
+                file.write(contents[at])
+            sync_file(draft)
+        for at, draft in told.items():
+            draft.replace(at)
     except OSError as error:
-        # Nobody but us knows the name of the draft.
-        raise OSError(error.errno, error.strerror, str(path)) from error
+        # Nobody but us knows the names of the drafts.
+        raise OSError(error.errno, error.strerror, str(at)) from error
     finally:
-        draft.unlink(missing_ok=True)
-    sync_folder(path.parent)
+        for draft in told.values():
+            draft.unlink(missing_ok=True)
+    for folder in {path.parent for path in contents}:
+        sync_folder(folder)

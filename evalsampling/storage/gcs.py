@@ -9,7 +9,7 @@ import contextlib
 import functools
 import os
 import tempfile
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 import google.auth.exceptions
@@ -123,9 +123,10 @@ class GcsStore(Store):
         with self._told(name), contextlib.suppress(exceptions.PreconditionFailed):
             self._blob(name).upload_from_string(text, if_generation_match=0, retry=_RETRY)
 
-    def replace(self, name: str, content: bytes) -> None:
-        with self._told(name):
-            self._blob(name).upload_from_string(content, retry=_RETRY)
+    def replace(self, contents: Mapping[str, bytes]) -> None:
+        for name, content in contents.items():
+            with self._told(name):
+                self._blob(name).upload_from_string(content, retry=_RETRY)
 
     def exchange(self, name: str, content: bytes, was: Checksum) -> None:
         with self._told(name):

@@ -6,7 +6,7 @@ import fcntl
 import os
 import shutil
 import uuid
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -16,6 +16,7 @@ from evalsampling.storage.checksums import Checksum
 from evalsampling.storage.durability import (
     make_folders,
     replace_file,
+    replace_files,
     sync_file,
     sync_parents,
     sync_tree,
@@ -104,8 +105,8 @@ class LocalStore(Store):
         with self.new_file(name) as path:
             path.write_text(text, encoding="utf-8")
 
-    def replace(self, name: str, content: bytes) -> None:
-        replace_file(self.directory / name, content)
+    def replace(self, contents: Mapping[str, bytes]) -> None:
+        replace_files({self.directory / name: content for name, content in contents.items()})
 
     def exchange(self, name: str, content: bytes, was: Checksum) -> None:
         path = self.directory / name
@@ -114,7 +115,10 @@ class LocalStore(Store):
             return
         if found != was:
             raise self._changed(name)
-        replace_file(path, content)
+        # Killed half-way, it leaves its draft where the next command removes it.
+        drafts = self.directory / DRAFTS
+        drafts.mkdir(exist_ok=True)
+        replace_file(path, content, drafts)
 
     def remove(self, names: Collection[str]) -> None:
         for name in names:

@@ -63,6 +63,7 @@ class Delivery:
         except (KeyError, TypeError) as error:
             url = workspace.store.url(f"labels/{name}")
             raise InputError(f"{url}: not a delivery that was taken here") from error
+        workspace.store.check_version(f"labels/{name}", details)
         return cls(
             name.removesuffix(".parquet"),
             votes,

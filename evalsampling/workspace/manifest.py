@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evalsampling.spec import EvaluationSpec
+from evalsampling.storage.base import VERSION
 from evalsampling.workspace.workspace import Workspace, read_together
 
-VERSION = 1
 _PACKAGES = ("evalsampling", "apache-beam", "numpy", "scipy", "pyarrow")
 _KEYS = ("started", "seconds", "runner", "counts")
 
@@ -54,7 +54,6 @@ class ExecutionContext:
         """
         began = datetime.datetime.fromtimestamp(started, datetime.UTC)
         return {
-            "version": VERSION,
             "job": job,
             "runner": self.runner,
             "beam": dict(self.beam),
@@ -121,7 +120,11 @@ def read_jobs(workspace: Workspace) -> list[JobRecord]:
     Raises:
         InputError: if a manifest cannot be read or lacks something.
     """
-    manifests, steps = _read_folder(workspace, "jobs", _KEYS), _read_folder(workspace, "steps")
+    manifests = _read_folder(workspace, "jobs", _KEYS)
+    steps = {
+        job: {name: told for name, told in of_job.items() if name != VERSION}
+        for job, of_job in _read_folder(workspace, "steps").items()
+    }
     order = sorted(manifests, key=lambda name: (manifests[name]["started"], name))
     return [JobRecord(name, steps.get(name, {}), manifests[name]) for name in order]
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evalsampling.errors import InputError
-from evalsampling.labels.tasks import task_key
+from evalsampling.labels.task_names import opaque_name, task_key
 from evalsampling.pool.stored_columns import (
     CELL,
     ID,
@@ -26,9 +26,10 @@ from evalsampling.spec.sections import Section
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.permanent import PermanentNumbers
 from evalsampling.storage import Store, checksums_of
+from evalsampling.storage.base import VERSION
 from evalsampling.storage.checksums import Checksums
 from evalsampling.workspace.reserve import ReserveFiles
-from evalsampling.workspace.workspace import ANNOTATORS, BUDGETS, FOLDED, MARKER, VERSION, Workspace
+from evalsampling.workspace.workspace import ANNOTATORS, BUDGETS, FOLDED, MARKER, Workspace
 
 if TYPE_CHECKING:
     from evalsampling.preparation.stratification import Stratification
@@ -66,10 +67,10 @@ class PreparedPool:
         store = workspace.store
         store.settle_if_allowed()
         workspace.check_prepared()
-        version = store.read_json(MARKER, ["version"])["version"]
-        if version != VERSION:
+        version, latest = store.read_json(MARKER, [VERSION])[VERSION], store.latest_version(MARKER)
+        if version != latest:
             raise InputError(
-                f"{store.url(MARKER)}: version {version!r}, expected {VERSION}; "
+                f"{store.url(MARKER)}: version {version!r}, expected {latest}; "
                 "prepare a workspace anew"
             )
         return cls(workspace, store.read_json(MARKER, _MARKER_KEYS), _budgets(store))
@@ -99,6 +100,10 @@ class PreparedPool:
     def folds_names(self) -> bool:
         """Whether spellings of an annotator's name are one person; in older workspaces not."""
         return self.marker.get(ANNOTATORS) == FOLDED
+
+    def batch_name(self, number: int) -> str:
+        """Return the opaque name of the batch of a round, or of an adjudication (negative)."""
+        return "b" + opaque_name(self.task_key, "batch", number)[1:]
 
     @functools.cached_property
     def checksums(self) -> Checksums:

@@ -15,7 +15,7 @@ from evalsampling.labels.tasks import KIND, TASK, task_name
 from evalsampling.pool.stored_columns import ID
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.history import Round
-from evalsampling.storage import checksums_of
+from evalsampling.storage import Store, checksums_of
 from evalsampling.storage.checksums import Checksum
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.workspace import read_together, round_folder
@@ -61,7 +61,7 @@ class RoundFiles:
             draws=store.read_table(f"{folder}/draws.parquet", checksums),
             batch=store.parse_table(name, content),
             exported=pool.workspace.tasks_of(number, design["exported"]),
-            closed=store.exists(f"{folder}/closed.json"),
+            closed=_is_there(store, f"{folder}/closed.json"),
             controls=Controls(store.read_table(controls, checksums))
             if controls in checksums
             else Controls.none(),
@@ -144,6 +144,18 @@ def read_rounds(pool: PreparedPool) -> list[RoundFiles]:
         url = store.url("rounds")
         raise InputError(f"{url}: rounds are missing, there are {numbers}")
     return read_together(functools.partial(RoundFiles.read, pool), numbers)
+
+
+def _is_there(store: Store, name: str) -> bool:
+    """Tell whether there is a JSON file, which is as it was written then.
+
+    Raises:
+        InputError: if it is not.
+    """
+    there = store.exists(name)
+    if there:
+        store.read_json(name)
+    return there
 
 
 def _id_of_task(batch: pa.Table) -> dict[Any, Any]:

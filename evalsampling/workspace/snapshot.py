@@ -16,7 +16,6 @@ from evalsampling.labels.controls import Controls
 from evalsampling.labels.dawid_skene import fit_labels
 from evalsampling.labels.items import graded_outputs
 from evalsampling.labels.tally import EACH, State, Subjects, Tally
-from evalsampling.labels.task_names import opaque_name
 from evalsampling.labels.tasks import TASK
 from evalsampling.labels.vote import Pair
 from evalsampling.labels.votes import Register, answers_of
@@ -48,6 +47,7 @@ class Snapshot:
         adjudications: in order.
         fit: what decides by a model, where the spec's rule is one: `fit_labels`, or `voted_labels`
             where nobody asks which class a label is.
+        forgotten: number of the next record of what is forgotten, before anything was read.
     """
 
     pool: PreparedPool
@@ -55,6 +55,7 @@ class Snapshot:
     rounds: Sequence[RoundFiles]
     adjudications: Sequence[Adjudication] = ()
     fit: Callable[[Tally], Mapping[int, int]] = fit_labels
+    forgotten: int = 1
 
     @classmethod
     def read(cls, pool: PreparedPool) -> "Snapshot":
@@ -63,9 +64,11 @@ class Snapshot:
         Raises:
             InputError: if a file cannot be read, or a round is missing.
         """
-        # Deliveries first: the rounds they are about are there by then.
+        forgotten = pool.workspace.next_forgotten
+        # Deliveries before rounds: those they are about are there by then.
         deliveries = read_deliveries(pool.workspace)
-        return cls(pool, deliveries, read_rounds(pool), read_adjudications(pool))
+        rounds, adjudications = read_rounds(pool), read_adjudications(pool)
+        return cls(pool, deliveries, rounds, adjudications, forgotten=forgotten)
 
     @classmethod
     def at(cls, path: str | Path) -> "Snapshot":
@@ -319,10 +322,6 @@ class Snapshot:
                 if pair is not None:
                     found.setdefault(pair, []).append(self.question_of_task[task])
         return found
-
-    def batch_name(self, number: int) -> str:
-        """Return the opaque name of the batch of a round, or of an adjudication (negative)."""
-        return "b" + opaque_name(self.pool.task_key, "batch", number)[1:]
 
     # --- the evaluation
 

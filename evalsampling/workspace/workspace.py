@@ -8,6 +8,7 @@ they hold.
 import contextlib
 import csv
 import dataclasses
+import functools
 import json
 import secrets
 import uuid
@@ -23,8 +24,8 @@ from evalsampling.labels.vendor import escaped
 from evalsampling.storage import Draft, folder_of, open_store, write_parquet
 from evalsampling.storage.base import FORGOTTEN
 from evalsampling.storage.checksums import sealed
+from evalsampling.workspace.versions import latest_version, with_version
 
-VERSION = 2
 MARKER = "evaluation.json"
 BUDGETS = "budgets"
 """Folder of what the budget was raised to."""
@@ -64,6 +65,7 @@ class Workspace:
     def __init__(self, path: str | Path) -> None:
         """Name a workspace, a directory or ``gs://bucket/prefix``; nothing is read yet."""
         self.store = open_store(path)
+        self.store.latest_version = latest_version
         self.path = self.store.root
 
     # --- what `prepare` writes
@@ -112,9 +114,7 @@ class Workspace:
             try:
                 # No option of a job and no part of its graph: who sees those sees no secret.
                 key = secrets.token_hex(_KEY_BYTES)
-                draft.commit(
-                    MARKER, {"version": VERSION, **content, ANNOTATORS: FOLDED, "key": key}
-                )
+                draft.commit(MARKER, {**content, ANNOTATORS: FOLDED, "key": key})
             except FileExistsError as error:
                 if self.store.read_json(MARKER).get("attempt") != attempt:
                     raise InputError(
@@ -207,14 +207,28 @@ class Workspace:
         with self.store.draft() as draft:
             self._commit_next(draft, f"{FORGOTTEN}/{number:04d}.json", content, "erased something")
 
+    @property
+    def next_forgotten(self) -> int:
+        """Number of the next record of what is forgotten."""
+        return self.next_number(FORGOTTEN)
+
+    def _check_forgotten(self, then: int) -> None:
+        """Check that nothing was forgotten since the number of the next record was ``then``.
+
+        Who forgets writes a record and looks at all drafts afterwards: either sees the other.
+
+        Raises:
+            InputError: if something was.
+        """
+        if self.next_forgotten != then:
+            raise _meanwhile(self.path, "erased something")
+
     def _commit_next(self, draft: Draft, name: str, content: dict[str, Any], done: str) -> None:
         """End a draft with a numbered file; ``done`` is what another command that has it did."""
         try:
             draft.commit(name, content)
         except FileExistsError as error:
-            raise InputError(
-                f"{self.path}: another command {done} meanwhile; run this one again"
-            ) from error
+            raise _meanwhile(self.path, done) from error
 
     def check_outside(self, file: str) -> None:
         """Check that a file which is written for people is not among those of the workspace.
@@ -233,7 +247,7 @@ class Workspace:
 
     @contextlib.contextmanager
     def new_round(
-        self, number: int, design: dict[str, Any], manifest: dict[str, Any]
+        self, number: int, design: dict[str, Any], manifest: dict[str, Any], forgotten: int
     ) -> Iterator[Path]:
         """Give a directory for the other files of a round, which comes in when all is well.
 
@@ -241,24 +255,33 @@ class Workspace:
             number: of the round, the next one.
             design: for design.json.
             manifest: of the job.
+            forgotten: number of the next record of what is forgotten, before the payload was read.
 
         Raises:
-            InputError: if somebody else added a round meanwhile; nothing of theirs is changed.
+            InputError: if somebody else added a round or erased something meanwhile; nothing of
+                theirs is changed.
         """
-        with self._new_batch(round_folder(number), design, manifest, "round") as directory:
+        folder = round_folder(number)
+        with self._new_batch(folder, design, manifest, "round", forgotten) as directory:
             yield directory
 
     @contextlib.contextmanager
     def new_adjudication(
-        self, number: int, design: dict[str, Any], manifest: dict[str, Any]
+        self, number: int, design: dict[str, Any], manifest: dict[str, Any], forgotten: int
     ) -> Iterator[Path]:
         """Give a directory for the other files of an adjudication batch, as `new_round` does."""
-        with self._new_batch(adjudication_folder(number), design, manifest, "batch") as directory:
+        folder = adjudication_folder(number)
+        with self._new_batch(folder, design, manifest, "batch", forgotten) as directory:
             yield directory
 
     @contextlib.contextmanager
     def _new_batch(
-        self, folder: str, design: dict[str, Any], manifest: dict[str, Any], called: str
+        self,
+        folder: str,
+        design: dict[str, Any],
+        manifest: dict[str, Any],
+        called: str,
+        forgotten: int,
     ) -> Iterator[Path]:
         with self.store.draft() as draft:
             directory = draft.directory / folder
@@ -266,12 +289,10 @@ class Workspace:
             _write_manifest(draft, manifest)
             yield directory
             try:
-                draft.commit(f"{folder}/design.json", design)
+                check = functools.partial(self._check_forgotten, forgotten)
+                draft.commit(f"{folder}/design.json", design, check)
             except FileExistsError as error:
-                raise InputError(
-                    f"{self.store.url(folder)}: another command made this {called} meanwhile; "
-                    "run this one again"
-                ) from error
+                raise _meanwhile(self.store.url(folder), f"made this {called}") from error
 
     def tasks_of(self, number: int, exported: str | None) -> str | None:
         """Return where the tasks of a round are, None if it had no new rows.
@@ -288,32 +309,33 @@ class Workspace:
 
     # --- labels and estimates
 
-    def add_deliveries(self, first: int, deliveries: Sequence[NewDelivery]) -> None:
+    def add_deliveries(self, first: int, deliveries: Sequence[NewDelivery], forgotten: int) -> None:
         """Take deliveries: all of them, or none.
 
         Args:
             first: place of the first one in the order they came in, from 1.
             deliveries: to take.
+            forgotten: number of the next record of what is forgotten, when they were cleared.
 
         Raises:
-            InputError: if somebody else took a delivery meanwhile; nothing of theirs is changed.
+            InputError: if somebody else took a delivery or erased something meanwhile; nothing of
+                theirs is changed.
         """
         with self.store.draft() as draft:
             for order, new in enumerate(deliveries, start=first):
-                details = {**new.details, "rejects": len(new.rejects), "order": order}
-                stored = new.votes.replace_schema_metadata({"evalsampling": json.dumps(details)})
-                path = draft.path(f"labels/{new.name}.parquet")
-                write_parquet(stored, path)
+                name = f"labels/{new.name}.parquet"
+                told = {**new.details, "rejects": len(new.rejects), "order": order}
+                details = json.dumps(with_version(name, told))
+                stored = new.votes.replace_schema_metadata({"evalsampling": details})
+                write_parquet(stored, draft.path(name))
                 if len(new.rejects):
                     _write_rejects(new.rejects, draft.path(_rejects(new.name)))
             try:
                 names = [new.name for new in deliveries]
-                draft.commit(f"taken/{first:04d}.json", {"deliveries": names})
+                check = functools.partial(self._check_forgotten, forgotten)
+                draft.commit(f"taken/{first:04d}.json", {"deliveries": names}, check)
             except FileExistsError as error:
-                raise InputError(
-                    f"{self.store.url('labels')}: another command took labels meanwhile; "
-                    "run this one again"
-                ) from error
+                raise _meanwhile(self.store.url("labels"), "took labels") from error
 
     def rejects_of(self, name: str) -> str:
         """Return where the rejected rows of a delivery are listed: see docs/workspace.md."""
@@ -345,6 +367,10 @@ def adjudication_folder(number: int) -> str:
     return f"adjudications/{number:04d}"
 
 
+def _meanwhile(where: str, done: str) -> InputError:
+    return InputError(f"{where}: another command {done} meanwhile; run this one again")
+
+
 def _rejects(name: str) -> str:
     return f"labels/{name}.rejects.csv"
 
@@ -364,5 +390,6 @@ def _manifest(job: str) -> str:
 
 def _write_manifest(draft: Draft, manifest: dict[str, Any]) -> None:
     path = draft.path(_manifest(manifest["job"]))
-    text = json.dumps(sealed(manifest), indent=1, allow_nan=False)
+    told = sealed(with_version(_manifest(manifest["job"]), manifest))
+    text = json.dumps(told, indent=1, allow_nan=False)
     path.write_text(text + "\n", encoding="utf-8")

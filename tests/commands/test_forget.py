@@ -6,13 +6,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from evalsampling.commands import sample as sample_module
 from evalsampling.storage.local import LocalStore
 from evalsampling.workspace.workspace import Workspace
 from tests.commands.votes import deliver, votes
+from tests.faults.operations import CHANGES, Killed, faults
 from tests.jobs import Job, Pool, call, files_below, make_pool, text_of
 
 
@@ -96,9 +99,6 @@ def test_a_kill_at_any_file_can_be_made_good(
     before = one.estimate().json
     whole = shutil.copytree(one.workspace, one.directory / "whole")
 
-    class Killed(BaseException):
-        pass
-
     replace = LocalStore.exchange
     for after in range(4):
         shutil.rmtree(one.workspace)
@@ -118,40 +118,122 @@ def test_a_kill_at_any_file_can_be_made_good(
             except Killed:
                 assert len(done) == after
         assert one.estimate().json == before
-        assert call("verify", one.workspace).status == 0
+        verified = call("verify", one.workspace).out
+        assert ("run it again for the same row" in verified) == (after < 3)
         assert call("forget", one.workspace, id).status == 0
         assert holders(one.workspace, f"secret-of-{id}-end") == []
         assert call("verify", one.workspace).status == 0
 
 
-def test_what_is_in_a_draft_nobody_decided_on_is_told(
-    job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("at", ["/design.json", "/.marker", "/batch.parquet"])
+def test_what_killed_commands_left_is_erased_too(
+    job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch, at: str
 ) -> None:
-    """A command was killed just before its round counted: its draft stays, and so the payload."""
+    """A command was killed before its round counted: its draft stays, and so the payload."""
     one, ids = two_rows(job)
     write, told = LocalStore.write_text, f"secret-of-{ids[0]}-end"
-
-    class Killed(BaseException):
-        pass
+    written = sample_module.write_parquet
 
     def die(self: LocalStore, name: str, text: str) -> None:
-        if name.endswith("/design.json"):
+        if name.endswith(at):
             raise Killed
         write(self, name, text)
+
+    def die_half(table: Any, path: Path, *told: Any) -> None:
+        if str(path).endswith(at):
+            raise Killed
+        written(table, path, *told)
 
     call("sample", one.workspace, "--withdraw", 1)
     with monkeypatch.context() as patch:
         patch.setattr(LocalStore, "write_text", die)
+        patch.setattr(sample_module, "write_parquet", die_half)
+        # The draft is left by the process that ends.
+        patch.setattr(LocalStore, "settle_draft", lambda *_, **__: None)
         with pytest.raises(Killed):
             one.sample()
+    assert any(held.startswith(".drafts/") for held in holders(one.workspace, told))
     result = call("forget", one.workspace, ids[0])
-    (held, *_) = holders(one.workspace, told)
-    assert held.startswith(".drafts/")
-    assert result.status == 1
-    assert f"{one.workspace}/{'/'.join(held.split('/')[:2])}: files that do not count" in result.err
-    shutil.rmtree(one.workspace / ".drafts")
-    assert call("forget", one.workspace, ids[0]).status == 0
-    assert holders(one.workspace, told) == []
+    assert (result.status, holders(one.workspace, told)) == (0, [])
+    assert one.sample().json["round"] == 2
+    assert call("verify", one.workspace).status == 0
+
+
+@pytest.mark.parametrize("rejected", [False, True])
+def test_text_of_deliveries_is_erased_and_not_taken_again(
+    job: Callable[..., Job], rejected: bool
+) -> None:
+    """A comment, and what a rejected vote says in place of a label; other rows keep theirs."""
+    one, ids = two_rows(job)
+    tasks = {id: task for task, id in one.asked(1)}
+    rows = [
+        (tasks[id], "ann", f"=text on {id} end" if rejected else "1", "", f"text on {id} end")
+        for id in ids
+    ]
+    text, other = (f"text on {id} end" for id in ids)
+    assert one.estimate("--labels", deliver(one, rows, "1.csv")).status == 0
+    held = holders(one.workspace, text)
+    assert held
+    assert all(name.endswith(".rejects.csv" if rejected else ".parquet") for name in held)
+    result = call("forget", one.workspace, ids[0], "--json")
+    assert (result.status, set(held) <= set(result.json["files"])) == (0, True)
+    assert holders(one.workspace, text) == []
+    assert holders(one.workspace, other) == held
+    again = [(*row[:1], "bob", *row[2:]) for row in rows]
+    assert one.estimate("--labels", deliver(one, again, "2.csv")).status == 0
+    assert holders(one.workspace, text) == []
+    assert len(holders(one.workspace, other)) > len(held)
+    assert call("verify", one.workspace).status == 0
+    assert call("forget", one.workspace, ids[0], "--json").json["files"] == []
+
+
+@pytest.mark.parametrize(
+    ("format", "steps"),
+    [("csv", 8), *(pytest.param(name, None, marks=pytest.mark.slow) for name in ("csv", "xlsx"))],
+)
+def test_killed_at_any_file_operation(
+    job: Callable[..., Job], format: str, steps: int | None
+) -> None:
+    """No dot file keeps the payload, `verify` says that it is not done, and it is run again."""
+    one = job(secret_pool(), pool={"payload": ["secret"]}, sink={"format": format})
+    one.prepare()
+    one.sample()
+    rows = [(*row[:4], f"note {place}") for place, row in enumerate(votes(one, 1, ("ann",)))]
+    rows.append(("t_mistyped", "ann", "1", "", ""))
+    one.estimate("--labels", deliver(one, rows, "1.csv"))
+    id, whole = one.batch(1)["id"][0], shutil.copytree(one.workspace, one.directory / "whole")
+    told, before = f"secret-of-{id}-end", one.estimate().json
+    with faults(CHANGES, None) as counted:
+        assert call("forget", one.workspace, id).status == 0
+    assert counted.done > 30
+    unfinished = 0
+    for at in np.linspace(1, counted.done, steps or counted.done).astype(int).tolist():
+        shutil.rmtree(one.workspace)
+        shutil.copytree(whole, one.workspace)
+        with faults(CHANGES, at), contextlib.suppress(Killed):
+            call("forget", one.workspace, id)
+        verified = call("verify", one.workspace)
+        begun = list((one.workspace / "forgotten").glob("*.json"))
+        if begun and [name for name in holders(one.workspace, told) if name[0] != "."]:
+            assert verified.status == 1
+            assert f"{begun[-1].name}: `forget` has not come to its end" in verified.out
+            unfinished += 1
+        assert one.estimate().json == before
+        assert call("forget", one.workspace, id).status == 0
+        assert holders(one.workspace, told) == []
+        assert call("verify", one.workspace).status == 0
+    assert unfinished > (1 if steps else 10)
+
+
+def test_what_an_earlier_forget_left_is_removed(drawn: Job) -> None:
+    left = drawn.round_directory(1) / f".batch.csv-{'5a' * 16}"
+    left.write_text("payload")
+    verified = call("verify", drawn.workspace)
+    assert (verified.status, f"{left}: left by a `forget`" in verified.out) == (1, True)
+    result = call("forget", drawn.workspace, drawn.batch(1)["id"][0], "--json")
+    assert str(left.relative_to(drawn.workspace)) in result.json["files"]
+    assert not left.exists()
+    assert call("verify", drawn.workspace).status == 0
 
 
 def test_unknown_ids(drawn: Job) -> None:
@@ -216,7 +298,65 @@ def test_two_at_once(
     assert (told, lost.status) == ([0], 1)
     assert f"another command {what} meanwhile; run this one again" in lost.err
     assert holders(one.workspace, f"secret-of-{ids[1]}-end") == []
-    assert call("verify", one.workspace).status == 0
+    verified = call("verify", one.workspace)
+    assert verified.status == (kind is LocalStore), "the first has begun"
     assert call("forget", one.workspace, ids[0]).status == 0
     assert [holders(one.workspace, f"secret-of-{id}-end") for id in ids] == [[], []]
     assert call("verify", one.workspace).status == 0
+
+
+@pytest.mark.parametrize("command", ["sample", "estimate", "adjudicate"])
+@pytest.mark.parametrize("at", ["write_text .marker", "write_text {marker}", "place"])
+def test_forgotten_while_another_command_is_at_work(
+    job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch, command: str, at: str
+) -> None:
+    """In a bucket nobody waits: a whole `forget` comes in just before a step of a command."""
+    keys = {"labels": {"votes": 2}, "round_size": 200, "budget": 400}
+    one = job(secret_pool(), pool={"payload": ["secret"]}, **keys)
+    one.prepare()
+    one.sample("--size", "5")
+    id, secret = one.batch(1)["id"][0], f"secret-of-{one.batch(1)['id'][0]}-end"
+    task = dict(zip(one.batch(1)["id"], one.batch(1)["task"], strict=True))[id]
+    told = [(task, "ann", "1", "", ""), (task, "bob", "0", "", "")]
+    marker, call_it = {
+        "sample": ("rounds/0002/design.json", ("sample", one.workspace, "--size", "900")),
+        "adjudicate": ("adjudications/0001/design.json", ("sample", one.workspace, "--adjudicate")),
+        "estimate": ("taken/0001.json", ()),
+    }[command]
+    if command == "estimate":
+        noted = [(*row[:4], "noted on it") for row in told]
+        call_it = ("estimate", one.workspace, "--labels", deliver(one, noted, "1.csv"))
+    else:
+        assert one.estimate("--labels", deliver(one, told, "1.csv"), "--close").status == 0
+    if command == "sample":
+        id = _next_row(one)
+        secret = f"secret-of-{id}-end"
+    name, _, ends = at.format(marker=marker).partition(" ")
+    step, done = getattr(LocalStore, name), []
+
+    def late(self: LocalStore, *given: Any) -> Any:
+        if not done and str(given[0]).endswith(ends):
+            done.append(None)
+            done.append(call("forget", one.workspace, id))
+        return step(self, *given)
+
+    with nobody_waits(monkeypatch):
+        monkeypatch.setattr(LocalStore, name, late)
+        result = call(*call_it)
+        monkeypatch.setattr(LocalStore, name, step)
+        assert done[1].status in (0, 1), done[1].err
+        if done[1].status:
+            assert "run this one again" in done[1].err
+            assert call("forget", one.workspace, id).status == 0
+        if result.status:
+            assert "another command erased something meanwhile; run this one again" in result.err
+            assert call(*call_it).status == 0
+    assert holders(one.workspace, secret) == holders(one.workspace, "noted on it") == []
+    verified = call("verify", one.workspace)
+    assert verified.status == 0, verified.out
+
+
+def _next_row(one: Job) -> str:
+    """An id that the next round will draw: it draws all."""
+    drawn = {*one.batch(1)["id"]}
+    return next(id for id in one.pool.table["id"].to_pylist() if id not in drawn)

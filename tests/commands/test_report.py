@@ -2,8 +2,10 @@
 
 import contextlib
 import csv
+import errno
 import html
 import json
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +16,7 @@ import pytest
 from evalsampling import Evaluation
 from evalsampling.errors import InputError
 from evalsampling.report.numbers import shown
+from evalsampling.storage import durability
 from evalsampling.workspace.workspace import Workspace
 from tests.jobs import (
     LABEL_SET,
@@ -292,3 +295,24 @@ def test_from_and_to_a_bucket(job: Callable[..., Job], bucket: Any) -> None:
     assert done.status == 0, done.err
     names = {blob.name for blob in bucket.list_blobs(prefix="reports/")}
     assert names == {f"reports/report.{end}" for end in ("html", "json", "csv")}
+
+
+@pytest.mark.parametrize("full", [".json", ".csv", ".html"])
+def test_where_one_file_has_no_room_all_stay(
+    job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch, full: str
+) -> None:
+    one = answered(job(), 1)
+    assert report(one, "--title", "old")[0].status == 0
+    before = {path: path.read_bytes() for path in one.directory.glob("report.*")}
+    assert len(before) == 3
+
+    def no_room(path: Path) -> None:
+        if f"{full}-" in path.name:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(durability, "sync_file", no_room)
+    result, page = report(one, "--title", "new")
+    where = f"{page.with_suffix(full)}: cannot be written: No space left on device"
+    assert (result.status, where in result.err) == (1, True), result.err
+    assert {path: path.read_bytes() for path in one.directory.glob("*report.*")} == before
+    assert not list(one.directory.glob(".*"))

@@ -420,6 +420,16 @@ def test_requirements_name_no_index() -> None:
     assert "://" not in (DATAFLOW / "requirements.txt").read_text()
 
 
+def test_images_without_a_digest_are_those_that_the_page_tells_of() -> None:
+    words = " ".join(text for word, text in instructions() if word in ("FROM", "COPY"))
+    images = re.findall(r"(?:--from=)?(\S+:\d\S*)", words)
+    assert len(images) == 3
+    plain = [image for image in images if not re.search(r"@sha256:[0-9a-f]{64}$", image)]
+    page = (ROOT / "docs/dataflow.md").read_text()
+    assert ["beam" in plain[0], "launcher" in plain[1], len(plain)] == [True, True, 2]
+    assert "Those of Beam and of the launcher are named by version alone" in page
+
+
 def test_dockerfile_fits_the_project() -> None:
     known = instructions()
     bases = [text.split()[0] for word, text in known if word == "FROM"]

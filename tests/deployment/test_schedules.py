@@ -165,7 +165,7 @@ def test_cron_as_a_process_killed_and_run_again(scheduled: Job) -> None:
     first.send_signal(signal.SIGKILL)
     first.wait()
     # The command it had begun holds the lock until it ends.
-    wait_until(lambda: not locked(scheduled.spec))
+    wait_until(lambda: not locked(scheduled.directory / "in box"))
     assert (scheduled.workspace / "evaluation.json").exists()
     done = subprocess.run(line, capture_output=True, timeout=100)
     assert done.returncode == 0, done.stderr
@@ -175,21 +175,28 @@ def test_cron_as_a_process_killed_and_run_again(scheduled: Job) -> None:
     assert done.stderr.count(b"taken before, nothing changed") == len(NAMES) - 1
 
 
-def test_cron_twice_at_once_is_busy(scheduled: Job) -> None:
-    line = [sys.executable, SCRIPT, scheduled.spec, "--inbox", scheduled.directory]
-    with scheduled.spec.open() as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+def test_cron_twice_at_once_is_busy_though_the_spec_was_saved_anew(scheduled: Job) -> None:
+    """By an editor that writes another file and gives it the name: no pass may lock that one."""
+    evaluate = load(SCRIPT)
+    line = [sys.executable, SCRIPT, scheduled.spec, "--inbox", scheduled.directory / "in box"]
+    with evaluate.alone(scheduled.directory / "in box") as lock:
+        assert lock is not None
+        saved = scheduled.spec.with_suffix(".new")
+        saved.write_text(scheduled.spec.read_text())
+        saved.rename(scheduled.spec)
         done = subprocess.run(line, stdout=subprocess.PIPE, check=True, timeout=60)
     assert json.loads(done.stdout)["state"] == "busy"
     assert not scheduled.workspace.exists()
 
 
 def locked(path: Path) -> bool:
-    with path.open() as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
+    folder = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(folder)
     return False
 
 

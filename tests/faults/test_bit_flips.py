@@ -12,6 +12,7 @@ import pytest
 from evalsampling.commands.options import WorkspaceOptions
 from evalsampling.commands.verify import verify
 from evalsampling.errors import InputError
+from evalsampling.storage.checksums import sealed
 from evalsampling.storage.local import LocalStore
 from evalsampling.workspace import adjudications, deliveries, rounds
 from evalsampling.workspace.workspace import Workspace
@@ -203,3 +204,52 @@ def test_verify_of_what_may_be_deleted_and_of_an_old_workspace(tiny: Job) -> Non
     assert tiny.estimate().status == 0
     with pytest.raises(InputError, match="not a prepared workspace"):
         verify(WorkspaceOptions(str(tiny.directory)))
+
+
+def test_verify_tells_what_is_missing_though_nothing_names_it(job: Callable[..., Job]) -> None:
+    """The last budget, and the marker of a batch of adjudication: the manifests of jobs say so."""
+    one = job(make_pool(120), budget=20, round_size=5, labels={"votes": 2}, strata={"leaves": 3})
+    one.prepare()
+    one.sample()
+    rows = [(task, who, who) for task, _ in one.answers(1) for who in "01"]
+    given = one.deliver(rows, header="task,annotator,label")
+    assert one.estimate("--labels", given).status == 0
+    assert call("sample", one.workspace, "--adjudicate").status == 0
+    assert call("budget", one.workspace, 30).status == 0
+    for name in ("budgets/0001.json", "adjudications/0001/design.json", "rounds/0001/design.json"):
+        path = one.workspace / name
+        content = path.read_bytes()
+        path.unlink()
+        assert f"{path}: missing" in verify(WorkspaceOptions(str(one.workspace))).bad
+        path.write_bytes(content)
+    shutil.rmtree(one.workspace / "adjudications")
+    assert verify(WorkspaceOptions(str(one.workspace))).bad == (
+        f"{one.workspace}/adjudications/0001/design.json: missing",
+    )
+
+
+def test_verify_tells_whether_the_pool_is_what_was_prepared(tiny: Job) -> None:
+    (path,) = (tiny.directory / "pool").glob("*")
+    content, options = path.read_bytes(), WorkspaceOptions(str(tiny.workspace))
+    found = verify(options)
+    assert (found.ok, found.absent, found.drafts) == (True, (), 0)
+    path.write_bytes(content + b" ")
+    told = f"has {len(content) + 1} bytes in place of {len(content)}"
+    assert verify(options).bad == (f"{path}: the pool's file {told} since it was prepared",)
+    path.write_bytes(content[:100] + bytes([content[100] ^ 1]) + content[101:])
+    assert verify(options).bad == (f"{path}: the pool's file has changed since it was prepared",)
+    top_up = call("prepare", tiny.spec, "--top-up", 30)
+    assert f"{path}: the pool has changed since it was prepared" in top_up.err
+    path.unlink()
+    result = call("verify", tiny.workspace)
+    assert result.status == 0
+    assert f"1 files of the pool not compared; {path}: no such file" in result.out
+    path.write_bytes(content)
+    marker = tiny.workspace / "evaluation.json"
+    marked = json.loads(marker.read_text())
+    before = {key: marked[key] for key in marked if key != "sha256"}
+    for file in before["pool"]:
+        del file["blocks"]
+    marker.write_text(json.dumps(sealed(before)))
+    assert verify(options).ok, "of before there were hashes"
+    assert call("prepare", tiny.spec, "--top-up", 30).status == 0

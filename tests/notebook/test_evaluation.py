@@ -3,7 +3,10 @@
 import inspect
 import pydoc
 import re
+import sys
+from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -142,6 +145,83 @@ def test_a_save_that_was_killed_is_run_again(tmp_path: Path, monkeypatch: Any) -
     same(Evaluation.open(run), evaluation)
 
 
+INTERRUPTED = ("evaluation/memory_evaluation.py", "notebook/evaluation.py", "stats/history.py")
+"""Modules at whose lines calls are interrupted."""
+
+
+def interrupted(call: Callable[[], Any], at: int) -> bool:
+    """Call something with an interrupt at the n-th line of some modules; tell whether it came."""
+    left = at
+
+    def trace(frame: FrameType, event: str, _: Any) -> Any:
+        nonlocal left
+        if not frame.f_code.co_filename.endswith(INTERRUPTED):
+            return None
+        if event == "line":
+            left -= 1
+            if left == 0:
+                raise KeyboardInterrupt
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        call()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(before)
+    return False
+
+
+def test_labels_of_a_call_that_was_interrupted_anywhere_are_saved(tmp_path: Path) -> None:
+    evaluation, at, came = make(), 0, True
+    ids = evaluation.sample(10)
+    kept = evaluation.history
+    while came:
+        at, evaluation.history = at + 1, kept
+
+        def label() -> None:
+            evaluation.label(ids, truth(ids))
+
+        came = interrupted(label, at)
+        label()  # The cell is run again.
+        assert [one.codes for one in evaluation.history.taken] == [
+            dict(enumerate(evaluation.history.label.tolist()))
+        ]
+    assert at > 10
+    evaluation.save(tmp_path / "run")
+    same(Evaluation.open(tmp_path / "run"), evaluation)
+
+
+def test_a_call_of_sample_that_was_interrupted_anywhere_leaves_no_round() -> None:
+    evaluation, at, came = make(), 0, True
+    expected = make().sample(10).tolist()
+    while came:
+        at, got, kept = at + 1, [], evaluation.history
+
+        def sample(got: list[Any] = got) -> None:
+            got.extend(evaluation.sample(10).tolist())
+
+        came = interrupted(sample, at)
+        assert bool(got) == (not came)
+        if came:
+            assert evaluation.history is kept
+    assert at > 10
+    assert got == expected
+
+
+def test_labels_that_were_put_into_the_history_are_saved(tmp_path: Path) -> None:
+    evaluation = make()
+    ids = evaluation.sample(10)
+    evaluation.history = evaluation.history.with_labels(np.array(truth(ids)))
+    evaluation.save(tmp_path / "run")
+    same(Evaluation.open(tmp_path / "run"), evaluation)
+    evaluation.history = evaluation.history.with_labels(np.full(10, -1))
+    with pytest.raises(InputError, match="labels were taken away from the history"):
+        evaluation.save(tmp_path / "run")
+
+
 def test_a_stochastic_oracle_in_both(tmp_path: Path) -> None:
     evaluation = make(labels={"oracle": "stochastic"}, measure="f1", strata={"leaves": 2})
     ids = evaluation.sample(40)
@@ -195,6 +275,32 @@ def test_another_evaluation_is_there(tmp_path: Path, change: Any, message: str) 
     other = Evaluation.from_frame(keys.pop("frame"), strata={"leaves": 8}, **keys)
     with pytest.raises(InputError, match=message):
         other.save(tmp_path / "run")
+
+
+def test_a_history_that_was_cut_is_saved_with_its_labels(tmp_path: Path) -> None:
+    """A round was given up; labels of rows of the first, and a correction, came after it."""
+    evaluation = make()
+    first = evaluation.sample(10)
+    evaluation.label(first[:8], truth(first[:8]))
+    evaluation.sample(10)
+    evaluation.label(first[8:], truth(first[8:]))
+    evaluation.label(first[:1], [1 - truth(first[:1])[0]], replace=True)
+    evaluation.history = evaluation.history.first(1)
+    assert evaluation.history.corrected == {0: 1}
+    evaluation.save(tmp_path / "run")
+    same(Evaluation.open(tmp_path / "run"), evaluation)
+
+
+def test_labels_are_no_votes(tmp_path: Path) -> None:
+    evaluation = make(labels={"votes": 2})
+    ids = evaluation.sample(5)
+    evaluation.save(tmp_path / "run")
+    evaluation.label(ids, truth(ids))
+    for name in ("run", "new"):
+        with pytest.raises(InputError, match=r"labels\.votes: a row is to have 2 votes"):
+            evaluation.save(tmp_path / name)
+    assert not (tmp_path / "new").exists()
+    assert len(Evaluation.open(tmp_path / "run").history.labelled) == 0
 
 
 def test_other_rounds_are_there(tmp_path: Path) -> None:

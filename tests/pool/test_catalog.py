@@ -1,15 +1,18 @@
 """What there is to read: files that go together, or one clear error."""
 
+import hashlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from evalsampling import InputError
 from evalsampling.pool.catalog import Catalog
+from evalsampling.pool.files import StoredFile, hash_of_blocks
 from evalsampling.pool.formats import parquet
 from evalsampling.pool.formats.registry import read_batches
 from evalsampling.spec import EvaluationSpec
@@ -34,10 +37,28 @@ def test_items_cover_every_row_once(tmp_path: Path) -> None:
     assert catalog.schema.names == ["id", "score", "prediction"]
 
 
-def test_fingerprint_has_path_and_size(tmp_path: Path) -> None:
+def test_fingerprint_has_path_size_and_hash(tmp_path: Path) -> None:
     make_pool(100).write(tmp_path, files=2)
-    expected = [{"path": str(p), "size": p.stat().st_size} for p in sorted(tmp_path.iterdir())]
+    expected = [
+        # Files are small: of each, four times all of it.
+        {"path": str(path), "size": path.stat().st_size, "blocks": digest(4 * path.read_bytes())}
+        for path in sorted(tmp_path.iterdir())
+    ]
     assert read(tmp_path).fingerprint == expected
+
+
+def digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def test_blocks_reach_from_begin_to_end(tmp_path: Path) -> None:
+    path, block = tmp_path / "large", 1 << 16
+    content = bytearray(np.random.default_rng(1).bytes(10 * block))
+    path.write_bytes(content)
+    places = [0, 3 * block, 6 * block, 9 * block]
+    stored = StoredFile(str(path), len(content))
+    expected = b"".join(content[place : place + block] for place in places)
+    assert hash_of_blocks(stored) == digest(expected)
 
 
 def test_a_giant_row_group_is_warned_of(

@@ -148,7 +148,7 @@ def test_what_is_replaced_follows_no_link(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     for name in ("result.json", f".result.json-{os.getpid()}"):
         (tmp_path / "out" / name).symlink_to(victim)
-    open_store(tmp_path / "out").replace("result.json", b"new")
+    open_store(tmp_path / "out").replace({"result.json": b"new"})
     assert victim.read_text() == "mine"
     assert (tmp_path / "out" / "result.json").read_text() == "new"
 
@@ -156,7 +156,7 @@ def test_what_is_replaced_follows_no_link(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_replaced_is_told_by_its_own_name(tmp_path: Path) -> None:
     """Not by that of the draft which is written first."""
     with pytest.raises(FileNotFoundError) as told:
-        open_store(tmp_path / "none").replace("result.json", b"new")
+        open_store(tmp_path / "none").replace({"result.json": b"new"})
     assert told.value.filename == str(tmp_path / "none" / "result.json")
 
 

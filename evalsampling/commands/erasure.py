@@ -1,0 +1,190 @@
+"""What the files of a workspace are without the payload of one row, in place and in drafts."""
+
+import re
+import tempfile
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evalsampling.labels.items import item_ids
+from evalsampling.labels.sinks import TASK_FILES, write_tasks
+from evalsampling.labels.tasks import TASK, blind
+from evalsampling.pool.stored_columns import ID, PAYLOAD_PREFIX
+from evalsampling.storage import Store, write_parquet
+from evalsampling.storage.base import DRAFTS
+from evalsampling.storage.checksums import Checksum
+from evalsampling.workspace.forgotten import is_among, rejects_without_text, without
+from evalsampling.workspace.prepared import PreparedPool
+
+_RESERVE_GROUP = 1024
+
+_BATCH = re.compile(r"(rounds|adjudications)/(\d+)/(batch|tasks)\.parquet")
+_LEFTOVER = re.compile(r"([^.][^/]*/)+\.[^/]+-[0-9a-f]{32}")
+"""What `forget` of an earlier version left beside the files it replaced, if it was killed."""
+
+
+class Erasure:
+    """Looks through a workspace once, and keeps in mind what the files were like.
+
+    Attributes:
+        known: whether some file has a row of that id.
+        was: what each file is like that holds some of it, when it was read.
+        leftovers: files that a killed `forget` left, which may hold some of it.
+    """
+
+    def __init__(self, pool: PreparedPool, id: str) -> None:
+        """Begin to look for what is kept of the row of an id."""
+        self._pool, self._spec, self._id = pool, pool.spec, id
+        self._store: Store = pool.workspace.store
+        self._tasks: set[str] = set()
+        self._ids = {id}
+        self._payload = [PAYLOAD_PREFIX + name for name in pool.spec.pool.payload]
+        self.known = False
+        self.was: dict[str, Checksum] = {}
+        self.leftovers: list[str] = []
+
+    def places(self) -> dict[str, dict[str, bytes]]:
+        """Return the new content of each file that holds some of it, by its name, by place.
+
+        A place is what stands before the names: nothing, or the folder of a draft.
+
+        Raises:
+            FileNotFoundError: if a file has gone meanwhile, as those of a draft do.
+        """
+        places = ["", *(f"{DRAFTS}/{draft}/" for draft in self._store.drafts())]
+        listed = {place: self._store.below(place.rstrip("/")) for place in places}
+        self.leftovers = leftovers(listed[""])
+        found = {place: dict(self._rows(place, listed[place])) for place in places}
+        # By now all tasks of the row are known, of whatever round.
+        for place in places:
+            found[place] |= dict(self._texts(place, listed[place]))
+        return {place: files for place, files in found.items() if files}
+
+    def _rows(self, place: str, names: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+        """Yield files with rows of the pool or tasks."""
+        for name in names:
+            batch = _BATCH.fullmatch(name)
+            if name.startswith("reserve/") and name.endswith(".parquet"):
+                yield from self._erased(place, name, ID, self._payload, "zstd", _RESERVE_GROUP)
+            elif name.startswith("scored/") and name.endswith(".parquet"):
+                plain = list(self._spec.pool.payload)
+                yield from self._erased(place, name, self._spec.pool.id, plain, "zstd")
+            elif batch and (batch[1], batch[3]) == ("rounds", "batch"):
+                yield from self._batch(place, names, name, int(batch[2]))
+            elif batch and (batch[1], batch[3]) == ("adjudications", "tasks"):
+                yield from self._batch(place, names, name, -int(batch[2]))
+
+    def _batch(
+        self, place: str, names: Sequence[str], name: str, number: int
+    ) -> Iterator[tuple[str, bytes]]:
+        """Yield the files of a batch, what it is made from last: by it a killed call is known."""
+        folder, _, _ = name.rpartition("/")
+        shown_in = [one for one in names if one.startswith(f"{folder}/{self._exported}")]
+        # Looked at before what they are made from: who else changes them in between is noticed.
+        self.was |= {place + one: self._store.checksum(place + one) for one in shown_in}
+        ids = self._asked_ids(place, names, folder)
+        batch, controls = self._read(place + name), None
+        found = dict(self._erased(place, name, ID, self._payload, "snappy", None, ids, batch))
+        self._tasks |= self._tasks_in(batch, ids)
+        beside = f"{folder}/controls.parquet"
+        if beside in names:
+            controls = self._read(place + beside)
+            found |= dict(
+                self._erased(place, beside, ID, self._payload, "snappy", None, ids, controls)
+            )
+            self._tasks |= self._tasks_in(controls, ids)
+            controls = without(controls, is_among(controls, ID, ids), self._payload)
+        if found and shown_in:
+            cleared = without(batch, is_among(batch, ID, ids), self._payload)
+            yield from self._shown(folder, shown_in, blind(cleared, controls), number)
+        yield from found.items()
+
+    @property
+    def _exported(self) -> str:
+        """How the names of the files for the annotators begin."""
+        return TASK_FILES[self._spec.sink.format]
+
+    def _asked_ids(self, place: str, names: Sequence[str], folder: str) -> Collection[str]:
+        """Return what the row is called in a batch: of a query, its items."""
+        drawn = f"{folder}/draws.parquet"
+        if self._spec.pool.lists is None or drawn not in names:
+            return {self._id}
+        draws = self._store.parse_table(drawn, self._store.read(place + drawn))
+        asked = draws.filter(draws["new"])
+        items = item_ids(asked.filter(is_among(asked, ID, {self._id})))
+        self._ids |= set(items)
+        return set(items)
+
+    def _tasks_in(self, batch: pa.Table, ids: Collection[str]) -> set[str]:
+        return set(batch.filter(is_among(batch, ID, ids))[TASK].to_pylist())
+
+    def _shown(
+        self, folder: str, there: Sequence[str], shown: pa.Table, number: int
+    ) -> Iterator[tuple[str, bytes]]:
+        """Yield the files for the annotators anew, as far as they are still there."""
+        with tempfile.TemporaryDirectory() as directory:
+            write_tasks(shown, Path(directory), self._spec, self._pool.batch_name(number))
+            for name in there:
+                yield name, (Path(directory) / name.removeprefix(f"{folder}/")).read_bytes()
+
+    def _texts(self, place: str, names: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+        """Yield deliveries, and lists of what they had that was rejected."""
+        for name in names:
+            if not name.startswith("labels/"):
+                continue
+            if name.endswith(".parquet"):
+                yield from self._erased(place, name, TASK, ["comment"], "zstd", None, self._tasks)
+            elif name.endswith(".rejects.csv"):
+                content = self._store.read(place + name)
+                self.was[place + name] = Checksum.from_content(content)
+                cleared = rejects_without_text(content, self._tasks, self._ids)
+                if cleared != content:
+                    yield name, cleared
+
+    def _read(self, name: str) -> pa.Table:
+        """Return the table of a Parquet file, and keep in mind what the file is like."""
+        content = self._store.read(name)
+        self.was[name] = Checksum.from_content(content)
+        return self._store.parse_table(name, content)
+
+    def _erased(
+        self,
+        place: str,
+        name: str,
+        key: str,
+        columns: Sequence[str],
+        compression: str,
+        group_rows: int | None = None,
+        keys: Collection[str] | None = None,
+        table: pa.Table | None = None,
+    ) -> Iterator[tuple[str, bytes]]:
+        """Yield a Parquet file and its new content; nothing if it holds nothing.
+
+        Args:
+            place: of the file.
+            name: of the file.
+            key: column that says which row is meant.
+            columns: to clear.
+            compression: of the file.
+            group_rows: rows of its groups, None for the default.
+            keys: of the row in that column, its id if they are not given.
+            table: what `_read` returned of the file, if it was read.
+        """
+        table = self._read(place + name) if table is None else table
+        is_row = is_among(table, key, {self._id} if keys is None else keys)
+        if not pc.any(is_row).as_py():
+            return
+        self.known = True
+        there = [column for column in columns if column in table.column_names]
+        if any(pc.any(pc.and_(is_row, table[column].is_valid())).as_py() for column in there):
+            with tempfile.TemporaryDirectory() as directory:
+                path = Path(directory) / "table.parquet"
+                write_parquet(without(table, is_row, there), path, compression, group_rows)
+                yield name, path.read_bytes()
+
+
+def leftovers(names: Sequence[str]) -> list[str]:
+    """Return the files of a workspace that a killed `forget` of an earlier version left."""
+    return [name for name in names if _LEFTOVER.fullmatch(name)]

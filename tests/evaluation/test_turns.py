@@ -1,0 +1,50 @@
+"""Threads that share an evaluation, and copies of it."""
+
+import copy
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
+from evalsampling import Evaluation
+from evalsampling.evaluation.turns import Turns
+from tests.jobs import make_pool
+
+POOL = make_pool(rows=2000)
+
+
+def make() -> Evaluation:
+    return Evaluation.from_frame(
+        POOL.table, id="id", strata={"leaves": 8}, sampler="passive", seed=3
+    )
+
+
+def test_threads_draw_and_label_other_rows() -> None:
+    alone, shared = make(), make()
+    expected = {id for _ in range(8) for id in alone.sample(20).tolist()}
+
+    def work(_: int) -> list[int]:
+        ids = shared.sample(20).tolist()
+        for id in ids:
+            shared.label([id], [POOL.truth[id]])
+        return list(ids)
+
+    with ThreadPoolExecutor(8) as threads:
+        drawn = list(threads.map(work, range(8)))
+    assert {id for ids in drawn for id in ids} == expected
+    assert len(expected) == sum(map(len, drawn)) == 160
+    assert len(shared.history.labelled) == 160
+
+
+def test_a_copy_is_another_evaluation() -> None:
+    one = make()
+    one.sample(5)
+    copies = [copy.deepcopy(one), Evaluation(**{n: getattr(one, n) for n in FIELDS})]
+    for other in copies:
+        assert other._turns.lock is not one._turns.lock
+        other.sample(5)
+        assert (len(one.history.rounds), len(other.history.rounds)) == (1, 2)
+    turns = Turns()
+    with turns.lock:
+        assert pickle.loads(pickle.dumps(turns)).lock is not turns.lock
+
+
+FIELDS = ("table", "sampler", "measures", "seed", "confidence", "history", "pool", "spec")

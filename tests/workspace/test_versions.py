@@ -1,0 +1,103 @@
+"""Files of a later package are refused wherever they are read, those of an earlier one are not."""
+
+import itertools
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from evalsampling.storage.checksums import sealed
+from evalsampling.workspace.versions import latest_version
+from tests.commands.votes import deliver, votes
+from tests.jobs import Job, call, files_below, make_pool
+
+READ_BY = {
+    "evaluation.json": "status",
+    "rounds/0001/design.json": "status",
+    "rounds/0001/closed.json": "estimate",
+    "adjudications/0001/design.json": "estimate",
+    "taken/0001.json": "diagnose",
+    "budgets/0001.json": "sample",
+    "forgotten/0001.json": "estimate",
+    "jobs/prepare.json": "status",
+    "steps/prepare.json": "status",
+}
+"""A file of each kind that is JSON, and a command that reads it; estimates are read by none."""
+
+
+@pytest.fixture
+def every(job: Callable[..., Job]) -> Job:
+    """A workspace with a file of each kind."""
+    one = job(
+        make_pool(300), pool={"payload": ["name"]}, labels={"votes": 2}, budget=30, round_size=10
+    )
+    assert one.prepare("--runner", "FnApiRunner").status == 0
+    one.sample()
+    rows = [(*row[:4], f"note {place}") for place, row in enumerate(votes(one, 1, "ab", wrong=0.5))]
+    assert one.estimate("--labels", deliver(one, rows, "1.csv"), "--close").status == 0
+    assert call("sample", one.workspace, "--adjudicate").status == 0
+    assert call("budget", one.workspace, 40).status == 0
+    assert call("forget", one.workspace, one.batch(1)["id"][0]).status == 0
+    return one
+
+
+def test_every_json_file_has_a_version(every: Job) -> None:
+    names = [
+        name
+        for name in files_below(every.workspace)
+        if name.endswith(".json") and not name.startswith(".")
+    ]
+    kinds = {name.split("/")[0] for name in names}
+    assert kinds == {name.split("/")[0] for name in READ_BY} | {"estimates"}
+    for name in names:
+        content = json.loads((every.workspace / name).read_text())
+        assert content["version"] == latest_version(name), name
+
+
+def test_a_later_version_is_refused(every: Job) -> None:
+    for name, version in itertools.product(READ_BY, ("next", "2.0", None)):
+        path = every.workspace / name
+        before, latest = path.read_text(), latest_version(name)
+        assert latest is not None
+        later = latest + 1 if version == "next" else version
+        content = json.loads(before) | {"version": later}
+        del content["sha256"]
+        path.write_text(json.dumps(content))
+        result = call(READ_BY[name], every.workspace)
+        verified = call("verify", every.workspace)
+        path.write_text(before)
+        words = f"{path}: version {later!r} of this kind of file; this evalsampling reads"
+        assert (result.status, result.err.count("\n")) == (1, 1), (name, result.err)
+        assert f"{words} up to version {latest}: use the one that wrote it" in result.err
+        assert (verified.status, words in verified.out + verified.err) == (1, True), name
+
+
+def test_a_delivery_of_a_later_version_is_refused(every: Job) -> None:
+    marker = every.workspace / "taken/0001.json"
+    (path,) = (every.workspace / "labels").glob("*.parquet")
+    table = pq.read_table(path)
+    details = json.loads(table.schema.metadata[b"evalsampling"]) | {"version": 2}
+    told = {"evalsampling": json.dumps(details)}
+    pq.write_table(pa.table(table).replace_schema_metadata(told), path)
+    unsealed = json.loads(marker.read_text())
+    marker.write_text(json.dumps({"deliveries": unsealed["deliveries"]}))
+    result = call("status", every.workspace)
+    assert f"{path}: version 2 of this kind of file" in result.err
+
+
+def test_without_versions_all_is_read(every: Job) -> None:
+    """Of before there were any but in `evaluation.json`, `design.json` and `jobs/`."""
+    before, told = files_below(every.workspace), call("estimate", every.workspace, "--json").json
+    for name, content in before.items():
+        if name.endswith(".json") and name.split("/")[0] in ("taken", "budgets", "forgotten"):
+            plain = {
+                key: value
+                for key, value in json.loads(content).items()
+                if key not in ("version", "sha256")
+            }
+            Path(every.workspace / name).write_text(json.dumps(sealed(plain)))
+    assert call("estimate", every.workspace, "--json").json == told
+    assert call("verify", every.workspace).status == 0
