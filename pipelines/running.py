@@ -6,7 +6,7 @@ import logging
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, TypeVar, cast
+from typing import TypeVar
 
 import apache_beam as beam
 from apache_beam.options.pipeline_options import (
@@ -24,37 +24,15 @@ from evalsampling.pipelines.errors import run_as_program as run_as_program
 from evalsampling.pipelines.errors import user_error
 from evalsampling.telemetry import logs
 from evalsampling.telemetry.redaction import without_credentials
+from evalsampling.transforms.job_options import JobOptions
 from evalsampling.workspace.manifest import ExecutionContext
 
 Options = TypeVar("Options")
-View = TypeVar("View", bound=PipelineOptions)
 
 IN_PROCESS = "FnApiRunner"
 """Python's own runner, by name: 'DirectRunner' may silently become another engine."""
 
 _RUNNERS_IN_PROCESS = (IN_PROCESS, "DirectRunner", "BundleBasedDirectRunner")
-
-
-class JobOptions(PipelineOptions):
-    """Beam's options, of which every view is made once.
-
-    Beam asks for a view some hundred times while it builds a job and makes a parser of arguments
-    for each, which took a quarter of what a job takes to start. Views of one class are alike: all
-    share the values.
-    """
-
-    def view_as(self, cls: type[View]) -> View:
-        """Return the options as those of a class; see Beam's own."""
-        views = self.__dict__.setdefault("_views", {})
-        if cls not in views:
-            views[cls] = super().view_as(cls)
-        return cast("View", views[cls])
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return what to pickle: views are made again."""
-        state = dict(super().__getstate__())
-        state.pop("_views", None)
-        return state
 
 
 def job(

@@ -34,6 +34,9 @@ from evalsampling.workspace.workspace import ANNOTATORS, BUDGETS, FOLDED, MARKER
 if TYPE_CHECKING:
     from evalsampling.preparation.stratification import Stratification
 
+_OLDEST = 2
+"""Version of the marker that is still read: since 3 it says how annotators' names compare."""
+
 _MARKER_KEYS = (
     "spec", "directory", "rows", "partition", "pool", "seconds", "runner", "versions",
 )  # fmt: skip
@@ -67,10 +70,10 @@ class PreparedPool:
         store = workspace.store
         store.settle_if_allowed()
         workspace.check_prepared()
-        version, latest = store.read_json(MARKER, [VERSION])[VERSION], store.latest_version(MARKER)
-        if version != latest:
+        version = store.read_json(MARKER, [VERSION])[VERSION]
+        if version < _OLDEST:
             raise InputError(
-                f"{store.url(MARKER)}: version {version!r}, expected {latest}; "
+                f"{store.url(MARKER)}: version {version!r}, expected {_OLDEST} or later; "
                 "prepare a workspace anew"
             )
         return cls(workspace, store.read_json(MARKER, _MARKER_KEYS), _budgets(store))
