@@ -68,7 +68,7 @@ class CalibratedDesign(Sampler):
     of rounds that answer to earlier labels are slightly biased, and far less noisy than weights
     conditional on the round (docs/calibrated.md). The estimate is the difference estimator: the
     model's total, known from the cells, and the weighted residuals of the labelled rows; then the
-    mean of it and of the posterior median, each weighted by the variance of the other.
+    mean of it and of the posterior median (`inference.model_assisted.weight_of_draws`).
 
     Attributes:
         hidden: prior of the positives that scores do not tell.
