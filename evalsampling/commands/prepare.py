@@ -14,7 +14,8 @@ from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
 from evalsampling.labels.controls import check_gold
 from evalsampling.labels.dawid_skene import check_installed
-from evalsampling.pool.catalog import Catalog, PoolFile, is_changed
+from evalsampling.pool.catalog import Catalog, PoolFile
+from evalsampling.pool.fingerprint import is_changed
 from evalsampling.pool.scorer import scored_item
 from evalsampling.pool.splits import WorkItem
 from evalsampling.pool.stored_columns import CELL, HASH

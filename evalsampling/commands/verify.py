@@ -11,7 +11,7 @@ from evalsampling.commands.options import WorkspaceOptions
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
 from evalsampling.labels.sinks import TASK_FILES
-from evalsampling.pool.catalog import what_became_of
+from evalsampling.pool.fingerprint import what_became_of
 from evalsampling.storage import Store, checksums_of
 from evalsampling.storage.base import FORGOTTEN
 from evalsampling.storage.checksums import FILES, SHA256, Checksum

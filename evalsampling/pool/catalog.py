@@ -2,20 +2,18 @@
 
 import dataclasses
 import functools
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from evalsampling.errors import InputError
 from evalsampling.pool.columns import number_columns, required_columns
-from evalsampling.pool.files import StoredFile, find_files, hash_of_blocks
+from evalsampling.pool.files import StoredFile, find_files
+from evalsampling.pool.fingerprint import fingerprint_of, hash_of_blocks
 from evalsampling.pool.formats.registry import format_of
 from evalsampling.pool.splits import Contents, WorkItem
 from evalsampling.spec import EvaluationSpec
-
-BLOCKS = "blocks"
-"""Key of a file's hash in a fingerprint."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -111,8 +109,7 @@ class Catalog:
         It differs if the pool has changed, unless blocks that are not hashed alone did, in a file
         of this machine.
         """
-        told = [dataclasses.asdict(file.stored) | {BLOCKS: file.blocks} for file in self.files]
-        return [{key: value for key, value in one.items() if value is not None} for one in told]
+        return [fingerprint_of(file.stored, file.blocks) for file in self.files]
 
     def check_unchanged(self, pattern: str) -> None:
         """Check that the files are still as they were found.
@@ -132,34 +129,6 @@ class Catalog:
     def warnings(self) -> list[str]:
         """Warnings about files that are slow to read."""
         return [file.contents.warning for file in self.files if file.contents.warning]
-
-
-def is_changed(here: Mapping[str, Any], there: Mapping[str, Any]) -> bool:
-    """Tell whether a file is not as it was.
-
-    Args:
-        here: what `Catalog.fingerprint` tells of it now.
-        there: what it told; of a workspace from before there were hashes, without.
-    """
-    return {key: value for key, value in here.items() if key != BLOCKS or BLOCKS in there} != there
-
-
-def what_became_of(there: Mapping[str, Any]) -> str | None:
-    """Return what is wrong with a file of a pool, None if it is as it was.
-
-    Args:
-        there: what `Catalog.fingerprint` told of it.
-
-    Raises:
-        InputError: if it is not there or cannot be read.
-    """
-    stored = next(file for file in find_files(there["path"]))
-    if stored.size != there["size"]:
-        return f"has {stored.size} bytes in place of {there['size']}"
-    here = {key: value for key, value in dataclasses.asdict(stored).items() if value is not None}
-    if BLOCKS in there:
-        here[BLOCKS] = hash_of_blocks(stored)
-    return "has changed" if is_changed(here, there) else None
 
 
 def _common_schema(files: Sequence[PoolFile], spec: EvaluationSpec) -> pa.Schema:

@@ -3,7 +3,6 @@
 import dataclasses
 import datetime
 import fnmatch
-import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -13,9 +12,7 @@ import pyarrow.fs
 
 from evalsampling.errors import InputError
 from evalsampling.storage import open_gcs
-from evalsampling.storage.filesystems import locate, one_line, open_file, unreadable
-
-_BLOCKS, _BLOCK_BYTES = 4, 1 << 16
+from evalsampling.storage.filesystems import locate, one_line
 
 _FLAT = "s3://"
 """Scheme of a store without folders: all objects with a common prefix are listed."""
@@ -57,25 +54,6 @@ def find_files(pattern: str) -> list[StoredFile]:
     if not files:
         raise InputError(f"{pattern}: no such file")
     return sorted(files, key=lambda file: file.path)
-
-
-def hash_of_blocks(file: StoredFile) -> str:
-    """Return the SHA-256 of four blocks of a file, of 64 KiB each, from its begin to its end.
-
-    A smaller file is hashed as a whole. It tells files apart that have the same size.
-
-    Raises:
-        InputError: if it cannot be read.
-    """
-    digest, last = hashlib.sha256(), max(file.size - _BLOCK_BYTES, 0)
-    try:
-        with open_file(file.path) as source:
-            for place in range(_BLOCKS):
-                source.seek(last * place // (_BLOCKS - 1))
-                digest.update(source.read(_BLOCK_BYTES))
-    except (OSError, pa.ArrowException) as error:
-        raise unreadable(file.path, error) from error
-    return digest.hexdigest()
 
 
 def _objects(pattern: str) -> list[StoredFile]:

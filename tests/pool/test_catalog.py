@@ -5,14 +5,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from evalsampling import InputError
 from evalsampling.pool.catalog import Catalog
-from evalsampling.pool.files import StoredFile, hash_of_blocks
 from evalsampling.pool.formats import parquet
 from evalsampling.pool.formats.registry import read_batches
 from evalsampling.spec import EvaluationSpec
@@ -49,16 +47,6 @@ def test_fingerprint_has_path_size_and_hash(tmp_path: Path) -> None:
 
 def digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
-
-
-def test_blocks_reach_from_begin_to_end(tmp_path: Path) -> None:
-    path, block = tmp_path / "large", 1 << 16
-    content = bytearray(np.random.default_rng(1).bytes(10 * block))
-    path.write_bytes(content)
-    places = [0, 3 * block, 6 * block, 9 * block]
-    stored = StoredFile(str(path), len(content))
-    expected = b"".join(content[place : place + block] for place in places)
-    assert hash_of_blocks(stored) == digest(expected)
 
 
 def test_a_giant_row_group_is_warned_of(

@@ -1,0 +1,67 @@
+"""What is kept of a file of a pool, to tell whether it is still as it was."""
+
+import dataclasses
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from evalsampling.pool.files import StoredFile, find_files
+from evalsampling.storage.filesystems import open_file, unreadable
+
+BLOCKS = "blocks"
+"""Key of a file's hash in a fingerprint."""
+
+_BLOCKS, _BLOCK_BYTES = 4, 1 << 16
+
+
+def fingerprint_of(file: StoredFile, blocks: str | None) -> dict[str, Any]:
+    """Return path, size, hash of blocks and, in a store, version of a file, as they are known."""
+    everything = dataclasses.asdict(file) | {BLOCKS: blocks}
+    return {key: value for key, value in everything.items() if value is not None}
+
+
+def hash_of_blocks(file: StoredFile) -> str:
+    """Return the SHA-256 of four blocks of a file, of 64 KiB each, from its begin to its end.
+
+    A smaller file is hashed as a whole. It tells files apart that have the same size.
+
+    Raises:
+        InputError: if it cannot be read.
+    """
+    digest, last = hashlib.sha256(), max(file.size - _BLOCK_BYTES, 0)
+    try:
+        with open_file(file.path) as source:
+            for place in range(_BLOCKS):
+                source.seek(last * place // (_BLOCKS - 1))
+                digest.update(source.read(_BLOCK_BYTES))
+    except (OSError, pa.ArrowException) as error:
+        raise unreadable(file.path, error) from error
+    return digest.hexdigest()
+
+
+def is_changed(here: Mapping[str, Any], there: Mapping[str, Any]) -> bool:
+    """Tell whether a file is not as it was.
+
+    Args:
+        here: its `fingerprint_of` now.
+        there: its fingerprint then; of a workspace from before there were hashes, without.
+    """
+    return {key: value for key, value in here.items() if key != BLOCKS or BLOCKS in there} != there
+
+
+def what_became_of(there: Mapping[str, Any]) -> str | None:
+    """Return what is wrong with a file of a pool, None if it is as it was.
+
+    Args:
+        there: its `fingerprint_of` when the pool was prepared.
+
+    Raises:
+        InputError: if it is not there or cannot be read.
+    """
+    stored = next(file for file in find_files(there["path"]))
+    if stored.size != there["size"]:
+        return f"has {stored.size} bytes in place of {there['size']}"
+    here = fingerprint_of(stored, hash_of_blocks(stored) if BLOCKS in there else None)
+    return "has changed" if is_changed(here, there) else None
