@@ -33,7 +33,7 @@ from tests.faults.operations import CHANGES, Killed, faults
 from tests.jobs import Job, Pool, call, make_pool
 
 FIRST = int(os.environ.get("DRIVER_SEED", "1"))
-SEQUENCES = int(os.environ.get("DRIVER_SEQUENCES", "40"))
+SEQUENCES = int(os.environ.get("DRIVER_SEQUENCES", "20"))
 FEW, STEPS = 2, 12
 
 KEYS: dict[str, Any] = {
