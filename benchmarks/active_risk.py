@@ -1,6 +1,6 @@
 """Active risk estimation against rows drawn alike: skew, bias and variance, wrong scores, numbers.
 
-    python benchmarks/active_risk.py            # prints the tables of docs/active_risk.md
+    python benchmarks/active_risk.py            # prints the tables of docs/studies/active-risk.md
 
 The axes are those of the thesis (C. Sawade, *Active Evaluation of Predictive Models*, 2012, section
 4.4). Its pools are not to be had: data of the same description are made up. Without the pools of

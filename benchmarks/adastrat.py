@@ -9,7 +9,7 @@ running average over 100 items. The paper's own list is not public. e = .03, del
 1.05, r~ = 3,550, m = 100; p_min is that of the end, as the paper takes domain knowledge (its
 numbers of labels are those of p_min = .5: tests/stats/test_precision_queries.py). Plain random
 sampling is the least of r + s N / r over r: all up to rank r, then at the density s / r. The tables
-are in docs/adastrat.md.
+are in docs/studies/adastrat.md.
 """
 
 import argparse

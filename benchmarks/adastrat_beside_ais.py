@@ -4,7 +4,7 @@
 
 The error is the root of the summed squared errors of precision and recall at 16 thresholds, over
 the repeats. What `adastrat` takes is told, not run: where one query needs more answers than the
-pool has rows, it labels all of them. The table is in docs/adastrat.md.
+pool has rows, it labels all of them. The table is in docs/studies/adastrat.md.
 """
 
 import argparse

@@ -145,7 +145,7 @@ PLAIN_READERS: Mapping[str, Callable[[Path], object]] = {
 }
 
 
-# --- starting, by a Python that imports numpy
+# --- starting, by a Python that imports numpy, with one thread
 
 
 def _starting(pool: Path, folder: Path) -> list[Group]:
@@ -153,7 +153,7 @@ def _starting(pool: Path, folder: Path) -> list[Group]:
     workspace.parent.mkdir()
     spec = workspace.with_name("evaluation.yaml")
     spec.write_text(preparations.spec_of(pool))
-    environment = _own_bytecode(folder / "bytecode")
+    environment = _environment(folder / "bytecode")
     command = ["-m", "evalsampling"]
     start = functools.partial(_start, environment)
     start(*command, "prepare", spec, "--quiet")
@@ -189,10 +189,14 @@ def _without_label(lines: Sequence[str]) -> list[str]:
     return [line.removesuffix(",") for line in lines]
 
 
-def _own_bytecode(folder: Path) -> dict[str, str]:
-    """Return an environment whose programs keep bytecode in a folder, whatever ours does."""
+def _environment(folder: Path) -> dict[str, str]:
+    """Return an environment that is the same on every machine, for programs that start.
+
+    Bytecode is kept in a folder, whatever our own program does with it. Numpy has one thread:
+    OpenBLAS spends as much on starting a second as numpy on its import.
+    """
     usual = {key: one for key, one in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
-    return {**usual, "PYTHONPYCACHEPREFIX": str(folder)}
+    return {**usual, "PYTHONPYCACHEPREFIX": str(folder), "OPENBLAS_NUM_THREADS": "1"}
 
 
 def _start(environment: Mapping[str, str], *arguments: object) -> float:

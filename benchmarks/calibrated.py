@@ -1,7 +1,7 @@
 """Measures the calibrated design, and the intervals of its model, against published samplers.
 
-    python benchmarks/calibrated.py run --results=DIR       # continues where it stopped
-    python benchmarks/calibrated.py report --results=DIR    # writes docs/calibrated-study.md
+    python benchmarks/calibrated.py run --results=DIR     # continues where it stopped
+    python benchmarks/calibrated.py report --results=DIR  # writes docs/studies/calibrated-study.md
 
 Every sampler labels the same pools of known truth, each repeat with seeds of its own. Rounds of all
 begin with 50 rows and grow by 1.3.
@@ -17,6 +17,7 @@ from typing import Any
 import calibrated_pools
 import pools
 import pyarrow as pa
+import study_pages
 from blocks import Block, run_missing
 
 from evalsampling.inference.results import Estimate
@@ -46,16 +47,17 @@ SCHEMA = pa.schema(
 
 def main(argv: list[str] | None = None) -> int:
     """Simulate or report; return the exit status."""
-    parser = pools.study_parser(__doc__, "calibrated", "calibrated-study.md", repeats=300, block=5)
+    page = "studies/calibrated-study.md"
+    parser = pools.study_parser(__doc__, "calibrated", page, repeats=300, block=5)
+    study_pages.add_note(parser)
     parser.add_argument("--samplers", nargs="*", default=SAMPLERS, metavar="NAME")
     options = parser.parse_args(argv)
     if options.action == "run":
         run(options)
     else:
-        from calibrated_report import document  # it needs matplotlib
+        from calibrated_report import report  # it needs matplotlib
 
-        text = document(options.results, options.output.parent / "figures")
-        options.output.write_text(text, encoding="utf-8")
+        report(options.results, options.output, options.note)
         print(f"{options.output}: written")
     return 0
 
@@ -95,9 +97,9 @@ def simulate(block: Block, shared: Path, results: Path) -> None:
 def intervals(one: Estimate) -> Iterator[dict[str, Any]]:
     """Yield the intervals that are compared: the default, the first of each kind, Korn-Graubard."""
     yield {"interval": "default", "low": one.intervals[0].low, "high": one.intervals[0].high}
-    for kind in ("model-assisted", "design-based", "assumption-light"):
+    for kind in ("model-based", "design-based", "assumption-light"):
         first = next((i for i in one.intervals if i.kind == kind), None)
-        if kind == "model-assisted" and one.intervals[0].kind != kind:
+        if kind == "model-based" and one.intervals[0].kind != kind:
             continue  # it is no claim there
         if first is not None:
             yield {"interval": kind, "low": first.low, "high": first.high}

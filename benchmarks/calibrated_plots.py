@@ -1,4 +1,4 @@
-"""Plots of the calibrated design's study: errors, and coverage of the model-assisted interval."""
+"""Plots of the calibrated design's study: errors, and coverage of the model-based interval."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

@@ -1,6 +1,6 @@
 """Which of two systems is better: labels to equal power, error rates, and stopping early.
 
-    python benchmarks/comparisons.py            # prints the tables of docs/comparisons.md
+    python benchmarks/comparisons.py            # prints the tables of docs/studies/comparisons.md
 
 Without the pools it says so and does the simulated part alone.
 """

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import commits
 import pools
 import pyarrow as pa
 from blocks import Block, run_missing
@@ -87,6 +88,7 @@ def main(argv: list[str] | None = None) -> int:
         corpus_report.read_baseline(options.baseline),
         options.output.parent / "figures",
         options.baseline.name,
+        commits.of(options.results),
     )
     options.output.write_text(text, encoding="utf-8")
     print(f"{options.output}: written")

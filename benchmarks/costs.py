@@ -1,4 +1,4 @@
-"""Costs of labels, the label likelihood and drift: the tables of docs/costs.md.
+"""Costs of labels, the label likelihood and drift: the tables of docs/studies/costs.md.
 
 ``python benchmarks/costs.py [--repeats N]`` prints them: the experiments of C. Sawade, *Active
 Evaluation of Predictive Models*, 2012, sections 4.4.1 and 4.4.2, on made-up data of its

@@ -1,14 +1,15 @@
-"""The page of the coverage study: settings, the rule they are held to, and tables."""
+"""The page of the coverage study: settings, the rule they are held to, and its tables."""
 
 import dataclasses
 import itertools
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 from coverage_runs import BESIDE, DEFAULT, INTERVALS, PLAN, read_results
 from scipy import stats
+from study_pages import Page, Table
 
 LEAST = 0.85
 """Coverage among claims below which words must come with most claims."""
@@ -22,24 +23,8 @@ WARNED_TOO_OFTEN = 0.2
 _BY_CHANCE = stats.norm.sf(2)
 """Chance of two standard errors: what is rarer at a coverage of `LEAST` is below it."""
 
-WORST = 60
-"""Settings in the first table."""
-
 SHARES = (0.015, 0.03, 0.06, 0.12, 0.25, 0.5, 1.0)
 """Ends of the classes of settings by the share of runs that claim."""
-
-SELDOM = """\
-Where one run in a hundred claims an interval, a setting has two or three claims, too few to judge.
-Here such settings are taken together. The runs that claim there are those that met more positives
-than most, so they hold less often.
-"""
-
-WHY = """\
-Why the default is the model-assisted interval where there are labels for it: its score by that of
-the design-based interval at each number of labels, geometric means over the settings in which some
-run claims each, and what both cover of their claims. Below 1 the default is better; of numbers, and
-of rows without a model, it is the design-based one itself.
-"""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,6 +58,16 @@ class Setting:
     width: float
     score: float
     error: float
+
+    @property
+    def name(self) -> str:
+        """The measure alone."""
+        return self.measure.removesuffix(f" by {BESIDE}")
+
+    @property
+    def interval(self) -> str:
+        """Which interval it is."""
+        return DEFAULT if self.is_default else BESIDE
 
     @property
     def coverage(self) -> float:
@@ -149,44 +144,141 @@ def _words(one: Setting) -> str:
     )
 
 
-def document(settings: Sequence[Setting]) -> Iterator[str]:
-    """Yield the lines of the page."""
-    judged = [one for one in settings if one.is_default]
-    beside = [one for one in settings if not one.is_default]
-    alarms = [one for one in judged if one.alarms]
-    yield INTRODUCTION.format(
-        repeats=_repeats(settings),
-        judged=len(judged),
-        below=sum(one.is_below for one in judged),
-        misleading=sum(one.misleads for one in judged),
-        trusted=sum(one.coverage >= TRUSTED for one in judged),
-        alarms=len(alarms),
-        beside=len(beside),
-        beside_below=sum(one.is_below for one in beside),
-        least=LEAST,
-        reliable=TRUSTED,
+@dataclasses.dataclass(frozen=True)
+class Totals:
+    """What the page says in numbers.
+
+    Attributes:
+        repeats: how many, in words.
+        claims: of the default intervals.
+        coverage: share of these that hold the truth.
+        judged: settings of default intervals that have claims.
+        below: those of them that cover less than `LEAST` by more than two standard errors.
+        misleading: those of them in which most claims come without a warning.
+        trusted: settings that cover `TRUSTED` or more.
+        alarms: those of them with a warning in too many runs.
+        beside: settings of design-based intervals that have claims.
+        beside_below: those of them that cover too little.
+    """
+
+    repeats: str
+    claims: int
+    coverage: float
+    judged: int
+    below: int
+    misleading: int
+    trusted: int
+    alarms: int
+    beside: int
+    beside_below: int
+
+    @classmethod
+    def of(cls, settings: Sequence[Setting]) -> "Totals":
+        """Return those of some settings."""
+        judged = [one for one in settings if one.is_default]
+        beside = [one for one in settings if not one.is_default]
+        return cls(
+            _repeats(settings),
+            sum(one.claims for one in judged),
+            _pooled(judged),
+            len(judged),
+            sum(one.is_below for one in judged),
+            sum(one.misleads for one in judged),
+            sum(one.coverage >= TRUSTED for one in judged),
+            sum(one.alarms for one in judged),
+            len(beside),
+            sum(one.is_below for one in beside),
+        )
+
+
+HEADERS = {
+    "settings": (
+        *("pool", "sampler", "measure", "interval", "labels"),
+        *("claims", "coverage", "warned", "width", "score", "rmse"),
+    ),
+    "few-claims": (
+        *("from", "to", "settings", "claims", "coverage"),
+        *("least_measure", "least_coverage"),
+    ),
+    "beside": (
+        *("measure", "settings", *(f"score_at_{budget}" for budget in PLAN.budgets)),
+        *("coverage", "design_coverage"),
+    ),
+    "samplers": ("measure", "interval", "sampler", "claims", "coverage", "warned"),
+}
+"""Columns of the tables."""
+
+ABOUT = {
+    "settings": "every setting: share of the runs that claim, coverage and share with a warning "
+    "among the claims, their mean width, mean score of all runs, RMSE of the estimates",
+    "few-claims": "settings together, by the share of their runs that claim: those that claim "
+    "rarely met more positives than most, and hold less often",
+    "beside": "score of the default by that of the design-based interval, geometric means over "
+    "settings in which both claim, and what both cover",
+    "samplers": "measures and samplers, summed up over pools and labels",
+}
+
+
+def page(
+    totals: Totals,
+    rows: Mapping[str, Sequence[Sequence[str]]],
+    output: Path,
+    commits: Sequence[str],
+    note: str = "",
+) -> Page:
+    """Return the page.
+
+    Args:
+        totals: its numbers.
+        rows: of each table of `HEADERS`.
+        output: its file.
+        commits: that made the results.
+        note: what else there is to know.
+    """
+    samplers = {row[1] for row in rows["settings"]}
+    alone = next(iter(samplers)) if len(samplers) == 1 else ""
+    run = "python benchmarks/coverage.py run" + (f" --methods {alone}" if alone else "")
+    report = "python benchmarks/coverage.py report"
+    if output.stem != "coverage":
+        report += f" --output docs/studies/{output.name}"
+    repeats = totals.repeats.split()[0]
+    return Page(
+        f"How often do the intervals {f'of `{alone}` ' if alone else ''}hold the truth?",
+        ANSWER.format(**vars(totals), least=LEAST, reliable=TRUSTED, pools=_pools(rows)),
+        (run + (f" --repeats {repeats}" if repeats != "200" else ""), report),
+        commits,
+        tuple(Table(name, ABOUT[name], HEADERS[name], rows[name]) for name in HEADERS),
+        (f"figures/{output.stem}.svg", "Coverage on each pool: nine in ten of its settings"),
+        note,
     )
-    yield "## Worst settings\n"
-    yield from _table(judged[:WORST])
-    yield "\n## Claims in few runs\n"
-    yield SELDOM
-    yield from _seldom(judged)
-    yield "\n## Worst settings of the design-based intervals\n"
-    yield from _table(beside[:WORST])
-    if alarms:
-        yield "\n## Warned of and right\n"
-        yield from _table(sorted(alarms, key=lambda one: -one.warned_share)[:WORST])
-    yield "\n## The default beside the design-based interval\n"
-    yield WHY
-    yield from _scores_beside(settings)
-    yield "\n## Summed up\n"
-    yield from _summary(settings)
-    yield "\n## Every pool\n"
-    for pool in dict.fromkeys(one.pool for one in sorted(settings, key=lambda one: one.pool)):
-        yield f"### {pool}\n"
-        found = [one for one in settings if one.pool == pool]
-        yield from _matrix(found)
-        yield ""
+
+
+def _pools(rows: Mapping[str, Sequence[Sequence[str]]]) -> int:
+    return len({row[0] for row in rows["settings"]})
+
+
+def tables(settings: Sequence[Setting]) -> dict[str, list[tuple[str, ...]]]:
+    """Return the rows of all tables."""
+    judged = [one for one in settings if one.is_default]
+    return {
+        "settings": [_cells(one) for one in sorted(settings, key=_place)],
+        "few-claims": list(_seldom(judged)),
+        "beside": list(_scores_beside(settings)),
+        "samplers": list(_summary(settings)),
+    }
+
+
+def _place(one: Setting) -> tuple[str, str, bool, str, int]:
+    return one.pool, one.name, not one.is_default, one.method, one.budget
+
+
+def _cells(one: Setting) -> tuple[str, ...]:
+    return (
+        *(one.pool, one.method, one.name, one.interval, str(one.budget)),
+        *(f"{one.claims / one.runs:.2f}", f"{one.coverage:.2f}", f"{one.warned_share:.2f}"),
+        *(f"{one.width:.3f}", f"{one.score:.3f}"),
+        "" if np.isnan(one.error) else f"{one.error:.4f}",
+    )
 
 
 def _repeats(settings: Sequence[Setting]) -> str:
@@ -209,10 +301,8 @@ def _repeats(settings: Sequence[Setting]) -> str:
     return f"{usual} repeats" + (f" ({'; '.join(others)})" if others else "")
 
 
-def _seldom(settings: Sequence[Setting]) -> Iterator[str]:
-    """Yield a table of settings taken together by the share of their runs that claim."""
-    yield _row("share of runs that claim", "settings", "claims", "coverage", "least of a measure")
-    yield _row("---", *["---:"] * 3, "---")
+def _seldom(settings: Sequence[Setting]) -> Iterator[tuple[str, ...]]:
+    """Yield settings taken together by the share of their runs that claim."""
     for low, high in itertools.pairwise((0.0, *SHARES)):
         found = [one for one in settings if low < one.claims / one.runs <= high]
         if not found:
@@ -221,38 +311,27 @@ def _seldom(settings: Sequence[Setting]) -> Iterator[str]:
             (_pooled([one for one in found if one.measure == measure]), measure)
             for measure in {one.measure for one in found}
         )
-        yield _row(
-            f"{low:g} to {high:g}",
-            f"{len(found):,}",
-            f"{sum(one.claims for one in found):,}",
-            f"{_pooled(found):.3f}",
-            f"{name} {least:.3f}",
+        yield (
+            *(f"{low:g}", f"{high:g}", str(len(found)), str(sum(one.claims for one in found))),
+            *(f"{_pooled(found):.3f}", name, f"{least:.3f}"),
         )
 
 
-def _scores_beside(settings: Sequence[Setting]) -> Iterator[str]:
-    """Yield a table of measures: scores of the default by those of the design-based interval."""
-    others = {
-        (one.pool, one.method, one.measure.removesuffix(f" by {BESIDE}"), one.budget): one
-        for one in settings
-        if not one.is_default
-    }
+def _scores_beside(settings: Sequence[Setting]) -> Iterator[tuple[str, ...]]:
+    """Yield measures: scores of the default by those of the design-based interval."""
+    others = {(*_place(one)[:2], *_place(one)[3:]): one for one in settings if not one.is_default}
     pairs: dict[str, list[tuple[Setting, Setting]]] = {}
     for one in settings:
-        other = others.get((one.pool, one.method, one.measure, one.budget))
+        other = others.get((*_place(one)[:2], *_place(one)[3:]))
         if one.is_default and other is not None and one.score > 0 and other.score > 0:
-            pairs.setdefault(one.measure, []).append((one, other))
-    yield _row(
-        "measure", "settings", *(f"{budget:,}" for budget in PLAN.budgets), "covers", "beside"
-    )
-    yield _row("---", *["---:"] * (len(PLAN.budgets) + 3))
+            pairs.setdefault(one.name, []).append((one, other))
     for measure, found in sorted(pairs.items()):
         cells = []
         for budget in PLAN.budgets:
             ratios = [one.score / other.score for one, other in found if one.budget == budget]
-            cells.append(f"{statistics.geometric_mean(ratios):.2f}" if ratios else "-")
+            cells.append(f"{statistics.geometric_mean(ratios):.2f}" if ratios else "")
         covers = (f"{_pooled(side):.3f}" for side in zip(*found, strict=True))
-        yield _row(measure, f"{len(found):,}", *cells, *covers)
+        yield (measure, str(len(found)), *cells, *covers)
 
 
 def _pooled(settings: Sequence[Setting]) -> float:
@@ -260,97 +339,33 @@ def _pooled(settings: Sequence[Setting]) -> float:
     return sum(one.covered for one in settings) / sum(one.claims for one in settings)
 
 
-def _table(settings: Sequence[Setting]) -> Iterator[str]:
-    yield _row(
-        "pool", "sampler", "measure", "labels", "claims", "coverage", "warned", "width", "score",
-        "RMSE",
-    )  # fmt: skip
-    yield _row("---", "---", "---", *["---:"] * 7)
-    for one in settings:
-        yield _row(
-            one.pool,
-            one.method,
-            one.measure,
-            f"{one.budget:,}",
-            f"{one.claims / one.runs:.2f}",
-            f"{one.coverage:.2f}",
-            f"{one.warned_share:.2f}",
-            f"{one.width:.3f}",
-            f"{one.score:.3f}",
-            "-" if np.isnan(one.error) else f"{one.error:.4f}",
+def _summary(settings: Sequence[Setting]) -> Iterator[tuple[str, ...]]:
+    """Yield measures and samplers: claims, coverage and warned share of all runs."""
+    for name, interval, method in sorted({(s.name, s.interval, s.method) for s in settings}):
+        found = [s for s in settings if (s.name, s.interval, s.method) == (name, interval, method)]
+        claims = sum(one.claims for one in found)
+        yield (
+            *(name, interval, method, f"{claims / sum(one.runs for one in found):.2f}"),
+            *(f"{_pooled(found):.2f}", f"{sum(one.warned for one in found) / claims:.2f}"),
         )
 
 
-def _summary(settings: Sequence[Setting]) -> Iterator[str]:
-    """Yield a table of measures and samplers: claims, coverage and warned share of all runs."""
-    methods = list(dict.fromkeys(one.method for one in sorted(settings, key=lambda s: s.method)))
-    yield _row("measure", *methods)
-    yield _row("---", *["---"] * len(methods))
-    for measure in sorted({one.measure for one in settings}):
-        cells = []
-        for method in methods:
-            found = [one for one in settings if (one.method, one.measure) == (method, measure)]
-            claims = sum(one.claims for one in found)
-            cells.append(
-                f"{claims / sum(one.runs for one in found):.2f} / "
-                f"{_pooled(found):.2f} / "
-                f"{sum(one.warned for one in found) / claims:.2f}"
-                if claims
-                else "-"
-            )
-        yield _row(measure, *cells)
+ANSWER = """\
+The default intervals are 95 % ones. They make {claims:,} claims here, of which {coverage:.2f} hold
+the truth. A setting is a pool, a sampler, a measure and a number of labels; {judged:,} settings
+of default intervals have claims.
 
+- Coverage below {least} by more than two standard errors: {below:,} settings. Most claims come
+  without a warning: in {misleading:,} of these.
+- Coverage of {reliable} or more: {trusted:,} settings. More than a fifth of the runs have a claim
+  with a warning: in {alarms:,} of these.
+- Design-based intervals stand beside the default ones. Of their {beside:,} settings
+  {beside_below:,} cover less than {least} in the same way.
 
-def _matrix(settings: Sequence[Setting]) -> Iterator[str]:
-    """Yield claims, coverage and width of one pool, a column for each number of labels."""
-    yield _row("measure", "sampler", *(f"{budget:,}" for budget in PLAN.budgets))
-    yield _row("---", "---", *["---"] * len(PLAN.budgets))
-    by_key = {(one.measure, one.method, one.budget): one for one in settings}
-    for measure, method in sorted({(one.measure, one.method) for one in settings}):
-        cells = []
-        for budget in PLAN.budgets:
-            one = by_key.get((measure, method, budget))
-            cells.append(
-                "-"
-                if one is None
-                else f"{one.claims / one.runs:.2f} / {one.coverage:.2f} / {one.width:.3f}"
-            )
-        yield _row(measure, method, *cells)
+The rule: the second number of the first two lines is 0. `report --check` fails where it is not.
 
-
-def _row(*cells: str) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
-INTRODUCTION = """\
-# Coverage
-
-Made with `python benchmarks/coverage.py run` and `report`, which overwrites this page. How often do
-the 95 % intervals of evalsampling hold the truth?
-
-{repeats}.
-
-The pools are synthetic ones, each made to mislead in one way
-(`benchmarks/coverage_situations.py`), and those of [benchmarks/README.md](../benchmarks/README.md).
-Rounds of 50 rows at first, growing by 1.4. Judged are the default intervals; the design-based ones
-stand beside them ([methods.md](methods.md#intervals)).
-
-- *Claims*: share of the runs whose interval is not the whole range of the measure.
-- *Coverage*: share of the claims that hold the truth. A band has to hold all points of the curve.
-- *Warned*: share of the claims that come with a warning in words, of a band with one for any of
-  its points that claims something.
-- *Width*: mean, of the claims. *Score*: mean interval score (width plus 40 times the distance by
-  which the interval misses), of all runs. Of a band both are means over its points.
-
-A setting is a pool, sampler, measure and number of labels; settings without any claim are left
-out. **The rule**: where coverage is below {least} by more than two standard errors, most claims
-come with a warning; where it is {reliable} or more, no more than a fifth of the runs have a claim
-with a warning.
-
-{judged:,} settings of default intervals have claims. Those that cover less than {least} by more
-than two standard errors: {below}; in {misleading} of these most claims come without a warning.
-{trusted:,} cover {reliable} or more; in {alarms} of these more than a fifth of the runs have a
-claim with a warning. Of {beside:,} settings of design-based intervals {beside_below} cover less
-than {least} by more than two standard errors; they have no warnings of their own where another is
-the default.
+There are {pools} pools: real ones, and made-up ones that mislead, each in one way
+(`benchmarks/coverage_situations.py`). Each has {repeats}.
+An interval *claims* something where it is not the whole range of the measure. A band has to hold
+all points of its curve. [Methods](../methods.md#intervals) says what the intervals are.
 """

@@ -1,13 +1,9 @@
 """The runs of the coverage study: what is simulated, block by block, and where the results are."""
 
-import concurrent.futures
 import dataclasses
 import functools
-import json
-import os
 import re
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +12,7 @@ import numpy.typing as npt
 import pools
 import pyarrow as pa
 import pyarrow.parquet as pq
+from blocks import keep_settings, run_missing, write_rows
 from coverage_situations import CLASSES, NUMBERS, RANGE, SITUATIONS, write_situations
 
 from evalsampling import EvaluationSpec
@@ -92,7 +89,7 @@ BESIDE = "design-based"
 INTERVALS = (DEFAULT, BESIDE)
 """Intervals that are told of: the default one, which is judged, and the kind that stands beside it.
 
-The default band is the model-assisted one, where a point has it."""
+The default band is the model-based one, where a point has it."""
 
 PLAN = Plan(
     budgets=(100, 300, 1000, 2000),
@@ -121,6 +118,11 @@ class Block:
         folder = "-".join(re.findall(r"\w+", self.method.name))
         return results / "runs" / self.pool / folder / f"{self.first:05}-{self.end:05}.parquet"
 
+    @property
+    def told(self) -> str:
+        """Its name in a line of progress."""
+        return f"{self.pool}, {self.method.name}, {self.first}-{self.end}"
+
 
 def run(
     shared: Path,
@@ -130,12 +132,10 @@ def run(
     workers: int,
     only: Sequence[str],
     methods: Sequence[str],
-    report: Callable[[str], None],
 ) -> None:
     """Simulate whatever has no results yet.
 
-    Blocks are taken in turn from all pools and methods, so that results are even at any time. A
-    file of results is there whole or not at all.
+    Blocks are taken in turn from all pools and methods, so that results are even at any time.
 
     Args:
         shared: folder of pools of known truth, besides the situations.
@@ -145,8 +145,11 @@ def run(
         workers: processes.
         only: names of the pools to run; all if empty.
         methods: names of the methods to run; all if empty.
-        report: called with a line of progress.
+
+    Raises:
+        SettingsError: if the results that are there have other settings.
     """
+    keep_settings(results, dataclasses.asdict(PLAN))
     folder = dict.fromkeys(write_situations(results / "pools"), results / "pools")
     folder |= dict.fromkeys(pools.find(shared), shared)
     todo = [
@@ -157,22 +160,7 @@ def run(
         if (method.most is None or first < method.most) and _possible(pool, method)
         if not methods or method.name in methods
     ]
-    todo = [one for one in todo if not one.path(results).exists()]
-    started = time.perf_counter()
-    work = functools.partial(_simulate, folder, results)
-    with concurrent.futures.ProcessPoolExecutor(workers) as executor:
-        jobs = {executor.submit(work, one): one for one in todo}
-        try:
-            for done, job in enumerate(concurrent.futures.as_completed(jobs), start=1):
-                one, minutes = jobs[job], (time.perf_counter() - started) / 60
-                left = minutes / done * (len(todo) - done)
-                report(
-                    f"{done}/{len(todo)} {one.pool}, {one.method.name}, {one.first}-{one.end}: "
-                    f"{job.result():.1f} s; about {left:.0f} min left"
-                )
-        except BaseException:
-            executor.shutdown(wait=False, cancel_futures=True)
-            raise
+    run_missing(todo, results, workers, functools.partial(_simulate, folder, results))
 
 
 def _possible(pool: str, method: Method) -> bool:
@@ -263,9 +251,8 @@ null; of a band it is null too, and width and score are means over the points.
 """
 
 
-def _simulate(folder: dict[str, Path], results: Path, block: Block) -> float:
-    """Simulate a block, write its file and return the seconds it took."""
-    started = time.perf_counter()
+def _simulate(folder: dict[str, Path], results: Path, block: Block) -> None:
+    """Simulate a block and write its file."""
     method = block.method
     ground = Ground.read(folder[block.pool], block.pool, method.drives, method.thresholds)
     sampler, measures = ground.sampler(method), ground.measures(method)
@@ -279,12 +266,7 @@ def _simulate(folder: dict[str, Path], results: Path, block: Block) -> float:
                 for row in _rows(measure, truth, point.estimates):
                     row |= {"repeat": repeat, "budget": budget, "seconds": point.seconds}
                     rows.append(row)
-    path = block.path(results)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_suffix(".tmp")
-    pq.write_table(pa.Table.from_pylist(rows, SCHEMA), unfinished, compression="zstd")
-    os.replace(unfinished, path)
-    return time.perf_counter() - started
+    write_rows(rows, SCHEMA, block.path(results))
 
 
 def _rows(
@@ -356,17 +338,3 @@ def read_results(results: Path) -> Iterator[tuple[str, str, dict[str, npt.NDArra
                     name: table[name].to_numpy(zero_copy_only=False) for name in table.column_names
                 }
                 yield pool, method.name, columns
-
-
-def write_settings(results: Path) -> None:
-    """Keep results of other settings apart.
-
-    Raises:
-        ValueError: if the results that are there have other settings.
-    """
-    results.mkdir(parents=True, exist_ok=True)
-    path, told = results / "settings.json", json.dumps(dataclasses.asdict(PLAN), indent=1) + "\n"
-    if not path.exists():
-        path.write_text(told, encoding="utf-8")
-    elif path.read_text(encoding="utf-8") != told:
-        raise ValueError(f"{path}: the results there have other settings: choose --results")

@@ -1,6 +1,6 @@
-"""How often intervals of the difference of two systems hold it: model-assisted and design-based.
+"""How often intervals of the difference of two systems hold it: model-based and design-based.
 
-python benchmarks/difference_coverage.py    # prints a table of docs/comparisons.md
+python benchmarks/difference_coverage.py    # prints a table of docs/studies/comparisons.md
 """
 
 import argparse

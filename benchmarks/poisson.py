@@ -1,4 +1,4 @@
-"""Poisson sampling beside importance and uniform sampling: the tables of docs/poisson.md.
+"""Poisson sampling beside importance and uniform sampling: the tables of docs/studies/poisson.md.
 
 ``python benchmarks/poisson.py [--repeats N]`` prints them. Real pools are looked for beside the
 project, in ../shared/pools; without them the tables of made-up pools are printed alone.
@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from evalsampling import Evaluation
+from evalsampling.inference.domains import ReportedDomains
 from evalsampling.inference.results import Estimate
 from evalsampling.measures import (
     Accuracy,
@@ -89,7 +90,8 @@ class KnownRows:
         rows = order[first[history.cell] + history.rank]
         history = history.with_rows(self.outputs.take(rows), history.slice)
         history = history.with_labels(self.label[rows])
-        return sampler.estimate(self.table, history, measures, 0.9)
+        scope = ReportedDomains(methods=("beta",))
+        return sampler.estimate(self.table, history, measures, 0.9, scope)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -4,19 +4,20 @@
     python benchmarks/reference_points.py --pools=DIR --check
 
 A pool is a pair of files: NAME.parquet (id, score, prediction, probability) and
-NAME-truth.parquet (id, label). The result is printed and written to docs/reference-points.md.
+NAME-truth.parquet (id, label). docs/studies/reference-points.md and its table are written.
 """
 
 import argparse
 import dataclasses
-import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import commits
 import pools
+import study_pages
 
 from evalsampling import EvaluationSpec
 from evalsampling.measures.build import build_measures
@@ -90,9 +91,10 @@ def main(argv: list[str] | None = None) -> int:
     for name in names:
         print(f"{name}: {options.repeats} repeats of {', '.join(SAMPLERS)}", file=sys.stderr)
         runs.append(_run(options.pools, name, options.repeats))
-    text = "\n".join(_document(runs, options.repeats))
-    print(text)
-    options.output.write_text(text.rstrip("\n") + "\n", encoding="utf-8")
+    rows = [_cells(run, result) for run in runs for result in run.results]
+    sizes = {run.name: (run.rows, run.truth) for run in runs}
+    page(rows, sizes, options.repeats, [commits.now()], options.note).write(options.output)
+    print(f"{options.output}: {len(rows)} lines in its table")
     exceeded = list(_exceeded(runs))
     for line in exceeded:
         print(line, file=sys.stderr)
@@ -103,13 +105,8 @@ def _parse(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     pools.add_option(parser)
     parser.add_argument("--repeats", type=int, default=100, metavar="N", help="default: 100")
-    parser.add_argument(
-        "--output",
-        type=Path,
-        default=pools.PROJECT / "docs" / "reference-points.md",
-        metavar="FILE",
-        help="default: docs/reference-points.md",
-    )
+    study_pages.add_output(parser, "reference-points")
+    study_pages.add_note(parser)
     parser.add_argument(
         "--check",
         action="store_true",
@@ -155,97 +152,92 @@ def _exceeded(runs: list[PoolRun]) -> Iterator[str]:
                 )
 
 
-def _document(runs: list[PoolRun], repeats: int) -> Iterator[str]:
-    yield INTRODUCTION.format(repeats=repeats, cores=os.cpu_count(), seed=SEED, most=MOST)
-    for run in runs:
-        yield (
-            f"## {run.name}\n\n{run.rows:,} rows in {run.leaves} leaves, F1 {run.truth:.4f}. "
-            f"All three samplers: {run.seconds:.0f} s.\n"
-        )
-        yield _row(
-            "sampler", "labels", "RMSE", "reference", "ratio", "default interval", "Wald",
-            "undefined", "draws", "CPU s",
-        )  # fmt: skip
-        yield _row("---", *["---:"] * 4, "---", "---", *["---:"] * 3)
-        for result in run.results:
-            yield _result_row(run, result)
-        yield ""
-    yield NOTES
+HEADER = (
+    *("pool", "sampler", "labels", "rmse", "reference", "ratio"),
+    *("coverage", "width", "score", "wald_coverage", "wald_width", "wald_score"),
+    *("undefined", "draws", "seconds"),
+)
+"""Columns of the table."""
+
+ABOUT = """\
+RMSE of F1, that of the reference and their ratio; coverage, median width and mean score of \
+Korn-Graubard's interval and of Wald's; repeats without an estimate; mean draws; processor time of \
+all repeats"""
 
 
-def _result_row(run: PoolRun, result: dict[str, Any]) -> str:
+def _cells(run: PoolRun, result: dict[str, Any]) -> tuple[str, ...]:
     ratio = run.ratio(result)
-    reference = "-" if ratio is None else f"{result['rmse'] / ratio:.3f}"
-    return _row(
-        result["sampler"],
-        f"{result['budget']:,}",
-        f"{result['rmse']:.4f}",
-        reference,
-        "-" if ratio is None else f"{ratio:.2f}",
-        _interval(result),
-        _interval(result["wald"]),
-        str(result["undefined"]),
-        f"{result['draws']:,.0f}",
-        f"{result['seconds']:.1f}",
-    )
-
-
-def _interval(summary: dict[str, float]) -> str:
     return (
-        f"{summary['coverage']:.2f} / {summary['median_width']:.3f} / "
-        f"{summary['interval_score']:.3f}"
+        *(run.name, result["sampler"], str(result["budget"]), f"{result['rmse']:.4f}"),
+        "" if ratio is None else f"{result['rmse'] / ratio:.3f}",
+        "" if ratio is None else f"{ratio:.2f}",
+        *_interval(result),
+        *_interval(result["wald"]),
+        *(str(result["undefined"]), f"{result['draws']:.0f}", f"{result['seconds']:.1f}"),
     )
 
 
-def _row(*cells: str) -> str:
-    return f"| {' | '.join(cells)} |"
+def _interval(summary: dict[str, float]) -> tuple[str, ...]:
+    return (
+        f"{summary['coverage']:.2f}",
+        f"{summary['median_width']:.3f}",
+        f"{summary['interval_score']:.3f}",
+    )
 
 
-INTRODUCTION = """\
-# Reference points
+def page(
+    rows: Sequence[Sequence[str]],
+    sizes: Mapping[str, tuple[int, float]],
+    repeats: int,
+    commits: Sequence[str],
+    note: str,
+) -> study_pages.Page:
+    """Return the page.
 
-Made with `python benchmarks/reference_points.py`, which overwrites this page; the pools are those
-of [benchmarks/README.md](../benchmarks/README.md). F1 on pools whose truth is known:
-{repeats} repeats, seed {seed}, 256 leaves, branching 2, prior from the column `probability`,
-100 draws a round, nominal 95 % intervals, {cores} cores.
+    Args:
+        rows: of the table.
+        sizes: of each pool its rows and F1.
+        repeats: of each sampler on each pool.
+        commits: that made the figures.
+        note: what else there is to know.
+    """
+    by_pool: dict[str, list[str]] = {}
+    for row in rows:
+        if int(row[2]) in CHECKED_BUDGETS:
+            by_pool.setdefault(row[0], []).append(f"{row[3]} ({row[5]})" if row[5] else row[3])
+    head = ("pool", "rows", "F1", *(f"{s}, {b:,}" for s in SAMPLERS for b in CHECKED_BUDGETS))
+    table = study_pages.markdown(
+        head,
+        [
+            (pool, f"{sizes[pool][0]:,}", f"{sizes[pool][1]:.4f}", *cells)
+            for pool, cells in by_pool.items()
+        ],
+    )
+    ratios = [float(row[5]) for row in rows if row[5] and int(row[2]) in CHECKED_BUDGETS]
+    above = sum(ratio > MOST for ratio in ratios)
+    told = {"repeats": repeats, "seed": SEED, "most": MOST, "ratios": len(ratios), "above": above}
+    answer = ANSWER.format(**told, table="\n".join(table))
+    return study_pages.Page(
+        "Are the errors those of the paper's own package?",
+        answer,
+        ("python benchmarks/reference_points.py",),
+        commits,
+        (study_pages.Table("", ABOUT, HEADER, rows),),
+        note=note,
+    )
 
-- *RMSE* counts an undefined estimate as 0. *Reference* is the figure the script cites, with its
-  origin, in `REFERENCE_RMSE`. *Ratio* is RMSE over reference. With `--check` the script fails if a
-  ratio at 1,000 or 2,000 labels exceeds {most}.
-- *Default interval* and *Wald*: coverage / median width / mean interval score (width plus 40 times
-  the distance by which the interval misses; smaller is better). The default here is the first
-  design-based interval, Korn-Graubard's, and the whole range of the measure where fewer than 10
-  positives were seen. The program's own default is the model-assisted one: see
-  [coverage.md](coverage.md).
-- *Draws* is the mean number of draws, repeats of labelled rows included. *CPU s* is the time of
-  all repeats up to that number of labels. The seconds above each table are on the wall, of a
-  machine that may do other work meanwhile.
-"""
 
-NOTES = """\
-## How to read it
+ANSWER = """\
+{above} of {ratios} errors here are above {most} times the reference; `--check` fails if any is.
+RMSE of F1 at 1,000 and 2,000 labels, on pools whose truth is known: {repeats} repeats, seed {seed}.
+In brackets is the ratio to the reference. References are from runs of the authors' own package, or
+of an independent implementation that agrees with it. `REFERENCE_RMSE` has their origin.
 
-**Noise.** An RMSE of 100 repeats is uncertain by about 7 % where errors are near normal, and by
-more where a few repeats decide (creditcard). A coverage is uncertain by 0.02 to 0.05.
+{table}
 
-**Where a ratio is below 0.75.** That is `ais` on creditcard. Ten seeds of 100 repeats each gave
-0.072 to 0.115 at 1,000 labels, together 0.096 (ratio 0.76), and 0.073 to 0.100 at 2,000 labels,
-together 0.087 (0.76). So most of it is noise and some is not. What is not comes partly from the
-strata. With edges cut by the same rule from 1,024 equal-width bins, as the authors cut them, the
-same ten seeds gave 0.104 and 0.104 together. Equal-width bins spend 60 leaves on five rows or
-fewer, and their largest leaf holds 2,844 rows; with dyadic bins no leaf is that small and the
-largest holds 1,850. What is left between 0.104 and the reference of 0.126 was not traced.
-
-**Creditcard coverage.** Neither interval is near 95 % there. 17 of the 134 frauds lie in the large
-leaves (more than 300 rows each) that hold 78 % of all rows. In 33 of 40 runs of `ais` to 2,000
-labels none of the 17 was drawn. Nothing in such a sample shows that they exist, and no interval
-computed from the sample alone can allow for them.
-
-**Passive.** It meets too few positives for any claim, so its default interval is the whole range
-of the measure: coverage 1, width 1. An undefined estimate has the whole range in both columns.
-
-**Strata.** Why leaves are not cut as in the paper is in
-[Strata and the fit of the model](paper-settings.md).
+An undefined estimate counts as 0. All have 256 leaves, branching 2, 100 draws a round, and the
+prior of the column `probability`. Intervals in the table of all figures are design-based ones. The
+default interval is the model-based one: see [its coverage](coverage.md).
 """
 
 if __name__ == "__main__":

@@ -5,7 +5,8 @@
 `importance` and `ais`, delta .1, for F1, on the calibrated pool of `coverage_situations.py`. Rounds
 of 75 rows. Of each scenario one letter a round: `a`, all rows have labels; `-`, none; `1`, one.
 Beside it stand as many answered rounds without the others, so that what the silent rounds did can
-be told from what few labels do to a ratio. The table is in docs/methods.md.
+be told from what few labels do to a ratio. The table is in
+docs/studies/silent-rounds.md.
 """
 
 import argparse

@@ -4,7 +4,8 @@
 
 A pool of 15,000 rows, 4 % of them positive, cut at random into six slices of .02 to .5 of its rows;
 once they all have the rates that scores say, once the odds of a positive are half or twice as
-great in every other slice. F1 of the whole pool drives. The table is in docs/calibrated.md.
+great in every other slice. F1 of the whole pool drives. The table is in
+docs/studies/calibrated-trials.md.
 """
 
 import argparse
@@ -84,7 +85,7 @@ def rows(found: Sequence[Found]) -> Iterator[str]:
         claimed = [(part, one.intervals[0], true) for part, one, true in told if one.claims]
         if len(claimed) < FEWEST:
             continue
-        assisted = np.mean([one.intervals[0].kind == "model-assisted" for _, one, _ in told])
+        combined = np.mean([one.intervals[0].kind == "model-based" for _, one, _ in told])
         held = [
             [covers(i, true) for part, i, true in claimed if part == here]
             for here in sorted({part for part, _, _ in claimed})
@@ -93,7 +94,7 @@ def rows(found: Sequence[Found]) -> Iterator[str]:
         every = np.mean(np.concatenate(held))
         score = np.mean([interval_score(i, true, CONFIDENCE) for _, i, true in claimed])
         yield (
-            f"{measure} | {budget:,} | {len(claimed) / len(told):.2f} | {assisted:.2f} | "
+            f"{measure} | {budget:,} | {len(claimed) / len(told):.2f} | {combined:.2f} | "
             f"{every:.3f} | {least:.2f} | {score:.3f} |"
         )
 
@@ -105,7 +106,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes, default: 1")
     options = parser.parse_args()
     print(
-        "| rates | sampler | measure | labels | claims | model-assisted | coverage | least of a "
+        "| rates | sampler | measure | labels | claims | model-based | coverage | least of a "
         "slice | score |"
     )
     print("| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |")

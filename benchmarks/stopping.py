@@ -7,7 +7,7 @@ F1 drives, 100 new rows a round, a look after each round, 2,000 labels at most. 
 stops when the widest half-width of its measures is at most W (`inference.results.widest_half`, the
 rule of `stop` and of the schedules). Beside it stands what the same default intervals cover where
 nobody looks: at the mean number of labels of the runs that stopped. The table is in
-docs/scheduling.md.
+docs/studies/stopping.md.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """Compares sampling methods on pools whose truth is known, as [MR] section 5 does.
 
     python benchmarks/study.py                  # simulates; continues where it stopped
-    python benchmarks/study.py report           # writes docs/study.md and docs/figures/
+    python benchmarks/study.py report           # writes docs/studies/study.md
 
 [MR] is Marchant and Rubinstein, "Needle in a Haystack", KDD 2021, and its technical report. A pool
 is a pair of files: NAME.parquet (id, score, prediction, probability) and NAME-truth.parquet (id,
@@ -10,12 +10,13 @@ label).
 
 import argparse
 import dataclasses
-import signal
 import sys
 from pathlib import Path
 
 import pools
-from study_runs import Settings, SettingsError, run
+import study_pages
+from blocks import SettingsError
+from study_runs import Settings, run
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -24,11 +25,9 @@ def main(argv: list[str] | None = None) -> int:
     if options.action == "report":
         from study_report import report
 
-        return report(options.results, options.output)
+        return report(options.results, options.output, options.note)
     if not pools.find(options.pools):
         return 0
-    # An end from outside leaves whole files only; the next run goes on from these.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     settings = dataclasses.replace(Settings(), draws=options.draws)
     try:
         run(
@@ -38,7 +37,6 @@ def main(argv: list[str] | None = None) -> int:
             options.repeats,
             options.block,
             options.workers,
-            lambda line: print(line, file=sys.stderr, flush=True),
         )
     except SettingsError as error:
         print(error, file=sys.stderr)
@@ -69,13 +67,8 @@ def _parse(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--workers", type=_positive, metavar="N", help="processes (default: one a core)"
     )
-    parser.add_argument(
-        "--output",
-        type=Path,
-        default=pools.PROJECT / "docs" / "study.md",
-        metavar="FILE",
-        help="of the report; figures go to the folder `figures` beside it (default: docs/study.md)",
-    )
+    study_pages.add_output(parser, "study")
+    study_pages.add_note(parser)
     return parser.parse_args(argv)
 
 

@@ -1,13 +1,15 @@
-"""The page of the study: docs/study.md with its tables, and the plots beside it."""
+"""The page of the study: its answer, its tables, and the plots beside it."""
 
 import dataclasses
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+import commits
 import numpy as np
 import study_plots
+from study_pages import Page, Table, markdown
 from study_results import INTERVALS, NO_RULE, Band, Run, Study
 from study_runs import CURVE
 
@@ -18,18 +20,114 @@ PAPER_BUDGETS = {"f1": 2000, "accuracy": 1000, CURVE: 5000}
 """Labels of the bar charts of [MR]: figures 3 and 6; figure 8 goes up to these."""
 
 
-def report(results: Path, output: Path) -> int:
-    """Write page and plots from the results that are there; return the exit status."""
+HEADERS = {
+    "errors": ("pool", "measure", "method", "labels", "mse", "low", "high"),
+    "orders": ("pool", "measure", "labels", "from_least_to_greatest_mse"),
+    "claims": (
+        *("claim", "where", "pool", "measure", "factor"),
+        *("labels", "ratio", "low", "high", "holds"),
+    ),
+    "intervals": (
+        *("pool", "measure", "method", "labels", "claims"),
+        *("interval", "coverage", "width", "score"),
+    ),
+    "interval-choice": (
+        *("measure", "repeats", "settings", "interval", "covers_in", "coverage"),
+        *("least_coverage", "relative_score", "best_in"),
+    ),
+}
+"""Columns of the tables."""
+
+ABOUT = {
+    "errors": "mean squared errors with 95 % bootstrap intervals over the repeats",
+    "orders": "methods by error at the labels of the paper's charts: `<` where the interval of "
+    "the ratio is above 1, `~` where it is not",
+    "claims": "what the paper says, and the least ratio of errors here over all pairs of methods "
+    "that a claim is about; it holds where the interval of the ratio is above the factor",
+    "intervals": "design-based intervals: share of the repeats with a claim, coverage, median "
+    "width, interval score",
+    "interval-choice": "the same over all settings: in how many coverage is not below 95 % by more "
+    "than two standard errors, score by the best of the setting, and where it is the best",
+}
+
+
+def report(results: Path, output: Path, note: str) -> int:
+    """Write page, tables and plots from the results that are there; return the exit status."""
     study = Study.read(results) if (results / "settings.json").exists() else None
     if study is None or not study.runs:
         print(f"{results}: no results, nothing written")
         return 0
     budgets = {measure: _place(study, PAPER_BUDGETS[measure]) for measure in study.measures}
     figures = study_plots.draw(study, output.parent / "figures", budgets)
-    links = {name: path.relative_to(output.parent).as_posix() for name, path in figures.items()}
-    output.write_text("\n".join(_document(study, links)) + "\n", encoding="utf-8")
+    repeats = sorted({run.repeats for run in study.runs.values()})
+    told = " to ".join(str(n) for n in sorted({repeats[0], repeats[-1]}))
+    rows = tables(study)
+    page(rows, list(_pools(study)), told, commits.of(results), note).write(output)
     print(f"{output}: {len(study.runs)} runs, {len(figures)} figures beside it")
     return 0
+
+
+def page(
+    rows: Mapping[str, Sequence[Sequence[str]]],
+    sizes: Sequence[Sequence[str]],
+    repeats: str,
+    commits: Sequence[str],
+    note: str,
+) -> Page:
+    """Return the page.
+
+    Args:
+        rows: of each table of `HEADERS`.
+        sizes: of each pool its name, whose data it is, rows, positives, F1 and accuracy.
+        repeats: of every run, in words.
+        commits: that made the results.
+        note: what else there is to know.
+    """
+    orders = {row[0]: row[3] for row in rows["orders"] if row[1] == "f1"}
+    labels = next(row[2] for row in rows["orders"] if row[1] == "f1")
+    holds: dict[tuple[str, ...], set[str]] = {}
+    for row in rows["claims"]:
+        holds.setdefault(tuple(row[:4]), set()).add(row[9])
+    table = markdown(
+        (
+            "pool",
+            "data",
+            "rows",
+            "positives",
+            "F1",
+            "accuracy",
+            "from the least error to the greatest",
+        ),
+        [(*row, orders[row[0]]) for row in sizes],
+    )
+    return Page(
+        "Do the sampling methods do what their paper says?",
+        ANSWER.format(
+            repeats=repeats,
+            labels=f"{int(labels):,}",
+            table="\n".join(table),
+            claims=len(holds),
+            yes=sum(one == {"yes"} for one in holds.values()),
+            no=sum("no" in one for one in holds.values()),
+        ),
+        ("python benchmarks/study.py", "python benchmarks/study.py report"),
+        commits,
+        tuple(Table(name, ABOUT[name], HEADERS[name], rows[name]) for name in HEADERS),
+        ("figures/convergence-f1.svg", "Distance of the proposal, and error of F1, by labels"),
+        note,
+    )
+
+
+def tables(study: Study) -> dict[str, list[tuple[str, ...]]]:
+    """Return the rows of all tables."""
+    single = [measure for measure in study.measures if measure != CURVE]
+    return {
+        "errors": [row for measure in study.measures for row in _errors(study, measure)],
+        "orders": list(_orders(study)),
+        "claims": list(_claims(study)),
+        "intervals": [row for measure in single for row in _intervals(study, measure)],
+        "interval-choice": [row for measure in single for row in _interval_choice(study, measure)],
+    }
 
 
 def _place(study: Study, budget: int) -> int:
@@ -37,66 +135,23 @@ def _place(study: Study, budget: int) -> int:
     return budgets.index(budget) if budget in budgets else len(budgets) - 1
 
 
-def _document(study: Study, links: dict[str, str]) -> Iterator[str]:
-    settings = study.settings
-    repeats = sorted({run.repeats for run in study.runs.values()})
-    yield INTRODUCTION.format(
-        repeats=" to ".join(str(n) for n in sorted({repeats[0], repeats[-1]})),
-        seed=settings.seed,
-        draws=settings.draws,
-        leaves=settings.leaves,
-        thresholds=f"{settings.thresholds:,}",
-    )
-    yield from _pools(study)
-    yield "## Beside the paper\n"
-    yield ORDERING
-    yield from _orders(study)
-    yield CLAIMS_HEAD
-    yield from _claims(study)
-    yield NOTES
-    yield "## Errors\n"
-    for measure in study.measures:
-        yield f"### {measure}\n"
-        yield f"![Convergence]({links[f'convergence-{measure}']})\n"
-        yield f"![Mean squared error]({links[f'error-{measure}']})\n"
-        yield from _errors(study, measure)
-    curves = [link for name, link in links.items() if name.startswith("curves-")]
-    if curves:
-        yield CURVES_HEAD
-        yield from (f"![Precision-recall curves]({link})\n" for link in curves)
-    yield INTERVALS_HEAD
-    for measure in study.measures:
-        if measure != CURVE:
-            yield from _interval_choice(study, measure)
-    for measure in study.measures:
-        if measure != CURVE:
-            yield from _interval_tables(study, measure)
-
-
-def _pools(study: Study) -> Iterator[str]:
-    yield _row("pool", "data", "rows", "positives", "F1", "accuracy")
-    yield _row("---", "---", *["---:"] * 4)
+def _pools(study: Study) -> Iterator[tuple[str, ...]]:
+    """Yield of each pool its name, whose data it is, rows, positives, F1 and accuracy."""
     for pool in study.pools:
         truth = [
-            next((f"{run.truth[0]:.4f}" for run in study.of(pool, measure).values()), "-")
+            next((f"{run.truth[0]:.4f}" for run in study.of(pool, measure).values()), "")
             for measure in ("f1", "accuracy")
         ]
-        yield _row(
-            pool,
-            "the authors' own" if pool in OWN_DATA else "rebuilt",
-            f"{study.rows[pool]:,}",
-            f"{study.positives[pool]:,}",
-            *truth,
+        yield (
+            *(pool, "the authors' own" if pool in OWN_DATA else "rebuilt"),
+            *(f"{study.rows[pool]:,}", f"{study.positives[pool]:,}", *truth),
         )
-    yield ""
 
 
 # --- beside the paper
 
 
-def _orders(study: Study) -> Iterator[str]:
-    yield _row("pool", "measure", "labels", "from the least MSE to the greatest")
-    yield _row("---", "---", "---:", "---")
+def _orders(study: Study) -> Iterator[tuple[str, ...]]:
     for pool, measure in itertools.product(study.pools, study.measures):
         place = _place(study, PAPER_BUDGETS[measure])
         runs = sorted(study.of(pool, measure).values(), key=lambda run: run.error(place).mean)
@@ -104,8 +159,7 @@ def _orders(study: Study) -> Iterator[str]:
         for before, after in itertools.pairwise(runs):
             sign = "<" if after.ratio(before, place).low > 1 else "~"
             told += f" {sign} {after.method.title}"
-        yield _row(pool, measure, f"{study.settings.budgets[place]:,}", told)
-    yield ""
+        yield pool, measure, str(study.settings.budgets[place]), told
 
 
 @dataclasses.dataclass(frozen=True)
@@ -219,49 +273,32 @@ CLAIMS = (
 )  # fmt: skip
 
 
-def _claims(study: Study) -> Iterator[str]:
-    yield _row(
-        "claim", "where", "pool", "measure", "factor",
-        *(f"{budget:,}" for budget in study.settings.budgets), "holds",
-    )  # fmt: skip
-    yield _row(*["---"] * 4, "---:", *["---:"] * len(study.settings.budgets), "---")
+def _claims(study: Study) -> Iterator[tuple[str, ...]]:
     for claim in CLAIMS:
-        ratios = claim.ratios(study)
-        if ratios:
-            yield _row(
-                claim.words, claim.source, claim.pool, claim.measure, f"{claim.factor:g}",
-                *(f"{_short(r.mean)} ({_short(r.low)}, {_short(r.high)})" for r in ratios),
-                _verdict(ratios, claim.factor),
-            )  # fmt: skip
-    yield ""
+        for budget, ratio in zip(study.settings.budgets, claim.ratios(study), strict=False):
+            yield (
+                *(claim.words, claim.source, claim.pool, claim.measure, f"{claim.factor:g}"),
+                *(str(budget), *_cells(ratio), _verdict(ratio, claim.factor)),
+            )
 
 
-def _verdict(ratios: Sequence[Band], factor: float) -> str:
-    kinds = [
-        "yes" if r.low >= factor else "no" if r.high < factor else "open"
-        for r in ratios
-    ]  # fmt: skip
-    if len(set(kinds)) == 1:
-        return kinds[0]
-    return ", ".join(
-        f"{kinds.count(kind)} {kind}" for kind in ("yes", "open", "no") if kind in kinds
-    )
+def _verdict(ratio: Band, factor: float) -> str:
+    return "yes" if ratio.low >= factor else "no" if ratio.high < factor else "open"
+
+
+def _cells(band: Band) -> tuple[str, ...]:
+    return _short(band.mean), _short(band.low), _short(band.high)
 
 
 # --- errors
 
 
-def _errors(study: Study, measure: str) -> Iterator[str]:
-    yield _row("pool", "method", *(f"{budget:,}" for budget in study.settings.budgets))
-    yield _row("---", "---", *["---:"] * len(study.settings.budgets))
+def _errors(study: Study, measure: str) -> Iterator[tuple[str, ...]]:
     for pool in study.pools:
         for run in study.of(pool, measure).values():
-            cells = []
-            for b in range(len(study.settings.budgets)):
-                error = run.error(b)
-                cells.append(f"{_short(error.mean)} ({_short(error.low)}, {_short(error.high)})")
-            yield _row(pool, run.method.title, *cells)
-    yield ""
+            for place, budget in enumerate(study.settings.budgets):
+                error = _cells(run.error(place))
+                yield pool, measure, run.method.title, str(budget), *error
 
 
 # --- intervals
@@ -282,7 +319,7 @@ def _covers(coverage: float, repeats: int, confidence: float) -> bool:
     return coverage >= confidence - 2 * math.sqrt(confidence * (1 - confidence) / repeats)
 
 
-def _interval_choice(study: Study, measure: str) -> Iterator[str]:
+def _interval_choice(study: Study, measure: str) -> Iterator[tuple[str, ...]]:
     confidence = study.settings.confidence
     names = _methods(study, measure)
     for claimed in (True, False):
@@ -300,12 +337,8 @@ def _interval_choice(study: Study, measure: str) -> Iterator[str]:
                 if any(one is None for one in found):
                     continue
                 table.append([(one.coverage, one.score, used) for one in found if one is not None])
-        which = "repeats with a claim" if claimed else "all repeats"
-        yield f"**{measure}, {which}**: {len(table)} settings.\n"
         if not table:
             continue
-        yield _row("method", "covers in", "mean coverage", "least", "relative score", "best in")
-        yield _row("---", *["---:"] * 5)
         values = np.array([[entry[:2] for entry in line] for line in table])
         covers = np.array(
             [[_covers(entry[0], entry[2], confidence) for entry in line] for line in table]
@@ -315,15 +348,11 @@ def _interval_choice(study: Study, measure: str) -> Iterator[str]:
         among = np.where(covers, scores, np.inf)
         best = covers & (among <= among.min(axis=1, keepdims=True) * (1 + 1e-9))
         for i, name in enumerate(columns):
-            yield _row(
-                name,
-                f"{int(covers[:, i].sum())}",
-                f"{values[:, i, 0].mean():.3f}",
-                f"{values[:, i, 0].min():.2f}",
-                f"{relative[i]:.3f}",
-                f"{int(best[:, i].sum())}",
+            yield (
+                *(measure, "with a claim" if claimed else "all", str(len(table)), name),
+                *(str(covers[:, i].sum()), f"{values[:, i, 0].mean():.3f}"),
+                *(f"{values[:, i, 0].min():.2f}", f"{relative[i]:.3f}", str(best[:, i].sum())),
             )
-        yield ""
 
 
 def _informs(run: Run, budget: int) -> bool:
@@ -331,27 +360,19 @@ def _informs(run: Run, budget: int) -> bool:
     return "wald" in run.ends and bool(run.claims[:, budget].any())
 
 
-def _interval_tables(study: Study, measure: str) -> Iterator[str]:
-    confidence = study.settings.confidence
-    names = [*_methods(study, measure), NO_RULE]
+def _intervals(study: Study, measure: str) -> Iterator[tuple[str, ...]]:
     for pool in study.pools:
-        yield f"### {measure} on {pool}: coverage / median width / interval score\n"
-        yield _row("method", "labels", "claims", *names)
-        yield _row("---", "---:", "---:", *["---"] * len(names))
         for run in study.of(pool, measure).values():
-            for b, budget in enumerate(study.settings.budgets):
-                cells = []
-                for name in names:
+            for place, budget in enumerate(study.settings.budgets):
+                for name in (*_methods(study, measure), NO_RULE):
                     if (name if name != NO_RULE else "wald") not in run.ends:
-                        cells.append("-")
                         continue
-                    one = run.intervals(name, b, confidence)
-                    width, score = _short(one.width), _short(one.score)
-                    cells.append(f"{one.coverage:.2f} / {width} / {score}")
-                yield _row(
-                    run.method.title, f"{budget:,}", f"{run.claims[:, b].mean():.2f}", *cells
-                )
-        yield ""
+                    one = run.intervals(name, place, study.settings.confidence)
+                    yield (
+                        *(pool, measure, run.method.title, str(budget)),
+                        *(f"{run.claims[:, place].mean():.2f}", name, f"{one.coverage:.2f}"),
+                        *(_short(one.width), _short(one.score)),
+                    )
 
 
 def _short(value: float) -> str:
@@ -362,73 +383,18 @@ def _short(value: float) -> str:
     return f"{mantissa}e{int(exponent)}"
 
 
-def _row(*cells: str) -> str:
-    return f"| {' | '.join(cells)} |"
+ANSWER = """\
+Of {claims} claims of the paper {yes} hold at every number of labels, and {no} are contradicted at
+some. Marchant and Rubinstein (*Needle in a Haystack*, KDD 2021) compare six methods. This is
+their evaluation with this package, {repeats} repeats of every run. Errors of F1 with {labels}
+labels:
 
+{table}
 
-INTRODUCTION = """\
-# Study of the sampling methods
-
-Made with `python benchmarks/study.py` and `python benchmarks/study.py report`, which overwrites
-this page; the pools are those of [benchmarks/README.md](../benchmarks/README.md). It repeats the
-evaluation of [MR] (Marchant and Rubinstein, *Needle in a Haystack*, KDD 2021; sections, figures
-and appendices are those of the technical report) with this package: {repeats} repeats of every
-run, seed {seed}, {draws} draws a round, prior from the column `probability`, {leaves} leaves: by
-cumulated square-root frequency for F1 and accuracy; for the curve of {thresholds} thresholds, as
-in the paper, equally wide groups of adjacent bins.
-
-- *Passive*, *Stratified*, *IS*, *OASIS* are the samplers `passive`, `stratified`, `importance`,
-  `oasis`; *Ours-1* is `ais` with a tree of depth 1, *Ours-8* with one of branching 2.
-- Each run is driven by the measure it is judged by. An undefined estimate counts as 0. The error
-  of a curve is the sum of the squared errors of all precisions and recalls.
-- Brackets are 95 % bootstrap intervals over the repeats.
-"""
-
-ORDERING = """\
-Order at the number of labels of the paper's charts; `<` where the bootstrap interval of the ratio
-of two neighbours is above 1, `~` where it is not.
-"""
-
-CLAIMS_HEAD = """\
-What the paper says, and the ratio of errors here at each number of labels: the least over all
-pairs of methods that a claim is about. It holds where the interval of the ratio is above the
-factor, is open where it contains it.
-"""
-
-NOTES = """\
-**Where the paper's order is not met.**
-
-- *The order of magnitude on abt-buy* is there from about 2,000 labels on, for Ours-8 from the
-  first. Before, Passive and Stratified mostly meet no predicted or true positive. Such an
-  estimate counts as 0, so that their MSE is near the square of F1, 0.354, and cannot be ten times
-  that of methods which still err by 0.2 to 0.3.
-- *Ours-1 on abt-buy* is no better than IS at 250 and 500 labels. The flat model does not share
-  what a label says among leaves. Rounds of 25 and 50 draws, the paper's, did not change that.
-- *dblp-acm*: the paper says of F1 that Ours is not the best (5.3) and that Ours-1 is (J). Here the
-  former holds, as with the authors' own package ([reference-points.md](reference-points.md)): IS is
-  the best, and up to 1,000 labels its proposal is the nearest to the optimal one. OASIS is on a
-  level with Ours-8 or better.
-- *creditcard* was rebuilt from a part of the data: F1 is 0.60, the paper's 0.73.
-- *The curves* differ by more than the paper's one or two orders of magnitude, since an undefined
-  precision or recall counts as 0 here, and Passive has many of these. Over defined components
-  alone, the error of its curves at 5,000 labels is a fifth (abt-buy) to a twentieth (dblp-acm).
-"""
-
-CURVES_HEAD = """\
-## Precision-recall curves
-
-100 estimated curves under the true one, like figure 4.
-"""
-
-INTERVALS_HEAD = """\
-## Intervals
-
-Nominal 95 %. The package claims nothing (whole range) where fewer than 10 positives carry an F1
-or the variance is estimated to be zero; then no method here does, but for *wald, always*.
-
-The default interval is to be the one with the best interval score among those that cover. A
-setting is a pool, method and number of labels. *Covers in*: settings whose coverage is not below
-95 % by more than two standard errors. *Relative score*: interval score over the best of the
-setting, geometric mean. *Best in*: settings in which it has the best score among those that
-cover. *Repeats with a claim* leaves out what is the whole range, and settings where that is most.
+*Passive*, *Stratified*, *IS* and *OASIS* are the samplers `passive`, `stratified`, `importance` and
+`oasis`. *Ours-1* is `ais` with a flat tree, *Ours-8* with one of branching 2. An undefined
+estimate counts as 0. Other plots:
+[F1](figures/error-f1.svg); [accuracy](figures/convergence-accuracy.svg) and its
+[errors](figures/error-accuracy.svg); [curves](figures/convergence-pr_curve.svg) and their
+[errors](figures/error-pr_curve.svg).
 """

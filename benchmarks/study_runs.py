@@ -1,18 +1,15 @@
 """The runs of the study: what is simulated, block by block, and where the results are."""
 
-import concurrent.futures
 import dataclasses
+import functools
 import json
-import os
-import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
+from blocks import keep_settings, run_missing, write_rows
 from pools import find
 
 from evalsampling import EvaluationSpec
@@ -30,6 +27,9 @@ from evalsampling.spec import RoundSize
 
 CURVE = "pr_curve"
 MEASURES = ("f1", "accuracy", CURVE)
+
+TRUTH = "truth.json"
+"""Beside the results of a pool and measure: its size and the true value."""
 
 CURVES_KEPT = 100
 """Repeats whose curves at the largest budget are kept for the plots."""
@@ -106,9 +106,10 @@ class Block:
         """Return the file of its results."""
         return results.joinpath(*self.kind, f"{self.first:05}-{self.end:05}.parquet")
 
-
-class SettingsError(Exception):
-    """The results that are there have other settings."""
+    @property
+    def told(self) -> str:
+        """Its name in a line of progress."""
+        return f"{', '.join(self.kind)}, {self.first}-{self.end}"
 
 
 def run(
@@ -118,7 +119,6 @@ def run(
     repeats: int,
     block: int,
     workers: int | None,
-    report: Callable[[str], None],
 ) -> None:
     """Simulate whatever has no results yet.
 
@@ -131,12 +131,11 @@ def run(
         repeats: of each run.
         block: repeats of a file.
         workers: processes; one a core by default.
-        report: called with a line of progress.
 
     Raises:
         SettingsError: if there are results of other settings.
     """
-    _check_settings(results, settings)
+    keep_settings(results, dataclasses.asdict(settings))
     names = find(pools)
     todo = [
         Block(pool, measure, method, first, min(first + block, repeats))
@@ -146,51 +145,12 @@ def run(
         for method in METHODS
         if measure in method.measures
     ]
-    done = [one for one in todo if one.path(results).exists()]
-    todo = [one for one in todo if not one.path(results).exists()]
-    report(f"{len(done) + len(todo)} blocks of up to {block} repeats, {len(done)} are done")
-    if not todo:
-        return
-    needed = sorted({(one.pool, one.measure) for one in todo})
-    grounds = {
-        (pool, measure): _Ground.read(pools, pool, measure, settings) for pool, measure in needed
-    }
-    for (pool, measure), ground in grounds.items():
-        ground.write_truth(results / pool / measure)
-    workers = workers or os.cpu_count() or 1
-    executor = concurrent.futures.ProcessPoolExecutor(
-        workers, initializer=_die_with, initargs=(os.getpid(),)
-    )
-    with executor:
-        jobs = {
-            executor.submit(
-                _simulate,
-                grounds[one.pool, one.measure].known,
-                grounds[one.pool, one.measure].sampler(one.method),
-                grounds[one.pool, one.measure].measure,
-                settings,
-                (one.first, one.end),
-                one.path(results),
-            ): one
-            for one in todo
-        }
-        clock = _Clock(todo, workers)
-        try:
-            for job in concurrent.futures.as_completed(jobs):
-                report(clock.finished(jobs[job], job.result()))
-        except BaseException:
-            executor.shutdown(wait=False, cancel_futures=True)
-            raise
-
-
-def _check_settings(results: Path, settings: Settings) -> None:
-    results.mkdir(parents=True, exist_ok=True)
-    path = results / "settings.json"
-    told = json.dumps(dataclasses.asdict(settings), indent=1)
-    if not path.exists():
-        path.write_text(told + "\n", encoding="utf-8")
-    elif json.loads(path.read_text(encoding="utf-8")) != json.loads(told):
-        raise SettingsError(f"{path}: the results there have other settings: choose --results")
+    for pool, measure in sorted({(one.pool, one.measure) for one in todo}):
+        target = results / pool / measure
+        if not (target / TRUTH).exists():
+            _Ground.read(pools, pool, measure, settings).write_truth(target)
+    each = functools.partial(_simulate, pools=pools, results=results, settings=settings)
+    run_missing(todo, results, workers, each)
 
 
 def read_settings(results: Path) -> Settings:
@@ -209,6 +169,7 @@ class _Ground:
     measure: Measure
 
     @classmethod
+    @functools.cache
     def read(cls, pools: Path, pool: str, measure: str, settings: Settings) -> "_Ground":
         strata: dict[str, Any] = {"method": "csf", "leaves": settings.leaves, "branching": 2}
         asked: Any = measure
@@ -251,32 +212,24 @@ class _Ground:
             "positives": int(self.known.labels[:, 1].sum()),
             "value": self.known.value(self.measure).tolist(),
         }
-        (directory / "truth.json").write_text(json.dumps(truth), encoding="utf-8")
+        (directory / TRUTH).write_text(json.dumps(truth), encoding="utf-8")
 
 
-def _simulate(
-    known: KnownPool,
-    sampler: Sampler,
-    measure: Measure,
-    settings: Settings,
-    repeats: tuple[int, int],
-    path: Path,
-) -> float:
-    """Simulate a block, write its file and return the seconds it took."""
-    started = time.perf_counter()
+def _simulate(block: Block, pools: Path, results: Path, settings: Settings) -> None:
+    """Simulate a block and write its file."""
+    ground = _Ground.read(pools, block.pool, block.measure, settings)
+    sampler, measure = ground.sampler(block.method), ground.measure
     rounds = RoundSize(settings.draws)
     plan = Plan(settings.budgets, rounds, 1, settings.seed, settings.confidence)
-    truth = known.value(measure)
+    truth = ground.known.value(measure)
     rows = [
         row
-        for repeat in range(*repeats)
-        for row in _rows(run_repeat(known, sampler, [measure], plan, repeat), truth, plan, repeat)
+        for repeat in range(block.first, block.end)
+        for row in _rows(
+            run_repeat(ground.known, sampler, [measure], plan, repeat), truth, plan, repeat
+        )
     ]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_suffix(".tmp")
-    pq.write_table(pa.Table.from_pylist(rows, SCHEMA), unfinished, compression="zstd")
-    os.replace(unfinished, path)
-    return time.perf_counter() - started
+    write_rows(rows, SCHEMA, block.path(results))
 
 
 SCHEMA = pa.schema(
@@ -330,38 +283,3 @@ def _rows(
             ],
             "curve": point.value if whole else None,
         }
-
-
-class _Clock:
-    """Tells how far the blocks are, and how long the others may take."""
-
-    def __init__(self, blocks: Sequence[Block], workers: int) -> None:
-        self._left = list(blocks)
-        self._all = len(blocks)
-        self._workers = workers
-        self._started = time.perf_counter()
-        self._seconds: dict[tuple[str, str, str], list[float]] = {}
-
-    def finished(self, block: Block, seconds: float) -> str:
-        self._left.remove(block)
-        self._seconds.setdefault(block.kind, []).append(seconds)
-        known = {kind: float(np.mean(times)) for kind, times in self._seconds.items()}
-        usual = float(np.mean(list(known.values())))
-        left = sum(known.get(one.kind, usual) for one in self._left) / self._workers
-        passed = time.perf_counter() - self._started
-        return (
-            f"{self._all - len(self._left)}/{self._all} {' '.join(block.kind)} "
-            f"{block.first}-{block.end} in {seconds:.1f} s; {passed / 60:.1f} min passed, "
-            f"about {left / 60:.1f} left"
-        )
-
-
-def _die_with(parent: int) -> None:
-    """Let a worker end when the process that started it is gone."""
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(2)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()

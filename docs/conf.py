@@ -26,6 +26,7 @@ html_show_sphinx = False
 html_copy_source = False
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_search_scorer = str(HERE / "static" / "search_order.js")
 
 # Headings have the anchors that they have where the repository is browsed.
 myst_heading_anchors = 4

@@ -224,7 +224,7 @@ def accepted_keys() -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     check = Section.check_keys
 
-    def note(section: Section, *known: str) -> None:
+    def note(section: Section, *known: str, **_: object) -> None:
         found[section.name] = known
         check(section, *known)
 

@@ -130,12 +130,18 @@ def build_top_up(root: beam.Pipeline, top_up: TopUp) -> None:
     )
     items = root | "ListItems" >> beam.Create(top_up.items())
     cells = items | "FetchCells" >> FetchCells(spec, stratification)
-    same = cells | "CheckHeld" >> CheckHeld(spec, top_up.held)
-    _ = (
-        cells
-        | "DrawReserve" >> DrawReserve(spec, capacity=top_up.capacity, held=top_up.held)
-        | "WriteReserve" >> beam.Map(_write, top_up, pvalue.AsSingleton(same))
+    same = cells | "CheckHeld" >> CheckHeld(spec, top_up.held, top_up.pool)
+    parts = cells | "DrawReserve" >> DrawReserve(
+        spec, capacity=top_up.capacity, held=top_up.held
+    )  # (part, Reserve)
+    # When there are parts all is read, also the payload.
+    read = pvalue.AsList(parts | "NumberParts" >> beam.Keys())
+    checked = (
+        root
+        | "TopUp" >> beam.Create([top_up])
+        | "CheckPool" >> beam.Map(_check_unchanged, pvalue.AsSingleton(same), read)
     )
+    _ = parts | "WriteReserve" >> beam.Map(_write, top_up, pvalue.AsSingleton(checked))
 
 
 def build_id_check(root: beam.Pipeline, check: IdCheck, spill: Path | None = None) -> None:
@@ -273,6 +279,10 @@ def _stamp(path: str) -> tuple[str, float]:
 
 def _items(catalog: Catalog) -> Any:
     return catalog.items
+
+
+def _check_unchanged(top_up: TopUp, *_: Any) -> None:
+    top_up.check_unchanged()
 
 
 def _keep(check: IdCheck, _: Any) -> None:

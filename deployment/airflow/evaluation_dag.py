@@ -154,13 +154,16 @@ def launch(name: str, spec: str, dataflow: dict[str, Any]) -> Any:
 
 
 def deliveries(inbox: str) -> list[str]:
-    """Return the files that are deliveries by the end of their names, but for hidden ones."""
-    found = ObjectStoragePath(inbox).iterdir()
-    return sorted(
+    """Return the files that are deliveries by the end of their names, but for hidden ones.
+
+    Symbolic links are passed over: who may write into the inbox could name any file with one.
+    """
+    found = [
         path.path if path.protocol in ("", "file") else f"{path.protocol}://{path.path}"
-        for path in found
+        for path in ObjectStoragePath(inbox).iterdir()
         if path.suffix in SUFFIXES and not path.name.startswith(".") and path.is_file()
-    )
+    ]
+    return sorted(path for path in found if "://" in path or not Path(path).is_symlink())
 
 
 for key, settings in yaml.safe_load(EVALUATIONS.read_text(encoding="utf-8")).items():

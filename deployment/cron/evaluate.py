@@ -70,12 +70,15 @@ def one_pass(arguments: argparse.Namespace, evalsampling: "Command") -> dict[str
 def deliveries(inbox: Path) -> list[str]:
     """Return the files that are deliveries by the end of their names, but for hidden ones.
 
-    Paths are absolute, so that no name is taken for an option.
+    Paths are absolute, so that no name is taken for an option. Symbolic links are passed over: who
+    may write into the inbox could name any file with one.
     """
+    named = [path for path in inbox.iterdir() if path.suffix in SUFFIXES and path.name[0] != "."]
+    for path in sorted(named):
+        if path.is_symlink():
+            print(f"evaluate: {path}: a symbolic link, passed over", file=sys.stderr)
     return sorted(
-        str(path.absolute())
-        for path in inbox.iterdir()
-        if path.suffix in SUFFIXES and not path.name.startswith(".") and path.is_file()
+        str(path.absolute()) for path in named if path.is_file() and not path.is_symlink()
     )
 
 

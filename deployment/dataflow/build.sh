@@ -11,6 +11,13 @@ tag=${TAG:-$(date -u +%Y%m%d-%H%M%S)}
 images=$REGION-docker.pkg.dev/$PROJECT/$REPOSITORY
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
+# By a version alone: whoever can change what it stands for changes what is built.
+sed -nE 's/^(FROM|COPY --from=) ?([^ ]+).*/\2/p' "$here/Dockerfile" | while read -r image; do
+  if [[ $image != *@sha256:* ]]; then
+    echo "warning: $image has no digest; docs/dataflow.md says how to add it" >&2
+  fi
+done
+
 gcloud builds submit "$here/../.." --project="$PROJECT" --region="$REGION" \
   --config="$here/cloudbuild.yaml" --substitutions="_IMAGES=$images,_TAG=$tag"
 

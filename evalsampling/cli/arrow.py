@@ -1,14 +1,16 @@
 """Arrow without pandas, in a process of the command line."""
 
-import importlib.abc
 import sys
 from typing import Any
 
 import pyarrow as pa
 
 
-class _NoPandas(importlib.abc.MetaPathFinder):
-    """Lets pandas be as if it were not installed."""
+class _NoPandas:
+    """Lets pandas be as if it were not installed.
+
+    It has no base: `importlib.abc` brings all that reads resources of packages.
+    """
 
     def find_spec(self, fullname: str, *_: Any) -> None:
         """Find nothing, and say so of pandas.

@@ -14,7 +14,7 @@ from evalsampling.commands.estimate_result import EstimateResult, ReportedEstima
 from evalsampling.commands.options import add_to_command, read_options
 from evalsampling.inference.assumptions import ASSUMES, assumed
 from evalsampling.inference.many_systems import Contest
-from evalsampling.inference.results import ReportedInterval
+from evalsampling.inference.results import ReportedInterval, ReportedSensitivity
 from evalsampling.report.numbers import CLAIM_NOTHING, MOSTLY_PRIOR, is_mostly_prior, two_digits
 from evalsampling.storage import is_url
 from evalsampling.telemetry import logs
@@ -35,7 +35,9 @@ def _run(arguments: argparse.Namespace) -> EstimateResult:
     options = read_options(EstimateOptions, arguments)
     labels, replace = _resolved(options.labels), _resolved(options.replace)
     result = _estimate(dataclasses.replace(options, labels=labels, replace=replace), arguments)
-    for line in [*result.messages, *(f"warning: {warning}" for warning in result.warnings)]:
+    warnings = (f"warning: {warning}" for warning in result.warnings)
+    notes = (f"note: {note}" for note in result.notes)
+    for line in [*result.messages, *warnings, *notes]:
         logs.say(line)
     return result
 
@@ -57,7 +59,7 @@ def _text(_: argparse.Namespace, result: EstimateResult) -> str:
     lines = [f"{counted(result.labels, 'label')}, {result.open} open, {result.rejects} rejected"]
     shown = _thinned(result.measures)
     kinds = [*assumed(kind for one in shown for kind in _kinds(one))]
-    lines += estimate_table(shown, kinds)
+    lines += estimate_table(shown, kinds, _methods_asked_for(shown))
     if any(_is_bracketed(one, kind) for one in shown for kind in kinds):
         lines += wrapped(MOSTLY_PRIOR, "  ")
     lines += _tests_table(shown)
@@ -81,9 +83,9 @@ def _text(_: argparse.Namespace, result: EstimateResult) -> str:
 def _notes_on_hidden(result: EstimateResult) -> list[str]:
     """Return what is thought of hidden positives, and what another share or labels would change."""
     pool = [one for one in result.measures if one.slice is None and one.threshold is None]
-    assisted = [one for one in pool if one.sensitivity]
+    combined = [one for one in pool if one.sensitivity]
     notes = []
-    for hidden in result.hidden[:_MOST_NOTES] if assisted else ():
+    for hidden in result.hidden[:_MOST_NOTES] if combined else ():
         of = f" of class {hidden.label}" if len(result.hidden) > 1 else ""
         levels = ", ".join(f"{100 * float(level):g}" for level in hidden.prior)
         notes.append(
@@ -91,11 +93,8 @@ def _notes_on_hidden(result: EstimateResult) -> list[str]:
             f"{_percents(hidden.prior)} by the spec's `hidden`, "
             f"{_percents(hidden.posterior)} with the labels"
         )
-    for one in assisted[:_MOST_NOTES]:
-        others = ", ".join(
-            f"{other.share:g}: {_end(other.low)}\N{EN DASH}{_end(other.high)}"
-            for other in one.sensitivity
-        )
+    for one in combined[:_MOST_NOTES]:
+        others = ", ".join(f"{other.share:g}: {_ends(other)}" for other in one.sensitivity)
         notes.append(f"{_title(one)} with hidden.share {others}")
     told = [(one, one.undetected) for one in pool if one.undetected is not None]
     wide = [f"{_title(one)}: {light['words']}" for one, light in told if light["further"]]
@@ -107,7 +106,9 @@ def _percents(quantiles: Mapping[str, float]) -> str:
     return ", ".join(two_digits(100 * one) for one in quantiles.values())
 
 
-def estimate_table(shown: Sequence[ReportedEstimate], kinds: Sequence[str]) -> list[str]:
+def estimate_table(
+    shown: Sequence[ReportedEstimate], kinds: Sequence[str], methods: Sequence[str] = ()
+) -> list[str]:
     """Return a table of estimates: a row each, a column for each kind of interval.
 
     The default interval is in the column of its kind. Where a measure comes more than once, its
@@ -116,6 +117,7 @@ def estimate_table(shown: Sequence[ReportedEstimate], kinds: Sequence[str]) -> l
     Args:
         shown: estimates in order.
         kinds: of the intervals that have columns.
+        methods: of further intervals that have columns.
     """
     if not shown:
         return []
@@ -123,7 +125,7 @@ def estimate_table(shown: Sequence[ReportedEstimate], kinds: Sequence[str]) -> l
     for one in shown:
         groups.setdefault(one.measure, []).append(one)
     names = [_SHORT.get(kind, kind) for kind in kinds]
-    head = [f"{100 * shown[0].confidence:g} % intervals", "value", *names]
+    head = [f"{100 * shown[0].confidence:g} % intervals", "value", *names, *methods]
     alone = len(groups) == len(shown)
     by_method = len(kinds) <= 1
     rows = []
@@ -133,6 +135,7 @@ def estimate_table(shown: Sequence[ReportedEstimate], kinds: Sequence[str]) -> l
             name = _title(one) if alone else _below(one)
             value = "undefined" if one.value is None else _end(one.value)
             cells = [_interval(one, kind) for kind in kinds]
+            cells += [_by_method(one, method) for method in methods]
             rows.append([name, value, *cells, *([one.method] if by_method else [])])
     return table([*head, *(["method"] if by_method else [])], rows)
 
@@ -140,7 +143,7 @@ def estimate_table(shown: Sequence[ReportedEstimate], kinds: Sequence[str]) -> l
 def _interval(one: ReportedEstimate, kind: str) -> str:
     """Return the interval of a kind; the default one tells if it claims nothing.
 
-    A model-assisted one that is not the default is in brackets.
+    A model-based one that is not the default is in brackets.
     """
     found = _kinds(one).get(kind)
     if found is None:
@@ -149,8 +152,22 @@ def _interval(one: ReportedEstimate, kind: str) -> str:
         return "exact"
     if one.intervals[0] == found and one.method.startswith(CLAIM_NOTHING):
         return "no claim"
-    ends = f"{_end(found.low)}\N{EN DASH}{_end(found.high)}"
+    ends = _ends(found)
     return f"({ends})" if _is_bracketed(one, kind) else ends
+
+
+def _methods_asked_for(shown: Sequence[ReportedEstimate]) -> list[str]:
+    """Return the methods of the intervals that stand beside the design-based one of a number."""
+    others: dict[str, None] = {}
+    for one in shown:
+        first = _kinds(one).get(_BY_DESIGN)
+        others |= {i.method: None for i in one.intervals if i.kind == _BY_DESIGN and i != first}
+    return list(others)
+
+
+def _by_method(one: ReportedEstimate, method: str) -> str:
+    """Return the interval of a method."""
+    return next((_ends(each) for each in one.intervals if each.method == method), "-")
 
 
 def _is_bracketed(one: ReportedEstimate, kind: str) -> bool:
@@ -192,6 +209,8 @@ def _signed(value: float) -> str:
     text = f"{value:+z.4f}"
     return text if float(text) else text.lstrip("+")
 
+
+_BY_DESIGN = "design-based"
 
 _SHORT = {"assumption-light": "light"}
 """Kinds whose column has a shorter name."""
@@ -243,6 +262,10 @@ def _below(one: ReportedEstimate) -> str:
     if one.slice is None:
         return f"  {_within(one)}"
     return f"    {one.slice}" if one.threshold is None else f"  at {one.threshold:.4g} {one.slice}"
+
+
+def _ends(interval: ReportedInterval | ReportedSensitivity) -> str:
+    return f"{_end(interval.low)}\N{EN DASH}{_end(interval.high)}"
 
 
 def _end(value: float | None) -> str:

@@ -1,6 +1,7 @@
 """The command line: parses, calls, prints."""
 
 import codecs
+import gc
 import io
 import json
 import os
@@ -24,6 +25,9 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
         argv: arguments; None for those of the program, whose process is then the command's alone.
     """
     name, command, arguments = parse(argv)
+    if argv is None:
+        gc.freeze()  # What was loaded stays: see `evalsampling.__main__`.
+        gc.enable()
     if argv is None and not command.reads_pools and not arguments.beam:
         from evalsampling.cli.arrow import postpone_pandas  # Help and version need no Arrow.
 
@@ -45,6 +49,12 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
     except BrokenPipeError:
         # Whoever read our output has gone; Python must not try to flush the rest at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except ModuleNotFoundError as error:
+        if error.name != "apache_beam":
+            raise
+        words = "this is a job of Apache Beam, which is not installed; prepare has --in-process"
+        print(f"evalsampling {name}: {words}", file=sys.stderr)
         sys.exit(1)
     except logs.told() as error:
         if arguments.verbose and not logs.as_json():

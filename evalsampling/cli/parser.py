@@ -6,6 +6,7 @@ All commands are listed in the help, but only the one asked for is loaded, with 
 import argparse
 import difflib
 import re
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -78,6 +79,9 @@ def parse(argv: Sequence[str] | None) -> tuple[str, Command, argparse.Namespace]
         SystemExit: for wrong usage, and after the help or the version was printed.
     """
     parser, commands = _parsers()
+    if not (sys.argv[1:] if argv is None else argv):
+        parser.print_help()
+        sys.exit(0)
     arguments, rest = parser.parse_known_args(argv)
     asked = commands[arguments.command]
     beam, runner = asked.command.beam, getattr(arguments, "runner", None)

@@ -6,12 +6,13 @@ import pyarrow as pa
 
 from evalsampling.commands.control_tasks import rows_of
 from evalsampling.errors import InputError
-from evalsampling.labels.sinks import TASK_FILES, write_tasks
+from evalsampling.labels.sinks import sink_of, task_file, write_tasks
 from evalsampling.labels.tally import State
 from evalsampling.labels.task_names import opaque_name, with_check
 from evalsampling.labels.tasks import (
     ADJUDICATION,
     KIND,
+    LINKED,
     TASK,
     blind,
     make_batch,
@@ -64,7 +65,9 @@ def adjudicate(
 
 
 def _is_open(snapshot: Snapshot, batch: Adjudication, disputed: list[int]) -> bool:
-    """Tell whether a dispute of a batch waits for an answer."""
+    """Tell whether a dispute of a batch waits for an answer, and its file shows no ids."""
+    if batch.shows_ids:
+        return False
     subjects = snapshot.subject_of_task
     tasks, questions = batch.tasks[TASK].to_pylist(), batch.tasks["question"].to_pylist()
     return any(
@@ -81,7 +84,7 @@ def _write(
     pool, number = snapshot.pool, len(snapshot.adjudications) + 1
     rows = rows_of(snapshot, disputed)
     names = [opaque_name(pool.task_key, ADJUDICATION, number, question) for question in disputed]
-    if pool.spec.sink.checks_tasks:
+    if sink_of(pool.spec).checks_tasks:
         names = [with_check(name) for name in names]
     tasks = make_batch(names, rows, pool.spec, mask_key(pool.task_key, -number))
     question = dict(zip(names, disputed, strict=True))
@@ -89,7 +92,7 @@ def _write(
     kinds = pa.array([ADJUDICATION] * len(tasks), pa.string())
     tasks = tasks.set_column(tasks.column_names.index(KIND), KIND, kinds)
     tasks = tasks.append_column("question", order)
-    design = {"number": number, "exported": TASK_FILES[pool.spec.sink.format]}
+    design = {"number": number, "exported": task_file(pool.spec, disputed=True)}
     manifest = context.manifest(
         f"adjudicate-{number:04d}",
         pool.spec,
@@ -99,8 +102,9 @@ def _write(
         counts={"rows": len(tasks)},
     )
     with pool.workspace.new_adjudication(number, design, manifest, snapshot.forgotten) as directory:
-        write_tasks(blind(tasks), directory, pool.spec, pool.batch_name(-number))
-        write_parquet(tasks, directory / "tasks.parquet", "snappy")
+        path = directory / str(design["exported"])
+        write_tasks(blind(tasks), path, pool.spec, pool.batch_name(-number))
+        write_parquet(tasks, directory / LINKED, "snappy")
     folder = adjudication_folder(number)
     exported = pool.workspace.store.url(f"{folder}/{design['exported']}")
     return AdjudicationBatch(number, len(tasks), exported)

@@ -12,7 +12,7 @@ from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
 from evalsampling.evaluation.specs import load_spec
 from evalsampling.labels.controls import check_gold
-from evalsampling.labels.dawid_skene import check_installed
+from evalsampling.labels.vote_rules import check_rule
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.catalog import Catalog, PoolFile
 from evalsampling.pool.columns import read_features, read_slices, required_columns
@@ -24,6 +24,7 @@ from evalsampling.preparation.local import SecondPass, read_items, stratify
 from evalsampling.preparation.stratification import what_scores_say
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.sections import nearest, unknown_keys
+from evalsampling.telemetry import logs
 from evalsampling.workspace.manifest import HERE
 
 MOST_ROWS = 10_000
@@ -87,7 +88,7 @@ def check(options: SpecOptions) -> CheckResult:
     for look in (_check_slices, _check_features, _check_payload, _check_ids):
         with _telling(problems):
             look(spec, batches)
-    for sound in (check_gold, check_installed, _check_workspace):
+    for sound in (check_gold, check_rule, _check_workspace):
         with _telling(problems):
             sound(spec)
     return CheckResult(
@@ -106,7 +107,7 @@ def _telling(problems: list[str]) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        problems.append(str(error))
+        problems.append(logs.one_line(error))
 
 
 def _missing_columns(spec: EvaluationSpec) -> list[str]:

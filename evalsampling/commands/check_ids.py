@@ -51,8 +51,13 @@ class IdCheck:
         return self.preparation.items(self.pool)
 
     def keep(self) -> None:
-        """Keep the manifest of the check, which found nothing."""
+        """Keep the manifest of the check, which found nothing.
+
+        Raises:
+            InputError: if the pool changed while it was read.
+        """
         preparation = self.preparation
+        self.pool.check_unchanged(preparation.spec.pool.path)
         manifest = preparation.context.manifest(
             NAME,
             preparation.spec,

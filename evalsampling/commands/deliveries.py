@@ -8,9 +8,9 @@ from collections.abc import Collection, Sequence
 import pyarrow as pa
 
 from evalsampling.errors import InputError
-from evalsampling.labels.dawid_skene import check_installed
 from evalsampling.labels.delivery import LabelFile, without_beginnings
 from evalsampling.labels.vote import Vote
+from evalsampling.labels.vote_rules import check_rule
 from evalsampling.labels.votes import Register, Reject, check_votes, vote_table
 from evalsampling.telemetry.logs import LOG
 from evalsampling.workspace.deliveries import with_replaced
@@ -96,7 +96,7 @@ def take(files: Sequence[LabelFile], snapshot: Snapshot, strict: bool) -> list[s
             then.
     """
     if files:
-        check_installed(snapshot.pool.spec)
+        check_rule(snapshot.pool.spec)
     replaced = {digest for one in snapshot.deliveries for digest in one.beginnings}
     files, messages = without_beginnings(files)
     beginnings = [_beginnings(file, snapshot) for file in files]

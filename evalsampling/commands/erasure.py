@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evalsampling.labels.items import item_ids
-from evalsampling.labels.sinks import TASK_FILES, write_tasks
+from evalsampling.labels.sinks import task_file, write_tasks
 from evalsampling.labels.tasks import TASK, blind
 from evalsampling.pool.stored_columns import ID, PAYLOAD_PREFIX
 from evalsampling.storage import Store, write_parquet
@@ -81,7 +81,8 @@ class Erasure:
     ) -> Iterator[tuple[str, bytes]]:
         """Yield the files of a batch, what it is made from last: by it a killed call is known."""
         folder, _, _ = name.rpartition("/")
-        shown_in = [one for one in names if one.startswith(f"{folder}/{self._exported}")]
+        exported = f"{folder}/{task_file(self._spec, disputed=number < 0)}"
+        shown_in = [one for one in names if one.startswith(exported)]
         # Looked at before what they are made from: who else changes them in between is noticed.
         self.was |= {place + one: self._store.checksum(place + one) for one in shown_in}
         ids = self._asked_ids(place, names, folder)
@@ -98,13 +99,8 @@ class Erasure:
             controls = without(controls, is_among(controls, ID, ids), self._payload)
         if found and shown_in:
             cleared = without(batch, is_among(batch, ID, ids), self._payload)
-            yield from self._shown(folder, shown_in, blind(cleared, controls), number)
+            yield from self._shown(exported, shown_in, blind(cleared, controls), number)
         yield from found.items()
-
-    @property
-    def _exported(self) -> str:
-        """How the names of the files for the annotators begin."""
-        return TASK_FILES[self._spec.sink.format]
 
     def _asked_ids(self, place: str, names: Sequence[str], folder: str) -> Collection[str]:
         """Return what the row is called in a batch: of a query, its items."""
@@ -121,11 +117,17 @@ class Erasure:
         return set(batch.filter(is_among(batch, ID, ids))[TASK].to_pylist())
 
     def _shown(
-        self, folder: str, there: Sequence[str], shown: pa.Table, number: int
+        self,
+        exported: str,
+        there: Sequence[str],
+        shown: pa.Table,
+        number: int,
     ) -> Iterator[tuple[str, bytes]]:
         """Yield the files for the annotators anew, as far as they are still there."""
         with tempfile.TemporaryDirectory() as directory:
-            write_tasks(shown, Path(directory), self._spec, self._pool.batch_name(number))
+            folder, _, file = exported.rpartition("/")
+            name = self._pool.batch_name(number)
+            write_tasks(shown, Path(directory) / file, self._spec, name)
             for name in there:
                 yield name, (Path(directory) / name.removeprefix(f"{folder}/")).read_bytes()
 

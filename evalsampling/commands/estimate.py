@@ -10,8 +10,10 @@ from evalsampling.commands.deliveries import take
 from evalsampling.commands.estimate_result import EstimateResult, result_of
 from evalsampling.commands.options import WorkspaceOptions, flag, many
 from evalsampling.errors import InputError
+from evalsampling.inference.interval_methods import check_names
 from evalsampling.labels.delivery import LabelFile
 from evalsampling.labels.drop_zone import look_in
+from evalsampling.labels.sinks import reader_of
 from evalsampling.measures.build import build_measures, choose_measures
 from evalsampling.measures.calibrated import Requested
 from evalsampling.telemetry.logs import LOG
@@ -32,6 +34,7 @@ class EstimateOptions(WorkspaceOptions):
     labels: tuple[str, ...] = many("deliveries of labels, or folders of them", "FILE")
     replace: tuple[str, ...] = many("deliveries whose labels replace earlier ones", "FILE")
     measure: tuple[str, ...] = many("measures to report (default: the spec's)", "NAME")
+    interval: tuple[str, ...] = many("interval methods to show beside the default", "NAME")
     close: bool = flag("close the open round")
     strict: bool = flag("take nothing of a delivery with a rejected row")
 
@@ -44,26 +47,30 @@ def estimate(options: EstimateOptions, context: ExecutionContext = HERE) -> Esti
         context: what the work runs on, for the record.
 
     Raises:
-        InputError: if the workspace is not prepared or a measure unknown; or if a file cannot be
-            read, or has a reject under ``strict``, or a round is to be closed though a folder holds
-            no file of labels: no file of the call is taken then.
+        InputError: if the workspace is not prepared, or a measure or an interval method unknown;
+            or if a file cannot be read, or has a reject under ``strict``, or a round is to be
+            closed though a folder holds no file of labels: no file of the call is taken then.
     """
     started = time.time()
     workspace = Workspace(options.workspace)
     pool = PreparedPool.read(workspace)
-    measures = _chosen_measures(pool, options.measure)
+    measures, intervals = _chosen_measures(pool, options.measure), check_names(options.interval)
     # Before others are locked out: a file may be slow to come.
     id = pool.spec.pool.id
-    labels, replace = look_in(options.labels), look_in(options.replace)
+    sink = reader_of(pool.spec) if options.labels or options.replace else None
+    labels, replace = look_in(options.labels, sink), look_in(options.replace, sink)
     without = (*labels.without, *replace.without)
     if without and options.close:
         raise InputError(f"{without[0]}: nothing is closed")
-    files = [LabelFile.read(path, id_column=id) for path in labels.files]
-    files += [LabelFile.read(path, True, id) for path in replace.files]
+    files = [
+        LabelFile.read(path, replaces, id, follow=path not in found.listed, sink=sink)
+        for found, replaces in ((labels, False), (replace, True))
+        for path in found.files
+    ]
     with workspace.in_use():
         snapshot, messages = _take_and_close(files, Snapshot.read(pool.reread()), options)
         result = dataclasses.replace(
-            result_of(snapshot, snapshot.evaluation(), measures),
+            result_of(snapshot, snapshot.evaluation(), measures, intervals),
             messages=(*without, *labels.links, *replace.links, *messages),
         )
         _keep(result, snapshot, files, options, context, started)
@@ -123,6 +130,7 @@ def _keep(
         "closed": snapshot.closed,
         "budget": snapshot.pool.spec.limits.to_mapping(),
         "measures": options.measure,
+        "intervals": options.interval,
         "version": __version__,
     }
     name = hashlib.sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()
@@ -133,7 +141,12 @@ def _keep(
         snapshot.pool.spec,
         snapshot.pool.marker["pool"],
         started=started,
-        options={"measures": options.measure, "close": options.close, "strict": options.strict},
+        options={
+            "measures": options.measure,
+            "intervals": options.interval,
+            "close": options.close,
+            "strict": options.strict,
+        },
         counts={key: getattr(result, key) for key in _COUNTS},
         deliveries=[{**one.details, "bytes": one.bytes, "sha256": one.sha256} for one in files],
     )

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -133,6 +134,7 @@ class EstimateResult(Result):
         open: unanswered questions of open rounds.
         rejects: rows of all deliveries that do not count, and that no later one made up for.
         warnings: what a reader must know before trusting the intervals.
+        notes: what was done otherwise than usual, and why; none speaks against an interval.
         done: whether the budget is spent, every row that can add to the measure is labelled, or the
             intervals are as narrow, or differences as significant, as the spec's ``stop`` wants
             them.
@@ -172,6 +174,7 @@ class EstimateResult(Result):
     half_width_reason: str | None = None
     cost: float | None = None
     label_likelihood: float | None = None
+    notes: tuple[str, ...] = ()
     messages: tuple[str, ...] = ()
 
     def to_json(self) -> Any:
@@ -185,6 +188,7 @@ class EstimateResult(Result):
         """Return the result that an object stands for."""
         parts: dict[str, Any] = {
             "warnings": tuple(content["warnings"]),
+            "notes": tuple(content["notes"]),
             "measures": tuple(map(ReportedEstimate.from_json, content["measures"])),
             "regions": tuple(map(ReportedRegion.from_json, content["regions"])),
             "hidden": tuple(ReportedHidden(**one) for one in content["hidden"]),
@@ -203,7 +207,10 @@ class EstimateResult(Result):
 
 
 def result_of(
-    snapshot: Snapshot, evaluation: Evaluation, measures: Sequence[Requested] | None = None
+    snapshot: Snapshot,
+    evaluation: Evaluation,
+    measures: Sequence[Requested] | None = None,
+    intervals: Sequence[str] = (),
 ) -> EstimateResult:
     """Return the estimates from what a workspace holds.
 
@@ -211,9 +218,10 @@ def result_of(
         snapshot: of the workspace.
         evaluation: that of the snapshot.
         measures: to report, instead of the spec's.
+        intervals: names of the interval methods that are to stand beside the default.
     """
     spec, history = snapshot.pool.spec, snapshot.history
-    estimates = evaluation.estimate(measures)
+    estimates = evaluation.estimate(measures, intervals)
     labels = len(history.labelled)
     still_open = sum(snapshot.open_questions.values())
     warnings = [*evaluation.sampler.remarks(evaluation.table), *brief(estimates)]
@@ -259,6 +267,7 @@ def result_of(
         contests=tuple(evaluation.contests()),
         cost=None if spec.pool.cost is None else history.money,
         label_likelihood=likelihood,
+        notes=tuple(brief(estimates, attrgetter("notes"))),
     )
 
 

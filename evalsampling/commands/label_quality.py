@@ -7,7 +7,7 @@ from typing import Any
 from evalsampling.evaluation.evaluation import Evaluation
 from evalsampling.evaluation.missing_labels import MissingBounds, missing_bounds
 from evalsampling.inference.label_error import correct
-from evalsampling.inference.model_assisted import KIND
+from evalsampling.inference.model_based import KIND
 from evalsampling.inference.results import Estimate
 from evalsampling.labels.tally import State
 from evalsampling.measures import Joint

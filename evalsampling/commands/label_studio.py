@@ -8,9 +8,8 @@ from pathlib import Path
 from evalsampling.commands.options import WorkspaceOptions, flag, option, positive
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError, UsageError
-from evalsampling.labels.label_studio import CONFIG
+from evalsampling.labels.label_studio import CONFIG, FOLDER
 from evalsampling.labels.label_studio_server import TOKEN, LabelStudio
-from evalsampling.labels.sinks import TASK_FILES
 from evalsampling.storage import replace_file
 from evalsampling.workspace.snapshot import Snapshot
 from evalsampling.workspace.workspace import adjudication_folder, round_folder
@@ -122,4 +121,4 @@ def _batch(snapshot: Snapshot, options: BatchOptions) -> tuple[int, str, str]:
     if number not in there:
         raise InputError(f"{workspace.path}: there is no batch {number or ''}".rstrip())
     name = snapshot.pool.batch_name(-number if options.adjudication else number)
-    return number, f"evalsampling {name}", f"{of(number)}/{TASK_FILES[_FORMAT]}"
+    return number, f"evalsampling {name}", f"{of(number)}/{FOLDER}"

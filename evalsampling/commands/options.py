@@ -10,7 +10,7 @@ import argparse
 import dataclasses
 import functools
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from typing import Any, TypeVar
 
 from evalsampling.spec.sections import nearest
@@ -40,7 +40,7 @@ class Description:
     help: str
     metavar: str | None = None
     type: Callable[[str], Any] = str
-    choices: Sequence[str] | None = None
+    choices: Collection[str] | None = None
     by_place: bool = False
     many: bool = False
     is_flag: bool = False
@@ -61,19 +61,19 @@ def option(
     metavar: str | None = None,
     alone: Any = None,
     required: bool = False,
-    choices: Sequence[str] | None = None,
+    choices: Collection[str] | None = None,
 ) -> Any:
     """Return the field of an option with one value."""
     description = Description(help, metavar, type, choices, alone=alone)
     return _field(description) if required else _field(description, default)
 
 
-def many(help: str, metavar: str, choices: Sequence[str] | None = None) -> Any:
+def many(help: str, metavar: str, choices: Collection[str] | None = None) -> Any:
     """Return the field of an option with any number of values: a tuple of texts."""
     return _field(Description(help, metavar, choices=choices, many=True), ())
 
 
-def listed(help: str, metavar: str, choices: Sequence[str]) -> Any:
+def listed(help: str, metavar: str, choices: Collection[str]) -> Any:
     """Return the field of an option with names, blanks or commas between them: a tuple."""
     return _field(Description(help, metavar, choices=choices, many=True, commas=True), ())
 
@@ -160,7 +160,7 @@ def _parts(one: Description, text: str) -> tuple[Any, ...]:
     names = tuple(name.strip() for name in text.split(",") if name.strip())
     for name in names:
         if name not in one.choices:
-            raise argparse.ArgumentTypeError(f"{name!r}{nearest(name, one.choices)}")
+            raise argparse.ArgumentTypeError(f"{name!r}{nearest(name, list(one.choices))}")
     return names
 
 

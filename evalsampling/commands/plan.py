@@ -13,6 +13,7 @@ from evalsampling.inference.label_likelihood import doubts, expected_likelihood
 from evalsampling.measures.build import Range, build_measures
 from evalsampling.measures.calibrated import measure_of
 from evalsampling.measures.comparisons import Comparison
+from evalsampling.pool.files import unchanged
 from evalsampling.preparation.local import read_table, stratify_pool
 from evalsampling.simulation.plan import plan as predict_errors
 from evalsampling.simulation.plan import usable_samplers
@@ -28,7 +29,7 @@ class PlanOptions(SpecOptions):
     sampler: tuple[str, ...] = listed(
         "samplers to plan for (default: the spec's, and passive beside it)",
         "NAME",
-        choices=tuple(samplers.BY_NAME),
+        choices=samplers.BY_NAME,
     )
     budgets: tuple[int, ...] | None = numbers(
         "labels to plan for, money if the budget is (default: doubling)"
@@ -144,8 +145,9 @@ def plan(options: PlanOptions) -> PlanResult:
             f"{options.spec}: --power is that of a comparison, and no measure compares systems: "
             "name two systems or more in pool.systems"
         )
-    stratification = stratify_pool(spec)
-    table = read_table(spec, stratification)
+    with unchanged(spec.pool.path):
+        stratification = stratify_pool(spec)
+        table = read_table(spec, stratification)
     names = options.sampler or _own_and_passive(spec, stratification.ranges)
     steps = len(names) * options.repeats
     with progress.watch("plan", "repeats", steps, logs.stream()):

@@ -13,7 +13,7 @@ from evalsampling.commands.options import SpecOptions, flag
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
 from evalsampling.labels.controls import check_gold
-from evalsampling.labels.dawid_skene import check_installed
+from evalsampling.labels.vote_rules import check_rule
 from evalsampling.pool.catalog import Catalog, PoolFile
 from evalsampling.pool.fingerprint import is_changed
 from evalsampling.pool.scorer import scored_item
@@ -171,7 +171,7 @@ class Preparation:
                 is not installed.
         """
         check_gold(self.spec)
-        check_installed(self.spec)
+        check_rule(self.spec)
 
     def plan(self, files: Collection[PoolFile]) -> Catalog:
         """Check that files go together, and make room for what is written.

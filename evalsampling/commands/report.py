@@ -50,7 +50,8 @@ def report(options: ReportOptions) -> ReportResult:
     """Write a report on a workspace: one HTML file, and JSON and CSV files of the same name.
 
     Nothing in the workspace is changed. Files that are there are replaced, each as a whole,
-    and where a disk has no room for all of them, none is.
+    and where a disk has no room for all of them, none is. A page is there only beside its own JSON
+    and CSV: if this is killed between them there is no page until it is run again.
 
     Raises:
         UsageError: if the page is not to end in .html.
@@ -66,7 +67,7 @@ def report(options: ReportOptions) -> ReportResult:
     html = page(facts).encode()
     stem = options.to.removesuffix(".html")
     twin = json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
-    # The page comes last: once it is there, what it speaks of is.
+    # The page comes last, and the one before it goes first: it is beside its own twins or away.
     replace_files(
         {
             f"{stem}.json": twin.encode(),

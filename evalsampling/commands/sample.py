@@ -18,7 +18,7 @@ from evalsampling.evaluation.evaluation import Evaluation
 from evalsampling.evaluation.stopping import reason_to_stop
 from evalsampling.labels.controls import Gold
 from evalsampling.labels.items import item_rows
-from evalsampling.labels.sinks import TASK_FILES, write_tasks
+from evalsampling.labels.sinks import sink_of, task_file, write_tasks
 from evalsampling.labels.tasks import ID, blind, make_batch, mask_key, task_name
 from evalsampling.pool.stored_columns import CELL, PAYLOAD_PREFIX, RANK
 from evalsampling.spec import EvaluationSpec
@@ -212,7 +212,7 @@ def write_round(
     """
     pool, history = snapshot.pool, evaluation.history
     spec, number = pool.spec, len(snapshot.rounds) + 1
-    check = spec.sink.checks_tasks
+    check = sink_of(spec).checks_tasks
     code = evaluation.table.code[history.cell]
     rows = pool.read_rows(code[new], history.rank[new])
     _check_ids(snapshot, rows, code, history)
@@ -243,7 +243,8 @@ def write_round(
     with pool.workspace.new_round(number, design, manifest, snapshot.forgotten) as directory:
         if len(new):
             shown = blind(batch, controls)
-            write_tasks(shown, directory, spec, pool.batch_name(number))
+            path = directory / design["exported"]
+            write_tasks(shown, path, spec, pool.batch_name(number))
         if controls is not None:
             write_parquet(controls, directory / "controls.parquet", "snappy")
         write_parquet(draws, directory / "draws.parquet", "snappy")
@@ -325,7 +326,7 @@ def _design(
         "seed": spec.seed,
         "draws": len(drawn.question),
         "new_rows": new_rows,
-        "exported": TASK_FILES[spec.sink.format] if new_rows else None,
+        "exported": task_file(spec) if new_rows else None,
         "posterior": None if drawn.posterior is None else drawn.posterior.tolist(),
         "cell_probability": None if chances is None else chances.tolist(),
         "wanted": drawn.wanted,

@@ -10,6 +10,7 @@ from evalsampling.commands.options import SpecOptions, listed, numbers, option, 
 from evalsampling.commands.result import Result
 from evalsampling.evaluation.specs import load_spec
 from evalsampling.measures.build import build_measures
+from evalsampling.pool.files import unchanged
 from evalsampling.preparation.local import stratify_pool
 from evalsampling.samplers.build import build_sampler
 from evalsampling.simulation.simulate import Plan
@@ -24,7 +25,7 @@ class SimulateOptions(SpecOptions):
 
     truth: str = option("true labels: the id column and 'label'", required=True, metavar="FILE")
     sampler: tuple[str, ...] = listed(
-        "samplers to try (default: the spec's)", "NAME", choices=tuple(samplers.BY_NAME)
+        "samplers to try (default: the spec's)", "NAME", choices=samplers.BY_NAME
     )
     budgets: tuple[int, ...] | None = numbers("labels at which to estimate; money if the budget is")
     repeats: int = option("evaluations a sampler", default=100, type=positive, metavar="N")
@@ -128,9 +129,10 @@ def simulate(options: SimulateOptions) -> SimulateResult:
         hidden=spec.label_prior,
         by_cost=spec.money is not None,
     )
-    stratification = stratify_pool(spec)
-    ranges = stratification.ranges
-    known = KnownPool.read(spec, stratification, Path(options.truth))
+    with unchanged(spec.pool.path):
+        stratification = stratify_pool(spec)
+        ranges = stratification.ranges
+        known = KnownPool.read(spec, stratification, Path(options.truth))
     tried = [build_sampler(spec, ranges, name) for name in options.sampler or [spec.sampler.name]]
     measures = build_measures(spec, ranges)
     with progress.watch("simulate", "repeats", len(tried) * plan.repeats, logs.stream()):

@@ -6,8 +6,9 @@ from typing import Any
 
 from evalsampling.commands.options import WorkspaceOptions
 from evalsampling.commands.result import Result
-from evalsampling.labels.dawid_skene import voted_labels
 from evalsampling.labels.tally import State
+from evalsampling.labels.vote_rules import voted_labels
+from evalsampling.spec.labels import MODEL
 from evalsampling.workspace.manifest import JobRecord, read_jobs
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.snapshot import Snapshot
@@ -67,8 +68,9 @@ def status(options: WorkspaceOptions) -> StatusResult:
     """
     workspace = Workspace(options.workspace)
     pool = PreparedPool.read(workspace)
-    # It counts labels and needs no model to tell their classes.
-    snapshot = dataclasses.replace(Snapshot.read(pool), fit=voted_labels)
+    snapshot = Snapshot.read(pool)
+    if pool.spec.labels.rule == MODEL:  # Labels are counted, and their classes are not asked for.
+        snapshot = dataclasses.replace(snapshot, decide=voted_labels)
     marker = pool.marker
     return StatusResult(
         rounds=len(snapshot.rounds),

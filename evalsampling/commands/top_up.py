@@ -113,6 +113,14 @@ class TopUp:
         """Return what there is to read: the scored rows, if a scorer made them."""
         return self.preparation.items(self.pool)
 
+    def check_unchanged(self) -> None:
+        """Check that the pool did not change while it was read.
+
+        Raises:
+            InputError: naming a file that did.
+        """
+        self.pool.check_unchanged(self.preparation.spec.pool.path)
+
     def write(self, part: int, reserve: Reserve) -> int:
         """Write one part of the added rows and return how many there are."""
         assert reserve.rows is not None

@@ -10,7 +10,6 @@ from evalsampling.commands.erasure import leftovers
 from evalsampling.commands.options import WorkspaceOptions
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
-from evalsampling.labels.sinks import TASK_FILES
 from evalsampling.pool.fingerprint import what_became_of
 from evalsampling.storage import Store, checksums_of
 from evalsampling.storage.base import FORGOTTEN
@@ -19,6 +18,9 @@ from evalsampling.workspace.forgotten import FINISHED, ROW
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.rounds import RoundFiles
 from evalsampling.workspace.workspace import BUDGETS, MARKER, Workspace
+
+_SENT = re.compile(r"(rounds|adjudications)/\d+/(?!(design|closed)\.json$)")
+"""Files of a round that are for annotators, whose sink may write JSON of its own."""
 
 _NUMBERED = (
     (r"rounds/(\d+)/[^/]+", "sample", "rounds/{:04d}/design.json"),
@@ -75,8 +77,9 @@ def verify(options: WorkspaceOptions) -> VerifyResult:
     workspace.check_prepared()
     looked = _Look(store)
     looked.at("", store.settle_if_allowed)
+    looked.at("", looked.find_drafts)
     names = store.written([""], lambda name: not name.startswith("."))
-    names = [name.removeprefix("/") for name in names]
+    names = sorted({*(name.removeprefix("/") for name in names), *looked.held})
     contents = {name: looked.at_json(name) for name in names if _is_our_json(name)}
     markers = {name: contents[name] for name in contents if _is_marker(name)}
     expected: dict[str, Checksum] = {}
@@ -100,7 +103,8 @@ def verify(options: WorkspaceOptions) -> VerifyResult:
     looked.bad += changed
     plain = sum(name not in expected and not looked.sealed.get(name, False) for name in names)
     bad = tuple(sorted(dict.fromkeys(looked.bad)))
-    drafts = len(store.drafts())
+    whole = {place.split("/")[1] for place in looked.held.values()}
+    drafts = len({*store.drafts()} - whole)
     return VerifyResult(workspace.path, len(names), plain, bad, absent, drafts)
 
 
@@ -110,12 +114,17 @@ class _Look:
     Attributes:
         bad: lines so far.
         sealed: whether a JSON file has a checksum, by name.
+        held: where files are that count and that we may not put in place, by name.
     """
 
     def __init__(self, store: Store) -> None:
         self.store = store
         self.bad: list[str] = []
         self.sealed: dict[str, bool] = {}
+        self.held: dict[str, str] = {}
+
+    def find_drafts(self) -> None:
+        self.held = self.store.not_in_place()
 
     def at(self, name: str, check: Callable[[], Any]) -> None:
         try:
@@ -128,12 +137,14 @@ class _Look:
     def at_json(self, name: str) -> dict[str, Any]:
         """Return the content, empty if that is bad."""
         content: dict[str, Any] = {}
-        self.at(name, lambda: content.update(self.store.read_json(name)))
-        self.sealed[name] = not content or self.store.is_sealed(name)
+        place = self.held.get(name, name)
+        self.at(name, lambda: content.update(self.store.read_json(place)))
+        self.sealed[name] = not content or self.store.is_sealed(place)
         return content
 
     def at_content(self, name: str, checksum: Checksum) -> None:
-        self.at(name, lambda: self.store.check_written(name, checksum, self.store.checksum(name)))
+        place = self.held.get(name, name)
+        self.at(name, lambda: self.store.check_written(name, checksum, self.store.checksum(place)))
 
 
 def _pool(prepared: Sequence[Mapping[str, Any]]) -> tuple[list[str], tuple[str, ...]]:
@@ -159,7 +170,7 @@ def _gather(marker: dict[str, Any], into: dict[str, Checksum]) -> None:
 
 
 def _is_our_json(name: str) -> bool:
-    return name.endswith(".json") and f"/{TASK_FILES['label-studio']}/" not in name
+    return name.endswith(".json") and not _SENT.match(name)
 
 
 def _is_marker(name: str) -> bool:

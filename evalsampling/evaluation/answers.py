@@ -81,7 +81,9 @@ class Answers:
         classes = codes.told if isinstance(codes, NumberCodes) else list(codes)
         for value, text in zip(self.ids, self.texts, strict=True):
             if text not in codes:
-                raise InputError(f"label {text!r} of id {value!r} is not one of {classes}")
+                raise InputError(
+                    f"label {text!r} of id {value!r} is not one of {classes}, the labels.classes"
+                )
             if value not in waiting:
                 raise InputError(f"id {value!r} was not drawn")
             if not waiting[value]:

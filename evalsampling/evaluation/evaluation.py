@@ -17,6 +17,7 @@ from evalsampling.evaluation.turns import Turns
 from evalsampling.inference.class_curves import obstacle
 from evalsampling.inference.domains import WHOLE_POOL, Domain, ReportedDomains
 from evalsampling.inference.estimates import estimate_region
+from evalsampling.inference.interval_methods import check_names
 from evalsampling.inference.label_likelihood import label_likelihood
 from evalsampling.inference.many_systems import Contest, hold_contest
 from evalsampling.inference.precision_curve import PrecisionCurve
@@ -66,7 +67,7 @@ class Evaluation:
         confidence: level of the intervals, in (0, 1).
         history: rounds, draws and labels so far; replaced, never changed, as they come in.
         scope: systems and slices that are reported.
-        hidden: prior of the positives that scores do not tell; None for no model-assisted
+        hidden: prior of the positives that scores do not tell; None for no model-based
             intervals.
         numbers: reads the permanent random numbers of the rows, for samplers that draw by them;
             None where there are no rows behind the cells.
@@ -193,7 +194,9 @@ class Evaluation:
         """Return how much of the budget is spent, given the number of answers: see `Sampler`."""
         return self.sampler.spent(self.table, self.history, answers)
 
-    def estimate(self, measures: "Measures | None" = None) -> Estimates:
+    def estimate(
+        self, measures: "Measures | None" = None, intervals: Sequence[str] = ()
+    ) -> Estimates:
         """Return estimates of measures, by default the evaluation's own, from the labels so far.
 
         One estimate for every component of every measure, on the pool and on every slice.
@@ -201,17 +204,22 @@ class Evaluation:
         Args:
             measures: one or several: a measure, its name, or a mapping as in the spec's
                 ``measure``.
+            intervals: names of interval methods (`inference.interval_methods`), as "wilson", whose
+                intervals are to stand beside the default ones.
 
         Raises:
-            InputError: if there is no measure of a name.
+            InputError: if there is no measure, or no interval method, of a name.
         """
+        scope = self.scope
+        if intervals:
+            scope = dataclasses.replace(scope, methods=check_names(intervals))
         return Estimates(
             self.sampler.estimate(
                 self.table,
                 self.history,
                 self.measures if measures is None else self._chosen(measures),
                 self.confidence,
-                self.scope,
+                scope,
                 self.label_model(),
             )
         )

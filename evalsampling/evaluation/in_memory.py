@@ -12,6 +12,7 @@ import pyarrow as pa
 from evalsampling.errors import InputError
 from evalsampling.evaluation.graded import known_outputs
 from evalsampling.evaluation.specs import check_buildable
+from evalsampling.measures.build import entry_of as entry_of_measure
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import required_columns
 from evalsampling.pool.frames import Column, Frame, Table, has_index, to_array
@@ -21,6 +22,7 @@ from evalsampling.preparation.reserve import Reserve, check_unique
 from evalsampling.preparation.reserve_builder import ReserveBuilder
 from evalsampling.preparation.slices import Slices
 from evalsampling.preparation.stratification import Stratification
+from evalsampling.samplers.build import entry_of as entry_of_sampler
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellSums, CellTable
 from evalsampling.stats.history import History
@@ -66,6 +68,7 @@ class MemoryPool:
         Raises:
             InputError: naming the key, or the column and row, that is wrong.
         """
+        spec = _named(spec)
         given = {"score": score, "prediction": prediction}
         there = {name: values for name, values in given.items() if values is not None}
         pool: dict[str, Any] = {"path": "arrays", **spec.get("pool", {})}
@@ -83,7 +86,7 @@ class MemoryPool:
             pool["probability"] = "probability"
             there["probability"] = probability
         others = Table.of({} if columns is None else columns, "columns")
-        wanted = others.names if isinstance(columns, Mapping) else _named(pool, spec)
+        wanted = others.names if isinstance(columns, Mapping) else _columns_named(pool, spec)
         there |= {name: others.column(name) for name in wanted if name in others.names}
         if not there:
             raise InputError("no columns are given")
@@ -104,10 +107,10 @@ class MemoryPool:
         Raises:
             InputError: naming the key, or the column and row, that is wrong.
         """
-        table = Table.of(frame)
+        table, spec = Table.of(frame), _named(spec)
         own = {key: value for key, value in named.items() if value is not None}
         pool: dict[str, Any] = {"path": "frame", **spec.get("pool", {}), **own}
-        wanted = _named(pool, spec, with_id="id" in pool)
+        wanted = _columns_named(pool, spec, with_id="id" in pool)
         there = {name: table.column(name) for name in wanted}
         if not there:
             raise InputError("no columns are given")
@@ -213,7 +216,13 @@ def _columns_of(matrix: Any, names: Mapping[Any, str]) -> dict[str, Any]:
     return dict(zip(names.values(), columns, strict=True))
 
 
-def _named(pool: dict[str, Any], spec: dict[str, Any], with_id: bool = False) -> list[str]:
+def _named(spec: dict[str, Any]) -> dict[str, Any]:
+    """Return a spec in which measures and samplers that are objects have their names."""
+    makers = {"measure": entry_of_measure, "sampler": entry_of_sampler}
+    return {key: makers[key](item) if key in makers else item for key, item in spec.items()}
+
+
+def _columns_named(pool: dict[str, Any], spec: dict[str, Any], with_id: bool = False) -> list[str]:
     """Return the columns that a spec names, the id only if it is asked for."""
     checked = EvaluationSpec.from_mapping({**spec, "pool": pool}, Path())
     return [name for name in required_columns(checked) if with_id or name != checked.pool.id]

@@ -10,10 +10,11 @@ from evalsampling.samplers.base import Sampler
 from evalsampling.samplers.build import build_sampler
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.evaluation import STOP_INTERVALS
+from evalsampling.spec.sink import SINKS
 
 
 def load_spec(path: str | Path) -> EvaluationSpec:
-    """Return the spec of a YAML file, checked together with the measures and sampler it names.
+    """Return the spec of a YAML file, checked together with the parts that it names.
 
     Args:
         path: of the file, or its URL in a store; relative paths in it resolve against its
@@ -31,12 +32,16 @@ def load_spec(path: str | Path) -> EvaluationSpec:
 
 
 def check_buildable(spec: EvaluationSpec) -> None:
-    """Check that the measures and the sampler of a spec can be built.
+    """Check that the measures and the sampler of a spec can be built, and the sink is there.
 
     Raises:
         InputError: naming the key that is wrong.
     """
     check_measures(spec)
+    if spec.sink.format not in SINKS.own:
+        from evalsampling.labels.sinks import sink_of  # Of other packages; ours are there.
+
+        sink_of(spec)
     sampler = build_sampler(spec, [(0.0, 1.0) for _ in spec.pool.systems])
     if spec.stop_significance is not None:
         _check_test(spec, sampler)

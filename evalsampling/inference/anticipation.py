@@ -7,11 +7,11 @@ scores know better: calibrated by the labels so far, they tell how many such row
 
 import numpy as np
 import numpy.typing as npt
-import scipy
 
 from evalsampling.measures.base import Measure
 from evalsampling.measures.on_cells import bounding_outputs, each_label, model_risk
 from evalsampling.stats.cells import CellTable
+from evalsampling.stats.log_odds import expit, logit
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -57,11 +57,11 @@ def _regress(
     prior: FloatArray, predicted: npt.NDArray[np.bool_], hits: FloatArray, rows: FloatArray
 ) -> FloatArray:
     """Return the calibrated chance of a class in each cell, by Newton's method."""
-    slope = scipy.special.logit(np.clip(prior, _CLIP, 1 - _CLIP))
+    slope = logit(np.clip(prior, _CLIP, 1 - _CLIP))
     design = np.stack([np.ones_like(slope), slope, predicted.astype(np.float64)], axis=1)
     coefficient = _CENTRE.copy()
     for _ in range(_STEPS):
-        chance = scipy.special.expit(design @ coefficient)
+        chance = expit(design @ coefficient)
         gradient = design.T @ (hits - rows * chance) - _PRECISION * (coefficient - _CENTRE)
         weighted = design * (rows * chance * (1 - chance))[:, None]
         step = np.linalg.solve(design.T @ weighted + np.diag(_PRECISION), gradient)
@@ -69,7 +69,7 @@ def _regress(
         coefficient += np.clip(step, -1, 1)
         if np.abs(step).max() < 1e-6:
             break
-    return np.clip(scipy.special.expit(design @ coefficient), _CLIP, 1 - _CLIP)
+    return np.clip(expit(design @ coefficient), _CLIP, 1 - _CLIP)
 
 
 def anticipated_error(

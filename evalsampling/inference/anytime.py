@@ -119,8 +119,6 @@ def add_anytime(one: Estimate, measure: Measure, inputs: EstimationInput) -> Est
         return one
     low, high = gamble.interval(one.confidence, one.target.bounds)
     tested = one.significance or Significance(None)
-    return dataclasses.replace(
-        one,
-        intervals=(*one.intervals, Interval(low, high, KIND, METHOD)),
-        significance=dataclasses.replace(tested, anytime_p_value=gamble.p_value()),
-    )
+    tested = dataclasses.replace(tested, anytime_p_value=gamble.p_value())
+    one = one.with_interval(Interval(low, high, KIND, METHOD))
+    return dataclasses.replace(one, significance=tested)

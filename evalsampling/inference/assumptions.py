@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Mapping
 
-from evalsampling.inference import assumption_light, model_assisted
+from evalsampling.inference import assumption_light, model_based
 
 ASSUMES: Mapping[str, str] = {
-    model_assisted.KIND: "holds if the rate of positives rises with the score and no more "
+    model_based.KIND: "holds if the rate of positives rises with the score and no more "
     "positives hide from it than the spec's `hidden` makes probable",
     "design-based": "rests on how rows were drawn; it does not see positives that no label has met",
     assumption_light.KIND: assumption_light.ASSUMES,

@@ -4,7 +4,7 @@ Which row of a cell gets a label does not depend on its label, so the likelihood
 no weights, whatever design chose the rows.
 
 References:
-    docs/calibrated.md tells what was tried before this model, and how it did.
+    docs/studies/calibrated-trials.md tells what was tried before this model, and how it did.
 """
 
 import dataclasses
@@ -16,7 +16,10 @@ import scipy
 
 from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.stats.chains import nested_r_hat
+from evalsampling.stats.climbing import climb
+from evalsampling.stats.distinct import distinct_rows
 from evalsampling.stats.hamiltonian import Schedule, hamiltonian
+from evalsampling.stats.log_odds import expit
 from evalsampling.stats.score_summary import prior_log_odds
 
 IntArray = npt.NDArray[np.int64]
@@ -73,11 +76,8 @@ _BACKGROUNDS = (-2.0, 0.0, 2.0)
 _FAR_BELOW = 10.0
 """A mode whose density is lower than the highest by exp(this) holds next to nothing."""
 
-_MOST_STEPS = 60
-"""Steps of a climb."""
-
 HIDDEN = HiddenPrior()
-"""The prior unless a spec has its own (docs/calibrated.md tells why)."""
+"""The prior unless a spec has its own (docs/studies/calibrated-trials.md tells why)."""
 
 SCHEDULE = Schedule()
 """How long chains run."""
@@ -138,15 +138,17 @@ class CalibrationCurve:
         at_top = _DIP_SPREAD * np.exp(-place / _PER_STEP / _TOP_STEPS)
         effects = [at_top] if effect is None else [_PREDICTION_SPREAD * effect, at_top]
         effect = np.column_stack(effects)
-        key, group = np.unique(np.column_stack([place, effect]), axis=0, return_inverse=True)
+        rows = np.column_stack([place, effect])
+        first, group = distinct_rows(rows)
+        key = rows[first]
         at = key[:, 0] / _PER_STEP
         corner = np.minimum(at.astype(np.int64), STEPS - 1)
         weight = np.zeros((len(key), STEPS + 1))
-        rows = np.arange(len(key))
-        weight[rows, corner] = 1 - (at - corner)
-        weight[rows, corner + 1] = at - corner
-        rows_of: FloatArray = np.bincount(group.ravel(), share).astype(np.float64)
-        return cls(group.ravel(), weight, rows_of, key[:, 1:], step, hidden)
+        each = np.arange(len(key))
+        weight[each, corner] = 1 - (at - corner)
+        weight[each, corner + 1] = at - corner
+        rows_of: FloatArray = np.bincount(group, share).astype(np.float64)
+        return cls(group, weight, rows_of, key[:, 1:], step, hidden)
 
     @property
     def corner(self) -> IntArray:
@@ -166,11 +168,10 @@ class CalibrationCurve:
             positive: shape (cells,): those that are positive.
         """
         labels = GroupLabels.from_cells(self, labelled, positive)
-        z, height = _climb(self, labels, _starts(self, labels))
+        z, height, information = climb(lambda z: self.at(z).given(labels), _starts(self, labels))
         best = int(np.argmax(height))
         modes = z[height > height[best] - _FAR_BELOW]
-        information = self.at(z[best : best + 1]).information(labels)[0]
-        return CurveFit(self, labels, z[best], information, float(height[best]), modes)
+        return CurveFit(self, labels, z[best], information[best], float(height[best]), modes)
 
     def at(self, z: FloatArray) -> "CurvesAt":
         """Return the curves of parameters z, shape (draws, dimensions)."""
@@ -180,6 +181,11 @@ class CalibrationCurve:
     def design(self) -> FloatArray:
         """What corners and effects count for in the log-odds: (groups, J + 1 + effects)."""
         return np.concatenate([self.weight, self.effect], axis=1)
+
+    @functools.cached_property
+    def parts(self) -> "_Parts":
+        """What parameters are, and falls, in corners and effects."""
+        return _parts(self.effect.shape[1])
 
     def prior_ratio(self, level: float) -> float:
         """Return a quantile of the prior of rho."""
@@ -194,11 +200,13 @@ class GroupLabels:
         group: shape (n,).
         positive: shape (n,).
         negative: shape (n,).
+        negative_everywhere: shape (groups,): those of all groups.
     """
 
     group: IntArray
     positive: FloatArray
     negative: FloatArray
+    negative_everywhere: FloatArray
 
     @classmethod
     def from_cells(
@@ -208,8 +216,14 @@ class GroupLabels:
         groups = len(curve.share)
         rows: FloatArray = np.bincount(curve.group, labelled, groups).astype(np.float64)
         hits: FloatArray = np.bincount(curve.group, positive, groups).astype(np.float64)
-        group = np.flatnonzero(rows)
-        return cls(group, hits[group], (rows - hits)[group])
+        group, misses = np.flatnonzero(rows), rows - hits
+        return cls(group, hits[group], misses[group], misses)
+
+    @functools.cached_property
+    def met(self) -> tuple[IntArray, FloatArray]:
+        """Groups with positives, few of those with labels, and how many each has."""
+        some = self.positive > 0
+        return self.group[some], self.positive[some]
 
     @functools.cached_property
     def rows(self) -> float:
@@ -219,7 +233,7 @@ class GroupLabels:
 
 @dataclasses.dataclass(frozen=True)
 class CurvesAt:
-    """Curves of some parameters, and how the log-likelihood of labels changes with these.
+    """Curves of some parameters.
 
     Attributes:
         curve: whose parameters.
@@ -232,27 +246,27 @@ class CurvesAt:
     @functools.cached_property
     def falls(self) -> FloatArray:
         """By how much the log-odds fall over each step, shape (draws, J)."""
-        log_slope = _SLOPE_SPREAD * self.z[:, 1:2] + self.z[:, 2 : 2 + STEPS] @ _step_root().T
+        log_slope = self.z @ self.curve.parts.slope
         return np.exp(np.minimum(log_slope, 30)) * self.curve.step
 
     @functools.cached_property
-    def log_odds(self) -> FloatArray:
-        """Eta of each group, without the background, shape (draws, groups)."""
-        terms = np.empty((len(self.z), self.curve.design.shape[1]))
-        terms[:, 0] = _TOP_SPREAD * self.z[:, 0]
-        terms[:, 1 : STEPS + 1] = terms[:, :1] - np.cumsum(self.falls, axis=1)
-        terms[:, STEPS + 1 :] = self.z[:, 2 + STEPS : -1]
-        return np.maximum(terms @ self.curve.design.T, _LOWEST)
+    def odds_against(self) -> FloatArray:
+        """Minus eta of each group, without the background, shape (draws, groups)."""
+        parts = self.curve.parts
+        terms = self.z @ parts.direct + self.falls @ parts.fallen
+        against = -terms @ self.curve.design.T
+        return np.minimum(against, -_LOWEST, out=against)
 
     @functools.cached_property
-    def _below(self) -> FloatArray:
+    def below(self) -> FloatArray:
         """1 / sigma of each group: far faster than scipy's expit and log_expit."""
-        return np.asarray(1 + np.exp(-self.log_odds))
+        below = np.exp(self.odds_against)
+        return np.add(below, 1, out=below)
 
     @functools.cached_property
     def sigma(self) -> FloatArray:
         """What the curve alone says of the rate of each group, shape (draws, groups)."""
-        return np.asarray(1 / self._below)
+        return np.asarray(1 / self.below)
 
     @functools.cached_property
     def ratio(self) -> FloatArray:
@@ -265,65 +279,92 @@ class CurvesAt:
         """The odds m of the background, shape (draws,)."""
         return np.asarray(self.ratio * (self.sigma @ self.curve.share))
 
-    def log_likelihood(self, labels: GroupLabels) -> FloatArray:
-        """Return the log-likelihood of labels, shape (draws,)."""
+    @functools.cached_property
+    def rates(self) -> FloatArray:
+        """The rate of positives in each group, shape (draws, groups)."""
+        background = self.background[:, None]
+        rates = background + self.sigma
+        return np.divide(rates, 1 + background, out=rates)
+
+    def through(self, of_log_odds: FloatArray) -> FloatArray:
+        """Return a gradient by z, 0 by log rho, of one by log-odds, shape (draws, groups)."""
+        parts = self.curve.parts
+        of_terms = of_log_odds @ self.curve.design
+        of_falls = (of_terms @ parts.fallen.T) * self.falls
+        return np.asarray(of_terms @ parts.direct.T + of_falls @ parts.slope.T)
+
+    def given(self, labels: GroupLabels) -> "PosteriorAt":
+        """Return the posterior of labels at these parameters."""
+        return PosteriorAt(self, labels)
+
+
+@dataclasses.dataclass(frozen=True)
+class PosteriorAt:
+    """The posterior of some parameters given labels, up to a constant.
+
+    Attributes:
+        curves: of the parameters.
+        labels: given which.
+    """
+
+    curves: CurvesAt
+    labels: GroupLabels
+
+    @functools.cached_property
+    def log_likelihood(self) -> FloatArray:
+        """The log-likelihood of the labels, shape (draws,)."""
         # log p = log(m + sigma) - log(1 + m), log(1 - p) = log(1 - sigma) - log(1 + m).
-        miss = -self.log_odds[:, labels.group] - np.log(self._below[:, labels.group])
-        both = np.log(self._hit(labels)) @ labels.positive + miss @ labels.negative
-        return np.asarray(both - labels.rows * np.log1p(self.background))
+        curves, labels = self.curves, self.labels
+        miss = curves.odds_against[:, labels.group] - np.log(curves.below[:, labels.group])
+        both = np.log(self._hit) @ labels.met[1] + miss @ labels.negative
+        return np.asarray(both - labels.rows * np.log1p(curves.background))
 
-    def log_posterior(self, labels: GroupLabels) -> FloatArray:
-        """Return log-likelihood and log-prior, but for a constant, shape (draws,)."""
-        return self.log_likelihood(labels) - np.einsum("ij,ij->i", self.z, self.z) / 2
+    @functools.cached_property
+    def logarithm(self) -> FloatArray:
+        """Log-likelihood and log-prior, shape (draws,)."""
+        return self.log_likelihood - np.einsum("ij,ij->i", self.curves.z, self.curves.z) / 2
 
-    def gradient(self, labels: GroupLabels) -> FloatArray:
-        """Return the gradient of the log-posterior, shape (draws, dimensions)."""
-        kept, by_hit = labels.group, labels.positive / self._hit(labels)
-        of_background = by_hit.sum(axis=1) - labels.rows / (1 + self.background)
-        slope = self.sigma * (1 - self.sigma)
-        of_log_odds = (of_background * self.ratio)[:, None] * (self.curve.share * slope)
-        of_log_odds[:, kept] += by_hit * slope[:, kept] - labels.negative * self.sigma[:, kept]
-        gradient = self._through(of_log_odds)
-        gradient[:, -1] = of_background * self.curve.hidden.spread * self.background
-        return np.asarray(gradient - self.z)
+    @functools.cached_property
+    def gradient(self) -> FloatArray:
+        """The gradient of the logarithm, shape (draws, dimensions)."""
+        curves, labels = self.curves, self.labels
+        (met, positive), sigma, rest = labels.met, curves.sigma, 1 - curves.sigma
+        by_hit = positive / self._hit
+        of_background = by_hit.sum(axis=1) - labels.rows / (1 + curves.background)
+        of_log_odds = (of_background * curves.ratio)[:, None] * curves.curve.share
+        of_log_odds *= rest
+        of_log_odds -= labels.negative_everywhere
+        of_log_odds *= sigma
+        of_log_odds[:, met] += by_hit * (sigma[:, met] * rest[:, met])
+        gradient = curves.through(of_log_odds)
+        gradient[:, -1] = of_background * curves.curve.hidden.spread * curves.background
+        gradient -= curves.z
+        return gradient
 
-    def information(self, labels: GroupLabels) -> FloatArray:
-        """Return the Fisher information of labels and prior: (draws, dimensions, dimensions)."""
-        kept, up = labels.group, self.sigma[:, labels.group]
-        corners = np.zeros((len(self.z), STEPS + 1, self.z.shape[1]))
-        corners[:, :, 0] = _TOP_SPREAD
-        lower = -np.tril(np.ones((STEPS, STEPS))) * self.falls[:, None]
-        corners[:, 1:, 1] = lower.sum(axis=2) * _SLOPE_SPREAD
-        corners[:, 1:, 2 : 2 + STEPS] = lower @ _step_root()
-        slope = self.curve.weight[kept] @ corners
-        slope[:, :, 2 + STEPS : -1] = self.curve.effect[kept]
-        of_curve = self.curve.share * self.sigma * (1 - self.sigma)
-        of_background = self._through(self.ratio[:, None] * of_curve)
-        of_background[:, -1] = self.curve.hidden.spread * self.background
-        odds = 1 + self.background[:, None]
-        rate, rest = self._hit(labels) / odds, (1 - up) / odds
+    @functools.cached_property
+    def information(self) -> FloatArray:
+        """The Fisher information of labels and prior, (draws, dimensions, dimensions)."""
+        curves, labels, parts = self.curves, self.labels, self.curves.curve.parts
+        kept, z = labels.group, curves.z
+        of_terms = parts.direct + (parts.slope * curves.falls[:, None]) @ parts.fallen
+        slope = curves.curve.design[kept] @ np.swapaxes(of_terms, 1, 2)
+        of_curve = curves.curve.share * curves.sigma * (1 - curves.sigma)
+        of_background = curves.through(curves.ratio[:, None] * of_curve)
+        of_background[:, -1] = curves.curve.hidden.spread * curves.background
+        odds, up = 1 + curves.background[:, None], curves.sigma[:, kept]
+        rate = np.maximum(up + curves.background[:, None], _LEAST) / odds
+        rest = (1 - up) / odds
         # The rate's derivative by its complement, which may be 0.
         of_rate = up[:, :, None] * slope + (of_background / odds)[:, None]
         rows = labels.positive + labels.negative
         scaled = of_rate * np.sqrt(rows * rest / rate)[:, :, None]
-        return np.asarray(np.eye(self.z.shape[1]) + np.swapaxes(scaled, 1, 2) @ scaled)
+        return np.asarray(np.eye(z.shape[1]) + np.swapaxes(scaled, 1, 2) @ scaled)
 
-    def _hit(self, labels: GroupLabels) -> FloatArray:
-        """Return m + sigma of the groups with labels, shape (draws, n)."""
-        hit = self.sigma[:, labels.group] + self.background[:, None]
-        return np.asarray(np.maximum(hit, _LEAST))
-
-    def _through(self, of_log_odds: FloatArray) -> FloatArray:
-        """Return a gradient by z, 0 by log rho, of one by log-odds, shape (draws, groups)."""
-        terms = of_log_odds @ self.curve.design
-        further_down = np.cumsum(terms[:, STEPS:0:-1], axis=1)[:, ::-1]
-        of_falls = -further_down * self.falls
-        gradient = np.zeros_like(self.z)
-        gradient[:, 0] = _TOP_SPREAD * terms[:, : STEPS + 1].sum(axis=1)
-        gradient[:, 1] = _SLOPE_SPREAD * of_falls.sum(axis=1)
-        gradient[:, 2 : 2 + STEPS] = of_falls @ _step_root()
-        gradient[:, 2 + STEPS : -1] = terms[:, STEPS + 1 :]
-        return gradient
+    @functools.cached_property
+    def _hit(self) -> FloatArray:
+        """What m + sigma is in the groups with positives, shape (draws, n)."""
+        hit = self.curves.sigma[:, self.labels.met[0]] + self.curves.background[:, None]
+        return np.maximum(hit, _LEAST, out=hit)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -355,7 +396,7 @@ class CurveFit:
     @property
     def at_mode(self) -> "CurveDraws":
         """The mode in place of draws."""
-        return CurveDraws(self.curve, self.mode[None])
+        return CurveDraws(self.curve.at(self.mode[None]))
 
     @functools.cached_property
     def _axes(self) -> tuple[FloatArray, FloatArray]:
@@ -367,27 +408,52 @@ class CurveFit:
         """Return draws of the parameters.
 
         By Hamiltonian Monte Carlo in coordinates in which the posterior near its mode is a
-        standard normal one. Chains are in `STARTS` groups, each of which begins at one of `modes`,
-        so that it shows if they do not mix.
+        standard normal one, by the symmetric root of the information: that is the same on all
+        machines, while linear algebra chooses the signs of eigenvectors. Chains are in `STARTS`
+        groups, each of which begins at one of `modes`, so that it shows if they do not mix.
 
         Args:
             rng: source of randomness.
             schedule: how long the chains run.
         """
         values, vectors = self._axes
-        root = vectors / np.sqrt(values)
+        root = vectors / np.sqrt(values) @ vectors.T
 
-        def log_density(u: FloatArray) -> tuple[FloatArray, FloatArray]:
-            curves = self.curve.at(self.mode + u @ root.T)
-            return curves.log_posterior(self.labels), curves.gradient(self.labels) @ root
+        def density(u: FloatArray) -> _ScaledPosterior:
+            curves = self.curve.at(self.mode + u @ root)
+            return _ScaledPosterior(curves.given(self.labels), root)
 
         near = self.modes[np.arange(STARTS) % len(self.modes)] - self.mode
-        start = np.repeat(near @ (vectors * np.sqrt(values)), schedule.chains // STARTS, axis=0)
-        u = hamiltonian(log_density, start, schedule, rng)
-        draws = CurveDraws(self.curve, self.mode + u @ root.T)
-        positives = np.log(draws.group_rates @ self.curve.share)
+        from_mode = near @ (vectors * np.sqrt(values) @ vectors.T)
+        start = np.repeat(from_mode, schedule.chains // STARTS, axis=0)
+        u = hamiltonian(density, start, schedule, rng)
+        drawn = self.curve.at(self.mode + u @ root)
+        positives = np.log(drawn.rates @ self.curve.share)
         by_start = positives.reshape(schedule.kept, STARTS, -1)
-        return dataclasses.replace(draws, r_hat=nested_r_hat(np.moveaxis(by_start, 0, 2)))
+        return CurveDraws(drawn, nested_r_hat(np.moveaxis(by_start, 0, 2)))
+
+
+@dataclasses.dataclass(frozen=True)
+class _ScaledPosterior:
+    """A posterior in the coordinates of chains.
+
+    Attributes:
+        posterior: in those of the parameters.
+        root: shape (dimensions, dimensions): derivative of the parameters by the coordinates.
+    """
+
+    posterior: PosteriorAt
+    root: FloatArray
+
+    @property
+    def logarithm(self) -> FloatArray:
+        """Of the posterior, shape (draws,)."""
+        return self.posterior.logarithm
+
+    @property
+    def gradient(self) -> FloatArray:
+        """By the coordinates, shape (draws, dimensions)."""
+        return np.asarray(self.posterior.gradient @ self.root)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -395,19 +461,29 @@ class CurveDraws:
     """Draws of the parameters of a curve.
 
     Attributes:
-        curve: whose parameters.
-        z: shape (draws, dimensions).
+        drawn: the curves.
         r_hat: how far chains from different starts disagree on the number of positives: nested
             R-hat of its logarithm, 1 if they agree (`stats.chains`).
     """
 
-    curve: CalibrationCurve
-    z: FloatArray
+    drawn: CurvesAt
     r_hat: float = 1.0
+
+    @property
+    def curve(self) -> CalibrationCurve:
+        """Whose parameters."""
+        return self.drawn.curve
+
+    @property
+    def z(self) -> FloatArray:
+        """Parameters, shape (draws, dimensions)."""
+        return self.drawn.z
 
     def thinned(self, most: int) -> "CurveDraws":
         """Return at most so many of the draws, evenly apart."""
-        return dataclasses.replace(self, z=self.z[:: -(-len(self.z) // most)])
+        if len(self.z) <= most:
+            return self
+        return CurveDraws(self.curve.at(self.z[:: -(-len(self.z) // most)]), self.r_hat)
 
     def weights(self, share: float) -> FloatArray:
         """Return what each draw counts for had another share been expected, shape (draws,).
@@ -432,23 +508,16 @@ class CurveDraws:
         z = self.z[np.searchsorted(reached, at, side="right")]
         z[:, -1] -= np.log(share / old.share) / old.spread  # rho is as it was
         hidden = dataclasses.replace(old, share=share)
-        return CurveDraws(dataclasses.replace(self.curve, hidden=hidden), z, self.r_hat)
-
-    @functools.cached_property
-    def group_rates(self) -> FloatArray:
-        """The rate of positives in each group, shape (draws, groups)."""
-        curves = self.curve.at(self.z)
-        background = curves.background[:, None]
-        return np.asarray((background + curves.sigma) / (1 + background))
+        return CurveDraws(dataclasses.replace(self.curve, hidden=hidden).at(z), self.r_hat)
 
     def rates(self) -> FloatArray:
         """Return the rate of positives in each cell, shape (draws, cells), in [0, 1]."""
-        return self.group_rates[:, self.curve.group]
+        return self.drawn.rates[:, self.curve.group]
 
     @property
     def hidden_ratio(self) -> FloatArray:
         """Positives of the background by those of the curve, shape (draws,)."""
-        return self.curve.at(self.z).ratio
+        return self.drawn.ratio
 
 
 def _starts(curve: CalibrationCurve, labels: GroupLabels) -> FloatArray:
@@ -460,8 +529,8 @@ def _starts(curve: CalibrationCurve, labels: GroupLabels) -> FloatArray:
     few: from there alone no step would find the mode.
     """
     points = _points_of_prior(curve.dimensions)
-    order = np.argsort(-curve.at(points).log_posterior(labels))
-    _, first = np.unique(points[order, :2], axis=0, return_index=True)
+    order = np.argsort(-curve.at(points).given(labels).logarithm)
+    first, _ = distinct_rows(points[order, :2])
     return points[order[np.sort(first)[:STARTS]]]
 
 
@@ -474,51 +543,13 @@ def _points_of_prior(dimensions: int) -> FloatArray:
     return points
 
 
-def _climb(
-    curve: CalibrationCurve, labels: GroupLabels, start: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return the modes of the posterior that starts lead to, and the log-posterior there.
-
-    By scoring steps, damped where they do not climb (Levenberg and Marquardt), side by side.
-
-    Args:
-        curve: the curve.
-        labels: its labels.
-        start: shape (n, dimensions).
-    """
-    z, height = start.copy(), curve.at(start).log_posterior(labels)
-    gradient, information = np.empty_like(z), np.empty((*z.shape, z.shape[1]))
-    damping = np.full(len(z), 1e-3)
-    going = moved = np.arange(len(z))
-    for _ in range(_MOST_STEPS):
-        here = curve.at(z[moved])
-        gradient[moved], information[moved] = here.gradient(labels), here.information(labels)
-        diagonal = np.einsum("nii->ni", information[going]) * damping[going, None]
-        damped = information[going] + diagonal[:, :, None] * np.eye(z.shape[1])
-        step = np.linalg.solve(damped, gradient[going, :, None])[:, :, 0]
-        step *= np.minimum(1, 3 / np.maximum(np.linalg.norm(step, axis=1), 1e-300))[:, None]
-        higher = curve.at(z[going] + step).log_posterior(labels)
-        rises = higher >= height[going]
-        gained = higher[rises] - height[going[rises]]
-        moved, missed = going[rises], going[~rises]
-        z[moved] += step[rises]
-        height[moved] = higher[rises]
-        damping[moved] = np.maximum(damping[moved] / 5, 1e-6)
-        damping[missed] = 10 * damping[missed] + 1e-3
-        moved = moved[gained >= 1e-4]
-        going = np.concatenate([moved, missed])
-        if not len(going):
-            break
-    return z, height
-
-
 def _ends(x: FloatArray, count: IntArray) -> tuple[float, float]:
     """Return the ends of the curve: it must not hang on a few rows far from all others."""
     order = np.argsort(x)
     rows = np.cumsum(count[order])
     low = x[order][np.searchsorted(rows, _TRIM * rows[-1])]
     downward = order[::-1]
-    positives = np.cumsum(count[downward] * scipy.special.expit(x[downward]))
+    positives = np.cumsum(count[downward] * expit(x[downward]))
     reached = np.searchsorted(positives, _TRIM * positives[-1])
     reached = min(reached, np.searchsorted(np.cumsum(count[downward]), _MOST_TRIMMED, "right"))
     high = x[downward][reached]
@@ -531,3 +562,31 @@ def _step_root() -> FloatArray:
     apart = np.abs(np.subtract.outer(np.arange(STEPS), np.arange(STEPS)))
     covariance = np.exp(-_STEP_DECAY * apart) + 1e-9 * np.eye(STEPS)
     return np.asarray(_STEP_SPREAD * np.linalg.cholesky(covariance))
+
+
+@dataclasses.dataclass(frozen=True)
+class _Parts:
+    """What the log-odds of corners and effects are made of: z direct + falls fallen.
+
+    Attributes:
+        slope: shape (dimensions, J): of z, the logarithm of each fall by dx.
+        direct: shape (dimensions, J + 1 + effects).
+        fallen: shape (J, J + 1 + effects): -1 for the corners below a step.
+    """
+
+    slope: FloatArray
+    direct: FloatArray
+    fallen: FloatArray
+
+
+@functools.cache
+def _parts(effects: int) -> _Parts:
+    """Return the parts of curves with so many effects."""
+    dimensions, corners = 3 + STEPS + effects, STEPS + 1
+    slope = np.zeros((dimensions, STEPS))
+    slope[1], slope[2 : 2 + STEPS] = _SLOPE_SPREAD, _step_root().T
+    direct = np.zeros((dimensions, corners + effects))
+    direct[0, :corners], direct[2 + STEPS : -1, corners:] = _TOP_SPREAD, np.eye(effects)
+    fallen = np.zeros((STEPS, corners + effects))
+    fallen[:, 1:corners] = -np.triu(np.ones((STEPS, STEPS)))
+    return _Parts(slope, direct, fallen)

@@ -7,6 +7,7 @@ from evalsampling.inference.calibration_curve import STEPS, CalibrationCurve, Cu
 from evalsampling.inference.domains import Domain
 from evalsampling.spec.hidden import MOST_CLASSES, HiddenPrior
 from evalsampling.stats.cells import CellTable
+from evalsampling.stats.distinct import distinct_rows
 from evalsampling.stats.history import History
 
 IntArray = npt.NDArray[np.int64]
@@ -131,7 +132,10 @@ def unexplained_predictions(table: CellTable, y: int, probability: FloatArray) -
         above[order[threshold:]] = 1.0
         columns.append(column - above)
     kept = [column for column in columns if np.any(column)]
-    return np.unique(kept, axis=0).T if kept else np.zeros((len(table), 0))
+    if not kept:
+        return np.zeros((len(table), 0))
+    by_system = np.stack(kept)
+    return np.asarray(by_system[distinct_rows(by_system)[0]].T)
 
 
 def labels_by_cell(table: CellTable, history: History, domain: Domain) -> IntArray:

@@ -1,6 +1,5 @@
 """Estimates of measures over thresholds from a precision curve: values, and bounds that hold."""
 
-import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
@@ -102,7 +101,7 @@ def with_envelope(
         return list(estimates)
     beside = Interval(float(found.low[0]), float(found.high[0]), "simultaneous", METHOD)
     return [
-        dataclasses.replace(one, intervals=(*one.intervals, beside))
+        one.with_interval(beside)
         if one.value is not None
         and one.target.slice is None
         and one.confidence <= curve.guarantee.confidence + 1e-12

@@ -54,6 +54,7 @@ class ReportedDomains:
         bands_seed: of the simultaneous bands of curves; None for none, which is faster.
         assumption_light: whether assumption-light intervals are made, which takes time.
         anytime: whether anytime-valid tests are made, which takes time too.
+        methods: names of the interval methods that are to stand beside the default ones.
     """
 
     domains: tuple[Domain, ...] = (Domain(),)
@@ -61,6 +62,7 @@ class ReportedDomains:
     bands_seed: int | None = None
     assumption_light: bool = False
     anytime: bool = True
+    methods: tuple[str, ...] = ()
 
     def domains_of(self, requested: Requested) -> tuple[Domain, ...]:
         """Return the domains that a measure is reported for."""

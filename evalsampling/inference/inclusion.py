@@ -1,13 +1,13 @@
 """Estimates from labelled rows and their inclusion probabilities alone: of any Poisson sample."""
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 
-from evalsampling.inference.delta_method import Evidence, cautious_errors, estimate
+from evalsampling.inference.delta_method import Evidence, estimate
 from evalsampling.inference.evidence import find_gaps
-from evalsampling.inference.ratio import RatioOptions
-from evalsampling.inference.ratio_bias import biases
+from evalsampling.inference.ratio_bias import biases, less_bias
 from evalsampling.inference.results import Estimate, Target
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures.base import FloatArray, IntArray, Measure
@@ -23,11 +23,12 @@ def estimate_from_inclusion(
     confidence: float = 0.95,
     correct_bias: bool = False,
     stochastic: bool = False,
+    methods: Sequence[str] = (),
 ) -> list[Estimate]:
     """Return the estimates of the components of a measure, by the ratio estimator.
 
     ([Y] *Sample Efficient Model Evaluation*, 2021, eq. 18, 28 and 24.) Nothing is known of the rows
-    that are not in the sample, so there is no model-assisted interval, and no census.
+    that are not in the sample, so there is no model-based interval, and no census.
 
     Args:
         measure: what to estimate.
@@ -38,6 +39,7 @@ def estimate_from_inclusion(
         correct_bias: whether the bias is subtracted.
         stochastic: whether another answer about a row may differ. The variance is then that of [Y]
             eq. 27 without its second term: too large, never too small.
+        methods: names of the interval methods that are to stand beside the default.
 
     Raises:
         ValueError: if the numbers of rows differ, or a probability is none.
@@ -56,15 +58,16 @@ def estimate_from_inclusion(
     risk = measure.mean_loss(outputs, label, sample.weight)
     influence = measure.influence(outputs, label, risk)
     influence = influence - sample.weight @ influence
-    options = RatioOptions(beta=True, correct_bias=correct_bias)
     inside = np.ones(len(rows), dtype=np.bool_)
     votes = Votes.of_labels(label)
     known_biases = biases(measure, outputs, votes, sample, inside, normalised=True)
-    value = options.corrected(measure.value(risk), known_biases)
+    value = measure.value(risk)
+    value = less_bias(value, known_biases) if correct_bias else value
     shares = measure.shares(outputs, label)
     gaps = find_gaps(shares, rows, len(measure.components), shares)
-    evidence = [Evidence(measure.undefined_without, gap) for gap in gaps]
+    evidence = [
+        Evidence(measure.undefined_without, gap, bias=bias)
+        for gap, bias in zip(gaps, known_biases, strict=True)
+    ]
     targets = [Target(one.name, one.bounds, threshold=one.threshold) for one in measure.components]
-    found = estimate(targets, value, influence, sample, evidence, confidence)
-    errors = cautious_errors(influence, sample, evidence, confidence)
-    return options.completed(found, errors, known_biases)
+    return estimate(targets, value, influence, sample, evidence, confidence, methods)

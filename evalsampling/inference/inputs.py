@@ -6,13 +6,15 @@ import functools
 import numpy as np
 
 from evalsampling.inference.anticipation import calibrated_prior
+from evalsampling.inference.census import is_census
+from evalsampling.inference.domains import Domain
 from evalsampling.inference.exposure import RoundOfTrials, rounds_of_trials
 from evalsampling.inference.predictive import LabelModel
-from evalsampling.inference.ratio import PLAIN, RatioOptions
 from evalsampling.inference.sample import WeightedSample
-from evalsampling.measures.base import FloatArray, IntArray
+from evalsampling.measures.base import BoolArray, FloatArray, IntArray
 from evalsampling.spec.numbers import hold_numbers
 from evalsampling.stats.cells import CellTable
+from evalsampling.stats.distinct import distinct_rows
 from evalsampling.stats.history import History
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.votes import Votes
@@ -31,11 +33,11 @@ class EstimationInput:
         chance: shape (cells,): of the next draw to take a given row without a label; None if
             there is no next draw.
         stochastic: whether a row has more labels than one.
-        model: draws of all labels, for model-assisted intervals; None for no such intervals.
+        model: draws of all labels, for model-based intervals; None for no such intervals.
         response: shape (cells, classes): rates of the classes that the difference estimator takes
             for rows without a label; None for estimates from weights alone.
         combine: whether the estimate is to become a mean of itself and of the model's median.
-        options: what else the sampler's estimates are made of.
+        correct_bias: whether the bias of a value is subtracted.
         with_replacement: whether draws of a round are independent of each other.
         has_atoms: whether labelled rows may have chances of their own.
         self_normalised: whether weights are divided by their sum, which every sample of a design
@@ -55,7 +57,16 @@ class EstimationInput:
     has_atoms: bool = False
     self_normalised: bool = False
     combine: bool = False
-    options: RatioOptions = PLAIN
+    correct_bias: bool = False
+
+    def all_known(self, cells: BoolArray, domain: Domain) -> bool:
+        """Tell whether every row of some cells in a domain has the one label it can have.
+
+        Args:
+            cells: shape (cells,): of a measure those that may add to it.
+            domain: a part of the pool, or all of it.
+        """
+        return not self.stochastic and is_census(cells, self.table, self.history, domain)
 
     @functools.cached_property
     def trials(self) -> list[RoundOfTrials] | None:
@@ -82,7 +93,7 @@ class EstimationInput:
         """Numbers that tell the rows of the pool apart, of each labelled question."""
         question = self.sample.question
         places = np.stack([self.history.cell[question], self.history.rank[question]], axis=1)
-        return np.unique(places, axis=0, return_inverse=True)[1].ravel()
+        return distinct_rows(places)[1]
 
     def prior(self, system: int) -> FloatArray:
         """Return the prior calibrated by all labels, for a system's measures: (cells, classes).

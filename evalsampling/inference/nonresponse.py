@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evalsampling.stats.cells import CellTable
+from evalsampling.stats.distinct import distinct_rows
 from evalsampling.stats.history import NO_LABEL, History
 
 FloatArray = npt.NDArray[np.float64]
@@ -166,7 +167,7 @@ def _shared_by_unseen(table: CellTable, unseen: IntArray, lost: IntArray) -> Flo
     unseen rows as lost ones.
     """
     predictions = table.outputs.prediction[table.first_kind]
-    signature = np.unique(predictions, axis=0, return_inverse=True)[1].ravel()
+    signature = distinct_rows(predictions)[1]
     order = np.lexsort([-table.leaf, signature])
     group = np.zeros(len(table), dtype=np.int64)
     for one in np.unique(signature):

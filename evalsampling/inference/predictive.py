@@ -23,9 +23,10 @@ from evalsampling.inference.model_check import MOST_R_HAT, misfit
 from evalsampling.inference.weights import effective_size
 from evalsampling.measures.base import Measure
 from evalsampling.measures.comparisons import Comparison
-from evalsampling.measures.on_cells import bounding_outputs, extreme_outputs
+from evalsampling.measures.on_cells import LARGEST_MATRIX, bounding_outputs, extreme_outputs
 from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.stats.cells import CellTable
+from evalsampling.stats.distinct import distinct_rows
 from evalsampling.stats.hamiltonian import Schedule
 from evalsampling.stats.history import History
 from evalsampling.stats.inclusion import water_fill
@@ -51,9 +52,6 @@ _MOST_RATES = 1 << 21
 
 _FEWEST_DRAWS = 192
 """Draws that so many cells leave, or a few less: draws are kept evenly apart."""
-
-_LARGEST_MATRIX = 1 << 22
-"""Most entries of a matrix of losses; of curves with more points, rows are summed draw by draw."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -119,6 +117,11 @@ class LabelModel:
         return _rates_of_classes(self.curves)
 
     @functools.cached_property
+    def mean_rates(self) -> FloatArray:
+        """The mean rate of each class in each cell, shape (cells, classes)."""
+        return np.asarray(self.rates.mean(axis=0))
+
+    @functools.cached_property
     def likely_rates(self) -> FloatArray:
         """The rate of each class in each cell at the mode, shape (cells, classes)."""
         return np.asarray(_rates_of_classes(self.modes)[0])
@@ -160,9 +163,7 @@ class LabelModel:
     @functools.cached_property
     def alike(self) -> tuple[IntArray, IntArray]:
         """The first of the cells that have the same rates in every draw, and where each is."""
-        groups = np.stack([curve.curve.group for curve in self.curves], axis=1)
-        _, first, place = np.unique(groups, axis=0, return_index=True, return_inverse=True)
-        return first, place.ravel()
+        return distinct_rows(np.stack([curve.curve.group for curve in self.curves], axis=1))
 
     @functools.cached_property
     def everywhere(self) -> "Predictive":
@@ -308,7 +309,7 @@ class Predictive:
         mass, share = self._mass[label], 1 / (rows * len(views))
         y = np.full(len(self.table.outputs), true, dtype=np.int64)
         for view in views:
-            if len(y) * len(risk) <= _LARGEST_MATRIX:
+            if len(y) * len(risk) <= LARGEST_MATRIX:
                 total += mass @ (self.table.mean_by_cell(measure.loss(view, y)) * share)
             else:
                 by_kind = mass[:, self.table.kind_cell] * (self.table.kind_share * share)

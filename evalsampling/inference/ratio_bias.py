@@ -62,6 +62,11 @@ def ratio_bias(loss: FloatArray, sample: WeightedSample) -> Bias | None:
     return Bias(first + second, first, second)
 
 
+def less_bias(value: FloatArray, biases: Sequence[Bias | None]) -> FloatArray:
+    """Return values, shape (m,), less the bias of each, where it is known."""
+    return value - np.array([0.0 if one is None else one.total for one in biases])
+
+
 def biases(
     measure: Measure,
     outputs: Outputs,

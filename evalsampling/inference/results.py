@@ -2,7 +2,8 @@
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -69,7 +70,7 @@ class Sensitivity:
     high: float
 
 
-_ROUNDING = 1e-12
+TIE = 1e-12
 """Measures of two systems that differ by no more are the same but for rounding."""
 
 _NEAR = 1e-9
@@ -93,11 +94,12 @@ class Estimate:
         largest_share: share of the variance that comes from a single row, at most.
         largest_weight: share of the weights of all labelled rows that a single one has, at most.
         reliable: whether the default interval claims anything and no warning speaks against it.
-        sensitivity: the model-assisted interval for other shares of hidden positives, if it is the
+        sensitivity: the model-based interval for other shares of hidden positives, if it is the
             default.
         light: how the assumption-light interval came about, or why there is none; None where it was
             not asked for, or would say nothing more.
         of_value: those of the warnings that are about the value, whatever interval is the default.
+        notes: what was done otherwise than usual, and why; none speaks against the interval.
         bias: to second order; None where it is not known, or nil by design.
         significance: of a comparison of two systems, else None.
     """
@@ -117,6 +119,7 @@ class Estimate:
     sensitivity: tuple[Sensitivity, ...] = ()
     light: AssumptionLight | None = None
     of_value: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     bias: Bias | None = None
     significance: Significance | None = None
 
@@ -179,6 +182,10 @@ class Estimate:
             of_value=(*self.of_value, words),
         )
 
+    def with_interval(self, interval: Interval) -> "Estimate":
+        """Return the estimate with one interval more, after those that it has."""
+        return dataclasses.replace(self, intervals=(*self.intervals, interval))
+
     def interval(self, kind: str | None = None) -> Interval | None:
         """Return the first interval of a kind, if there is one; without a kind the default."""
         return next((one for one in self.intervals if kind in (None, one.kind)), None)
@@ -208,27 +215,37 @@ def census(target: Target, value: float, confidence: float, undefined_without: s
         return undefined(target, confidence, "undefined", reason)
     tested = None
     if target.null is not None:
-        if math.isclose(value, target.null, rel_tol=_ROUNDING, abs_tol=_ROUNDING):
+        if math.isclose(value, target.null, rel_tol=TIE, abs_tol=TIE):
             value = target.null  # a tie but for the order in which numbers were added
         tested = Significance.known(value, target.null)
     exact = Interval(value, value, "design-based", "census")
     return Estimate(target, value, 0.0, confidence, (exact,), significance=tested)
 
 
-def brief(estimates: Sequence[Estimate], most: int = 3) -> list[str]:
-    """Return the warnings of estimates, each once, those of a curve's many points summed up."""
-    found: dict[str, dict[str, None]] = {}
-    for one in estimates:
-        for warning in one.warnings:
-            # A kind of warning is told by its first words, numbers apart.
-            words = warning.replace(one.target.title, "").strip(": ").split()[:2]
-            key = " ".join([one.target.measure, *(w for w in words if not w.isdecimal())])
-            found.setdefault(key, {})[warning] = None
+def brief(
+    estimates: Sequence[Estimate],
+    sentences: Callable[[Estimate], Sequence[str]] = attrgetter("warnings"),
+    most: int = 3,
+) -> list[str]:
+    """Return what is said of estimates, each sentence once, those of many points summed up.
+
+    Args:
+        estimates: of any numbers.
+        sentences: returns those of an estimate: its warnings, or its notes.
+        most: sentences of one kind about one measure that are all returned.
+    """
+    kinds: dict[str, dict[str, None]] = {}
+    for estimate in estimates:
+        for sentence in sentences(estimate):
+            # A kind is told by its first words, numbers apart.
+            words = sentence.replace(estimate.target.title, "").strip(": ").split()[:2]
+            kind = " ".join([estimate.target.measure, *(w for w in words if not w.isdecimal())])
+            kinds.setdefault(kind, {})[sentence] = None
     lines: list[str] = []
-    for warnings in map(list, found.values()):
-        lines.extend(warnings[:1] if len(warnings) > most else warnings)
-        if len(warnings) > most:
-            lines[-1] += f" (and {len(warnings) - 1} more of its kind)"
+    for alike in map(list, kinds.values()):
+        lines.extend(alike[:1] if len(alike) > most else alike)
+        if len(alike) > most:
+            lines[-1] += f" (and {len(alike) - 1} more of its kind)"
     return list(dict.fromkeys(lines))
 
 

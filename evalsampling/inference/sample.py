@@ -172,7 +172,14 @@ class WeightedSample:
 
     def variance(self, values: FloatArray) -> FloatArray:
         """Return the variance of the weighted sum of values, shape (n, m): shape (m,)."""
-        squares = self._by_group(self.weight_square_sum[:, None] * values**2)
+        return self.variance_of(values, values**2)
+
+    def variance_of(self, values: FloatArray, squares: FloatArray) -> FloatArray:
+        """Return the variance of the weighted sum of values, given their squares: shape (m,).
+
+        Both are of shape (n, m); of values that are not known, their means.
+        """
+        squares = self._by_group(self.weight_square_sum[:, None] * squares)
         firsts = self._by_group(self.weight_sum[:, None] * values)
         return self.scale @ (squares - self.mean_correction[:, None] * firsts**2)
 

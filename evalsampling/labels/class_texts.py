@@ -10,8 +10,8 @@ def class_texts(labels: pa.Array, codes: Collection[str]) -> list[str | None]:
     """Return labels as texts, None for a null or a NaN.
 
     A column is what it is as a whole: truth values are 0 and 1 unless ``True`` is a class, floats
-    (or texts of them: ``1.0``) that are all whole are whole numbers. What is no class then is
-    told as it was given.
+    (or texts of them: ``1.0``) that are all whole are whole numbers. Case and blanks around a text
+    do not matter (`meant_texts`). What is no class then is told as it was given.
 
     Args:
         labels: of rows; dictionaries decoded.
@@ -22,8 +22,31 @@ def class_texts(labels: pa.Array, codes: Collection[str]) -> list[str | None]:
     if pa.types.is_floating(labels.type):
         labels = _whole(pc.if_else(pc.is_nan(labels), None, labels))
     texts = [None if label is None else str(label) for label in labels.to_pylist()]
-    whole = whole_texts({text for text in texts if text is not None}, codes)
-    return [None if text is None else whole.get(text, text) for text in texts]
+    meant = meant_texts({text for text in texts if text is not None}, codes)
+    return [None if text is None else meant.get(text, text) for text in texts]
+
+
+def meant_texts(texts: Collection[str], codes: Collection[str]) -> dict[str, str]:
+    """Return the class that a text means, of texts that are spelled in another way.
+
+    `` Yes`` is ``yes``, unless two classes differ in nothing but case and blanks; see `whole_texts`
+    for floats.
+
+    Args:
+        texts: all labels of a column.
+        codes: texts of the classes.
+    """
+    classes: dict[str, list[str]] = {}
+    for one in codes:
+        classes.setdefault(plain(one), []).append(one)
+    alike = {text: classes.get(plain(text), []) for text in {*texts} - {*codes}}
+    spelled = {text: found[0] for text, found in alike.items() if len(found) == 1}
+    return {**whole_texts(texts, codes), **spelled}
+
+
+def plain(text: str) -> str:
+    """Return a text without what does not matter: case, and blanks around it."""
+    return text.strip().casefold()
 
 
 def whole_texts(texts: Collection[str], codes: Collection[str]) -> dict[str, str]:

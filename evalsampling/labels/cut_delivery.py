@@ -7,6 +7,7 @@ id ``12`` that of ``123``. Lines of JSON say where they end, and the other forma
 import dataclasses
 from collections.abc import Collection, Iterable, Sequence
 
+from evalsampling.labels.class_texts import plain
 from evalsampling.labels.splink import SCORE
 from evalsampling.labels.vendor import unescaped
 from evalsampling.labels.vote import Pair, Vote
@@ -60,15 +61,15 @@ class Continuations:
         if column == SCORE and vote.score in (0.0, 0.5):
             return f"{vote.score:g}", "another number"
         if column == "task" and vote.task is not None:
-            return _longer(vote.task, self.tasks)
+            return _told(vote.task, self.tasks)
         if column == "id" and vote.id is not None and vote.task is None:
-            return _longer(vote.id, self.ids)
+            return _told(vote.id, self.ids)
         if column in ("unique_id_l", "unique_id_r") and vote.pair is not None and not vote.task:
             records = {id for pair in self.pairs for _, id in pair}
-            found = (_longer(id, records) for _, id in vote.pair)
+            found = (_told(id, records) for _, id in vote.pair)
             return next((one for one in found if one is not None), None)
         if column == "annotator":
-            return _longer(vote.annotator or "", self.annotators)
+            return _told(vote.annotator or "", self.annotators)
         if column == "skipped" and not vote.skipped:
             return "", "'true'"
         return None
@@ -78,10 +79,20 @@ class Continuations:
             return label, "another number"
         if self.multilabel and {*labels_of_text(label)} != {*self.multilabel}:
             return label, "a larger set"
-        return _longer(label, self.labels) or _longer(unescaped(label), self.labels)
+        for text in (label, unescaped(label)):
+            by_plain = {plain(one): one for one in self.labels}
+            found = _longer(plain(text), by_plain)
+            if found is not None:
+                return text, repr(by_plain[found])
+        return None
 
 
-def _longer(text: str, known: Iterable[str]) -> tuple[str, str] | None:
-    """Return a text and the first that it is a proper beginning of, None if it is of none."""
-    longer = min((one for one in known if one != text and one.startswith(text)), default=None)
+def _longer(text: str, known: Iterable[str]) -> str | None:
+    """Return the first that a text is a proper beginning of, None if it is of none."""
+    return min((one for one in known if one != text and one.startswith(text)), default=None)
+
+
+def _told(text: str, known: Iterable[str]) -> tuple[str, str] | None:
+    """Return a text and the first that it is a proper beginning of, as messages have it."""
+    longer = _longer(text, known)
     return None if longer is None else (text, repr(longer))

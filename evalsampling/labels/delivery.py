@@ -9,6 +9,7 @@ from typing import Any
 
 from evalsampling.errors import InputError
 from evalsampling.labels.formats import read_votes
+from evalsampling.labels.sinks import Sink
 from evalsampling.labels.vote import Vote
 from evalsampling.storage.filesystems import read_regular_file
 
@@ -37,22 +38,31 @@ class LabelFile:
     content: "builtins.bytes" = dataclasses.field(default=b"", repr=False)
 
     @classmethod
-    def read(cls, path: str, replace: bool = False, id_column: str = "id") -> "LabelFile":
+    def read(
+        cls,
+        path: str,
+        replace: bool = False,
+        id_column: str = "id",
+        follow: bool = True,
+        sink: Sink | None = None,
+    ) -> "LabelFile":
         """Read a file of labels; it may be slow to come, so do it before the workspace is locked.
 
         Args:
             path: of the file, or its URL.
             replace: whether its labels replace earlier ones.
             id_column: what the pool calls its ids.
+            follow: whether the path may be a symbolic link.
+            sink: of another package, that reads files of its endings itself.
 
         Raises:
             InputError: naming the file, if it cannot be read, is no regular file or is too large.
         """
         if any("\ud800" <= letter <= "\udfff" for letter in path):
             raise InputError(f"{path!a}: cannot be read: its name is not UTF-8")
-        content = read_regular_file(path, MOST_BYTES)
+        content = read_regular_file(path, MOST_BYTES, follow)
         digest = hashlib.sha256(content).hexdigest()
-        votes = read_votes(path, content, id_column)
+        votes = read_votes(path, content, id_column, sink)
         return cls(path, replace, len(content), digest, votes, content)
 
     @property

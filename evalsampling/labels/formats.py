@@ -20,6 +20,7 @@ from evalsampling.labels import ground_truth, label_studio, splink, workbook
 from evalsampling.labels.changed_ids import BY_TASK, DIGITS, INEXACT_FROM
 from evalsampling.labels.label_sets import flags_of_row, given_label, is_flag, labels_of_row
 from evalsampling.labels.parquet_votes import EXACT, MOST_ROWS, inexact, read_columns, too_large
+from evalsampling.labels.sinks import Sink
 from evalsampling.labels.vendor import unescaped
 from evalsampling.labels.vote import LONG_TABLE, field_text, in_unicode, is_number
 from evalsampling.labels.vote import Vote as Vote
@@ -27,7 +28,9 @@ from evalsampling.labels.vote import Vote as Vote
 _ID = "id"
 
 
-def read_votes(path: str, content: bytes, id_column: str = _ID) -> list[Vote]:
+def read_votes(
+    path: str, content: bytes, id_column: str = _ID, sink: Sink | None = None
+) -> list[Vote]:
     """Read a delivery; its extension tells the format.
 
     Columns are ``task`` or ``id`` (or what the pool calls it), ``label``, and if there are any
@@ -39,14 +42,17 @@ def read_votes(path: str, content: bytes, id_column: str = _ID) -> list[Vote]:
         path: of the file.
         content: of the file.
         id_column: what the pool calls its ids.
+        sink: of another package, that reads files of its endings itself.
 
     Raises:
         InputError: if the file cannot be read, lacks a column, is too large decoded, or has whole
             numbers as floats that stand for several of them.
     """
     reader = _READERS.get(PurePath(path).suffix.lower())
+    if sink is not None and path.lower().endswith(sink.endings):
+        reader = functools.partial(_read_by, sink)
     if reader is None:
-        raise InputError(f"{path}: labels come as {', '.join(_READERS)}")
+        raise InputError(f"{path}: labels come as {', '.join(endings(sink))}")
     try:
         own = _ID if id_column in _COLUMNS else id_column
         votes = list(map(in_unicode, itertools.islice(reader(path, content, own), MOST_ROWS + 1)))
@@ -59,6 +65,15 @@ def read_votes(path: str, content: bytes, id_column: str = _ID) -> list[Vote]:
     if len(votes) > MOST_ROWS:
         raise too_large(path, "more rows", f"{MOST_ROWS:,}")
     return votes
+
+
+def endings(sink: Sink | None) -> tuple[str, ...]:
+    """Return the ends of the names of files of labels, with those that a sink reads."""
+    return (*_READERS, *(() if sink is None else sink.endings))
+
+
+def _read_by(sink: Sink, path: str, content: bytes, own: str) -> Iterator[Vote]:
+    yield from sink.read(path, content)
 
 
 class _Lines:
@@ -283,9 +298,6 @@ _READERS: Mapping[str, Callable[[str, bytes, str], Iterator[Vote]]] = {
     ".json": _read_export,
     ".manifest": functools.partial(_read_jsonl, is_manifest=True),
 }
-SUFFIXES = tuple(_READERS)
-"""Extensions of files of labels."""
-
 _COLUMNS = ("task", "id", "label", "annotator", "time", "skipped", "comment")
 """What is read of a vote. A comment decides nothing, so it is last and may be anything."""
 

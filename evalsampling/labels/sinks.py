@@ -1,67 +1,182 @@
 """Files of tasks for the annotators, in the formats that they take."""
 
 import csv
+import dataclasses
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from evalsampling.errors import InputError
 from evalsampling.labels import ground_truth, label_studio, splink, vendor, workbook
+from evalsampling.labels.tasks import LINKED
+from evalsampling.labels.vote import Vote
 from evalsampling.pool.json_text import json_text
 from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.sink import SINKS
 
-TASK_FILES = {
-    "csv": "batch.csv",
-    "jsonl": "batch.jsonl",
-    "parquet": "tasks.parquet",
-    "vendor": vendor.BATCH,
-    "xlsx": workbook.BATCH,
-    "label-studio": label_studio.FOLDER,
-    "ground-truth": "tasks.manifest",
-    "splink": "clerical-labels.csv",
-}
-"""What the file of a round's tasks is called, by format; of Label Studio it is a folder."""
+_TAKEN = ("design.json", "closed.json", "draws.parquet", "batch.parquet", "controls.parquet")
+"""Files beside that of the tasks."""
 
 
-def write_tasks(table: pa.Table, directory: Path, spec: EvaluationSpec, batch: str) -> None:
+class Sink(Protocol):
+    """A format of batches: how tasks go out to annotators, and how their answers come back."""
+
+    @property
+    def batch(self) -> str:
+        """What the file of a batch is called, or the folder of its files."""
+
+    @property
+    def checks_tasks(self) -> bool:
+        """Whether names of tasks end in a check character: people may cut or mistype one."""
+
+    @property
+    def endings(self) -> tuple[str, ...]:
+        """Ends, in small letters, of the names of files that `read` takes.
+
+        Files that end otherwise are read as any delivery is.
+        """
+
+    def write(self, table: pa.Table, path: Path, spec: EvaluationSpec, batch: str) -> None:
+        """Write the tasks of a batch.
+
+        Args:
+            table: columns ``task``, ``label``, which is empty, and the payload between them.
+            path: of the file, or of the folder, which is to be made.
+            spec: of the evaluation: what is asked is in ``spec.sink``, the classes in
+                ``spec.labels``.
+            batch: opaque name of the batch.
+
+        Raises:
+            InputError: if it cannot be written.
+        """
+
+    def read(self, path: str, content: bytes) -> Iterable[Vote]:
+        """Yield the votes of a file that came back.
+
+        Args:
+            path: of the file, for messages.
+            content: of it.
+
+        Raises:
+            InputError: if it is no such file. What is wrong with one line is its vote's problem.
+        """
+
+
+@dataclasses.dataclass(frozen=True)
+class _Format:
+    """One of our own sinks; what comes back of it is read by `labels.formats`."""
+
+    batch: str
+    writer: Callable[[pa.Table, Path, EvaluationSpec, str], None]
+    checks_tasks: bool = False
+    endings: tuple[str, ...] = ()
+
+    def write(self, table: pa.Table, path: Path, spec: EvaluationSpec, batch: str) -> None:
+        self.writer(table, path, spec, batch)
+
+    def read(self, path: str, content: bytes) -> Iterable[Vote]:
+        raise NotImplementedError
+
+
+def sink_of(spec: EvaluationSpec) -> Sink:
+    """Return the sink that a spec names.
+
+    Raises:
+        InputError: if it is not installed here, or cannot be imported; or if its file is called as
+            one of ours.
+    """
+    name = spec.sink.format
+    sink: Sink = SINKS.find("sink.format", name, spec.pool.directory)
+    if sink.batch in _TAKEN or "/" in sink.batch or sink.batch.startswith("."):
+        raise InputError(f"sink.format: {name}: no batch can be called {sink.batch!r}")
+    return sink
+
+
+def reader_of(spec: EvaluationSpec) -> Sink | None:
+    """Return the sink of a spec if it reads what comes back; None if `labels.formats` does.
+
+    Raises:
+        InputError: as `sink_of` says.
+    """
+    return None if spec.sink.format in SINKS.own else sink_of(spec)
+
+
+def task_file(spec: EvaluationSpec, disputed: bool = False) -> str:
+    """Return what the file of a batch is called, or the folder of its files.
+
+    Args:
+        spec: of the evaluation.
+        disputed: whether it is a batch of adjudication, which has a file `LINKED`.
+
+    Raises:
+        InputError: as `sink_of` says.
+    """
+    name = sink_of(spec).batch
+    return "disputed.parquet" if disputed and name == LINKED else name
+
+
+def write_tasks(table: pa.Table, path: Path, spec: EvaluationSpec, batch: str) -> None:
     """Write the tasks for the annotators.
 
     Args:
         table: as `tasks.blind` makes it.
-        directory: where to; see `TASK_FILES`.
+        path: of the file, or of the folder.
         spec: of the evaluation, with the format.
         batch: opaque name of the batch.
 
     Raises:
         InputError: if the format needs a package that is not installed.
     """
-    sink = spec.sink
-    path = directory / TASK_FILES[sink.format]
-    if sink.format == "parquet":
-        pq.write_table(table, path)
-    elif sink.format == "label-studio":
-        label_studio.write_tasks(table, directory, sink, spec.labels, batch)
-    elif sink.format == "vendor":
-        vendor.write_tasks(table, directory, sink, spec.labels)
-    elif sink.format == "xlsx":
-        workbook.write_tasks(table, directory, sink, spec.labels)
-    elif sink.format == "ground-truth":
-        ground_truth.write_manifest(table, path)
-    elif sink.format == "splink":
-        splink.write_batch(table, path, sink)
-    elif sink.format == "jsonl":
-        with path.open("w", encoding="utf-8", newline="") as file:
-            file.writelines(json_text(row) + "\n" for row in table.to_pylist())
-    else:
-        _write_csv(table, path, sink.escape)
+    sink_of(spec).write(table, path, spec, batch)
 
 
-def _write_csv(table: pa.Table, path: Path, escape: bool) -> None:
+def _write_csv(table: pa.Table, path: Path, spec: EvaluationSpec, batch: str) -> None:
     columns: list[list[Any]] = [column.to_pylist() for column in table.columns]
-    if escape:
+    if spec.sink.escape:
         columns = [[vendor.escaped(value) for value in column] for column in columns]
     with path.open("w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file)
         rows.writerow(table.column_names)
         rows.writerows(zip(*columns, strict=True))
+
+
+def _write_json_lines(table: pa.Table, path: Path, spec: EvaluationSpec, batch: str) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        file.writelines(json_text(row) + "\n" for row in table.to_pylist())
+
+
+def _write_parquet(table: pa.Table, path: Path, spec: EvaluationSpec, batch: str) -> None:
+    pq.write_table(table, path)
+
+
+def _write_for_vendor(table: pa.Table, path: Path, spec: EvaluationSpec, batch: str) -> None:
+    vendor.write_tasks(table, path.parent, spec.sink, spec.labels)
+
+
+def _write_workbook(table: pa.Table, path: Path, spec: EvaluationSpec, batch: str) -> None:
+    workbook.write_tasks(table, path.parent, spec.sink, spec.labels)
+
+
+def _write_for_label_studio(table: pa.Table, path: Path, spec: EvaluationSpec, batch: str) -> None:
+    label_studio.write_tasks(table, path.parent, spec.sink, spec.labels, batch)
+
+
+def _write_manifest(table: pa.Table, path: Path, spec: EvaluationSpec, batch: str) -> None:
+    ground_truth.write_manifest(table, path)
+
+
+def _write_for_splink(table: pa.Table, path: Path, spec: EvaluationSpec, batch: str) -> None:
+    splink.write_batch(table, path, spec.sink)
+
+
+CSV: Sink = _Format("batch.csv", _write_csv)
+JSON_LINES: Sink = _Format("batch.jsonl", _write_json_lines)
+PARQUET: Sink = _Format(LINKED, _write_parquet)
+VENDOR: Sink = _Format(vendor.BATCH, _write_for_vendor, checks_tasks=True)
+WORKBOOK: Sink = _Format(workbook.BATCH, _write_workbook, checks_tasks=True)
+LABEL_STUDIO: Sink = _Format(label_studio.FOLDER, _write_for_label_studio)
+GROUND_TRUTH: Sink = _Format("tasks.manifest", _write_manifest)
+SPLINK: Sink = _Format("clerical-labels.csv", _write_for_splink)

@@ -11,11 +11,14 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.spec.labels import MAJORITY, MEDIAN, MODEL
+from evalsampling.spec.labels import MAJORITY, MEDIAN
 from evalsampling.stats.history import NO_LABEL
 
 EACH = "each"
 """Rule of a stochastic oracle, beside those of `spec.labels`: no votes decide."""
+
+BY_ROW = (MAJORITY, MEDIAN, EACH)
+"""Rules that look at the votes on one row; all others look at those on all rows together."""
 
 SKIPPED, UNSURE, CONTRADICTED = -1, -2, -3
 """Answers that name no class: declined, undecided, and two classes by one annotator."""
@@ -84,18 +87,23 @@ class Tally:
         answers: what each annotator said of each subject.
         corrected: by question, where its label was another one before: how many rounds there were
             when it was corrected.
-        rule: how votes decide: `MAJORITY`; `MODEL`, see `decide_by_model`; `MEDIAN`, of numbers;
-            `EACH`, where each answer is a draw of a stochastic oracle and counts as it is, and a
-            subject is decided once all answers wanted are there.
+        rule: how votes decide: `MAJORITY`; `MEDIAN`, of numbers; `EACH`, where each answer is a
+            draw of a stochastic oracle and counts as it is, and a subject is decided once all
+            answers wanted are there; any other is one of all votes, see `decide_together`.
     """
 
     subjects: Subjects
     answers: dict[int, dict[str | None, int]] = dataclasses.field(default_factory=dict)
     corrected: dict[int, int] = dataclasses.field(default_factory=dict)
     rule: str = MAJORITY
-    _by_model: dict[int, int] = dataclasses.field(default_factory=dict)
+    _together: dict[int, int] = dataclasses.field(default_factory=dict)
     _settled: dict[int, int] = dataclasses.field(default_factory=dict)
     _last: dict[int, int] = dataclasses.field(default_factory=dict)
+
+    @property
+    def looks_at_all(self) -> bool:
+        """Whether the rule looks at the votes on all rows together."""
+        return self.rule not in BY_ROW
 
     def copy(self) -> "Tally":
         """Return a tally that can go another way."""
@@ -104,7 +112,7 @@ class Tally:
             self,
             answers=answers,
             corrected={**self.corrected},
-            _by_model={**self._by_model},
+            _together={**self._together},
             _settled={**self._settled},
             _last={**self._last},
         )
@@ -136,18 +144,18 @@ class Tally:
             question = self.subjects.settles.get(subject)
             if question is not None:
                 self._settle(question, subject)
-        for question in () if self.rule == MODEL else touched:
+        for question in () if self.looks_at_all else touched:
             self._note(question, rounds)
         return changed
 
-    def decide_by_model(self, codes: Mapping[int, int], rounds: int) -> None:
-        """Take over what a model makes of all votes so far: it decides what has enough answers.
+    def decide_together(self, codes: Mapping[int, int], rounds: int) -> None:
+        """Take over what a rule makes of all votes so far: it decides what has enough answers.
 
         Args:
-            codes: class code of each subject that it says something of.
+            codes: class code of each subject that it decides.
             rounds: how many there were when the votes had come in.
         """
-        self._by_model = dict(codes)
+        self._together = dict(codes)
         for subject in self.answers:
             if subject < self.subjects.questions:
                 self._note(subject, rounds)
@@ -184,8 +192,8 @@ class Tally:
         """
         if subject in self._settled:
             return self._settled[subject]
-        if self.rule == MODEL and subject not in self.subjects.settles:
-            return self._by_model.get(subject, NO_LABEL) if self._is_full(subject) else NO_LABEL
+        if self.looks_at_all and subject not in self.subjects.settles:
+            return self._together.get(subject, NO_LABEL) if self._is_full(subject) else NO_LABEL
         counts = self._counts(subject)
         wanted = self.subjects.wanted(subject)
         if self.rule == MEDIAN and wanted > 1:

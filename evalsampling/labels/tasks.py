@@ -14,6 +14,9 @@ from evalsampling.pool.stored_columns import PAYLOAD_PREFIX
 from evalsampling.spec import EvaluationSpec
 
 TASK, ID, KIND, LABEL = "task", "id", "kind", "label"
+LINKED = "tasks.parquet"
+"""File of an adjudication batch, with tasks and ids: not for who settles them."""
+
 SAMPLE, ADJUDICATION, GOLD, REPEAT = "sample", "adjudication", "gold", "repeat"
 """Kinds of tasks: a row drawn by the design, a dispute, a row whose class is known, a row asked
 about before."""

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from evalsampling.labels.annotator_names import People
 from evalsampling.labels.changed_ids import BY_TASK, Lookalikes, is_shortened, with_zeros
-from evalsampling.labels.class_texts import whole_texts
+from evalsampling.labels.class_texts import meant_texts
 from evalsampling.labels.cut_delivery import Continuations
 from evalsampling.labels.label_sets import missing_flag
 from evalsampling.labels.tally import SKIPPED, UNSURE, Answer, Subjects, Tally
@@ -156,14 +156,14 @@ def check_votes(
         for vote in votes
         if vote.label not in (None, UNSURE_LABEL) and vote.problem is None
     }
-    whole = whole_texts([label for label in given_labels if label is not None], register.codes)
+    meant = meant_texts([label for label in given_labels if label is not None], register.codes)
     for given_vote in votes:
         subject, reason = _find(given_vote, register, drawn)
         reason = given_vote.problem or reason
         if subject is None or reason:
             rejects.append(Reject.of(given_vote, reason, subject, register))
             continue
-        label = whole.get(given_vote.label or "", given_vote.label)
+        label = meant.get(given_vote.label or "", given_vote.label)
         vote, reason = _with_label(dataclasses.replace(given_vote, label=label), register)
         if given_vote.unended is not None and not reason:
             reason = _continuations(votes, register).problem(given_vote)

@@ -3,7 +3,7 @@
 import copy
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,10 +15,10 @@ from evalsampling.measures.calibrated import Calibrated, Requested, measure_of
 from evalsampling.measures.comparisons import BY_KIND, Comparison, are_comparable, systems_of
 from evalsampling.measures.curves import Thresholded
 from evalsampling.measures.joint import parts_of
+from evalsampling.parts.references import load_object
 from evalsampling.spec import MAX_CELLS, EvaluationSpec, MeasureSpec, PoolSpec, SystemSpec
 from evalsampling.spec.measures import COMPARISONS, JOINT
 from evalsampling.spec.parameters import check_name, construct
-from evalsampling.spec.references import load_object
 
 Range = tuple[float, float]
 """Least and greatest score of a system."""
@@ -53,6 +53,43 @@ def build_reported(
         return built
     return [*built, *(compare("difference", built[0], other) for other in built[1:]
                       if are_comparable(measure_of(built[0]), measure_of(other)))]  # fmt: skip
+
+
+GIVEN = ("positive", "numbers", "classes", "system", "sets", "titles")
+"""Fields of measures that follow from the spec."""
+
+
+def entry_of(item: Any) -> Any:
+    """Return an entry of a spec's ``measure`` for a measure or its class; others as they are.
+
+    What follows from the spec, as the number of classes, is left to it. Of a list, and of the parts
+    of a mapping, each.
+
+    Raises:
+        InputError: of a comparison that is made already.
+    """
+    if isinstance(item, list | tuple):
+        return [entry_of(one) for one in item]
+    if isinstance(item, Mapping):
+        return {key: entry_of(value) for key, value in item.items()}
+    if isinstance(item, Calibrated):
+        return {**entry_of(item.measure), "calibrate": True}
+    if isinstance(item, Joint):
+        return {JOINT: entry_of(item.parts)}
+    if isinstance(item, Comparison):
+        raise InputError(f"measure: give {item.name} as {{'difference': measure}}, or 'ratio'")
+    if isinstance(item, type) and issubclass(item, Measure):
+        return BY_NAME.references(item)[-1]
+    if not isinstance(item, Measure):
+        return item
+    names = BY_NAME.references(type(item))
+    entry: dict[str, Any] = {"name": item.name if item.name in names else names[-1]}
+    made: Any = item
+    for field in dataclasses.fields(made) if dataclasses.is_dataclass(made) else ():
+        value = getattr(made, field.name)
+        if field.init and field.name not in GIVEN and value != field.default:
+            entry[field.name] = list(value) if isinstance(value, tuple) else value
+    return entry
 
 
 def choose_measures(

@@ -9,6 +9,10 @@ from evalsampling.measures.base import BoolArray, FloatArray, IntArray, Measure
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.outputs import Outputs
 
+LARGEST_MATRIX = 1 << 22
+"""Most entries of a matrix of losses: of curves with more points, what is made of losses is made
+draw by draw."""
+
 
 def adds_to(measure: Measure, table: CellTable) -> BoolArray:
     """Return whether a row of each cell and label may have a nonzero loss: (cells, classes)."""

@@ -24,6 +24,7 @@ from evalsampling.labels.delivery import LabelFile
 from evalsampling.labels.formats import read_votes
 from evalsampling.pool.catalog import Catalog
 from evalsampling.preparation.reserve import split_reserve
+from evalsampling.samplers.build import build_sampler
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.numbers import text_of
 from evalsampling.stats.history import NO_LABEL
@@ -55,6 +56,11 @@ def save(evaluation: Evaluation, pool: MemoryPool, path: str | Path) -> None:
         )
     if any(NO_LABEL in one.codes.values() for one in evaluation.history.taken):
         raise InputError("labels were taken away from the history: a workspace only adds to them")
+    if build_sampler(pool.spec, pool.stratification.ranges) != evaluation.sampler:
+        raise InputError(
+            "the sampler was set after the evaluation was made: a workspace would go on with "
+            f"{pool.spec.sampler.name}; give it as sampler= where the evaluation is made"
+        )
     where = str(path) if is_url(path) else str(Path(path).resolve())
     prepared = _prepare(pool, _storable(pool.spec, where))
     with prepared.workspace.in_use():
@@ -80,8 +86,18 @@ def _storable(spec: EvaluationSpec, where: str) -> EvaluationSpec:
         raise InputError(
             "an evaluation of queries cannot be saved: prepare their files, whose tasks are items"
         )
+    mapping = spec.to_mapping()
+    listed = [one.get("name", one) for one in mapping["measure"]]
+    others = spec.strata.method, spec.sink.format, spec.labels.rule
+    named = [mapping["sampler"]["name"], *listed, *others]
+    own = [one for one in named if "__main__:" in str(one)]
+    if own:
+        raise InputError(
+            f"the spec names {own[0]}, which no other program can import: put the class "
+            "into a module"
+        )
     try:
-        json.dumps(spec.to_mapping(), allow_nan=False)
+        json.dumps(mapping, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise InputError(
             f"the spec cannot be written: {error}; name functions and measures as module:object"

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evalsampling.errors import InputError
+from evalsampling.pool.files import error_of_reading
 from evalsampling.pool.rendering import rendered
 from evalsampling.pool.splits import WorkItem
 from evalsampling.storage.filesystems import one_line
@@ -42,8 +43,12 @@ class PoolBatch:
 
     def error(self, column: str, row: int, problem: str) -> InputError:
         """Return the error of one value, ``row`` being its place in this batch."""
-        file = f"{self.path}: " if self.path else ""
-        return InputError(f"{file}column {column!r}, row {self.first_row + row}: {problem}")
+        return self._error(f"column {column!r}, row {self.first_row + row}: {problem}")
+
+    def _error(self, problem: str) -> InputError:
+        """Return the error of the file, which is that it has changed if it has."""
+        error = InputError(f"{self.path}: {problem}" if self.path else problem)
+        return error_of_reading(self.item.stored if self.item else None, error)
 
     def holds_text(self, column: pa.Array) -> bool:
         """Tell whether a column is text only because the file's format has no types."""
@@ -70,9 +75,8 @@ class PoolBatch:
     def _stored(self, name: str) -> pa.Array:
         index = self.rows.schema.get_field_index(name)
         if index < 0:
-            file = f"{self.path}: " if self.path else ""
             known = ", ".join(self.rows.schema.names)
-            raise InputError(f"{file}column {name!r} is missing; there are: {known}")
+            raise self._error(f"column {name!r} is missing; there are: {known}")
         column = self.rows.column(index)
         # Views know few functions of Arrow's.
         views = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}

@@ -3,17 +3,21 @@
 import dataclasses
 import functools
 from collections.abc import Collection, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pyarrow as pa
 
 from evalsampling.errors import InputError
 from evalsampling.pool.columns import number_columns, required_columns
-from evalsampling.pool.files import StoredFile, find_files
+from evalsampling.pool.files import StoredFile, changed_while_read, check_same, find_files
 from evalsampling.pool.fingerprint import fingerprint_of, hash_of_blocks
 from evalsampling.pool.formats.registry import format_of
 from evalsampling.pool.splits import Contents, WorkItem
 from evalsampling.spec import EvaluationSpec
+
+_READERS = 8
+"""Files whose blocks are read at once."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -99,6 +103,7 @@ class Catalog:
                     file=number,
                     origin=path,
                     first_row=first_row,
+                    stored=file.stored,
                 )
                 first_row += split.rows
 
@@ -112,18 +117,25 @@ class Catalog:
         return [fingerprint_of(file.stored, file.blocks) for file in self.files]
 
     def check_unchanged(self, pattern: str) -> None:
-        """Check that the files are still as they were found.
+        """Check that the files are still as they were found, and that there are no others.
+
+        By their sizes and when they were written; those without a generation by their blocks too.
 
         Args:
             pattern: that names them.
 
         Raises:
-            InputError: naming the first that is not.
+            InputError: naming the first that is not, or that has come.
         """
-        now = set(find_files(pattern)) if self.files else set()
-        for file in self.files:
-            if file.stored not in now:
-                raise InputError(f"{file.stored.path}: has changed while it was read")
+        if not self.files:
+            return
+        check_same([file.stored for file in self.files], pattern)
+        with ThreadPoolExecutor(_READERS) as readers:
+            doubtful = [file for file in self.files if file.stored.generation is None]
+            hashes = readers.map(hash_of_blocks, [file.stored for file in doubtful])
+            for file, blocks in zip(doubtful, hashes, strict=True):
+                if blocks != file.blocks:
+                    raise changed_while_read(file.stored.path)
 
     @property
     def warnings(self) -> list[str]:

@@ -171,7 +171,10 @@ def _predictions(
         row = _first_fraction(column)
         raise batch.error(name, row, f"{column[row].as_py()} is none of {[*classes]}")
     elif numeric or not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
-        raise batch.error(name, 0, f"type {column.type} holds none of the classes {[*classes]}")
+        words = f"type {column.type} holds none of the classes {[*classes]}"
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+            words += ": labels.classes names others, labels.positive the positive one"
+        raise batch.error(name, 0, words)
     known = pa.array([value if numeric else str(value) for value in classes], type=column.type)
     codes = pc.index_in(column, value_set=known)
     if codes.null_count and whole and untyped:

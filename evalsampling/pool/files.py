@@ -1,10 +1,11 @@
 """The files of a pool, wherever they are: on this machine or in an object store."""
 
+import contextlib
 import dataclasses
 import datetime
 import fnmatch
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -12,7 +13,7 @@ import pyarrow.fs
 
 from evalsampling.errors import InputError
 from evalsampling.storage import open_gcs
-from evalsampling.storage.filesystems import locate, one_line
+from evalsampling.storage.filesystems import locate, one_line, unreadable
 
 _FLAT = "s3://"
 """Scheme of a store without folders: all objects with a common prefix are listed."""
@@ -29,12 +30,15 @@ class StoredFile:
             machine, whose times change when they are copied.
         generation: of an object in Google Cloud Storage, instead: another one if it is written
             again.
+        written: when a file of this machine was last written, in nanoseconds since 1970. It tells
+            whether a file changes while a command reads it, and nothing beyond that.
     """
 
     path: str
     size: int
     modified: str | None = None
     generation: int | None = None
+    written: int | None = None
 
 
 def find_files(pattern: str) -> list[StoredFile]:
@@ -56,13 +60,87 @@ def find_files(pattern: str) -> list[StoredFile]:
     return sorted(files, key=lambda file: file.path)
 
 
+def find_file(path: str) -> StoredFile:
+    """Return the file of a path, in which no character stands for others.
+
+    Raises:
+        InputError: if there is none, or it cannot be looked at.
+    """
+    if path.startswith("gs://"):
+        found = [file for file in _below(path) if file.path == path]
+    else:
+        filesystem, inner, prefix = locate(path)
+        try:
+            found = _stored([filesystem.get_file_info(inner)], prefix)
+        except (OSError, pa.ArrowException) as error:
+            raise unreadable(path, error) from error
+    if not found:
+        raise InputError(f"{path}: no such file")
+    return found[0]
+
+
+def error_of_reading(file: StoredFile | None, error: InputError) -> InputError:
+    """Return the error of a file that is not as it should be: that it has changed, if it has.
+
+    Args:
+        file: as it was when it was found, None if nobody looked.
+        error: what is wrong, if it has not changed.
+    """
+    try:
+        changed = file is not None and find_file(file.path) != file
+    except InputError:  # It is gone, which the error says, or cannot be looked at.
+        changed = False
+    return changed_while_read(file.path) if file is not None and changed else error
+
+
+def check_same(before: Sequence[StoredFile], pattern: str) -> None:
+    """Check that a pattern names the files that it named before, as they were then.
+
+    Raises:
+        InputError: naming the first that has changed or gone, or one that has come.
+    """
+    now = {file.path: file for file in find_files(pattern)}
+    for file in before:
+        if now.pop(file.path, None) != file:
+            raise changed_while_read(file.path)
+    if now:
+        raise InputError(f"{next(iter(now))}: has come while the pool was read")
+
+
+@contextlib.contextmanager
+def unchanged(pattern: str) -> Iterator[None]:
+    """Let a block read files, however often, and fail in its end if they changed meanwhile.
+
+    Raises:
+        InputError: as `find_files` and `check_same` say.
+    """
+    before = find_files(pattern)
+    yield
+    check_same(before, pattern)
+
+
+def changed_while_read(path: str) -> InputError:
+    """Return the error of a file that is not as it was when the command found it."""
+    return InputError(f"{path}: has changed while it was read")
+
+
 def _objects(pattern: str) -> list[StoredFile]:
     bucket, _, path = pattern.removeprefix("gs://").partition("/")
-    store, patterns = open_gcs(f"gs://{bucket}"), path.split("/")
+    begin, patterns = len(f"gs://{bucket}/"), path.split("/")
+    return [
+        file
+        for file in _below(re.split(r"[*?[]", pattern)[0])
+        if _matches(file.path[begin:].split("/"), patterns)
+    ]
+
+
+def _below(url: str) -> list[StoredFile]:
+    """Return the objects of Google Cloud Storage whose addresses begin so."""
+    bucket, _, path = url.removeprefix("gs://").partition("/")
     return [
         StoredFile(f"gs://{bucket}/{name}", size, generation=generation)
-        for name, size, generation in store.objects(re.split(r"[*?[]", path)[0])
-        if not name.endswith("/") and _matches(name.split("/"), patterns)
+        for name, size, generation in open_gcs(f"gs://{bucket}").objects(path)
+        if not name.endswith("/")
     ]
 
 
@@ -72,8 +150,20 @@ def _files(pattern: str) -> list[StoredFile]:
         found = list(_expand(filesystem, "", path.split("/"), pattern.startswith(_FLAT)))
     except (OSError, pa.ArrowException) as error:
         raise InputError(f"{pattern}: cannot be listed: {one_line(error)}") from error
+    return _stored(found, prefix)
+
+
+def _stored(found: Iterable[Any], prefix: str) -> list[StoredFile]:
+    """Return the files among what a file system of Arrow's has found.
+
+    Args:
+        found: its entries.
+        prefix: of their paths, which is empty on this machine.
+    """
     return [
-        StoredFile(prefix + info.path, info.size, _modified(info) if prefix else None)
+        StoredFile(prefix + info.path, info.size, modified=_modified(info))
+        if prefix
+        else StoredFile(info.path, info.size, written=info.mtime_ns)
         for info in found
         if info.type == pyarrow.fs.FileType.File
     ]

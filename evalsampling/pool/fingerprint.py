@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from evalsampling.pool.files import StoredFile, find_files
+from evalsampling.pool.files import StoredFile, find_file
 from evalsampling.storage.filesystems import open_file, unreadable
 
 BLOCKS = "blocks"
@@ -19,6 +19,7 @@ _BLOCKS, _BLOCK_BYTES = 4, 1 << 16
 def fingerprint_of(file: StoredFile, blocks: str | None) -> dict[str, Any]:
     """Return path, size, hash of blocks and, in a store, version of a file, as they are known."""
     everything = dataclasses.asdict(file) | {BLOCKS: blocks}
+    del everything["written"]  # A copy has another.
     return {key: value for key, value in everything.items() if value is not None}
 
 
@@ -60,7 +61,7 @@ def what_became_of(there: Mapping[str, Any]) -> str | None:
     Raises:
         InputError: if it is not there or cannot be read.
     """
-    stored = next(file for file in find_files(there["path"]))
+    stored = find_file(there["path"])
     if stored.size != there["size"]:
         return f"has {stored.size} bytes in place of {there['size']}"
     here = fingerprint_of(stored, hash_of_blocks(stored) if BLOCKS in there else None)

@@ -10,12 +10,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from evalsampling.errors import InputError
+from evalsampling.parts.references import load_object
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import required_columns
 from evalsampling.pool.formats.registry import read_batches
 from evalsampling.pool.splits import WorkItem
 from evalsampling.spec import EvaluationSpec
-from evalsampling.spec.references import load_object
 from evalsampling.storage import open_store
 
 _ALL_GROUPS = 1 << 31

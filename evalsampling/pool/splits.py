@@ -4,6 +4,8 @@ import dataclasses
 
 import pyarrow as pa
 
+from evalsampling.pool.files import StoredFile
+
 
 @dataclasses.dataclass(frozen=True)
 class Split:
@@ -49,6 +51,7 @@ class WorkItem:
         file: number of the file in the pool.
         origin: path of the pool's file the rows come from; `path` unless they were scored.
         first_row: of the split within the pool's file, from 0.
+        stored: the pool's file as it was when it was found, None if nobody looked.
     """
 
     path: str
@@ -60,3 +63,4 @@ class WorkItem:
     file: int
     origin: str
     first_row: int
+    stored: StoredFile | None = None

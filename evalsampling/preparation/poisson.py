@@ -22,6 +22,7 @@ from evalsampling.errors import InputError
 from evalsampling.measures.deviation import Deviation
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import hash_ids
+from evalsampling.pool.files import unchanged
 from evalsampling.preparation.assignment import CellBatch, assign_cells
 from evalsampling.preparation.local import SecondPass, read_sums, stratify_pool
 from evalsampling.preparation.row_sizes import RowSizes, sizes_of_rows
@@ -171,10 +172,11 @@ def poisson_sample(spec: EvaluationSpec, by_cell: bool = False) -> pa.Table:
     Raises:
         InputError: for anything wrong with the pool or the spec.
     """
-    stratification = stratify_pool(spec)
-    sums = read_sums(spec, stratification)
-    chosen = PoissonFilter.from_spec(spec, stratification, sums, by_cell)
-    kept = [chosen.keep(cells) for cells in SecondPass(spec, stratification).over_pool()]
+    with unchanged(spec.pool.path):
+        stratification = stratify_pool(spec)
+        sums = read_sums(spec, stratification)
+        chosen = PoissonFilter.from_spec(spec, stratification, sums, by_cell)
+        kept = [chosen.keep(cells) for cells in SecondPass(spec, stratification).over_pool()]
     return pa.concat_tables(kept)
 
 

@@ -12,7 +12,7 @@ from evalsampling.errors import InputError
 from evalsampling.measures.build import driving_thresholds
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import NO_PROBABILITY, read_features
-from evalsampling.preparation.summary import PoolSummary, Wanted, check_not_empty
+from evalsampling.preparation.summary import PoolSummary, Wanted, check_not_empty, cut_method
 from evalsampling.spec import MAX_CELLS, EvaluationSpec
 from evalsampling.stats.cells import CellGrid, CellSums, CellTable
 from evalsampling.stats.costs import MOST_CLASSES, CostClasses
@@ -130,7 +130,7 @@ class Stratification:
         else:
             assert summary.histogram is not None
             try:
-                edges = cut_edges(spec.strata.method, summary.histogram, spec.strata.leaves)
+                edges = cut_edges(cut_method(spec), summary.histogram, spec.strata.leaves)
             except ValueError as error:
                 raise InputError(f"strata.method: {spec.strata.method}: {error}") from error
         thresholds = driving_thresholds(spec, ranges)

@@ -17,10 +17,11 @@ from evalsampling.pool.columns import hash_ids, read_costs, read_features, read_
 from evalsampling.pool.lists import check_item_payload, list_columns
 from evalsampling.preparation.queries import ExpectedQueries
 from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.evaluation import CUT_METHODS
 from evalsampling.stats.kdtree import FeatureSample
 from evalsampling.stats.score_counts import ScoreCounts
 from evalsampling.stats.signatures import SignatureCounts, signature_codes
-from evalsampling.stats.strata import histogram_bins
+from evalsampling.stats.strata import CutMethod
 
 FEW_SIGNATURES = 8
 """Most signatures that scores are counted apart for."""
@@ -192,7 +193,7 @@ class Wanted:
         strata = spec.strata
         by_score = strata.edges is None and not strata.by_features
         by_signature = by_score and math.prod(spec.signature_shape) <= FEW_SIGNATURES
-        bins = histogram_bins(strata.method, strata.leaves) if by_score else 0
+        bins = cut_method(spec).bins(strata.leaves) if by_score else 0
         if by_signature:
             bins = max(bins, min(_COUNTED_PER_BIN * most_bins(spec), _MOST_COUNTED))
         return cls(
@@ -219,6 +220,15 @@ class Wanted:
         """Whether a first pass is needed at all."""
         wanted = self.ranges, self.signatures, self.features, self.costs
         return bool(self.histogram_bins or any(wanted))
+
+
+def cut_method(spec: EvaluationSpec) -> CutMethod:
+    """Return the way in which a spec cuts leaves from scores.
+
+    Raises:
+        InputError: if it is not installed here, or cannot be imported.
+    """
+    return CUT_METHODS.find("strata.method", spec.strata.method, spec.pool.directory)
 
 
 def summary_columns(spec: EvaluationSpec) -> list[str]:

@@ -20,6 +20,7 @@ import pyarrow as pa
 from evalsampling.errors import InputError
 from evalsampling.measures.deviation import Deviation
 from evalsampling.pool.columns import hash_ids
+from evalsampling.pool.files import unchanged
 from evalsampling.preparation.assignment import CellBatch
 from evalsampling.preparation.local import SecondPass, read_sums, stratify_pool
 from evalsampling.preparation.row_sizes import RowSizes, sizes_of_rows
@@ -253,9 +254,10 @@ def sample_with_replacement(spec: EvaluationSpec) -> pa.Table:
     Raises:
         InputError: for anything wrong with the pool or the spec.
     """
-    stratification = stratify_pool(spec)
-    draws = RowDraws.from_spec(spec, stratification, read_sums(spec, stratification))
-    drawn = Drawn.zero(draws.draws)
-    for cells in SecondPass(spec, stratification).over_pool():
-        drawn += draws.draw(cells)
+    with unchanged(spec.pool.path):
+        stratification = stratify_pool(spec)
+        draws = RowDraws.from_spec(spec, stratification, read_sums(spec, stratification))
+        drawn = Drawn.zero(draws.draws)
+        for cells in SecondPass(spec, stratification).over_pool():
+            drawn += draws.draw(cells)
     return draws.sample(drawn)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evalsampling.inference.model_assisted import KIND as MODEL_ASSISTED
+from evalsampling.inference.model_based import KIND as MODEL_BASED
 from evalsampling.inference.results import ReportedInterval, ReportedSensitivity
 
 CLAIM_NOTHING = (
@@ -15,7 +15,7 @@ CLAIM_NOTHING = (
 """How methods of default intervals begin that are the whole range of their measure."""
 
 MOSTLY_PRIOR = "in brackets: not the default, as labels or cells say too little beside the model"
-"""What brackets around a model-assisted interval mean."""
+"""What brackets around a model-based interval mean."""
 
 _SMALL = 0.01
 
@@ -113,8 +113,8 @@ class Number:
     @property
     def band(self) -> ReportedInterval | None:
         """The interval that holds together with those of the curve's other points, if any."""
-        assisted = (one for one in self.intervals if one.method.endswith(", simultaneous"))
-        return next(assisted, self.of_kind("simultaneous"))
+        bands = (one for one in self.intervals if one.method.endswith(", simultaneous"))
+        return next(bands, self.of_kind("simultaneous"))
 
     @property
     def neutral(self) -> float:
@@ -137,13 +137,13 @@ def two_digits(value: float) -> str:
 
 
 def is_mostly_prior(one: ReportedInterval, intervals: Sequence[ReportedInterval]) -> bool:
-    """Tell whether an interval is model-assisted and yet not the default of its number.
+    """Tell whether an interval is model-based and yet not the default of its number.
 
     Args:
         one: the interval.
         intervals: all of its number, the default first.
     """
-    return one.kind == MODEL_ASSISTED != intervals[0].kind
+    return one.kind == MODEL_BASED != intervals[0].kind
 
 
 def title(measure: str, system: str | None = None, against: str | None = None) -> str:

@@ -250,6 +250,9 @@ def all_intervals(facts: Facts) -> Section | None:
     words = " ".join(f"{kind.capitalize()}: {escape(of)}." for kind, of in assumed(kinds).items())
     listed = table("All intervals of the headline numbers",
                    ["number", "kind", "method", "low", "high"], rows, (3, 4))  # fmt: skip
+    notes = bullets([escape(one) for one in facts.estimate["notes"]])
     return Section(
-        "intervals", "All intervals", paragraph(words + brackets) + folded("Show them", listed)
+        "intervals",
+        "All intervals",
+        paragraph(words + brackets) + notes + folded("Show them", listed),
     )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.inference.census import is_census, known_value
+from evalsampling.inference.census import known_value
 from evalsampling.inference.domains import WHOLE_POOL, Domain, ReportedDomains
 from evalsampling.inference.estimates import (
     estimate_measure,
@@ -43,6 +43,7 @@ class Sampler(abc.ABC):
     Attributes:
         heeds_costs: whether rows whose labels are cheap are drawn more often.
         needs_costs: whether it is of no use where all labels cost the same.
+        queries_ranks: whether it sees the cells as a ranked list.
         trusts_prior: whether rows are chosen by the prior probabilities, whatever labels say.
         measure: the measure whose variance is to be small.
         oracle: ``deterministic`` if a row has one label, ``stochastic`` if asking again may bring
@@ -54,6 +55,7 @@ class Sampler(abc.ABC):
     takes_stochastic_oracle = True
     heeds_costs = False
     needs_costs = False
+    queries_ranks = False
     trusts_prior = False
     draws_by_number = False
     """Whether the permanent random numbers of rows decide which are drawn, where they are known."""
@@ -195,7 +197,7 @@ class Sampler(abc.ABC):
             confidence: level of the intervals, in (0, 1).
             scope: systems and slices.
             model: draws of all labels given those of the history; with them the default interval
-                is the model-assisted one.
+                is the model-based one.
         """
         inputs = self.inputs(table, history, confidence, model)
         # With all labels known that matter to the sampler there is no next proposal.
@@ -206,16 +208,11 @@ class Sampler(abc.ABC):
             measure = measure_of(requested)
             if is_nil(measure, table.outputs):
                 estimates += take_nil(requested, inputs, scope)
-            elif self.can_estimate(table, measure) or self._is_census(table, history, measure):
+            elif self.can_estimate(table, measure) or _is_census(inputs, measure):
                 estimates += estimate_measure(requested, inputs, scope, self.aims_at(measure))
             else:
                 estimates += refuse(requested, self.measure, scope, confidence)
         return estimates
-
-    def _is_census(self, table: CellTable, history: History, measure: Measure) -> bool:
-        """Whether every row of the pool that can add to a measure has the one label it can have."""
-        adding = cells_adding_to(measure, table)
-        return not self.stochastic and is_census(adding, table, history, Domain())
 
     def _has_next_draw(self, inputs: EstimationInput) -> bool:
         """Tell whether there is a next proposal.
@@ -224,7 +221,7 @@ class Sampler(abc.ABC):
         measure defined.
         """
         table, history = inputs.table, inputs.history
-        if not self._is_census(table, history, self.measure):
+        if not _is_census(inputs, self.measure):
             return True
         return not np.isnan(known_value(self.measure, table, history, Domain())).all()
 
@@ -274,6 +271,11 @@ class Sampler(abc.ABC):
     def adapted(self, inputs: EstimationInput) -> EstimationInput:
         """Return what estimates are made from as the sampler's own estimator takes it."""
         return inputs
+
+
+def _is_census(inputs: EstimationInput, measure: Measure) -> bool:
+    """Tell whether every row of the pool that can add to a measure has its label."""
+    return inputs.all_known(cells_adding_to(measure, inputs.table), Domain())
 
 
 @dataclasses.dataclass(frozen=True)

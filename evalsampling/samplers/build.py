@@ -1,18 +1,18 @@
 """The sampler that a spec asks for."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from evalsampling.errors import InputError
 from evalsampling.measures.build import Range, build_driver, build_gains
+from evalsampling.parts.references import load_object
 from evalsampling.samplers import BY_NAME
 from evalsampling.samplers.base import Sampler
 from evalsampling.samplers.passive import Passive
-from evalsampling.samplers.ranked import RankedSampler
 from evalsampling.samplers.ranking import Ranking
 from evalsampling.spec import EvaluationSpec, SamplerSpec
 from evalsampling.spec.parameters import check_name, construct
-from evalsampling.spec.references import load_object
 
 
 def build_sampler(
@@ -29,18 +29,17 @@ def build_sampler(
         InputError: naming the sampler or parameter that is wrong.
     """
     chosen = spec.sampler if name in (None, spec.sampler.name) else SamplerSpec(str(name))
-    check_name("sampler", chosen.name, BY_NAME)
-    maker = BY_NAME[chosen.name]
+    maker = _class_of(chosen.name, spec)
     of_queries = spec.pool.lists is not None
     if of_queries and maker not in (Ranking, Passive):
         raise InputError(f"sampler: {chosen.name}: queries are drawn by ranking or passive")
     if maker is Ranking and not of_queries:
         raise InputError("sampler: ranking: it draws queries, and the spec has no pool.lists")
-    if issubclass(maker, RankedSampler) and spec.strata.by_features:
+    if maker.queries_ranks and spec.strata.by_features:
         raise InputError(
             f"sampler: {chosen.name}: it ranks rows by score, so strata.method cannot be kd"
         )
-    if issubclass(maker, RankedSampler) and spec.money is not None:
+    if maker.queries_ranks and spec.money is not None:
         raise InputError(
             f"sampler: {chosen.name}: what it queries follows from what it finds, so its budget is "
             "of labels, not of cost"
@@ -68,3 +67,32 @@ def build_sampler(
             "labels are numbers"
         )
     return sampler
+
+
+def _class_of(name: str, spec: EvaluationSpec) -> type[Sampler]:
+    """Return the class that a spec names.
+
+    Raises:
+        InputError: if there is none, or it is no sampler.
+    """
+    if ":" not in name:
+        check_name("sampler", name, BY_NAME)
+    return BY_NAME.find("sampler", name, spec.pool.directory)
+
+
+def entry_of(item: Any) -> Any:
+    """Return a spec's ``sampler`` for a class, also of a mapping's ``name``; others as they are.
+
+    Raises:
+        InputError: of a sampler that is made already: it is made for the measure of an evaluation.
+    """
+    if isinstance(item, Sampler):
+        raise InputError(
+            f"sampler: give the class {type(item).__name__}, with parameters as "
+            "{'name': class, 'parameter': value}: it is made for the first measure"
+        )
+    if isinstance(item, Mapping):
+        return {**item, "name": entry_of(item["name"])} if "name" in item else item
+    if isinstance(item, type) and issubclass(item, Sampler):
+        return BY_NAME.references(item)[0]
+    return item

@@ -1,6 +1,6 @@
 """The calibrated design: rows without replacement, chosen and estimated by a calibration curve.
 
-This project's own; docs/calibrated.md has what was tried and measured. Its parts are known: the
+This project's own; docs/studies/calibrated-trials.md has what was tried. Its parts are known: the
 difference estimator and probabilities proportional to anticipated standard deviations (C.-E.
 Särndal, B. Swensson and J. Wretman, *Model Assisted Survey Sampling*, Springer 1992, sections 6.3
 and 12.2), and the choice among designs by the expected fall of the posterior variance (K. Chaloner
@@ -8,12 +8,13 @@ and I. Verdinelli, *Bayesian experimental design: a review*, Statistical Science
 """
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 
 from evalsampling.inference.class_curves import obstacle
 from evalsampling.inference.inputs import EstimationInput
-from evalsampling.inference.linearisation import influence_by_cell, variance_of_any
+from evalsampling.inference.linearisation import influences_by_cell, variance_of_any
 from evalsampling.inference.nonresponse import response_by_leaf
 from evalsampling.inference.predictive import (
     LabelModel,
@@ -66,9 +67,9 @@ class CalibratedDesign(Sampler):
 
     A labelled row weighs one over the chance that any round so far would have taken it, so weights
     of rounds that answer to earlier labels are slightly biased, and far less noisy than weights
-    conditional on the round (docs/calibrated.md). The estimate is the difference estimator: the
-    model's total, known from the cells, and the weighted residuals of the labelled rows; then the
-    mean of it and of the posterior median (`inference.model_assisted.weight_of_draws`).
+    conditional on the round (docs/studies/calibrated-trials.md). The estimate is the difference
+    estimator: the model's total, known from the cells, and the weighted residuals of the labelled
+    rows; then the mean of it and of the posterior median (`inference.model_based.weight_of_draws`).
 
     Attributes:
         hidden: prior of the positives that scores do not tell.
@@ -190,7 +191,7 @@ class _Comparison:
         values = values[:, np.isfinite(values).all(axis=0)]
         deviation = values - values.mean(axis=0)
         scale = np.sqrt(np.mean(deviation**2, axis=0))
-        rate = rates.mean(axis=0)
+        rate = model.mean_rates
         first, alike = model.alike
         return cls(
             rate=rate,
@@ -248,14 +249,38 @@ def _spread(measure: Measure, model: LabelModel, risks: FloatArray, labels: int)
     draws = max(_MOST_INFLUENCES // entries, _FEWEST_SPREADS)
     step = -(-len(risks) // draws)
     check_defined(measure, risks.mean(axis=0))
-    most = variance_of_any(measure)
-    share = table.count / table.rows
-    variances = []
-    for rate, risk in zip(model.rates[::step], risks[::step], strict=True):
-        influence = influence_by_cell(measure, table, risk)
-        mean = np.einsum("cy,cym->cm", rate, influence)
-        variance = np.einsum("cy,cym->cm", rate, influence**2) - mean**2
-        variance = np.maximum(variance, 0.0)
-        left = (share @ np.sqrt(variance)) ** 2 / max(labels, 1)
-        variances.append(variance @ (1 / np.maximum(left / most, 1.0)))
-    return np.asarray(np.sqrt(np.mean(variances, axis=0)))
+    rates, risks = model.rates[::step], risks[::step]
+    parts = min(len(measure.components), len(risks))  # so that arrays are small
+    influences = influences_by_cell(measure, table, np.array_split(risks, parts))
+    total = np.zeros(len(table))
+    for rate, of_part in zip(np.array_split(rates, parts), influences, strict=True):
+        total += _counted_variance(measure, table, rate, of_part, labels).sum(axis=0)
+    return np.asarray(np.sqrt(total / len(risks)))
+
+
+def _counted_variance(
+    measure: Measure,
+    table: CellTable,
+    rates: FloatArray,
+    influences: Sequence[FloatArray],
+    labels: int,
+) -> FloatArray:
+    """Return the variance of a row's influence as `_spread` counts it, shape (draws, cells).
+
+    Args:
+        measure: that rows are drawn for.
+        table: the cells.
+        rates: shape (draws, cells, classes).
+        influences: of each class, shape (draws, m, cells).
+        labels: that there will be after the round.
+    """
+    mean, square = np.zeros_like(influences[0]), np.zeros_like(influences[0])
+    for y, influence in enumerate(influences):
+        weighted = rates[:, None, :, y] * influence
+        mean += weighted
+        weighted *= influence
+        square += weighted
+    variance = np.maximum(square - mean**2, 0.0)
+    left = (np.sqrt(variance) @ (table.count / table.rows)) ** 2 / max(labels, 1)
+    variance /= np.maximum(left / variance_of_any(measure), 1.0)[:, :, None]
+    return np.asarray(variance.sum(axis=1))

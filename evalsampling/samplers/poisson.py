@@ -18,7 +18,6 @@ from evalsampling.inference.nonresponse import (
     rows_represented,
     share_answered,
 )
-from evalsampling.inference.ratio import RatioOptions
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.inference.score_calibration import check_calibration, recalibrated
 from evalsampling.measures.deviation import Deviation, anticipate
@@ -26,6 +25,7 @@ from evalsampling.samplers.base import Sampler
 from evalsampling.spec.parameters import check_share
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.costs import per_root_cost
+from evalsampling.stats.distinct import distinct_rows
 from evalsampling.stats.history import NO_LABEL, History, Round
 from evalsampling.stats.inclusion import draw_next, mix_evenly, saturates, water_fill
 from evalsampling.stats.permanent import FreshNumbers, RowNumbers
@@ -176,7 +176,7 @@ class Poisson(Sampler):
         See `Threshold.draw` for what it is made from.
         """
         rows = np.stack([history.cell, history.rank], axis=1)
-        first = np.unique(rows, axis=0, return_index=True)[1]
+        first = distinct_rows(rows)[0]
         coins = RowNumbers(history.cell[first], rng.random(len(first)))
         made, sizes = threshold.draw(left, rng, cap, fresh, coins if self._asks_again else None)
         chance = made.chance
@@ -338,9 +338,11 @@ class Poisson(Sampler):
         """Return what estimates are made from: the difference or the ratio estimator."""
         differs = self.estimator == "difference"
         response = anticipate(inputs.table.prior, self.smoothing) if differs else None
-        options = RatioOptions(beta=True, correct_bias=self.correct_bias)
         return dataclasses.replace(
-            inputs, response=response, self_normalised=not differs, options=options
+            inputs,
+            response=response,
+            self_normalised=not differs,
+            correct_bias=self.correct_bias,
         )
 
     def _with_next_draw(self, inputs: EstimationInput) -> EstimationInput:

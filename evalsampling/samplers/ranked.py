@@ -67,6 +67,7 @@ class RankedSampler(Sampler):
         first: r~, from which rank on it is weakly monotone.
     """
 
+    queries_ranks = True
     epsilon: float = 0.03
     delta: float = 0.05
     beta: float = 1.05

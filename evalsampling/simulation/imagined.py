@@ -21,9 +21,9 @@ OFF = {"slope": (-0.5, 0.8), "number": (0.0, 1.0), "hidden": (math.log(0.04), 2.
 """Means and standard deviations of the logarithms of how far the probabilities of models are off.
 
 Slope and hidden positives are those of curves fitted to all labels of 53 real pools
-(docs/calibrated.md). The number of positives is a judgement: it is within a factor of e of that
-expected on 31 of these, and far below on most others, whose positives were thinned or whose scores
-are no probabilities."""
+(docs/studies/calibrated-trials.md). The number of positives is a judgement: it is within a factor
+of e of that expected on 31 of these, and far below on most others, whose positives were thinned or
+whose scores are no probabilities."""
 
 _FARTHEST = 1e3
 """Largest change of the logarithm of a probability: beyond, labels are as good as certain."""

@@ -16,6 +16,7 @@ import numpy as np
 from evalsampling.errors import InputError
 from evalsampling.evaluation.evaluation import Evaluation
 from evalsampling.inference.domains import ReportedDomains
+from evalsampling.inference.interval_methods import OWN
 from evalsampling.measures.calibrated import Requested, measure_of
 from evalsampling.measures.comparisons import Comparison, systems_of
 from evalsampling.samplers.base import Sampler
@@ -48,7 +49,7 @@ class Plan:
         divergence: whether proposals are compared with the best one.
         bands: whether curves get intervals too, however many points they have, and their
             simultaneous bands; that takes time.
-        hidden: prior of the positives that scores do not tell; None for no model-assisted
+        hidden: prior of the positives that scores do not tell; None for no model-based
             intervals, which take a tenth of a second each time.
         assumption_light: whether assumption-light intervals are made, which takes time too.
         by_cost: whether budgets are of money.
@@ -151,6 +152,7 @@ def run_repeat(
             systems=known.systems,
             bands_seed=int(seeds[0]) if plan.bands else None,
             assumption_light=plan.assumption_light,
+            methods=OWN,
         ),
         hidden=plan.hidden,
     )

@@ -10,11 +10,14 @@ from typing import Any
 import yaml
 
 from evalsampling.errors import InputError
+from evalsampling.parts.registry import Registry
 from evalsampling.spec.budget import Budget
 from evalsampling.spec.hidden import MOST_CLASSES, HiddenPrior, read_hidden
+from evalsampling.spec.labels import KEYS as LABELS_KEYS
 from evalsampling.spec.labels import LabelsSpec, labels_mapping, read_labels
 from evalsampling.spec.measures import MeasureSpec
 from evalsampling.spec.parameters import name_and_parameters
+from evalsampling.spec.pool import KEYS as POOL_KEYS
 from evalsampling.spec.pool import PoolSpec, pool_mapping, read_pool
 from evalsampling.spec.sections import Section, absolute, number
 from evalsampling.spec.sink import SinkSpec
@@ -27,8 +30,18 @@ MAX_CELLS = 4096
 LARGEST_ROUND = 10**9
 """Where a growing round stops growing."""
 
-SCORE_METHODS = ("csf", "geometric", "equal_width", "equal_count", "log_rank")
-"""Ways to cut strata from scores: the names of `stats.strata.METHODS`."""
+CUT_METHODS: Registry[Any] = Registry(
+    "cut_methods",
+    {
+        "csf": "evalsampling.stats.strata:CSF",
+        "geometric": "evalsampling.stats.strata:GEOMETRIC",
+        "equal_width": "evalsampling.stats.strata:EQUAL_WIDTH",
+        "equal_count": "evalsampling.stats.strata:EQUAL_COUNT",
+        "log_rank": "evalsampling.stats.strata:LOG_RANK",
+    },
+    "evalsampling.stats.strata:CutMethod",
+)
+"""Ways to cut strata from scores, by name."""
 
 KD = "kd"
 """Strata that a k-d tree cuts from features."""
@@ -40,7 +53,7 @@ TESTS = ("anytime", "fixed")
 """P-values that may end an evaluation: such as may be looked at often, and such as may not."""
 
 WORKSPACE_STORES = ("gs",)
-"""Schemes of the stores that can hold a workspace: those that create a file only if it is new."""
+"""Schemes of our own stores that hold a workspace: those that create a file only if it is new."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,7 +61,7 @@ class StrataSpec:
     """How the score is cut into leaves and the leaves into a tree.
 
     Attributes:
-        method: one of `SCORE_METHODS`, or ``kd`` for a k-d tree over the features.
+        method: of `CUT_METHODS`, ``module:object``, or ``kd`` for a k-d tree over the features.
         leaves: most leaves wanted.
         branching: children of a node of the tree.
         edges: explicit interior edges, strictly increasing, or None to compute them.
@@ -87,7 +100,7 @@ class SamplerSpec:
     """The spec's ``sampler``; `samplers.build` makes a sampler of it.
 
     Attributes:
-        name: of `samplers.BY_NAME`.
+        name: of `samplers.BY_NAME`, or ``module:class``.
         parameters: given with it.
     """
 
@@ -138,7 +151,7 @@ class EvaluationSpec:
         stop_test: which p-values: one of `TESTS`.
         money: what labels may cost, in all, in the unit of ``pool.cost``; None for a budget of
             labels alone.
-        hidden: prior of the positives that scores do not tell, behind model-assisted intervals.
+        hidden: prior of the positives that scores do not tell, behind model-based intervals.
         seed: in [0, 2^64).
         sink: how batches are sent out.
         workspace: absolute path of the workspace, or None.
@@ -192,20 +205,25 @@ class EvaluationSpec:
             raise InputError(f"{path}: {error}") from error
 
     @classmethod
-    def from_mapping(cls, content: Any, directory: str | Path) -> "EvaluationSpec":
+    def from_mapping(
+        cls, content: Any, directory: str | Path, is_stored: bool = False
+    ) -> "EvaluationSpec":
         """Return what the content of a spec file says, checked as far as `load` does.
 
         Args:
             content: the parsed file.
             directory: or its URL, relative paths resolve against it.
+            is_stored: whether it is of a workspace. Parts that it names need not be installed here:
+                only what needs one refuses.
 
         Raises:
             InputError: naming the key that is wrong.
         """
-        top = Section("", content)
+        top = Section("", content, is_stored)
         top.check_keys(
             "pool", "labels", "measure", "strata", "sampler", "budget", "round_size",
             "confidence", "hidden", "seed", "sink", "stop", "workspace",
+            below={"pool": POOL_KEYS, "labels": LABELS_KEYS},
         )  # fmt: skip
         labels = read_labels(top.section("labels"), str(directory))
         strata = _strata(top.section("strata"))
@@ -303,7 +321,7 @@ class EvaluationSpec:
 
     @property
     def label_prior(self) -> HiddenPrior | None:
-        """What model-assisted intervals start from; None where labels are numbers."""
+        """What model-based intervals start from; None where labels are numbers."""
         return self.hidden if self.labels.numbers is None else None
 
     @property
@@ -325,9 +343,7 @@ class EvaluationSpec:
 
 def _strata(section: Section) -> StrataSpec:
     section.check_keys("method", "leaves", "branching", "edges")
-    method, known = section.get("method", "csf"), [*SCORE_METHODS, KD]
-    if method not in known:
-        raise InputError(f"strata.method: must be one of {', '.join(known)}, got {method!r}")
+    method = section.part("method", CUT_METHODS, "csf", [KD])
     edges = section.get("edges")
     if edges is not None:
         if not isinstance(edges, list) or not edges:

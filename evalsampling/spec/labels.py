@@ -5,15 +5,34 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evalsampling.errors import InputError
+from evalsampling.parts.registry import Registry
 from evalsampling.spec.label_sets import EMPTY, JOINT, MOST_LABELS, set_classes
 from evalsampling.spec.numbers import EXPECTED, NumberCodes, NumberRange
-from evalsampling.spec.sections import STORES, Section, absolute, number, shown
+from evalsampling.spec.sections import READ_FROM, Section, absolute, number, shown
 
 MAJORITY, MODEL, MEDIAN = "majority", "dawid-skene", "median"
 """How several votes decide a row."""
 
-RULES = (MAJORITY, MODEL)
-"""Of classes; numbers have their median."""
+VOTE_RULES: Registry[Any] = Registry(
+    "vote_rules",
+    {MODEL: "evalsampling.labels.dawid_skene:DAWID_SKENE"},
+    "evalsampling.labels.vote_rules:VoteRule",
+)
+"""Rules that look at all votes together, by name; `MAJORITY` looks at those of a row."""
+
+KEYS = (
+    "classes",
+    "positive",
+    "oracle",
+    "votes",
+    "gold",
+    "repeats",
+    "rule",
+    "multilabel",
+    "range",
+    "meanings",
+)  # fmt: skip
+"""Keys of the section ``labels``."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,7 +60,8 @@ class LabelsSpec:
         votes: answers wanted for each task, of as many annotators.
         gold: rows whose class is known, None for none.
         repeats: rows of earlier rounds that are asked about again, in every batch.
-        rule: how votes decide: ``majority`` or ``dawid-skene``; of numbers ``median``.
+        rule: how votes decide: ``majority``, a name of `VOTE_RULES` or ``module:object``; of
+            numbers ``median``.
         multilabel: the labels of which a row may have several; then the classes are their sets.
             Empty where a row is of one class.
         numbers: the range of labels that are numbers; then the classes are the errors that a
@@ -84,18 +104,7 @@ def read_labels(section: Section, directory: str) -> LabelsSpec:
     Raises:
         InputError: naming the key that is wrong.
     """
-    section.check_keys(
-        "classes",
-        "positive",
-        "oracle",
-        "votes",
-        "gold",
-        "repeats",
-        "rule",
-        "multilabel",
-        "range",
-        "meanings",
-    )
+    section.check_keys(*KEYS)
     if section.get("range") is not None:
         return _numbers(section)
     multilabel = _multilabel(section)
@@ -126,9 +135,7 @@ def read_labels(section: Section, directory: str) -> LabelsSpec:
     votes, repeats = section.integer("votes", 1, least=1), section.integer("repeats", 0, least=0)
     if oracle == "stochastic" and repeats:
         raise InputError("labels.repeats: a stochastic oracle is asked again by the draws as it is")
-    rule = section.get("rule", MAJORITY)
-    if rule not in RULES:
-        raise InputError(f"labels.rule: must be one of {', '.join(RULES)}, got {rule!r}")
+    rule = section.part("rule", VOTE_RULES, MAJORITY, [MAJORITY])
     if rule != MAJORITY and oracle == "stochastic":
         raise InputError(f"labels.rule: {rule}: votes of a stochastic oracle count as they are")
     if rule != MAJORITY and votes == 1:
@@ -220,7 +227,7 @@ def _multilabel(section: Section) -> tuple[str, ...]:
 
 def _gold(section: Section, directory: str) -> GoldSpec:
     section.check_keys("path", "rows")
-    path = absolute("labels.gold.path", section.text("path", required=True), directory, STORES)
+    path = absolute("labels.gold.path", section.text("path", required=True), directory, READ_FROM)
     return GoldSpec(str(path), section.integer("rows", 5, least=1))
 
 

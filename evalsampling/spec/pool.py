@@ -8,7 +8,7 @@ from evalsampling.errors import InputError
 from evalsampling.spec.labels import LabelsSpec
 from evalsampling.spec.lists import ListsSpec, check_grades, lists_mapping, read_lists
 from evalsampling.spec.payload import Mask, read_payload, shown_mapping
-from evalsampling.spec.sections import STORES, Section, absolute
+from evalsampling.spec.sections import READ_FROM, Section, absolute
 from evalsampling.spec.sink import EVERY_BATCH, mistaken_ids
 from evalsampling.spec.systems import (
     Probability,
@@ -23,13 +23,19 @@ from evalsampling.spec.systems import (
     system_mapping,
 )
 
+KEYS = (
+    "path", "id", "score", "prediction", "probability", "payload", "scorer", "systems", "slices",
+    "features", "variance", "lists", "cost",
+)  # fmt: skip
+"""Keys of the section ``pool``."""
+
 
 @dataclasses.dataclass(frozen=True)
 class PoolSpec:
     """Where the pool is and what its columns mean.
 
     Attributes:
-        path: absolute path or pattern of its files, of this machine or one of `STORES`.
+        path: absolute path or pattern of its files, of this machine or one of `READ_FROM`.
         id: column that names each row: integers or strings, no two alike.
         score: numeric column that drives the strata, finite; None if features do. Where labels are
             numbers a spec names the column `variance` in its place.
@@ -81,11 +87,8 @@ def read_pool(section: Section, labels: LabelsSpec, directory: str, by_features:
     Raises:
         InputError: naming the key that is wrong.
     """
-    section.check_keys(
-        "path", "id", "score", "prediction", "probability", "payload", "scorer", "systems",
-        "slices", "features", "variance", "lists", "cost",
-    )  # fmt: skip
-    path = absolute("pool.path", section.text("path", required=True), directory, STORES)
+    section.check_keys(*KEYS)
+    path = absolute("pool.path", section.text("path", required=True), directory, READ_FROM)
     scorer = section.text("scorer")
     if scorer is not None and len([p for p in scorer.split(":") if p]) != 2:
         raise InputError(f"pool.scorer: must be module:function, got {scorer!r}")

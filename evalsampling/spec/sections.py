@@ -6,15 +6,16 @@ import difflib
 import math
 import posixpath
 import reprlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from evalsampling.errors import InputError
-from evalsampling.storage import is_url
+from evalsampling.parts.registry import Registry
+from evalsampling.storage import STORES, is_url
 
-STORES = ("gs", "s3", "hdfs")
-"""Where files that are only read may be beside this machine."""
+READ_FROM = ("gs", "s3", "hdfs")
+"""Where files that are only read may be beside this machine and stores of other packages."""
 
 
 _passed_over: contextvars.ContextVar[list[str] | None] = contextvars.ContextVar(
@@ -37,22 +38,41 @@ def unknown_keys() -> Iterator[list[str]]:
 
 
 class Section:
-    """A mapping of the file, with typed and checked access to its keys."""
+    """A mapping of the file, with typed and checked access to its keys.
 
-    def __init__(self, name: str, content: Any) -> None:
+    Attributes:
+        name: of the section.
+        content: of it.
+        is_stored: whether it is of a workspace, so that its names of parts were checked before,
+            where these parts were installed.
+    """
+
+    def __init__(self, name: str, content: Any, is_stored: bool = False) -> None:
         if not isinstance(content, Mapping):
             raise InputError(f"{name or 'the spec'}: must be a mapping, got {content!r}")
         self.name = name
         self.content = content
+        self.is_stored = is_stored
 
     def _path(self, key: str) -> str:
         return f"{self.name}.{key}" if self.name else key
 
-    def check_keys(self, *known: str) -> None:
-        """Raise an `InputError` for a key that is not known, naming the nearest one."""
+    def check_keys(self, *known: str, below: Mapping[str, Collection[str]] | None = None) -> None:
+        """Raise an `InputError` for a key that is not known, naming the nearest one.
+
+        Args:
+            known: keys.
+            below: those of the sections in here, by the section, where a key may be meant to be.
+        """
         paths = [self._path(name) for name in known]
-        unknown = [self._path(str(key)) for key in self.content if key not in known]
-        messages = [f"unknown key {path}{nearest(path, paths)}" for path in unknown]
+        hints = {
+            key: f"; it is a key of {one}" for one, keys in (below or {}).items() for key in keys
+        }
+        unknown = [str(key) for key in self.content if key not in known]
+        messages = [
+            f"unknown key {self._path(key)}{hints.get(key) or nearest(self._path(key), paths)}"
+            for key in unknown
+        ]
         told = _passed_over.get()
         if messages and told is None:
             raise InputError(messages[0])
@@ -69,7 +89,7 @@ class Section:
         """Return a mapping within this one, empty if it is missing and not required."""
         if required and self.get(key) is None:
             raise InputError(f"{self._path(key)}: missing")
-        return Section(self._path(key), self.get(key, {}))
+        return Section(self._path(key), self.get(key, {}), self.is_stored)
 
     def text(self, key: str, required: bool = False) -> str | None:
         """Return a text that is not empty, None if it is missing and not required."""
@@ -79,6 +99,26 @@ class Section:
         if value is not None and (not isinstance(value, str) or not value):
             raise InputError(f"{self._path(key)}: must be text, got {value!r}")
         return value
+
+    def part(self, key: str, parts: Registry[Any], default: str, ours: Sequence[str] = ()) -> str:
+        """Return the name of a part, or a ``module:object``; the part is not imported.
+
+        Args:
+            key: where it stands.
+            parts: that there are.
+            default: the name if there is none.
+            ours: names beside those of the parts.
+
+        Raises:
+            InputError: if it is no name of a part; in a stored spec any text is one.
+        """
+        name = self.get(key, default)
+        if isinstance(name, str) and (
+            self.is_stored or ":" in name or name in ours or name in parts
+        ):
+            return name
+        known = ", ".join([*ours, *parts])
+        raise InputError(f"{self._path(key)}: must be one of {known}, got {name!r}")
 
     def integer(self, key: str, default: int, least: int) -> int:
         """Return a whole number of at least ``least``."""
@@ -139,7 +179,7 @@ def absolute(key: str, path: str | None, directory: str, stores: Sequence[str]) 
         key: where it stands, for messages.
         path: as given.
         directory: of the spec, or its URL.
-        stores: schemes of other machines that it may have.
+        stores: schemes of other machines that it may have, beside those of installed packages.
 
     Raises:
         InputError: for a path of another machine, or with characters that no path has.
@@ -154,7 +194,8 @@ def absolute(key: str, path: str | None, directory: str, stores: Sequence[str]) 
     if not is_url(path):
         return str((Path(directory) / path).resolve())
     scheme, _, rest = path.partition("://")
-    if scheme in stores:
+    if scheme in stores or scheme in STORES:
         return f"{scheme}://{rest.rstrip('/')}"
-    also = " or ".join(f"{store}://" for store in stores)
+    known = dict.fromkeys([*stores, *STORES])
+    also = " or ".join(f"{store}://" for store in known)
     raise InputError(f"{key}: must be a path of this machine or of {also}, got {path!r}")

@@ -5,14 +5,24 @@ from collections.abc import Sequence
 from typing import Any
 
 from evalsampling.errors import InputError
+from evalsampling.parts.registry import Registry
 from evalsampling.spec.sections import Section, nearest
 
-SINK_FORMATS = (
-    "csv", "jsonl", "parquet", "vendor", "xlsx", "label-studio", "ground-truth", "splink",
-)  # fmt: skip
-
-_TYPED = ("vendor", "xlsx")
-"""Formats that people handle, who may cut or mistype a task."""
+SINKS: Registry[Any] = Registry(
+    "sinks",
+    {
+        "csv": "evalsampling.labels.sinks:CSV",
+        "jsonl": "evalsampling.labels.sinks:JSON_LINES",
+        "parquet": "evalsampling.labels.sinks:PARQUET",
+        "vendor": "evalsampling.labels.sinks:VENDOR",
+        "xlsx": "evalsampling.labels.sinks:WORKBOOK",
+        "label-studio": "evalsampling.labels.sinks:LABEL_STUDIO",
+        "ground-truth": "evalsampling.labels.sinks:GROUND_TRUTH",
+        "splink": "evalsampling.labels.sinks:SPLINK",
+    },
+    "evalsampling.labels.sinks:Sink",
+)
+"""Formats of the batches that go out, by name."""
 
 _CSV = ("csv", "vendor", "splink")
 """Formats that a spreadsheet may open, and may take text in for a formula."""
@@ -43,7 +53,7 @@ class SinkSpec:
     """How batches are sent out.
 
     Attributes:
-        format: one of `SINK_FORMATS`.
+        format: of `SINKS`, or ``module:object``.
         question: what annotators are asked, in a sentence.
         sides: what the names of the columns of the left and of the right record begin or end
             with, None if rows are no pairs.
@@ -74,10 +84,7 @@ class SinkSpec:
             InputError: naming the key that is wrong.
         """
         section.check_keys("format", "question", "pairs", "records", "chunk", "escape")
-        chosen = section.get("format", cls.format)
-        if chosen not in SINK_FORMATS:
-            known = ", ".join(SINK_FORMATS)
-            raise InputError(f"sink.format: must be one of {known}, got {chosen!r}")
+        chosen = section.part("format", SINKS, cls.format)
         escape = section.get("escape", chosen == "vendor")
         if not isinstance(escape, bool):
             raise InputError(f"sink.escape: must be true or false, got {escape!r}")
@@ -86,9 +93,9 @@ class SinkSpec:
         if escape and chosen not in _CSV:
             known = ", ".join(_CSV)
             raise InputError(f"sink.escape: is of {known}, which are CSV; {chosen} is not")
-        _check_columns(str(chosen), payload, mistaken)
+        _check_columns(chosen, payload, mistaken)
         sink = cls(
-            format=str(chosen),
+            format=chosen,
             question=section.text("question"),
             sides=_sides(section.section("pairs"), payload),
             records=_records(section.section("records"), payload),
@@ -98,11 +105,6 @@ class SinkSpec:
         if sink.format == "splink" and sink.records is None:
             raise InputError("sink.records: missing, a table of Splink names two records a row")
         return sink
-
-    @property
-    def checks_tasks(self) -> bool:
-        """Whether the names of tasks end in a check character."""
-        return self.format in _TYPED
 
     def to_mapping(self) -> dict[str, Any]:
         """Return the section; what is not used is left out, as in specs of older workspaces."""
@@ -121,8 +123,8 @@ class SinkSpec:
         return mapping
 
 
-_COME_BACK = ("csv", "jsonl", "parquet", "vendor", "xlsx", "splink")
-"""Formats whose files of tasks come back with the answers in them, the payload beside these."""
+_ANSWERED_ELSEWHERE = ("label-studio", "ground-truth")
+"""Formats whose files of tasks do not come back with the answers in them and the payload beside."""
 
 EVERY_BATCH = ("task", "label")
 """Columns of every batch, which no column of the payload can be called."""
@@ -156,7 +158,7 @@ def _is_answer(name: str) -> bool:
 
 def _check_columns(chosen: str, payload: Sequence[str], mistaken: Sequence[str]) -> None:
     """Refuse columns of the payload that would be taken for others when the file comes back."""
-    for name in payload if chosen in _COME_BACK else ():
+    for name in () if chosen in _ANSWERED_ELSEWHERE else payload:
         if name in mistaken:
             raise InputError(
                 f"pool.payload: {name} cannot be shown as sink.format is {chosen}: what stands in "

@@ -6,6 +6,7 @@ References:
 
 import dataclasses
 from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -32,12 +33,26 @@ class Schedule:
     step: float = 0.25
 
 
+class Density(Protocol):
+    """A density at some points; each number is worked out where it is asked for."""
+
+    @property
+    def logarithm(self) -> FloatArray:
+        """Its logarithm, but for a constant, shape (n,)."""
+        ...
+
+    @property
+    def gradient(self) -> FloatArray:
+        """The gradient of its logarithm, shape (n, dimensions)."""
+        ...
+
+
 _JITTER = 0.3
 """How far sizes of steps are from their mean: with one size some trajectories would come back."""
 
 
 def hamiltonian(
-    log_density: Callable[[FloatArray], tuple[FloatArray, FloatArray]],
+    density: Callable[[FloatArray], Density],
     start: FloatArray,
     schedule: Schedule,
     rng: np.random.Generator,
@@ -48,8 +63,7 @@ def hamiltonian(
     every chain comes first. A trajectory that leaves where the density is a number is refused.
 
     Args:
-        log_density: of points, shape (n, dimensions), but for a constant: shape (n,), and its
-            gradient, shape (n, dimensions).
+        density: of points, shape (n, dimensions).
         start: shape (chains, dimensions).
         schedule: how long.
         rng: source of randomness.
@@ -58,7 +72,8 @@ def hamiltonian(
         ValueError: if the density is 0 or no number at a start.
     """
     state = start.copy()
-    height, gradient = log_density(state)
+    here = density(state)
+    height, gradient = here.logarithm.copy(), here.gradient.copy()
     if not np.all(np.isfinite(height)):
         raise ValueError("the log-density must be finite where chains start")
     kept = np.empty((schedule.kept, *state.shape))
@@ -67,9 +82,10 @@ def hamiltonian(
         jitter = rng.uniform(1 - _JITTER, 1 + _JITTER, (len(state), 1))
         energy = height - (momentum**2).sum(axis=1) / 2
         with np.errstate(over="ignore", invalid="ignore"):
-            end, speed, higher, steeper = _leapfrog(
-                log_density, state, momentum, gradient, schedule.step * jitter, schedule.leaps
+            end, speed, there = _leapfrog(
+                density, state, momentum, gradient, schedule.step * jitter, schedule.leaps
             )
+            higher, steeper = there.logarithm, there.gradient
             gain = higher - (speed**2).sum(axis=1) / 2 - energy
         taken = np.log(rng.random(len(state))) < np.where(np.isfinite(gain), gain, -np.inf)
         state[taken], height[taken], gradient[taken] = end[taken], higher[taken], steeper[taken]
@@ -79,17 +95,17 @@ def hamiltonian(
 
 
 def _leapfrog(
-    log_density: Callable[[FloatArray], tuple[FloatArray, FloatArray]],
+    density: Callable[[FloatArray], Density],
     point: FloatArray,
     momentum: FloatArray,
     gradient: FloatArray,
     step: FloatArray,
     leaps: int,
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Return where trajectories end: point, momentum, log-density and its gradient."""
+) -> tuple[FloatArray, FloatArray, Density]:
+    """Return where trajectories end, shape (chains, dimensions), their momentum, the density."""
     momentum = momentum + step / 2 * gradient
     for leap in range(leaps):
         point = point + step * momentum
-        height, gradient = log_density(point)
-        momentum = momentum + (step if leap < leaps - 1 else step / 2) * gradient
-    return point, momentum, height, gradient
+        there = density(point)
+        momentum = momentum + (step if leap < leaps - 1 else step / 2) * there.gradient
+    return point, momentum, there

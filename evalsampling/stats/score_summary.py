@@ -4,9 +4,9 @@ import dataclasses
 
 import numpy as np
 import numpy.typing as npt
-import scipy
 
 from evalsampling.stats.cells import CellTable
+from evalsampling.stats.log_odds import logit
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -32,7 +32,7 @@ def prior_log_odds(probability: FloatArray, rows: int) -> FloatArray:
         rows: of the pool.
     """
     least = min(LEAST_OF_POOL / rows, 0.25)
-    return np.asarray(scipy.special.logit(np.clip(probability, least, _MOST)))
+    return logit(np.clip(probability, least, _MOST))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,8 +6,8 @@ Edges are computed once, saved, and never recomputed: every later round reads th
 import dataclasses
 import math
 import sys
-import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -81,7 +81,7 @@ def equal_count_edges(
 
     An edge is off by at most half the rows of the bin it should have cut. A histogram's bins are
     equally wide, so scores crowded into a small part of the range share few of them, and their
-    leaves are as uneven as those bins (`histogram_bins` makes them finer than for the others).
+    leaves are as uneven as those bins (its method wants finer ones than the others).
 
     Args:
         lower_ends: shape (bins,), ascending, of bins equally wide but for outliers.
@@ -157,14 +157,27 @@ def _distinct(edges: FloatArray, minimum: float, maximum: float) -> FloatArray:
     return np.unique(edges[(edges > minimum) & (edges <= maximum)])
 
 
-@dataclasses.dataclass(frozen=True)
-class CutMethod:
-    """A way to cut leaves from a histogram.
+class CutMethod(Protocol):
+    """A way to cut leaves from the scores of a pool, which are known by bins."""
 
-    Attributes:
-        bins: from the leaves wanted to the limit of the histogram.
-        cut: from bins and leaves wanted to the interior edges.
-    """
+    def bins(self, leaves: int) -> int:
+        """Return into how many bins scores are counted, at least 2; all are held in memory."""
+
+    def cut(self, scores: ScoreBins, leaves: int) -> FloatArray:
+        """Return interior edges, strictly increasing: leaf k has scores in [edge k-1, edge k).
+
+        Args:
+            scores: lower ends, upper ends and counts of bins, the least and the greatest score.
+            leaves: most leaves wanted, at least 1.
+
+        Raises:
+            ValueError: if the scores allow no such edges.
+        """
+
+
+@dataclasses.dataclass(frozen=True)
+class _Method:
+    """A way to cut leaves, of two functions: a `CutMethod`."""
 
     bins: Callable[[int], int]
     cut: Callable[[ScoreBins, int], FloatArray]
@@ -174,48 +187,36 @@ def _fine_bins(leaves: int) -> int:
     return max(BINS_PER_LEAF * leaves, min(_FINE_BINS_PER_LEAF * leaves, _MOST_FINE_BINS))
 
 
-METHODS: Mapping[str, CutMethod] = types.MappingProxyType(
-    {
-        "csf": CutMethod(
-            lambda leaves: BINS_PER_LEAF * leaves,
-            lambda scores, leaves: csf_edges(scores.lower_ends, scores.counts, leaves),
-        ),
-        "geometric": CutMethod(
-            lambda leaves: 2,
-            lambda scores, leaves: geometric_edges(scores.minimum, scores.maximum, leaves),
-        ),
-        "equal_width": CutMethod(
-            lambda leaves: 2,
-            lambda scores, leaves: equal_width_edges(scores.minimum, scores.maximum, leaves),
-        ),
-        "equal_count": CutMethod(
-            _fine_bins,
-            lambda scores, leaves: equal_count_edges(scores.lower_ends, scores.counts, leaves),
-        ),
-        "log_rank": CutMethod(
-            _fine_bins,
-            lambda scores, leaves: log_rank_edges(scores.lower_ends, scores.counts, leaves),
-        ),
-    }
+CSF: CutMethod = _Method(
+    lambda leaves: BINS_PER_LEAF * leaves,
+    lambda scores, leaves: csf_edges(scores.lower_ends, scores.counts, leaves),
 )
-"""The ways to cut leaves from scores, by name."""
+# Methods that look at the two extreme scores only need 2 bins, the fewest there can be.
+GEOMETRIC: CutMethod = _Method(
+    lambda leaves: 2,
+    lambda scores, leaves: geometric_edges(scores.minimum, scores.maximum, leaves),
+)
+EQUAL_WIDTH: CutMethod = _Method(
+    lambda leaves: 2,
+    lambda scores, leaves: equal_width_edges(scores.minimum, scores.maximum, leaves),
+)
+EQUAL_COUNT: CutMethod = _Method(
+    _fine_bins,
+    lambda scores, leaves: equal_count_edges(scores.lower_ends, scores.counts, leaves),
+)
+LOG_RANK: CutMethod = _Method(
+    _fine_bins,
+    lambda scores, leaves: log_rank_edges(scores.lower_ends, scores.counts, leaves),
+)
 
 
-def histogram_bins(method: str, leaves: int) -> int:
-    """Return the limit of the histogram from which a method of METHODS cuts its leaves.
-
-    Methods that look at the two extreme scores only need 2 bins, the fewest there can be.
-    """
-    return METHODS[method].bins(leaves)
-
-
-def cut_edges(method: str, counts: ScoreCounts, leaves: int) -> FloatArray:
-    """Cut leaves by the method of that name.
+def cut_edges(method: CutMethod, counts: ScoreCounts, leaves: int) -> FloatArray:
+    """Return the edges of the leaves that a method cuts.
 
     Args:
-        method: a key of METHODS.
-        counts: scores of the pool, with the limit of `histogram_bins` or a greater one, which
-            changes nothing.
+        method: how.
+        counts: scores of the pool, with as many bins as the method wants or more, which changes
+            nothing.
         leaves: most leaves wanted, at least 1.
 
     Returns:
@@ -223,11 +224,17 @@ def cut_edges(method: str, counts: ScoreCounts, leaves: int) -> FloatArray:
         do not tell as many leaves apart.
 
     Raises:
-        ValueError: if there are no scores, or the method is not defined for these.
+        ValueError: if there are no scores, the method is not defined for these, or what it cuts is
+            no edges.
     """
     if not counts.rows:
         raise ValueError("no scores to cut leaves from")
-    return METHODS[method].cut(counts.bins(histogram_bins(method, leaves)), leaves)
+    edges = np.asarray(method.cut(counts.bins(method.bins(leaves)), leaves), dtype=np.float64)
+    if edges.ndim != 1 or len(edges) >= leaves or not np.isfinite(edges).all():
+        raise ValueError(f"edges must be at most {leaves - 1} finite numbers, got {edges}")
+    if np.any(edges[1:] <= edges[:-1]):
+        raise ValueError(f"edges must be strictly increasing, got {edges}")
+    return edges
 
 
 @dataclasses.dataclass(frozen=True)

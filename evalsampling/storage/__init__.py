@@ -1,4 +1,4 @@
-"""Where files are kept: on this machine or in Google Cloud Storage."""
+"""Where files are kept: on this machine, in Google Cloud Storage, or where other packages say."""
 
 import json
 from collections.abc import Mapping
@@ -11,23 +11,38 @@ from evalsampling.storage.base import Store as Store
 from evalsampling.storage.checksums import checksums_of as checksums_of
 from evalsampling.storage.checksums import parse_parquet as parse_parquet
 from evalsampling.storage.checksums import write_parquet as write_parquet
+from evalsampling.storage.filesystems import STORES as STORES
 from evalsampling.storage.filesystems import folder_of as folder_of
 from evalsampling.storage.filesystems import is_url as is_url
 from evalsampling.storage.filesystems import one_line
 from evalsampling.storage.filesystems import read_file as read_file
 from evalsampling.storage.local import LocalStore
+from evalsampling.storage.objects import ObjectStore as ObjectStore
 
 if TYPE_CHECKING:
     from evalsampling.storage.gcs import GcsStore
 
 
 def open_store(root: str | Path) -> Store:
-    """Return the store of the files below a directory or a ``gs://bucket/prefix``.
+    """Return the store of the files below a directory or a ``scheme://bucket/prefix``.
 
     Raises:
-        InputError: for another scheme, or if the client of the store is not installed.
+        InputError: for a scheme that no package has here, or if the client of the store is not
+            installed.
     """
-    return open_gcs(str(root)) if is_url(root) else LocalStore(Path(root))
+    if not is_url(root):
+        return LocalStore(Path(root))
+    scheme, _, rest = str(root).partition("://")
+    if scheme == "gs":
+        return open_gcs(str(root))
+    if scheme not in STORES:
+        known = ", ".join(f"{one}://" for one in STORES)
+        raise InputError(
+            f"{root}: no package that is installed here has a store for {scheme}://; there are "
+            f"{known} and paths of this machine"
+        )
+    store: Store = STORES[scheme].at(f"{scheme}://{rest.rstrip('/')}")
+    return store
 
 
 def open_gcs(root: str) -> "GcsStore":
@@ -60,13 +75,16 @@ def replace_file(path: str, content: bytes) -> None:
 def replace_files(contents: Mapping[str, bytes]) -> None:
     """Write files of one folder of any store, each in place of one that is there.
 
-    On a file system none is in its place before there is room for all of them.
+    On a file system none is in its place before there is room for all of them. Of several the last
+    is away from when the first comes until all others have come: after a kill it is there beside
+    those it came with, or not at all.
 
     Args:
         contents: by path, in the order in which they come into their places.
 
     Raises:
-        InputError: if one cannot be written; on a file system what was there stays.
+        InputError: if one cannot be written; on a file system what was there stays, as far as
+            `durability.replace_files` says.
     """
     first = next(iter(contents))
     folder = first.rpartition("/")[0]

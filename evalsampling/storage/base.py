@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.fs
 import pyarrow.parquet as pq
 
 from evalsampling.errors import InputError
@@ -113,7 +114,7 @@ class Store(abc.ABC):
     """Files by their names, which are relative paths with ``/``; nothing in memory but the root.
 
     Attributes:
-        root: path of the directory, or ``gs://bucket/prefix``.
+        root: path of the directory, or ``scheme://bucket/prefix``.
         shared: whether machines that cannot lock each other out may write here.
         latest_version: of the JSON files of a name, the version that is written and the greatest
             that is read; None for those that have none.
@@ -122,6 +123,34 @@ class Store(abc.ABC):
     root: str
     shared: bool
     latest_version: Callable[[str], int | None] = staticmethod(lambda _: None)
+
+    @classmethod
+    def at(cls, root: str) -> "Store":
+        """Return the store of a URL; nothing is read yet.
+
+        Args:
+            root: ``scheme://authority``, or a folder there.
+
+        Raises:
+            InputError: if there is no such place.
+        """
+        raise NotImplementedError(f"{cls.__name__}.at")
+
+    @classmethod
+    def filesystem(cls, root: str) -> Any:
+        """Return the file system by which Arrow reads ``scheme://authority``.
+
+        By default it asks the store for names and contents, whole files at a time.
+        """
+        from evalsampling.storage.stored_files import StoredFiles  # For stores of other packages.
+
+        return pyarrow.fs.PyFileSystem(StoredFiles(cls.at(root)))
+
+    def sizes(self, beginning: str = "") -> Mapping[str, int]:
+        """Return the bytes of all files whose names begin so, by name."""
+        folder, slash, _ = beginning.rpartition("/")
+        names = [f"{folder}{slash}{name}" for name in self.below(folder)]
+        return {name: self.checksum(name).size for name in names if name.startswith(beginning)}
 
     def url(self, name: str) -> str:
         """Return what other programs call a file."""
@@ -331,14 +360,19 @@ class Store(abc.ABC):
         try:
             self.settle()
         except AccessError:
-            held = {
-                file: f"{DRAFTS}/{draft}/{file}"
-                for draft in self.drafts()
-                if self._counts(draft)
-                for file in self.below(f"{DRAFTS}/{draft}")
-            }
+            held = self.not_in_place()
             return [name if self.exists(name) else held.get(name, name) for name in names]
         return list(names)
+
+    def not_in_place(self) -> dict[str, str]:
+        """Return where the files of drafts that count are, by their own names."""
+        return {
+            file: f"{DRAFTS}/{draft}/{file}"
+            for draft in self.drafts()
+            if self._counts(draft)
+            for file in self.below(f"{DRAFTS}/{draft}")
+            if file != MARKER
+        }
 
     # --- writing
 
@@ -361,7 +395,8 @@ class Store(abc.ABC):
     def replace(self, contents: Mapping[str, bytes]) -> None:
         """Write files by their names, each in place of one that may be there: no workspace's.
 
-        On a file system none comes into its place before there is room for all of them.
+        On a file system none comes into its place before there is room for all of them. Of several
+        the last is away from when the first comes until all others have come.
         """
 
     @abc.abstractmethod
@@ -372,7 +407,8 @@ class Store(abc.ABC):
             InputError: if somebody else changed it meanwhile; it stays as it is then.
         """
 
-    def _changed(self, name: str) -> InputError:
+    def changed(self, name: str) -> InputError:
+        """Return the error of a file that somebody else changed since it was read."""
         return InputError(
             f"{self.url(name)}: another command changed it meanwhile; run this one again"
         )

@@ -101,18 +101,21 @@ def replace_file(path: Path, content: bytes, drafts: Path | None = None) -> None
 def replace_files(contents: Mapping[Path, bytes], drafts: Path | None = None) -> None:
     """Write files in place of those that may be there, when there is room for all of them.
 
-    All are written and flushed under other names before the first gets its own, in their order.
+    All are written and flushed under other names before the first gets its own, in their order. Of
+    several the last is taken away first: so it is there beside those it came with, or not at all.
 
     Args:
         contents: by path.
         drafts: see `replace_file`.
 
     Raises:
-        OSError: naming the file, if one cannot be written; what was there stays.
+        OSError: naming the file, if one cannot be written; what was there stays, unless a file may
+            not be replaced whose folder may be written to: then the last may be away.
     """
     # Like no other name, and new: nobody can have put a link there.
     told = {path: (drafts or path.parent) / f".{path.name}-{uuid.uuid4().hex}" for path in contents}
-    at = next(iter(contents))
+    *others, last = told
+    at, aside = next(iter(contents)), told[last].with_name(f"{told[last].name}-old")
     try:
         for at, draft in told.items():
             if at.is_dir():
@@ -120,13 +123,32 @@ def replace_files(contents: Mapping[Path, bytes], drafts: Path | None = None) ->
             with draft.open("xb") as file:
                 file.write(contents[at])
             sync_file(draft)
-        for at, draft in told.items():
-            draft.replace(at)
+        if others:
+            _take_away(at, aside)
+        for at in others:
+            told[at].replace(at)
+        _sync_folders_of(others)
+        at = last
+        told[at].replace(at)
     except OSError as error:
+        if aside.exists() and told[others[0]].exists():  # None of the others has come.
+            aside.replace(last)
         # Nobody but us knows the names of the drafts.
         raise OSError(error.errno, error.strerror, str(at)) from error
     finally:
-        for draft in told.values():
+        for draft in (*told.values(), aside):
             draft.unlink(missing_ok=True)
-    for folder in {path.parent for path in contents}:
+    _sync_folders_of(contents)
+
+
+def _take_away(path: Path, aside: Path) -> None:
+    """Give a file another name, if it is there, so that it is away after a loss of power too."""
+    with contextlib.suppress(FileNotFoundError):
+        path.rename(aside)
+        sync_folder(path.parent)
+
+
+def _sync_folders_of(paths: Iterable[Path]) -> None:
+    """Flush the names of files in their folders."""
+    for folder in {path.parent for path in paths}:
         sync_folder(folder)

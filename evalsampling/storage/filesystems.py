@@ -13,6 +13,15 @@ import pyarrow as pa
 import pyarrow.fs
 
 from evalsampling.errors import InputError
+from evalsampling.parts.registry import Registry
+
+STORES: Registry[Any] = Registry(
+    "stores", {"gs": "evalsampling.storage.gcs:GcsStore"}, "evalsampling.storage.base:Store"
+)
+"""Classes of stores that a workspace may be in, by the scheme of their URLs."""
+
+_BY_ARROW = ("gs", "s3", "hdfs", "viewfs")
+"""Schemes whose files Arrow reads itself."""
 
 _RETRY_SECONDS = 60
 """How long a request to Google Cloud Storage is tried again."""
@@ -46,6 +55,9 @@ def locate(path: str) -> tuple[Any, str, str]:
     authority, _, _ = rest.partition("/")
     if scheme in ("hdfs", "viewfs"):
         return _store(scheme, authority), rest[len(authority) :], f"{scheme}://{authority}"
+    if scheme not in _BY_ARROW and scheme in STORES:
+        root = f"{scheme}://{authority}"
+        return STORES[scheme].filesystem(root), rest[len(authority) + 1 :], f"{root}/"
     return _store(scheme, authority), rest, f"{scheme}://"
 
 
@@ -71,34 +83,30 @@ def read_file(path: str) -> bytes:
     try:
         with open_file(path) as file:
             content: bytes = file.read()
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, ValueError, pa.ArrowException) as error:
         raise unreadable(path, error) from error
     return content
 
 
-def read_regular_file(path: str, most: int) -> bytes:
+def read_regular_file(path: str, most: int, follow: bool = True) -> bytes:
     """Return the content of a file of somebody else's, which must be one, and not too large.
 
-    A pipe or a device of this machine is refused without waiting for it.
+    A pipe or a device of this machine is refused without waiting for it. Of a file that is
+    written meanwhile it is what the file was, or how what it is begins; never some of each.
 
     Args:
         path: of the file, or its URL.
         most: bytes that it may have.
+        follow: whether the path may be a symbolic link.
 
     Raises:
-        InputError: if it cannot be read, is no regular file, or has more bytes.
+        InputError: if it cannot be read, is no regular file, has more bytes, or was overwritten
+            meanwhile.
     """
     try:
-        if is_url(path):
-            with open_file(path) as remote:
-                size = remote.size()
-                content: bytes = remote.read() if size <= most else b""
-        else:
-            with open(path, "rb", opener=_without_waiting) as file:
-                if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                    raise InputError(f"{path}: cannot be read: not a regular file")
-                content = file.read(most + 1)
-                size = max(len(content), os.fstat(file.fileno()).st_size)
+        size, content = (
+            _of_store(path, most) if is_url(path) else _of_this_machine(path, most, follow)
+        )
     except InputError:
         raise
     except (OSError, ValueError, pa.ArrowException) as error:  # a name with a NUL, say
@@ -108,8 +116,56 @@ def read_regular_file(path: str, most: int) -> bytes:
     return content
 
 
+def _of_this_machine(path: str, most: int, follow: bool) -> tuple[int, bytes]:
+    """Return size and content of a file, which is no more than the first bytes of a large one."""
+    opener = _without_waiting if follow else _without_waiting_or_links
+    with open(path, "rb", opener=opener) as file:
+        before = os.fstat(file.fileno())
+        if not stat.S_ISREG(before.st_mode):
+            raise InputError(f"{path}: cannot be read: not a regular file")
+        content = file.read(most + 1)
+        after = os.fstat(file.fileno())
+        if (after.st_size, after.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
+            file.seek(0)
+            # Whoever adds to a file leaves its begin as it is.
+            if not file.read(most + 1).startswith(content):
+                raise _overwritten(path)
+    return max(len(content), after.st_size), content
+
+
+def _of_store(path: str, most: int) -> tuple[int, bytes]:
+    """Return size and content of an object, without the content of one that is too large."""
+    filesystem, inner, _ = locate(path)
+    before = filesystem.get_file_info(inner)
+    with open_file(path) as file:
+        try:
+            size = file.size()
+            content: bytes = file.read() if size <= most else b""
+        except (OSError, ValueError, pa.ArrowException) as error:
+            # In Google Cloud Storage it is the object of a generation that is read.
+            if _version(filesystem.get_file_info(inner)) != _version(before):
+                raise _overwritten(path) from error
+            raise
+    # Elsewhere it is whatever is there, as far as it goes.
+    if _version(filesystem.get_file_info(inner)) != _version(before) or size != before.size:
+        raise _overwritten(path)
+    return size, content
+
+
+def _version(info: Any) -> tuple[Any, ...]:
+    return info.type, info.size, info.mtime
+
+
+def _overwritten(path: str) -> InputError:
+    return InputError(f"{path}: was overwritten or removed while it was read; run this one again")
+
+
 def _without_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK)
+
+
+def _without_waiting_or_links(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK | os.O_NOFOLLOW)
 
 
 def unreadable(path: str, error: Exception) -> InputError:

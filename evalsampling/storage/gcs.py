@@ -8,8 +8,7 @@ back-off, and sends large files in parts that are resumed.
 import contextlib
 import functools
 import os
-import tempfile
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import google.auth.exceptions
@@ -19,9 +18,10 @@ from google.cloud import storage
 from google.cloud.storage.retry import DEFAULT_RETRY
 
 from evalsampling.errors import InputError
-from evalsampling.storage.base import DRAFTS, AccessError, Store
+from evalsampling.storage.base import AccessError
 from evalsampling.storage.checksums import Checksum
 from evalsampling.storage.filesystems import EMULATOR, one_line
+from evalsampling.storage.objects import ObjectStore, within
 
 _FIELDS = "items(name,size,generation),nextPageToken"
 
@@ -29,10 +29,8 @@ _RETRY = DEFAULT_RETRY.with_timeout(60)
 """Each request is sent again after failures that may pass, for a minute."""
 
 
-class GcsStore(Store):
+class GcsStore(ObjectStore):
     """Objects of a bucket whose names begin alike."""
-
-    shared = True
 
     def __init__(self, bucket: str, prefix: str) -> None:
         """Name a store; nothing is read yet.
@@ -57,7 +55,7 @@ class GcsStore(Store):
         if scheme != "gs" or not bucket:
             raise InputError(f"{root}: must be a path of this machine or gs://BUCKET/PREFIX")
         prefix = prefix.strip("/")
-        return cls(bucket, _within(prefix))
+        return cls(bucket, within(prefix))
 
     @property
     def _bucket(self) -> storage.Bucket:
@@ -77,13 +75,16 @@ class GcsStore(Store):
             options = {"prefix": self.prefix + prefix, "max_results": most, "retry": _RETRY}
             return list(self._bucket.list_blobs(fields=_FIELDS, **options))
 
+    def sizes(self, beginning: str = "") -> dict[str, int]:
+        return {name: size for name, size, _ in self.objects(beginning)}
+
     def objects(self, prefix: str) -> list[tuple[str, int, int]]:
         """Return name, size in bytes and generation of all objects whose names begin so."""
         found = [(b.name, b.size, b.generation) for b in self._list(prefix)]
         return [(name.removeprefix(self.prefix), *told) for name, *told in found]
 
     def names(self, folder: str = "") -> list[str]:
-        base = self.prefix + _within(folder)
+        base = self.prefix + within(folder)
         with self._told(folder):
             pages = self._bucket.list_blobs(prefix=base, delimiter="/", retry=_RETRY)
             found = [blob.name for blob in pages] + [
@@ -100,33 +101,18 @@ class GcsStore(Store):
                 raise FileNotFoundError(f"{self.url(name)}: no such object") from error
         return content
 
-    def checksum(self, name: str) -> Checksum:
-        return Checksum.from_content(self.read(name))
-
     # --- writing
 
-    def make(self) -> None:
-        """There is room in every bucket."""
-
-    @contextlib.contextmanager
-    def new_file(self, name: str) -> Iterator[Path]:
-        with tempfile.TemporaryDirectory() as directory:
-            path = Path(directory) / name.rpartition("/")[2]
-            yield path
-            self._create(path, name)
-
-    def _create(self, path: Path, name: str) -> None:
+    def create(self, name: str, content: bytes | Path) -> None:
         with self._told(name), contextlib.suppress(exceptions.PreconditionFailed):
-            self._blob(name).upload_from_filename(path, if_generation_match=0, retry=_RETRY)
+            if isinstance(content, Path):
+                self._blob(name).upload_from_filename(content, if_generation_match=0, retry=_RETRY)
+            else:
+                self._blob(name).upload_from_string(content, if_generation_match=0, retry=_RETRY)
 
-    def write_text(self, name: str, text: str) -> None:
-        with self._told(name), contextlib.suppress(exceptions.PreconditionFailed):
-            self._blob(name).upload_from_string(text, if_generation_match=0, retry=_RETRY)
-
-    def replace(self, contents: Mapping[str, bytes]) -> None:
-        for name, content in contents.items():
-            with self._told(name):
-                self._blob(name).upload_from_string(content, retry=_RETRY)
+    def overwrite(self, name: str, content: bytes) -> None:
+        with self._told(name):
+            self._blob(name).upload_from_string(content, retry=_RETRY)
 
     def exchange(self, name: str, content: bytes, was: Checksum) -> None:
         with self._told(name):
@@ -137,43 +123,28 @@ class GcsStore(Store):
                     self._blob(name).upload_from_string(
                         content, if_generation_match=generation, retry=_RETRY
                     )
-        if self.checksum(name) != Checksum.from_content(content):
-            raise self._changed(name)
+        try:
+            found = self.checksum(name)
+        except FileNotFoundError as error:  # Of a draft that was put in place meanwhile.
+            raise self.changed(name) from error
+        if found != Checksum.from_content(content):
+            raise self.changed(name)
 
     def _generation(self, name: str, was: Checksum) -> int | None:
         """Return the generation of an object that has a checksum; None if it has another."""
         blob = self._bucket.get_blob(self.prefix + name, retry=_RETRY)
         if blob is None:
-            raise self._changed(name)
+            raise self.changed(name)
         try:
             content = blob.download_as_bytes(retry=_RETRY)  # Of this generation and no other.
         except exceptions.NotFound as error:
-            raise self._changed(name) from error
+            raise self.changed(name) from error
         return int(blob.generation) if Checksum.from_content(content) == was else None
 
     def remove(self, names: Collection[str]) -> None:
         for name in names:
             with self._told(name), contextlib.suppress(exceptions.NotFound):
                 self._blob(name).delete(retry=_RETRY)
-
-    # --- drafts
-
-    def drafts(self) -> list[str]:
-        return sorted({name.partition("/")[0] for name in self.below(DRAFTS)})
-
-    @contextlib.contextmanager
-    def drafting(self, folder: str) -> Iterator[Path]:
-        with tempfile.TemporaryDirectory() as directory:
-            yield Path(directory)
-
-    def hold(self, directory: Path, folder: str) -> None:
-        for path in sorted(directory.rglob("*")):
-            if path.is_file():
-                self._create(path, f"{folder}/{path.relative_to(directory)}")
-
-    def below(self, folder: str) -> list[str]:
-        base = _within(folder)
-        return sorted(b.name.removeprefix(self.prefix + base) for b in self._list(base))
 
     def place(self, source: str, target: str) -> None:
         done = (exceptions.PreconditionFailed, exceptions.NotFound)
@@ -185,34 +156,6 @@ class GcsStore(Store):
                 )
                 if token is None:
                     break
-
-    def sync(self, names: Collection[str]) -> None:
-        """A request that was answered is kept."""
-
-    # --- keeping out of each other's way
-
-    @contextlib.contextmanager
-    def one_at_a_time(self) -> Iterator[None]:
-        self.settle()
-        yield
-
-    @contextlib.contextmanager
-    def preparing(self, marker: str, attempt: str, products: Collection[str]) -> Iterator[None]:
-        if self.exists(marker):
-            raise InputError(f"{self.root}: another prepare has finished there meanwhile")
-        self.check_free(products)
-        try:
-            yield
-        except InputError as error:
-            # Of a job that has failed. One that its launcher lost sight of may go on.
-            finished = self.exists(marker)
-            if not finished or self.read_json(marker).get("attempt") != attempt:
-                self.remove(self.written(products, lambda name: attempt in name))
-                if finished:
-                    # Which removed what this one had written: any step may have missed it.
-                    told = f"{self.root}: another prepare has finished there meanwhile"
-                    raise InputError(told) from error
-            raise
 
     @contextlib.contextmanager
     def _told(self, name: str) -> Iterator[None]:
@@ -231,11 +174,6 @@ class GcsStore(Store):
             raise InputError(f"{url}: no credentials of Google Cloud: {one_line(error)}") from error
         except (exceptions.GoogleAPIError, requests.RequestException) as error:
             raise InputError(f"{url}: {one_line(error)}") from error
-
-
-def _within(folder: str) -> str:
-    """Return how the names of what is in a folder begin."""
-    return f"{folder}/" if folder else ""
 
 
 @functools.cache

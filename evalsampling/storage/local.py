@@ -96,6 +96,8 @@ class LocalStore(Store):
         except FileExistsError:
             pass
         except OSError as error:
+            if error.errno == errno.EPERM and source.stat().st_uid != os.geteuid():
+                raise  # Linux links no file of others that may not be written to.
             if error.errno in (errno.EPERM, errno.ENOTSUP, errno.ENOSYS):
                 told = f"{self.root}: its file system makes no hard links, which a workspace needs"
                 raise InputError(f"{told}: {error.strerror}") from error
@@ -114,7 +116,7 @@ class LocalStore(Store):
         if found == Checksum.from_content(content):
             return
         if found != was:
-            raise self._changed(name)
+            raise self.changed(name)
         # Killed half-way, it leaves its draft where the next command removes it.
         drafts = self.directory / DRAFTS
         drafts.mkdir(exist_ok=True)
@@ -157,7 +159,7 @@ class LocalStore(Store):
             super().settle()
         except OSError as error:
             if error.errno in _NOT_ALLOWED:
-                raise AccessError(f"{self.root}: {error.strerror}") from error
+                raise self._denied(error) from error
             raise
 
     def below(self, folder: str) -> list[str]:
@@ -169,6 +171,11 @@ class LocalStore(Store):
     def place(self, source: str, target: str) -> None:
         with contextlib.suppress(FileNotFoundError):
             self._link(self.directory / source, target)
+
+    def _denied(self, error: OSError) -> AccessError:
+        """Return the error of a file that we may not write, or whose folder we may not change."""
+        where = error.filename2 or error.filename or self.root
+        return AccessError(f"{where}: cannot be written: {error.strerror}")
 
     # --- keeping out of each other's way
 
@@ -280,8 +287,15 @@ class LocalStore(Store):
 
         Raises:
             BlockingIOError: if the lock is held and ``wait`` is false.
+            AccessError: if we may not write its file.
         """
-        with (self.directory / name).open("a") as file:
+        try:
+            opened = (self.directory / name).open("a")
+        except OSError as error:
+            if error.errno in _NOT_ALLOWED:
+                raise self._denied(error) from error
+            raise
+        with opened as file:
             fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
             yield file.fileno()
 

@@ -62,8 +62,18 @@ def told() -> tuple[type[BaseException], ...]:
 
 
 def one_line(error: BaseException) -> str:
-    """Return the one line that reports an error."""
-    return "interrupted" if isinstance(error, KeyboardInterrupt) else " ".join(str(error).split())
+    """Return the one line that reports an error; one of the system begins with the file."""
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted"
+    if isinstance(error, OSError) and error.strerror and isinstance(error.filename, str):
+        # Of a link or a new name the second file is the one that people know.
+        return " ".join(f"{error.filename2 or error.filename}: {error.strerror}".split())
+    line = " ".join(str(error).split())
+    if "://" not in line:
+        return line
+    from evalsampling.telemetry.redaction import without_passwords  # Few errors are of a URL.
+
+    return without_passwords(line)
 
 
 @contextlib.contextmanager

@@ -57,6 +57,15 @@ def without_credentials(value: Any, name: str = "") -> Any:
     return _ASSIGNED.sub(rf"\1{HIDDEN}", _USER.sub(f"{HIDDEN}@", str(value)))
 
 
+def without_passwords(message: str) -> str:
+    """Return a message for people without what a URL in it has before its host.
+
+    >>> without_passwords("s3://key:secret@bucket/a.csv: no such file")
+    's3://...@bucket/a.csv: no such file'
+    """
+    return _USER.sub(f"{HIDDEN}@", message)
+
+
 def without_values(message: str) -> str:
     """Return a message without quoted values and credentials, fit for a log.
 

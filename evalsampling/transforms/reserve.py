@@ -8,6 +8,8 @@ import apache_beam as beam
 import pyarrow as pa
 from apache_beam.transforms import window
 
+from evalsampling.errors import InputError
+from evalsampling.pool.catalog import Catalog
 from evalsampling.pool.splits import WorkItem
 from evalsampling.preparation.assignment import CellBatch
 from evalsampling.preparation.held_rows import HeldRows
@@ -56,15 +58,16 @@ class DrawReserve(beam.PTransform):
 class CheckHeld(beam.PTransform):
     """PCollection[CellBatch] to one element: the pool is the one that an earlier reserve is of.
 
-    Fails with an `InputError` if a cell has another number of rows than it had, or others among
-    the first ones. Let whatever writes wait for it, as a side input.
+    Fails with an `InputError` if a file of it has changed, a cell has another number of rows than
+    it had, or others among the first ones. Let whatever writes wait for it, as a side input.
     """
 
-    def __init__(self, spec: EvaluationSpec, held: HeldRows) -> None:
-        """Choose the rows held and the pool they are of."""
+    def __init__(self, spec: EvaluationSpec, held: HeldRows, pool: Catalog) -> None:
+        """Choose the rows held and the pool they are of, as it was found."""
         super().__init__()
         self._spec = spec
         self._held = held
+        self._pool = pool
 
     def expand(self, cells: beam.PCollection[CellBatch]) -> beam.PCollection[bool]:
         """Wire the transform."""
@@ -72,7 +75,7 @@ class CheckHeld(beam.PTransform):
             cells
             | "Recount" >> beam.Map(_recount, self._held, self._spec.seed)
             | "AddCounts" >> beam.CombineGlobally(SumFn()).without_defaults()
-            | "CompareCounts" >> beam.Map(_compare, self._held, self._spec.pool.path)
+            | "CompareCounts" >> beam.Map(_compare, self._held, self._pool, self._spec.pool.path)
         )
 
 
@@ -80,8 +83,12 @@ def _recount(cells: CellBatch, held: HeldRows, seed: int) -> Any:
     return held.recount(cells, seed)
 
 
-def _compare(found: Any, held: HeldRows, path: str) -> bool:
-    held.check_recount(found, path)
+def _compare(found: Any, held: HeldRows, pool: Catalog, path: str) -> bool:
+    try:
+        held.check_recount(found, path)
+    except InputError:
+        pool.check_unchanged(path)  # Which names the file.
+        raise
     return True
 
 

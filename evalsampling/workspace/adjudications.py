@@ -5,6 +5,7 @@ import functools
 
 import pyarrow as pa
 
+from evalsampling.labels.tasks import LINKED
 from evalsampling.storage import checksums_of
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.workspace import adjudication_folder, read_together
@@ -24,6 +25,11 @@ class Adjudication:
     tasks: pa.Table
     exported: str
 
+    @property
+    def shows_ids(self) -> bool:
+        """Whether the file for who settles them was written over, as it was in Parquet once."""
+        return self.exported.endswith(f"/{LINKED}")
+
     @classmethod
     def read(cls, pool: PreparedPool, number: int) -> "Adjudication":
         """Return what an adjudication batch holds.
@@ -33,7 +39,7 @@ class Adjudication:
         """
         store, folder = pool.workspace.store, adjudication_folder(number)
         design = store.read_json(f"{folder}/design.json", ["exported"])
-        tasks = store.read_table(f"{folder}/tasks.parquet", checksums_of(design))
+        tasks = store.read_table(f"{folder}/{LINKED}", checksums_of(design))
         return cls(number, tasks, store.url(f"{folder}/{design['exported']}"))
 
 

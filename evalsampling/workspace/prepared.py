@@ -92,7 +92,9 @@ class PreparedPool:
     @functools.cached_property
     def own_spec(self) -> EvaluationSpec:
         """The spec the workspace was prepared with."""
-        return EvaluationSpec.from_mapping(self.marker["spec"], self.marker["directory"])
+        return EvaluationSpec.from_mapping(
+            self.marker["spec"], self.marker["directory"], is_stored=True
+        )
 
     @property
     def task_key(self) -> bytes:

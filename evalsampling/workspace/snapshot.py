@@ -13,14 +13,13 @@ import numpy.typing as npt
 from evalsampling.labels import splink
 from evalsampling.labels.annotators import ControlSubject, control_subjects, gold_table
 from evalsampling.labels.controls import Controls
-from evalsampling.labels.dawid_skene import fit_labels
 from evalsampling.labels.items import graded_outputs
 from evalsampling.labels.tally import EACH, State, Subjects, Tally
 from evalsampling.labels.tasks import TASK
 from evalsampling.labels.vote import Pair
+from evalsampling.labels.vote_rules import decided_by
 from evalsampling.labels.votes import Register, answers_of
 from evalsampling.pool.stored_columns import CELL, ID, RANK, SLICE_PREFIX, outputs_of_columns
-from evalsampling.spec.labels import MODEL
 from evalsampling.stats.history import NO_LABEL, History
 from evalsampling.workspace.adjudications import Adjudication, read_adjudications
 from evalsampling.workspace.deliveries import Delivery, read_deliveries
@@ -45,8 +44,8 @@ class Snapshot:
         deliveries: of labels, in the order they came in.
         rounds: in order, also those that were withdrawn.
         adjudications: in order.
-        fit: what decides by a model, where the spec's rule is one: `fit_labels`, or `voted_labels`
-            where nobody asks which class a label is.
+        decide: what decides by all votes, where the spec's rule does: `decided_by` that rule, or
+            `voted_labels` where nobody asks which class a label is.
         forgotten: number of the next record of what is forgotten, before anything was read.
     """
 
@@ -54,7 +53,7 @@ class Snapshot:
     deliveries: Sequence[Delivery]
     rounds: Sequence[RoundFiles]
     adjudications: Sequence[Adjudication] = ()
-    fit: Callable[[Tally], Mapping[int, int]] = fit_labels
+    decide: Callable[[Tally], Mapping[int, int]] | None = None
     forgotten: int = 1
 
     @classmethod
@@ -172,13 +171,14 @@ class Snapshot:
         labels = self.pool.spec.labels
         rule = EACH if labels.oracle == "stochastic" else labels.rule
         tally = Tally(Subjects(first, settles, labels.votes), rule=rule)
-        # A model looks at all votes together: once for all that came before the next round.
+        decide = self.decide or functools.partial(decided_by, self.pool.spec)
+        # A rule that looks at all votes does so once for all that came before the next round.
         for rounds, deliveries in itertools.groupby(self.deliveries, self._standing_then):
             for one in deliveries:
                 answers = answers_of(one.votes, self.subject_of_task, labels.codes)
                 tally.add(answers, one.replace, rounds)
-            if rule == MODEL:
-                tally.decide_by_model(self.fit(tally), rounds)
+            if tally.looks_at_all:
+                tally.decide_together(decide(tally), rounds)
         return tally
 
     def _standing_then(self, delivery: Delivery) -> int:

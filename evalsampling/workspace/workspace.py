@@ -82,6 +82,11 @@ class Workspace:
             InputError: if it has not.
         """
         if not self.prepared:
+            if Path(self.path).is_file():
+                raise InputError(
+                    f"{self.path}: a file, and no workspace: give the directory that a spec names "
+                    "as `workspace`"
+                )
             raise InputError(
                 f"{self.path}: not a prepared workspace ({MARKER} is missing); "
                 "run `evalsampling prepare` first"

@@ -28,7 +28,6 @@ from tests.jobs import Job, call, files_below, make_rich_pool
 @pytest.mark.parametrize(
     "arguments",
     [
-        [],
         ["prepare"],
         ["launch", "x"],
         ["sample", "x", "--size", "0"],
@@ -287,7 +286,7 @@ def test_estimate_says_what_intervals_rest_on_and_what_would_narrow_them(job: An
     printed = call("estimate", one.workspace).out
     assert max(map(len, printed.splitlines())) <= 80
     text = " ".join(printed.split())
-    assert list(told["assumes"]) == ["model-assisted", "design-based", "assumption-light"]
+    assert list(told["assumes"]) == ["model-based", "design-based", "assumption-light"]
     for words in told["assumes"].values():
         assert words in text
     (hidden,) = told["hidden"]
@@ -335,7 +334,7 @@ def test_who_beats_whom_is_a_table() -> None:
         assert line.endswith(f"all alike: {expected}")
 
 
-def test_a_model_assisted_interval_that_is_not_the_default_is_in_brackets(job: Any) -> None:
+def test_a_model_based_interval_that_is_not_the_default_is_in_brackets(job: Any) -> None:
     one: Job = job()
     one.prepare()
     one.sample("--size", 6)
@@ -343,8 +342,8 @@ def test_a_model_assisted_interval_that_is_not_the_default_is_in_brackets(job: A
     [told] = one.estimate().json["measures"]
     assert told["intervals"][0]["kind"] == "design-based"
     assert told["intervals"][-1]["kind"] == "assumption-light"
-    assisted = next(each for each in told["intervals"] if each["kind"] == "model-assisted")
-    ends = f"{assisted['low']:.4f}\N{EN DASH}{assisted['high']:.4f}"
+    combined = next(each for each in told["intervals"] if each["kind"] == "model-based")
+    ends = f"{combined['low']:.4f}\N{EN DASH}{combined['high']:.4f}"
     few = call("estimate", one.workspace).out
     assert f" ({ends}) " in few
     assert few.count(f"\n{MOSTLY_PRIOR}\n") == 1
@@ -551,3 +550,18 @@ def test_quiet_and_verbose(job: Any) -> None:
     assert failed.err.splitlines()[-1].startswith("evalsampling status: ")
     assert call("status", one.directory / "none", "--quiet").err.count("\n") == 1
     assert call("status", one.workspace, "--quiet", "--verbose").status == 2
+
+
+def test_no_command_prints_the_help() -> None:
+    told = call()
+    assert told.status == 0
+    assert told.out.startswith("usage: evalsampling [-h] [--version] COMMAND")
+
+
+def test_a_spec_in_place_of_its_workspace_is_told(tmp_path: Path) -> None:
+    spec = tmp_path / "evaluation.yaml"
+    spec.write_text("pool: {path: pool.parquet}\nworkspace: run\n")
+    told = call("sample", spec)
+    assert told.status == 1
+    words = f"evalsampling sample: {spec}: a file, and no workspace: give the directory that a spec"
+    assert told.err.startswith(words)

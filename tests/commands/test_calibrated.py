@@ -10,7 +10,7 @@ from tests.jobs import Job, call
 
 
 def test_commands_and_pipelines_know_the_calibrated_sampler(job: Any) -> None:
-    """Two rounds by either, the same numbers; the default interval is the model-assisted one."""
+    """Two rounds by either, the same numbers; the default interval is the model-based one."""
     results = []
     for runner in ([], ["--runner=FnApiRunner"]):
         one: Job = job(

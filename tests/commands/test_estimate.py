@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from evalsampling.commands.estimate_result import EstimateResult
+from evalsampling.inference.predictive import LabelModel
 from evalsampling.measures import BY_NAME
 from tests.commands.rounds import labelled, rich_job
 from tests.jobs import Job, call, make_rich_pool, strict_json
@@ -43,7 +45,7 @@ def test_estimate_json(drawn: Job) -> None:
     assert list(result) == [
         "round", "labels", "open", "rejects", "warnings", "done", "measures", "regions",
         "half_width", "assumes", "hidden", "missing", "label_error", "contests",
-        "guarantee", "sample_size", "half_width_reason", "cost", "label_likelihood",
+        "guarantee", "sample_size", "half_width_reason", "cost", "label_likelihood", "notes",
     ]  # fmt: skip
     assert result["regions"] == []
     assert result["guarantee"] is None, "of samplers that query ranks alone"
@@ -60,7 +62,7 @@ def test_estimate_json(drawn: Job) -> None:
         assert one["low"] == one["intervals"][0]["low"]
         assert one["low"] <= one["value"] <= one["high"]
         kinds = {interval["kind"] for interval in one["intervals"]}
-        assert kinds - {"model-assisted"} == {"design-based", "assumption-light"}
+        assert kinds - {"model-based"} == {"design-based", "assumption-light"}
     assert len(list((drawn.workspace / "estimates").iterdir())) == 1
     one = drawn.estimate("--measure", "recall").json["measures"]
     assert one == [result["measures"][2]]
@@ -88,6 +90,22 @@ def test_json_tells_what_could_hide(drawn_by_ais: Job) -> None:
     assert names == ["true positives", "false negatives"]
     brier = drawn_by_ais.estimate("--measure", "brier").json["measures"][0]
     assert (brier["method"], brier["undetected"]) == ("no support", None)
+
+
+def test_a_model_that_labels_contradict_is_noted(
+    drawn: Job, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No warning: the design's intervals, which stand in front then, rest on less."""
+    monkeypatch.setattr(LabelModel, "contradiction", "of 9 labelled rows 0 are of class 1")
+    delivery = drawn.deliver(drawn.answers(1))
+    said = call("estimate", drawn.workspace, "--labels", delivery).err
+    assert "note: f1: scores and labels do not fit a curve, so value and interval are" in said
+    result = drawn.estimate().json
+    assert [note.partition(":")[0] for note in result["notes"]] == [
+        "f1", "precision", "recall", "accuracy"
+    ]  # fmt: skip
+    assert not any("do not fit a curve" in warning for warning in result["warnings"])
+    assert EstimateResult.from_json(result, []).notes == tuple(result["notes"])
 
 
 def test_estimate_before_any_label(drawn: Job) -> None:

@@ -19,7 +19,7 @@ from tests.labels.label_studio_double import KEY, Double, double
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Double]:
     monkeypatch.setenv(TOKEN, KEY)
-    monkeypatch.setattr(label_studio_server, "_FIRST_WAIT", 0.01)
+    monkeypatch.setattr(label_studio_server, "_FIRST_WAIT", 0.001)
     with double() as one:
         yield one
 
@@ -47,6 +47,38 @@ def test_there_and_back(job: Callable[..., Job], server: Double, tmp_path: Path)
     annotate(server, dict(one.answers(1)))
     file = tmp_path / "votes.json"
     assert call("pull", one.workspace, "--url", server.url, "--to", file).status == 0
+    result = one.estimate("--labels", file).json
+    assert (result["labels"], result["open"], result["rejects"]) == (20, 0, 0)
+
+
+PAGE = b"<!DOCTYPE html><html><body><h1>502 Bad Gateway</h1></body></html>"
+
+
+def test_of_a_server_that_dies_no_half_is_taken(
+    job: Callable[..., Job], server: Double, tmp_path: Path
+) -> None:
+    """`pull` leaves the file as it was; an export saved by other means is refused as a whole."""
+    one = job(sink={"format": "label-studio"}, labels={"votes": 3})
+    one.prepare()
+    one.sample()
+    call("push", one.workspace, "--url", server.url)
+    annotate(server, dict(one.answers(1)))
+    file = tmp_path / "votes.json"
+    file.write_text("[]")
+    for fault in ("cut", "unmeasured", "refused", 502, PAGE):
+        server.fail["GET", "export"] = [fault] * 6
+        told = call("pull", one.workspace, "--url", server.url, "--to", file)
+        assert (told.status, told.err.count("\n")) == (1, 1), told.err
+        assert file.read_text() == "[]"
+    assert call("pull", one.workspace, "--url", server.url, "--to", file).status == 0
+    whole, before = file.read_bytes(), files_below(one.workspace)
+    for half in (whole[: len(whole) // 2], b"", PAGE, b'{"detail": "Bad Gateway"}'):
+        file.write_bytes(half)
+        told = one.estimate("--labels", file)
+        assert (told.status, told.err.count("\n")) == (1, 1), told.err
+        assert f"{file}: not " in told.err
+        assert files_below(one.workspace) == before
+    file.write_bytes(whole)
     result = one.estimate("--labels", file).json
     assert (result["labels"], result["open"], result["rejects"]) == (20, 0, 0)
 

@@ -18,6 +18,7 @@ from evalsampling.errors import InputError
 from evalsampling.report.numbers import shown
 from evalsampling.storage import durability
 from evalsampling.workspace.workspace import Workspace
+from tests.faults.operations import CHANGES, Killed, faults
 from tests.jobs import (
     LABEL_SET,
     Job,
@@ -316,3 +317,100 @@ def test_where_one_file_has_no_room_all_stay(
     assert (result.status, where in result.err) == (1, True), result.err
     assert {path: path.read_bytes() for path in one.directory.glob("*report.*")} == before
     assert not list(one.directory.glob(".*"))
+
+
+def contents(page: Path) -> list[bytes | None]:
+    """Content of JSON, CSV and page, None for one that is not there."""
+    paths = [page.with_suffix(end) for end in (".json", ".csv", ".html")]
+    return [path.read_bytes() if path.exists() else None for path in paths]
+
+
+@pytest.mark.slow
+def test_a_page_is_there_only_beside_its_own_numbers(job: Callable[..., Job]) -> None:
+    """Killed at any of its changes; the next one makes all three."""
+    one = answered(job(), 1)
+    _, page = report(one)
+    old = contents(page)
+    one.sample()
+    one.estimate("--labels", one.deliver(one.answers(2), "2.csv"))
+    with faults(CHANGES, None) as counted:
+        report(one)
+    new, without = contents(page), 0
+    assert not {*old} & {*new}
+    for at in range(1, counted.done + 1):
+        for path, content in zip((".json", ".csv", ".html"), old, strict=True):
+            page.with_suffix(path).write_bytes(content or b"")
+        with faults(CHANGES, at), contextlib.suppress(Killed):
+            report(one)
+        found = contents(page)
+        assert found[2] is None or found in (old, new), at
+        assert None not in found[:2], "these are replaced, and never away"
+        without += found[2] is None
+        assert report(one)[0].status == 0
+        assert contents(page) == new
+    assert without >= 3
+
+
+@pytest.mark.parametrize("end", [".html", ".json", ".csv"])
+def test_where_a_file_may_not_be_replaced_a_page_is_that_of_its_numbers(
+    job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    """In a folder where others may write, but not touch what is not theirs."""
+    one = answered(job(), 1)
+    assert report(one, "--title", "old")[0].status == 0
+    page = one.directory / "report.html"
+    old, theirs = contents(page), str(page.with_suffix(end))
+
+    def refuse(call: Callable[..., None]) -> Callable[..., None]:
+        def refused(source: Any, target: Any) -> None:
+            if theirs in (str(source), str(target)):
+                raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+            call(source, target)
+
+        return refused
+
+    with monkeypatch.context() as patch:
+        for name in ("rename", "replace"):
+            patch.setattr(os, name, refuse(getattr(os, name)))
+        result, _ = report(one, "--title", "new")
+    assert (result.status, result.err.count("\n")) == (1, 1)
+    assert f"{theirs}: cannot be written: Operation not permitted" in result.err
+    assert contents(page) == old if end != ".csv" else contents(page)[2] is None
+    assert not list(one.directory.glob(".*"))
+
+
+@pytest.mark.stores
+@pytest.mark.parametrize("after", range(4))
+def test_a_page_in_a_bucket_is_there_only_beside_its_own_numbers(
+    job: Callable[..., Job], bucket: Any, monkeypatch: pytest.MonkeyPatch, after: int
+) -> None:
+    one = answered(job(), 1)
+    to = f"gs://{bucket.name}/report.html"
+
+    def held() -> dict[str, bytes]:
+        return {blob.name: blob.download_as_bytes() for blob in bucket.list_blobs()}
+
+    assert call("report", one.workspace, "--to", to, "--title", "new").status == 0
+    new = held()
+    assert call("report", one.workspace, "--to", to, "--title", "old").status == 0
+    blob, done = type(bucket.blob("x")), list[str]()
+
+    def die(name: str) -> Any:
+        request = getattr(blob, name)
+
+        def requested(self: Any, *given: Any, **named: Any) -> Any:
+            if len(done) == after:
+                raise Killed
+            done.append(name)
+            return request(self, *given, **named)
+
+        return requested
+
+    with monkeypatch.context() as patch:
+        for name in ("delete", "upload_from_string"):
+            patch.setattr(blob, name, die(name))
+        with pytest.raises(Killed):
+            call("report", one.workspace, "--to", to, "--title", "new")
+    assert ("report.html" in held()) == (after == 0)
+    assert call("report", one.workspace, "--to", to, "--title", "new").status == 0
+    assert held() == new

@@ -6,8 +6,12 @@ import random
 from collections.abc import Callable
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from evalsampling.commands import adjudication
+from evalsampling.labels.sinks import task_file
 from tests.commands.votes import deliver, majority, numbers, votes
 from tests.jobs import Job, call
 
@@ -121,6 +125,60 @@ def test_disputes_go_to_a_batch_of_their_own(voted: Job) -> None:
     nothing = voted.sample("--adjudicate").json
     assert (nothing["rows"], nothing["reason"]) == (0, "no-disputes")
     assert call("verify", voted.workspace).status == 0
+
+
+@pytest.fixture
+def disputed(job: Callable[..., Job]) -> Job:
+    """A job whose batches are Parquet, with rows that two annotators do not agree on."""
+    one = job(labels={"votes": 2}, sink={"format": "parquet"})
+    assert one.prepare().status == 0
+    assert one.sample().status == 0
+    rows = [(task, name, said, "", "") for task, _ in one.answers(1)
+            for name, said in (("a", "0"), ("b", "1"))]  # fmt: skip
+    assert one.estimate("--labels", deliver(one, rows, "all.csv")).json["open"] == 20
+    return one
+
+
+def test_a_batch_of_disputes_in_parquet_has_no_ids(disputed: Job) -> None:
+    """The file for who settles them is another one than that which links tasks and ids."""
+    batch = disputed.sample("--adjudicate").json
+    assert disputed.sample("--adjudicate").json == batch
+    shown = pq.read_table(batch["batch"])
+    assert (shown.column_names, len(shown)) == (["task", "name", "label"], 20)
+    linked = pq.read_table(disputed.workspace / "adjudications/0001/tasks.parquet").to_pydict()
+    assert linked["task"] == shown["task"].to_pylist()
+    truth = [str(disputed.pool.truth[int(id)]) for id in linked["id"]]
+    settled = shown.set_column(2, "label", pa.array(truth))
+    pq.write_table(settled, disputed.directory / "settled.parquet")
+    done = disputed.estimate("--labels", disputed.directory / "settled.parquet").json
+    assert (done["labels"], done["rejects"]) == (20, 0)
+    assert call("verify", disputed.workspace).status == 0
+
+
+def test_a_batch_of_disputes_that_shows_ids_is_made_anew(
+    disputed: Job, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As an earlier version wrote it: it is read, its answers count, and it is not given again."""
+    with monkeypatch.context() as patch:
+        patch.setattr(adjudication, "task_file", lambda spec, disputed: task_file(spec))
+        old = disputed.sample("--adjudicate").json
+    assert "id" in pq.read_table(old["batch"]).column_names
+    new = disputed.sample("--adjudicate").json
+    assert (old["round"], new["round"], new["rows"]) == (1, 2, 20)
+    assert pq.read_table(new["batch"]).column_names == ["task", "name", "label"]
+    assert disputed.sample("--adjudicate").json == new
+    task = pq.read_table(old["batch"])["task"].to_pylist()[0]
+    assert disputed.estimate("--labels", disputed.deliver([(task, "0")])).json["labels"] == 1
+    id = disputed.batch(1)["id"][0]
+    shown = [pq.read_table(one["batch"]).to_pylist() for one in (old, new)]
+    assert call("forget", disputed.workspace, id).status == 0
+    left = [pq.read_table(one["batch"]).to_pylist() for one in (old, new)]
+    assert [[f"row {id}" in str(rows) for rows in one] for one in (shown, left)] == [
+        [True, True],
+        [False, False],
+    ]
+    assert [len(rows) for rows in left] == [20, 20]
+    assert call("verify", disputed.workspace).status == 0
 
 
 def test_no_disputes_yet_is_no_agreement(voted: Job) -> None:

@@ -420,14 +420,21 @@ def test_requirements_name_no_index() -> None:
     assert "://" not in (DATAFLOW / "requirements.txt").read_text()
 
 
-def test_images_without_a_digest_are_those_that_the_page_tells_of() -> None:
+def images() -> list[str]:
+    """All that the image is made from, as the Dockerfile names them."""
     words = " ".join(text for word, text in instructions() if word in ("FROM", "COPY"))
-    images = re.findall(r"(?:--from=)?(\S+:\d\S*)", words)
-    assert len(images) == 3
-    plain = [image for image in images if not re.search(r"@sha256:[0-9a-f]{64}$", image)]
+    return re.findall(r"(?:--from=)?(\S+:\d\S*)", words)
+
+
+def test_images_without_a_digest_are_those_that_the_page_tells_of() -> None:
+    assert len(images()) == 3
+    plain = [image for image in images() if not re.search(r"@sha256:[0-9a-f]{64}$", image)]
     page = (ROOT / "docs/dataflow.md").read_text()
     assert ["beam" in plain[0], "launcher" in plain[1], len(plain)] == [True, True, 2]
     assert "Those of Beam and of the launcher are named by version alone" in page
+    builders = {step["name"] for step in cloud_build()["steps"]}
+    assert builders == {"gcr.io/cloud-builders/docker"}
+    assert "(`gcr.io/cloud-builders/docker`) has neither version nor digest" in page
 
 
 def test_dockerfile_fits_the_project() -> None:
@@ -460,8 +467,12 @@ def test_dockerfile_fits_the_project() -> None:
     assert known[-1] == ("ENTRYPOINT", '["/opt/apache/beam/boot"]')
 
 
+def cloud_build() -> Any:
+    return yaml.safe_load((DATAFLOW / "cloudbuild.yaml").read_text())
+
+
 def test_every_pipeline_is_built_under_the_name_its_image_knows() -> None:
-    config = yaml.safe_load((DATAFLOW / "cloudbuild.yaml").read_text())
+    config = cloud_build()
     names = ["${_IMAGES}/" + pipeline + ":${_TAG}" for pipeline in PIPELINES]
     assert config["images"] == names
     for pipeline, name, step in zip(PIPELINES, names, config["steps"], strict=True):
@@ -518,7 +529,9 @@ def gcloud(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_build_script_writes_a_template_of_each_image(gcloud: Path) -> None:
-    subprocess.run([DATAFLOW / "build.sh"], check=True, capture_output=True)
+    done = subprocess.run([DATAFLOW / "build.sh"], check=True, capture_output=True, text=True)
+    plain = [image for image in images() if "@sha256:" not in image]
+    assert [line.split()[1] for line in done.stderr.splitlines()] == plain
     build, *templates = gcloud.read_text().splitlines()
     assert "--substitutions=_IMAGES=r-docker.pkg.dev/p/images,_TAG=1" in build
     for pipeline, line in zip(PIPELINES, templates, strict=True):

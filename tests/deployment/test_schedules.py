@@ -154,6 +154,17 @@ def test_cron_takes_what_can_be_read_and_names_what_cannot(
     assert (told["labels"], told["round"]) == (20, 2)
 
 
+def test_cron_follows_no_link_in_the_inbox(
+    scheduled: Job, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever may write into it could make the job read any file that it may read."""
+    inbox = scheduled.directory / "in box"
+    kept = scheduled.deliver([("t_a", "1")], "in box/a.csv")
+    (inbox / "b.csv").symlink_to(scheduled.deliver([("t_b", "1")], "secret.csv"))
+    assert load(SCRIPT).deliveries(inbox) == [str(kept)]
+    assert f"{inbox}/b.csv: a symbolic link, passed over" in capsys.readouterr().err
+
+
 @pytest.mark.slow
 def test_cron_as_a_process_killed_and_run_again(scheduled: Job) -> None:
     inbox = scheduled.directory / "in box"

@@ -146,6 +146,23 @@ def test_links_of_the_site_lead_somewhere(site: Path) -> None:
 
 
 @pytest.mark.slow
+def test_search_finds_guides_first_and_studies_last(site: Path) -> None:
+    node = shutil.which("node")
+    if not node:
+        pytest.skip("no node")
+    queries = ["coverage", "compare models", "how many labels", "calibrated"]
+    script = ROOT / "tests" / "docs" / "search.cjs"
+    done = subprocess.run([node, script, site, *queries], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    for query, found in zip(queries, json.loads(done.stdout), strict=True):
+        first = re.match(r"guides/|(start|concepts|labelling)$", found[0])
+        assert first, f"{query}: {found[0]}"
+        late = [bool(re.match(r"studies/|project/|bench$", page)) for page in found]
+        assert late == sorted(late), f"{query}: {found}"
+        assert any(page.startswith("studies/") for page in found), query
+
+
+@pytest.mark.slow
 def test_site_in_a_browser_is_quiet_and_loads_nothing_from_elsewhere(
     site: Path, tmp_path: Path
 ) -> None:

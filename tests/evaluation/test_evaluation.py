@@ -282,6 +282,19 @@ def test_labels_of_a_stochastic_oracle_go_to_open_questions() -> None:
     assert evaluation.history.label[mine].tolist() == [1, 0]
 
 
+def test_an_answer_about_a_row_of_two_rounds_is_that_of_the_earlier_one() -> None:
+    evaluation = Evaluation.from_arrays(
+        **arrays(labels={"oracle": "stochastic"}, strata={"leaves": 2}, sampler="importance")
+    )
+    first, second = evaluation.sample(200), evaluation.sample(200)
+    ids = np.concatenate([first, second])
+    once = [id for id in first if np.sum(first == id) == 1 and np.sum(second == id) == 1]
+    evaluation.label(np.array(once[:1]), np.array([1]))
+    answered = np.flatnonzero(evaluation.history.label >= 0)
+    assert answered.tolist() == [np.flatnonzero(ids == once[0])[0]]
+    assert answered[0] < 200
+
+
 def test_labels_of_a_deterministic_oracle_may_be_corrected() -> None:
     evaluation = Evaluation.from_arrays(**arrays())
     ids = evaluation.sample(10)

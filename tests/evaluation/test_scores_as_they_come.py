@@ -141,4 +141,5 @@ def test_rates_that_no_curve_has_are_told() -> None:
         evaluation.label(ids, pool["match"][ids])
     one = evaluation.estimate()[0]
     assert one.intervals[0].kind == "design-based"
-    assert any("do not fit a curve" in words for words in one.warnings)
+    assert any("do not fit a curve" in words for words in one.notes)
+    assert not one.warnings

@@ -26,9 +26,7 @@ WRITES: list[tuple[Any, str]] = [
 ]
 """What needs room on the disk."""
 
-REQUESTS: list[tuple[Any, str]] = [
-    (GcsStore, name) for name in ("_create", "write_text", "remove", "place")
-]
+REQUESTS: list[tuple[Any, str]] = [(GcsStore, name) for name in ("create", "remove", "place")]
 """What a command does to a store in a bucket."""
 
 

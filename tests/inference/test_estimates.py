@@ -201,7 +201,7 @@ def test_components_and_systems_are_named() -> None:
     both = Joint((FBeta(), PRCurve(thresholds=(1.0, 3.0), system=1)))
     sampler = Passive(both)
     history, order = pool.run(sampler, 2, 100, seed=1)
-    scope = ReportedDomains(systems=("old", "new"), bands_seed=7)
+    scope = ReportedDomains(systems=("old", "new"), bands_seed=7, methods=("wald",))
     found = sampler.estimate(pool.table, history, [both], 0.9, scope)
     assert [(f.target.measure, f.target.system, f.target.threshold) for f in found] == [
         ("f1", "old", None),
@@ -342,7 +342,7 @@ def test_region_holds_the_truth_as_often_as_it_says() -> None:
 class Assisted(Measure):
     """Share of positives; that of predicted positives, and all rows, are known beside it."""
 
-    name = "assisted"
+    name = "combined"
     known = (1, 2)
     looks_at = frozenset({"prediction"})
 

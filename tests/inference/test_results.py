@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 from scipy import special
 
-from evalsampling.inference.delta_method import NARROW, NARROW_AND_SYMMETRIC, Evidence, estimate
+from evalsampling.inference.delta_method import Evidence, estimate
 from evalsampling.inference.evidence import Gap
+from evalsampling.inference.interval_methods import OWN
 from evalsampling.inference.intervals import Interval
+from evalsampling.inference.policy import NARROW, NARROW_AND_SYMMETRIC
 from evalsampling.inference.results import (
     Estimate,
     Target,
@@ -28,6 +30,9 @@ from evalsampling.inference.sample import WeightedSample
 from evalsampling.inference.significance import Significance
 
 ENOUGH = Evidence("positives")
+
+METHODS = [name for name in OWN if name != "beta"]
+"""Interval methods that are asked for."""
 
 
 def lacking(positives: int) -> Evidence:
@@ -61,6 +66,7 @@ def estimate_one(
         make_sample(weight),
         [evidence],
         confidence,
+        METHODS,
     )
     return found
 
@@ -112,7 +118,7 @@ def test_several_components_are_estimated_as_each_alone() -> None:
     targets = [Target("a"), Target("b", (-1.0, 1.0)), Target("c", threshold=0.5)]
     value = np.array([0.3, -0.2, np.nan])
     influence[:, 2] = np.nan
-    found = estimate(targets, value, influence, make_sample(weight), [ENOUGH] * 3, 0.95)
+    found = estimate(targets, value, influence, make_sample(weight), [ENOUGH] * 3, 0.95, METHODS)
     assert [f.target for f in found] == targets
     for i in range(2):
         alone = estimate_one(value[i], influence[:, i], weight=weight, target=targets[i])
@@ -143,7 +149,9 @@ def test_interval_of_the_latest_proposal_stands_beside_the_others() -> None:
     """Half of all weights under the latest proposal: about half the variance."""
     influence = np.random.default_rng(0).normal(0, 0.5, 100)
     sample = make_sample(np.ones(100)).with_latest(np.full(100, 0.5))
-    (found,) = estimate([Target("f1")], np.array([0.5]), influence[:, None], sample, [ENOUGH], 0.9)
+    (found,) = estimate(
+        [Target("f1")], np.array([0.5]), influence[:, None], sample, [ENOUGH], 0.9, METHODS
+    )
     assert [i.method for i in found.intervals][-2:] == ["wald", "wald-latest-proposal"]
     latest = np.sqrt((0.5 * np.mean(influence**2) - influence.mean() ** 2) / 100)
     reach = special.ndtri(0.95) * latest

@@ -17,7 +17,10 @@ class Double:
 
     Attributes:
         fail: by method and the end of a path, what the next requests meet: a status of HTTP,
-            ``lost`` (carried out, no answer) or ``refused`` (not carried out, no answer).
+            ``lost`` (carried out, no answer), ``refused`` (not carried out, no answer), ``cut``
+            and ``unmeasured`` (carried out, and half an answer, with its length or without),
+            ``silent`` (no answer while the double is there), ``broken`` (a 502 that breaks off),
+            ``echo`` (a 400 that says who asked), or bytes to answer with, carried out.
         requests: method and path of each request so far.
         minutes: access tokens that a personal key was exchanged for and that are good.
     """
@@ -30,6 +33,7 @@ class Double:
         self.minutes: set[str] = set()
         self.exchanged = 0
         self.url = ""
+        self.closing = threading.Event()
 
     def answer(self, method: str, path: str, body: Any) -> tuple[int, Any]:
         parts = path.strip("/").split("/")
@@ -79,6 +83,20 @@ def double() -> Iterator[Double]:
             if fault == "refused":
                 self.close_connection = True
                 return
+            if fault == "silent":
+                server.closing.wait()
+                self.close_connection = True
+                return
+            if fault == "broken":
+                self.send_response(502)
+                self.send_header("Transfer-Encoding", "chunked")
+                self.end_headers()
+                self.wfile.write(b"ff\r\nBad gate")
+                self.close_connection = True
+                return
+            if fault == "echo":
+                self._send(400, {"detail": f"bad request: Authorization: {told}"})
+                return
             if isinstance(fault, int):
                 self._send(fault, {"detail": "told to fail"})
                 return
@@ -86,16 +104,28 @@ def double() -> Iterator[Double]:
             if fault == "lost":
                 self.close_connection = True
                 return
-            self._send(status, content)
+            if isinstance(fault, bytes):
+                self._send_text(status, fault)
+            elif fault in ("cut", "unmeasured"):
+                text = json.dumps(content).encode()
+                length = len(text) if fault == "cut" else None
+                self._send_text(status, text[: len(text) // 2], length)
+                self.close_connection = True
+            else:
+                self._send(status, content)
 
         do_POST = do_DELETE = do_GET  # noqa: N815
 
         def _send(self, status: int, content: Any) -> None:
             text = json.dumps(content).encode()
+            self._send_text(status, text, len(text))
+
+        def _send_text(self, status: int, text: bytes, length: int | None = None) -> None:
             self.send_response(status)
             if status in (301, 302):
                 self.send_header("Location", f"{server.url}/elsewhere")
-            self.send_header("Content-Length", str(len(text)))
+            if length is not None:
+                self.send_header("Content-Length", str(length))
             self.end_headers()
             self.wfile.write(text)
 
@@ -103,10 +133,11 @@ def double() -> Iterator[Double]:
             pass
 
     listening = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=listening.serve_forever, daemon=True).start()
+    threading.Thread(target=listening.serve_forever, args=(0.01,), daemon=True).start()
     server.url = f"http://127.0.0.1:{listening.server_port}"
     try:
         yield server
     finally:
+        server.closing.set()
         listening.shutdown()
         listening.server_close()

@@ -25,6 +25,9 @@ from evalsampling.labels.class_texts import class_texts
         (pa.array(["1.5", "1."]), "01", ["1.5", "1."]),
         (pa.array(["a", "b"], pa.large_string()), "ab", ["a", "b"]),
         (pa.array([], pa.null()), "01", []),
+        (pa.array([" yes", "No", "YES ", "no"]), ["no", "yes"], ["yes", "no", "yes", "no"]),
+        (pa.array(["No", "no", "NO", "x"]), ["no", "No"], ["No", "no", "NO", "x"]),  # ambiguous
+        (pa.array(["True", "FALSE"]), ["true", "false"], ["true", "false"]),
     ],
 )
 def test_texts(given: pa.Array, codes: Any, expected: list[str | None]) -> None:

@@ -44,6 +44,7 @@ SETS = LabelsSpec(("none", "a", "b", "a+b"), 3, "deterministic", multilabel=("a"
         (CLASSES, "task,label\nt_x,no", "'no' may be the beginning of 'no idea'"),
         (CLASSES, "task,label\nt_x,un", "'un' may be the beginning of 'unsure'"),
         (CLASSES, "task,label\nt_x,yes", ""),
+        (CLASSES, "task,label\nt_x,No", "'No' may be the beginning of 'no idea'"),
         (CLASSES, "task,label\nt_x,no idea", ""),
         (CLASSES, "task,label\nt_x,no\n", ""),
         (CLASSES, "task,label\r\nt_x,no\r", ""),

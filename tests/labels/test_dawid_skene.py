@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evalsampling.labels.dawid_skene import fit_labels
+from evalsampling.labels.dawid_skene import DAWID_SKENE
 from evalsampling.labels.tally import Answer, State, Subjects, Tally
+from evalsampling.labels.vote_rules import cast_votes
 from evalsampling.spec.labels import MODEL
 from tests.commands.votes import deliver, numbers, votes
 from tests.jobs import Job, call
@@ -90,7 +91,7 @@ def test_a_good_annotator_outweighs_two_bad_ones() -> None:
         said = np.where(rng.random(400) < rate, truth, 1 - truth).tolist()
         tally.add([Answer(row, name, code) for row, code in enumerate(said)], False, 1)
     assert tally.state(0) is State.DISPUTED, "nothing is decided before the fit"
-    tally.decide_by_model(fit_labels(tally), 1)
+    tally.decide_together(DAWID_SKENE.decide(cast_votes(tally)), 1)
     majority = Tally(Subjects(400, votes=5), answers=tally.answers)
     wrong = (tally.codes != truth).sum()
     assert wrong < 0.05 * 400 < (majority.codes != truth).sum()

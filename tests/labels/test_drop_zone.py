@@ -2,9 +2,12 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import pytest
 from google.cloud import storage
 
+from evalsampling.commands import estimate
 from evalsampling.labels.drop_zone import look_in
 from tests.jobs import Job, files_below
 
@@ -94,6 +97,28 @@ def test_links_in_a_folder_are_not_followed(drawn: Job) -> None:
     (zone / "c.csv").unlink()
     told = drawn.estimate("--labels", zone, "--close")
     assert (told.status, "nothing is closed" in told.err) == (1, True)
+
+
+def test_a_file_that_becomes_a_link_once_it_was_seen_is_not_read(
+    drawn: Job, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = drawn.deliver(drawn.answers(1), "secret.csv")
+    zone = drawn.directory / "zone"
+    zone.mkdir()
+    mine = drawn.deliver([("t_x", "1")], "zone/a.csv")
+
+    def late(paths: Any, sink: Any) -> Any:
+        found = look_in(paths, sink)
+        if paths:
+            mine.unlink()
+            mine.symlink_to(secret)
+        return found
+
+    monkeypatch.setattr(estimate, "look_in", late)
+    told = drawn.estimate("--labels", zone)
+    assert (told.status, told.err.count("\n")) == (1, 1)
+    assert f"{mine}: cannot be read: " in told.err
+    assert not (drawn.workspace / "labels").exists()
 
 
 def test_a_path_that_is_given_may_be_a_link(drawn: Job) -> None:

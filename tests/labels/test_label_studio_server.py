@@ -1,11 +1,13 @@
 """Requests to a server of Label Studio: lost, refused and repeated ones."""
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from evalsampling import InputError
+from evalsampling.labels import label_studio_server
 from evalsampling.labels.label_studio_server import LabelStudio, Pushed
 from tests.labels.label_studio_double import KEY, PERSONAL, Double, double
 
@@ -41,7 +43,14 @@ def test_the_rest_of_a_batch_is_imported(server: Double) -> None:
     assert len(server.tasks) == 10
 
 
-@pytest.mark.parametrize("fault", ["lost", "refused", 500, 502, 503, 429])
+PAGE = b"<html><body>Be back soon</body></html>"
+
+
+@pytest.mark.parametrize(
+    "fault",
+    ["lost", "refused", "cut", "unmeasured", "broken", PAGE, b"", b'{"detail": "x"}',
+     500, 502, 503, 429],
+)  # fmt: skip
 @pytest.mark.parametrize("where", [("POST", "projects"), ("POST", "import"), ("GET", "export")])
 def test_what_fails_for_a_time_is_tried_again(
     server: Double, where: tuple[str, str], fault: Any
@@ -52,6 +61,61 @@ def test_what_fails_for_a_time_is_tried_again(
     assert sorted(names(server)) == [task["data"]["task"] for task in TASKS]
 
 
+@pytest.mark.parametrize("fault", ["refused", "cut", "unmeasured", "broken", PAGE, b"", b"[{}]"])
+@pytest.mark.parametrize("where", [("GET", "projects"), ("GET", "export")])
+def test_no_half_export_is_pulled(server: Double, where: tuple[str, str], fault: Any) -> None:
+    push(server)
+    client = LabelStudio(server.url, KEY, first_wait=0.001)
+    server.fail[where] = [fault]
+    assert len(json.loads(client.pull("a batch"))) == 10
+    server.fail[where] = [fault] * 99
+    with pytest.raises(InputError, match=f"{server.url}/api/projects"):
+        client.pull("a batch")
+
+
+def test_a_server_that_does_not_answer_is_asked_again(
+    server: Double, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(label_studio_server, "_TIMEOUT", 0.2)
+    for where in (("POST", "projects"), ("GET", "export")):
+        server.fail[where] = ["silent"]
+    assert push(server) == Pushed(1, 10, 10)
+    server.fail["GET", "export"] = ["silent"] * 6
+    monkeypatch.setattr(label_studio_server, "_TIMEOUT", 0.01)
+    with pytest.raises(InputError, match="timed out"):
+        LabelStudio(server.url, KEY, first_wait=0.001).pull("a batch")
+
+
+def test_a_key_that_cannot_be_exchanged_for_a_time(server: Double) -> None:
+    server.fail["POST", "refresh"] = [PAGE, b"", "lost"]
+    push(server)
+    assert b"t_3" in LabelStudio(server.url, PERSONAL, first_wait=0.001).pull("a batch")
+
+
+def test_tasks_that_are_not_there_in_the_end_are_told(server: Double) -> None:
+    """Whatever answered the imports did nothing."""
+    server.fail["POST", "import"] = [201] * 99
+    with pytest.raises(InputError, match="of 10 tasks sent 0 are in project 1: push again"):
+        push(server)
+
+
+def test_of_two_projects_made_at_once_the_first_is_used(server: Double) -> None:
+    """Both calls have looked, and there was none."""
+    push(server, TASKS[:3])
+    server.fail["GET", "projects"] = [b'{"results": [], "next": null}']
+    assert push(server) == Pushed(1, 10, 7)
+    assert {task["project"] for task in server.tasks} == {1}
+
+
+def test_a_page_that_is_given_again_ends_the_list(server: Double) -> None:
+    push(server)
+    page = json.dumps({"results": [{"id": 7, "title": "x"}], "next": "/api/projects?page=2"})
+    server.fail["GET", "projects"] = [page.encode()] * 99
+    with pytest.raises(InputError, match="there is no project"):
+        LabelStudio(server.url, KEY).pull("a batch")
+    assert len(server.fail["GET", "projects"]) == 97
+
+
 def test_a_second_copy_is_removed_unless_it_is_answered(server: Double) -> None:
     push(server)
     for number in (3, 5):
@@ -60,6 +124,13 @@ def test_a_second_copy_is_removed_unless_it_is_answered(server: Double) -> None:
     push(server)
     assert len(server.tasks) == 10
     assert [task["id"] for task in server.tasks if task["data"]["task"] == "t_5"] == [105]
+
+
+def test_two_calls_remove_the_same_copy_in_whatever_order_they_see_them(server: Double) -> None:
+    push(server)
+    server.tasks.insert(0, {**server.tasks[3], "id": 103})
+    push(server)
+    assert [task["id"] for task in server.tasks if task["data"]["task"] == "t_3"] == [4]
 
 
 @pytest.mark.parametrize(
@@ -86,10 +157,22 @@ def test_wrong_keys_and_urls(server: Double) -> None:
         LabelStudio(server.url, "wrong", first_wait=0.01).pull("a batch")
     with pytest.raises(InputError, match="no key"):
         LabelStudio(server.url, "")
-    with pytest.raises(InputError, match="not the URL of a server"):
-        LabelStudio("file:///etc/passwd", KEY)
+    for url in ("file:///etc/passwd", "http://", "http://[", "http://h:99999", "http://h/?a=b"):
+        with pytest.raises(InputError, match="not the URL of a server"):
+            LabelStudio(url, KEY)
     with pytest.raises(InputError, match=r"127\.0\.0\.1:9"):
         LabelStudio("http://127.0.0.1:9", KEY, first_wait=0.001).pull("a batch")
+
+
+def test_no_key_and_no_password_is_told(server: Double) -> None:
+    """Not even by a server that says in its error what it was sent."""
+    with pytest.raises(InputError, match="has a name or password: set LABEL_STUDIO_TOKEN") as told:
+        LabelStudio(server.url.replace("//", "//user:secret@"), KEY)
+    assert "secret" not in str(told.value)
+    server.fail["GET", "projects"] = ["echo"]
+    with pytest.raises(InputError, match=r"400.*Authorization: Token ") as told:
+        push(server)
+    assert KEY not in str(told.value)
 
 
 def test_a_personal_key_is_exchanged_and_exchanged_again(server: Double) -> None:

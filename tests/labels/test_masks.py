@@ -11,7 +11,7 @@ import pytest
 
 from evalsampling.labels.masks import masked
 from evalsampling.spec.payload import Mask
-from evalsampling.spec.sink import SINK_FORMATS
+from evalsampling.spec.sink import SINKS
 from tests.jobs import Job, Pool, make_pool, text_of
 
 
@@ -58,7 +58,7 @@ def private_pool() -> Pool:
     return Pool(table.append_column("withheld", pa.array(["withheld-text"] * rows)), pool.truth)
 
 
-@pytest.mark.parametrize("format", SINK_FORMATS)
+@pytest.mark.parametrize("format", SINKS.own)
 def test_nothing_leaks(job: Callable[..., Job], format: str) -> None:
     """No column that is not listed, no masked text, no id, score or prediction, no order."""
     payload: list[Any] = ["city", {"email": "hash"}, {"phone": "redact"}, {"note": {"truncate": 9}}]

@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 from evalsampling import InputError
 from evalsampling.labels.formats import read_votes
 from evalsampling.labels.label_studio import data_keys, label_config
-from evalsampling.labels.sinks import TASK_FILES, write_tasks
+from evalsampling.labels.sinks import SINKS, write_tasks
 from evalsampling.labels.splink import as_table, make_pair
 from evalsampling.labels.vendor import escaped, instructions, unescaped
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.labels import LabelsSpec
-from evalsampling.spec.sink import SINK_FORMATS, SinkSpec
+from evalsampling.spec.sink import SinkSpec
 from tests.jobs import strict_json
 
 ODD = [
@@ -56,7 +56,7 @@ def spec(format: str, classes: Any = (0, 1), **sink: Any) -> EvaluationSpec:
 
 def shown(format: str, directory: Path) -> list[dict[str, Any]]:
     """What an independent reader of the format finds in a batch."""
-    path = directory / TASK_FILES[format]
+    path = directory / SINKS[format].batch
     if format in ("csv", "vendor", "splink"):
         encoding = "utf-8-sig" if format == "vendor" else "utf-8"
         with path.open(encoding=encoding, newline="") as file:
@@ -109,7 +109,7 @@ def sheet(path: Path) -> list[dict[str, Any]]:
 
 @settings(max_examples=60, deadline=None)
 @given(rows=st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=8), format=st.sampled_from(
-    SINK_FORMATS))  # fmt: skip
+    sorted(SINKS.own)))  # fmt: skip
 def test_every_text_arrives(tmp_path_factory: Any, rows: Any, format: str) -> None:
     directory = tmp_path_factory.mktemp("batch")
     table = pa.table(
@@ -120,7 +120,7 @@ def test_every_text_arrives(tmp_path_factory: Any, rows: Any, format: str) -> No
             "label": [""] * len(rows),
         }
     )
-    write_tasks(table, directory, spec(format, chunk=3), "b_x")
+    write_tasks(table, directory / SINKS[format].batch, spec(format, chunk=3), "b_x")
     found = shown(format, directory)
     if format == "ground-truth" and any("\nright: " in left for left, _ in rows):
         return  # One text for both: whoever writes that into the left column sees both.
@@ -132,7 +132,7 @@ def test_every_text_arrives(tmp_path_factory: Any, rows: Any, format: str) -> No
 def test_lines_of_json_have_no_number_that_json_does_not_have(tmp_path: Path) -> None:
     numbers = [0.5, float("nan"), float("inf"), float("-inf"), None]
     table = pa.table({"task": list("abcde"), "left": numbers, "label": [""] * 5})
-    write_tasks(table, tmp_path, spec("jsonl"), "b_x")
+    write_tasks(table, tmp_path / "batch.jsonl", spec("jsonl"), "b_x")
     lines = (tmp_path / "batch.jsonl").read_text().splitlines()
     assert [strict_json(line)["left"] for line in lines] == [0.5, None, None, None, None]
     assert lines[0] == '{"task": "a", "left": 0.5, "label": ""}'

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import threading
@@ -50,10 +51,40 @@ def free_port() -> int:
 
 
 class Server:
-    """A running server, and what annotators do on it."""
+    """A server that can be killed, and what annotators do on it."""
 
-    def __init__(self, url: str) -> None:
-        self.url = url
+    def __init__(self, directory: Path) -> None:
+        """Name a server on loopback; `start` starts it.
+
+        Args:
+            directory: of its data, which stay when it is killed.
+        """
+        self._directory, self._port = directory, free_port()
+        self._process: subprocess.Popen[bytes] | None = None
+        self.url = f"http://127.0.0.1:{self._port}"
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        command = [
+            str(program()), "start", "--no-browser", "--internal-host", "127.0.0.1",
+            "--port", str(self._port), "--data-dir", str(self._directory / "data"),
+            "--username", USER, "--password", PASSWORD, "--user-token", KEY,
+            "--enable-legacy-api-token",
+        ]  # fmt: skip
+        log = self._directory / "server.log"
+        with log.open("a") as out:
+            self._process = subprocess.Popen(
+                command, env={**os.environ, **_QUIET}, stdout=out, stderr=out,
+                cwd=self._directory, start_new_session=True,
+            )  # fmt: skip
+        _wait(self, self._process, log)
+
+    def kill(self, how: signal.Signals = signal.SIGKILL) -> None:
+        """End it with all its processes."""
+        if self._process is not None:
+            os.killpg(self._process.pid, how)
+            self._process.wait(30)
+            self._process = None
 
     def api(self, method: str, path: str, body: Any = None) -> Any:
         request = urllib.request.Request(
@@ -146,23 +177,12 @@ def _door(url: str, passes: dict[str, str]) -> type[http.server.BaseHTTPRequestH
 @contextlib.contextmanager
 def running(directory: Path) -> Iterator[Server]:
     """Start a server on loopback with data of its own; stop it at the end."""
-    port = free_port()
-    command = [
-        str(program()), "start", "--no-browser", "--internal-host", "127.0.0.1",
-        "--port", str(port), "--data-dir", str(directory / "data"), "--username", USER,
-        "--password", PASSWORD, "--user-token", KEY, "--enable-legacy-api-token",
-    ]  # fmt: skip
-    with (directory / "server.log").open("w") as log:
-        process = subprocess.Popen(
-            command, env={**os.environ, **_QUIET}, stdout=log, stderr=log, cwd=directory
-        )
-        try:
-            server = Server(f"http://127.0.0.1:{port}")
-            _wait(server, process, directory / "server.log")
-            yield server
-        finally:
-            process.terminate()
-            process.wait(30)
+    server = Server(directory)
+    try:
+        server.start()
+        yield server
+    finally:
+        server.kill(signal.SIGTERM)
 
 
 def _wait(server: Server, process: "subprocess.Popen[bytes]", log: Path) -> None:

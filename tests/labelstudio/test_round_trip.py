@@ -4,15 +4,19 @@ Run by `make test-labelstudio`, which installs it; skipped where it is not. Pict
 annotator sees are kept in the directory that LABEL_STUDIO_PICTURES names.
 """
 
+import http.client
 import json
 import os
 import shutil
+import urllib.parse
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
+from evalsampling.labels import label_studio_server
 from evalsampling.labels.label_studio_server import TOKEN, LabelStudio
 from tests.jobs import Job, Pool, call, make_pool
 from tests.labelstudio.server import KEY, Server, browser, draw_page, program, running
@@ -142,6 +146,64 @@ def test_what_was_lost_is_imported_once(pairs: Job, server: Server) -> None:
     assert (again["tasks"], again["new"]) == (20, 0)
     path = f"/api/projects/{pushed['project']}/export?exportType=JSON&download_all_tasks=true"
     assert len(server.api("GET", path)) == 20
+
+
+def killed_at(server: Server, monkeypatch: pytest.MonkeyPatch, end: str, number: int) -> None:
+    """Kill the server when it has the Nth request to a path of that end, before it answers."""
+    answered, asked = http.client.HTTPConnection.getresponse, http.client.HTTPConnection.putrequest
+    paths: list[str] = []
+
+    def putrequest(self: Any, method: str, url: str, *args: Any, **options: Any) -> None:
+        paths.append(urllib.parse.urlsplit(url).path)
+        asked(self, method, url, *args, **options)
+
+    def getresponse(self: Any) -> Any:
+        ends = [path.endswith(end) for path in paths]
+        if ends[-1] and ends.count(True) == number:
+            server.kill()
+        return answered(self)
+
+    monkeypatch.setattr(http.client.HTTPConnection, "putrequest", putrequest)
+    monkeypatch.setattr(http.client.HTTPConnection, "getresponse", getresponse)
+
+
+def test_killed_while_tasks_come_and_while_votes_go(
+    pairs: Job, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At the second import of three, and at an export: each task is there once, no vote is lost."""
+    monkeypatch.setattr(label_studio_server, "_FIRST_WAIT", 0.01)
+    with monkeypatch.context() as patch:
+        killed_at(server, patch, "/import", 2)
+        told = call("push", pairs.workspace, "--url", server.url)
+    assert (told.status, told.err.count("\n")) == (1, 1), told.err
+    server.start()
+    pushed = call("push", pairs.workspace, "--url", server.url, "--json").json
+    assert pushed["tasks"] == 20
+    assert 0 < pushed["new"] < 20
+    truth = dict(pairs.answers(1))
+    path = f"/api/projects/{pushed['project']}/export?exportType=JSON&download_all_tasks=true"
+    there = [task["data"]["task"] for task in server.api("GET", path)]
+    assert sorted(there) == sorted(truth)
+
+    users = [server.add_user(f"k{name}{pushed['project']}") for name in "abc"]
+    numbers = server.tasks(pushed["project"])
+    for place, (task, label) in enumerate(truth.items()):
+        if place == 10:
+            server.kill()
+            server.start()
+        for user in users:
+            server.annotate(numbers[task], user, label)
+    file = tmp_path / "votes.json"
+    file.write_text("[]")
+    with monkeypatch.context() as patch:
+        killed_at(server, patch, "/export", 1)
+        told = call("pull", pairs.workspace, "--url", server.url, "--to", file)
+    assert (told.status, told.err.count("\n")) == (1, 1), told.err
+    assert file.read_text() == "[]"
+    server.start()
+    assert call("pull", pairs.workspace, "--url", server.url, "--to", file).status == 0
+    result = pairs.estimate("--labels", file).json
+    assert (result["labels"], result["open"], result["rejects"]) == (20, 0, 0)
 
 
 def test_personal_keys(pairs: Job, server: Server) -> None:

@@ -1,6 +1,7 @@
 """Pools of every format give what the in-memory path gives, to the row and the last digit."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -59,6 +60,47 @@ def test_whole_evaluations(
         keys = yaml.safe_load(yaml.safe_dump(keys).replace("s2.", "s2_"))
     one = formatted(job, suffix, pool, files, budget=300, **keys)
     assert one.prepare().status == 0
+    assert_same_evaluation(one)
+
+
+def with_notes(pool: Pool, words: int) -> Pool:
+    """The pool with names of many lines, as long as the rest of a row many times over."""
+    ends = ["\n", "\r\n", ",", ' "so" ', "\n\n", '""\n', "é\n"]
+    names = [
+        "".join(f"line {line} of {id}{ends[(line + id) % len(ends)]}" for line in range(words))
+        for id in pool.table["id"].to_pylist()
+    ]
+    place = pool.table.column_names.index("name")
+    return Pool(pool.table.set_column(place, "name", pa.array(names)), pool.truth)
+
+
+def within_quotes(path: Path, every: int) -> list[bool]:
+    """Whether each place that so many bytes lead to is within quotes, of a file without others."""
+    text = path.read_bytes()
+    return [text.count(b'"', 0, place) % 2 == 1 for place in range(every, len(text), every)]
+
+
+@pytest.mark.parametrize(
+    ("files", "block", "blocks"),
+    [pytest.param(1, 64, 1, marks=pytest.mark.slow), (1, 1000, 7), (3, 4096, 1)],
+)
+@pytest.mark.parametrize("options", [("--in-process",), ("--runner=FnApiRunner",)])
+def test_line_breaks_within_quotes_where_splits_end(
+    job: Callable[..., Job],
+    monkeypatch: pytest.MonkeyPatch,
+    files: int,
+    block: int,
+    blocks: int,
+    options: tuple[str, ...],
+) -> None:
+    """Almost everywhere that a split of equal size would begin there is text of many lines."""
+    monkeypatch.setattr("evalsampling.pool.formats.text.BLOCK_BYTES", block)
+    monkeypatch.setattr("evalsampling.pool.formats.text.SPLIT_BYTES", block * blocks)
+    one = formatted(job, "csv", with_notes(make_pool(200), words=30), files, budget=60)
+    paths = sorted((one.directory / "csv").iterdir())
+    cut = [place for path in paths for place in within_quotes(path, block * blocks)]
+    assert sum(cut) > max(10, 0.8 * len(cut))
+    assert one.prepare(*options).status == 0
     assert_same_evaluation(one)
 
 

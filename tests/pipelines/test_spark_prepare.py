@@ -18,6 +18,13 @@ from evalsampling.preparation import shards as shares
 from evalsampling.spec import EvaluationSpec
 from tests.bad_pools import BAD
 from tests.cases import CASES
+from tests.changing_pools import (
+    assert_whole_when_run_again,
+    changed,
+    files_of,
+    of_same_size_and_time,
+    small,
+)
 from tests.jobs import Job, Pool, make_pool, make_rich_pool
 from tests.reference import by_beam, contents
 from tests.spark import MASTER, SPARK, environment
@@ -210,6 +217,18 @@ def test_the_program_says_what_is_wrong_in_its_last_line(job: Any) -> None:
         assert word in last
     assert "Traceback" not in err
     assert not one.workspace.exists()
+
+
+def test_a_pool_that_changes_between_the_passes(session: Any, job: Any) -> None:
+    one, path = small(job)
+    before = files_of(one)
+    with (
+        changed("between the passes", lambda: of_same_size_and_time(path)),
+        pytest.raises(InputError, match=f"^{path}: has changed while it was read$"),
+    ):
+        prepare(session, one, partitions=4)
+    assert not one.workspace.exists()
+    assert_whole_when_run_again(one, before, lambda: prepare(session, one, partitions=4))
 
 
 SLOW = """\

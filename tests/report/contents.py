@@ -13,7 +13,7 @@ def number(measure: str, value: float | None = 0.5, **told: Any) -> dict[str, An
         "design_effect": 0.5, "largest_share": 0.1, "largest_weight": 0.1, "sensitivity": [],
         "undetected": None, **told,
     }  # fmt: skip
-    default = {"low": one["low"], "high": one["high"], "kind": "model-assisted",
+    default = {"low": one["low"], "high": one["high"], "kind": "model-based",
                "method": one["method"]}  # fmt: skip
     one.setdefault("intervals", [default])
     return one
@@ -38,7 +38,8 @@ def band(place: int, **told: Any) -> dict[str, Any]:
 def twin(*measures: dict[str, Any], **told: Any) -> dict[str, Any]:
     """The JSON twin of a report on these numbers; keys of the parts may be given."""
     estimate = {
-        "round": 2, "labels": 40, "open": 0, "rejects": 0, "warnings": [], "done": False,
+        "round": 2, "labels": 40, "open": 0, "rejects": 0, "done": False,
+        "warnings": [], "notes": [],
         "measures": list(measures) or [number("f1")], "regions": [], "half_width": None,
         "assumes": {}, "hidden": [], "missing": None, "label_error": None, "contests": [],
         "guarantee": None, **told.pop("estimate", {}),

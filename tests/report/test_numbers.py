@@ -83,11 +83,11 @@ def test_the_first_interval_of_a_kind_is_found() -> None:
     assert one.band is None
 
 
-def test_the_band_is_the_model_assisted_one_if_there_is_one() -> None:
+def test_the_band_is_the_model_based_one_if_there_is_one() -> None:
     of_draws = {"low": 0.1, "high": 0.9, "kind": "simultaneous", "method": "bootstrap"}
-    assisted = {"low": 0.2, "high": 0.8, "kind": "model-assisted",
+    combined = {"low": 0.2, "high": 0.8, "kind": "model-based",
                 "method": "calibration-curve, simultaneous"}  # fmt: skip
-    for intervals, low in (([of_draws], 0.1), ([of_draws, assisted], 0.2)):
+    for intervals, low in (([of_draws], 0.1), ([of_draws, combined], 0.2)):
         band = Number.from_json(number("pr_curve.recall", intervals=intervals)).band
         assert band is not None
         assert band.low == low

@@ -181,13 +181,18 @@ def test_many_systems_are_compared_pair_by_pair() -> None:
 
 def test_an_interval_that_is_mostly_the_prior_is_in_brackets() -> None:
     design = {"low": 0.0, "high": 1.0, "kind": "design-based", "method": "no positives"}
-    model = {"low": 0.2, "high": 0.4, "kind": "model-assisted", "method": "calibration-curve"}
+    model = {"low": 0.2, "high": 0.4, "kind": "model-based", "method": "calibration-curve"}
     one = number("f1", method="no positives", intervals=[design, model])
     text = section("intervals", one)
     assert "In brackets: not the default, as labels or cells say too little" in text
     assert "design-based no positives 0.000 1.000" in text
-    assert "model-assisted calibration-curve (0.200 0.400)" in text
+    assert "model-based calibration-curve (0.200 0.400)" in text
     assert "brackets" not in section("intervals", number("f1"))
+
+
+def test_notes_stand_before_all_intervals() -> None:
+    notes = ["f1: scores and labels do not fit a curve <"]
+    assert notes[0] in section("intervals", number("f1"), estimate={"notes": notes})
 
 
 def test_guarantees_are_told() -> None:

@@ -11,6 +11,15 @@ from evalsampling.spec import EvaluationSpec
 from evalsampling.workspace.manifest import read_jobs
 from evalsampling.workspace.workspace import Workspace
 from tests.bad_pools import replaced
+from tests.changing_pools import (
+    assert_refused,
+    assert_whole_when_run_again,
+    changed,
+    files_of,
+    longer,
+    of_same_size_and_time,
+    small,
+)
 from tests.jobs import Job, make_pool
 from tests.kept_rows import kept_by_beam, pairs
 from tests.reference import assert_same, reference
@@ -81,3 +90,19 @@ def test_what_a_user_can_mend_is_one_line(job: Any, server: Server) -> None:
         assert word in line
     assert "while running" not in line
     assert not one.workspace.exists()
+
+
+def test_a_pool_that_changes_between_the_passes(job: Any, server: Server) -> None:
+    one, path = small(job)
+    before = files_of(one)
+    with changed("between the passes", lambda: of_same_size_and_time(path)):
+        result = one.prepare(*server.options)
+    assert_refused(one, result, path, of_same_size_and_time)
+    assert_whole_when_run_again(one, before, lambda: one.prepare(*server.options))
+
+
+def test_a_pool_that_changes_in_the_second_pass(job: Any, server: Server) -> None:
+    one, path = small(job)
+    with changed("in the second pass", lambda: longer(path)):
+        result = one.prepare(*server.options)
+    assert_refused(one, result, path, longer)

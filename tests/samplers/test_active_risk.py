@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from evalsampling.errors import InputError
-from evalsampling.inference.domains import Domain
+from evalsampling.inference.domains import Domain, ReportedDomains
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.linearisation import linearise
 from evalsampling.inference.sample import WeightedSample
@@ -229,7 +229,8 @@ def test_intervals_stand_side_by_side(oracle: str) -> None:
     history, order = pool.start(), pool.order(3)
     drawn = sampler.design(pool.table, history, 150, np.random.default_rng(3))
     history = pool.answer(drawn, order)
-    (found,) = sampler.estimate(pool.table, history, [TableRisk()], 0.95)
+    scope = ReportedDomains(methods=("wald", "student", "wilson"))
+    (found,) = sampler.estimate(pool.table, history, [TableRisk()], 0.95, scope)
     methods = {one.method: one for one in found.intervals}
     assert {"wald", "student", "wilson"} <= set(methods)
     wald, student = methods["wald"], methods["student"]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from evalsampling import samplers
+from evalsampling.inference.domains import ReportedDomains
 from evalsampling.measures import Accuracy, FBeta, Precision, Recall
 from evalsampling.samplers import (
     AdaptiveImportance,
@@ -105,7 +106,8 @@ def test_latest_weights_are_those_of_the_next_proposal(kind: type[Sampler]) -> N
     proposal = sampler.proposal(pool.table, history)
     weights = weights_under(proposal, pool.table, history, len(history))
     np.testing.assert_allclose(weights, expected, rtol=1e-12)
-    (found,) = sampler.estimate(pool.table, history, [FBeta()], 0.95)
+    scope = ReportedDomains(methods=("wald-latest-proposal",))
+    (found,) = sampler.estimate(pool.table, history, [FBeta()], 0.95, scope)
     assert "wald-latest-proposal" in [interval.method for interval in found.intervals]
 
 
@@ -114,7 +116,8 @@ def test_variance_of_the_latest_proposal_follows_the_source() -> None:
     pool = make_pool(300, 4, seed=1, positive=0.3)
     sampler = AdaptiveImportance(Accuracy())
     history, order = pool.run(sampler, 3, 30, seed=1)
-    (found,) = sampler.estimate(pool.table, history, [Accuracy()], 0.95)
+    scope = ReportedDomains(methods=("wald-latest-proposal",))
+    (found,) = sampler.estimate(pool.table, history, [Accuracy()], 0.95, scope)
     rows = pool.rows(history, order)[history.question]
     latest = pool.row_probability(sampler.proposal(pool.table, history), history, order)[rows]
     wrong = pool.prediction[rows] != pool.label[rows]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from evalsampling.inference.domains import ReportedDomains
 from evalsampling.inference.inclusion import estimate_from_inclusion
 from evalsampling.inference.intervals import beta
 from evalsampling.inference.ratio_bias import Bias, ratio_bias
@@ -50,6 +51,8 @@ WAYS = {
     "stochastic": Poisson(FBeta(), oracle="stochastic"),
     "stochastic, include": Poisson(FBeta(), oracle="stochastic", online="include"),
 }
+
+BETA = ReportedDomains(methods=("beta",))
 
 
 class Coins:
@@ -206,7 +209,7 @@ def test_estimate_is_that_of_the_paper(measure: Measure) -> None:
     """
     sampler = Poisson(measure)
     history, order = LARGE.run(sampler, 2, 80, seed=3)
-    (found,) = sampler.estimate(LARGE.table, history, [measure], 0.9)
+    (found,) = sampler.estimate(LARGE.table, history, [measure], 0.9, BETA)
     rows = LARGE.rows(history, order)
     b = 1 - np.prod([1 - one.cell_probability for one in history.rounds], axis=0)
     b = b[LARGE.cell[rows]]
@@ -217,7 +220,7 @@ def test_estimate_is_that_of_the_paper(measure: Measure) -> None:
     assert found.value == pytest.approx(value)
     assert found.standard_error == pytest.approx(np.sqrt(variance))
     outputs, label = LARGE.outputs.take(rows), LARGE.label[rows]
-    (by_weights,) = estimate_from_inclusion(measure, outputs, label, b, 0.9)
+    (by_weights,) = estimate_from_inclusion(measure, outputs, label, b, 0.9, methods=["beta"])
     interval, cautious = (
         next(one for one in each.intervals if one.method == "beta") for each in (by_weights, found)
     )
@@ -243,7 +246,7 @@ def test_beta_interval_knows_of_positives_that_are_hardly_ever_met() -> None:
     sampler, truth, held, by_variance = Poisson(FBeta()), pool.value(FBeta()), 0, 0
     for seed in range(60):
         history, _ = pool.run(sampler, 1, 400, seed)
-        (one,) = sampler.estimate(pool.table, history, [FBeta()], 0.9)
+        (one,) = sampler.estimate(pool.table, history, [FBeta()], 0.9, BETA)
         default = one.intervals[0]  # the whole range where the variance is zero
         found = next((each for each in one.intervals if each.method == "beta"), default)
         held += found.low <= truth <= found.high

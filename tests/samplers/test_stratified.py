@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from evalsampling.inference.domains import ReportedDomains
+from evalsampling.inference.interval_methods import OWN
 from evalsampling.measures import Accuracy, FBeta, Precision, Prevalence, Recall
 from evalsampling.samplers import Stratified
 from evalsampling.stats.history import NO_LABEL, History
@@ -127,7 +129,8 @@ def test_estimate_is_the_weighted_mean_of_the_leaves() -> None:
         variance += (
             (total / 300) ** 2 * (1 - len(inside) / total) * inside.var(ddof=1) / len(inside)
         )
-    accuracy, f1 = sampler.estimate(pool.table, history, [Accuracy(), FBeta()], 0.95)
+    scope = ReportedDomains(methods=OWN)
+    accuracy, f1 = sampler.estimate(pool.table, history, [Accuracy(), FBeta()], 0.95, scope)
     assert accuracy.value == pytest.approx(value, rel=1e-12)
     assert accuracy.standard_error == pytest.approx(np.sqrt(variance), rel=1e-9)
 

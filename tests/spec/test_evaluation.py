@@ -9,10 +9,8 @@ import yaml
 
 from evalsampling import EvaluationSpec, InputError
 from evalsampling.measures.build import build_measures
+from evalsampling.parts.references import load_object
 from evalsampling.spec import RoundSize, SystemSpec
-from evalsampling.spec.evaluation import SCORE_METHODS
-from evalsampling.spec.references import load_object
-from evalsampling.stats.strata import METHODS
 from tests.spec.specs import parse, systems, write_module
 
 
@@ -124,14 +122,12 @@ def test_growing_rounds() -> None:
     assert [parse(round_size=7).round_size.after(rounds) for rounds in range(3)] == [7, 7, 7]
 
 
-def test_names_of_strata_are_those_that_can_be_cut() -> None:
-    assert tuple(METHODS) == SCORE_METHODS
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"budgett": 3}, "unknown key budgett; did you mean budget?"),
+        ({"slices": ["region"]}, "unknown key slices; it is a key of pool"),
+        ({"classes": ["no", "yes"]}, "unknown key classes; it is a key of labels"),
         ({"pool": {"path": "x", "scores": "s"}},
          "unknown key pool.scores; did you mean pool.score?"),
         ({"pool": {}}, "pool.path: missing"),
@@ -168,7 +164,7 @@ def test_names_of_strata_are_those_that_can_be_cut() -> None:
         ({"pool": {"path": "x", "payload": ["a", "a"]}}, "a is listed twice"),
         ({"pool": {"path": "x", "scorer": "module"}}, "must be module:function, got 'module'"),
         ({"strata": {"method": "magic"}},
-         "strata.method: must be one of csf, geometric, equal_width, equal_count, log_rank, kd, "
+         "strata.method: must be one of kd, csf, geometric, equal_width, equal_count, log_rank, "
          "got 'magic'"),
         ({"strata": {"edges": [1, 1]}}, "strata.edges: must be strictly increasing"),
         ({"strata": {"edges": []}}, "strata.edges: must be a list of numbers, got []"),

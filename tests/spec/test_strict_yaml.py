@@ -37,6 +37,14 @@ def test_aliases_that_stand_for_little_are_what_they_stand_for() -> None:
     assert load_strictly(text) == yaml.safe_load(text)
 
 
+def test_aliases_may_stand_for_ten_thousand_values() -> None:
+    """A list of 99 is 100 values, itself included."""
+    text = f"a: &a [{', '.join('x' * 99)}]\nb: [{', '.join(['*a'] * 100)}]"
+    assert len(load_strictly(text)["b"]) == 100
+    with pytest.raises(InputError, match="more than 10,000 values"):
+        load_strictly(text.replace("b: [", "b: [*a, "))
+
+
 def bomb(width: int, depth: int, first: str = "[x]", wrap: str = "[{}]") -> str:
     """Aliases of aliases: a kilobyte that stands for width^depth values."""
     lines = [f"a0: &a0 {first}"]

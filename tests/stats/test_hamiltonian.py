@@ -1,5 +1,7 @@
 """Hamiltonian Monte Carlo against distributions in closed form."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from scipy import special
@@ -9,8 +11,14 @@ from evalsampling.stats.hamiltonian import FloatArray, Schedule, hamiltonian
 LONG = Schedule(chains=100, burn_in=20, kept=100)
 
 
-def standard_normal(x: FloatArray) -> tuple[FloatArray, FloatArray]:
-    return -np.einsum("ij,ij->i", x, x) / 2, -x
+@dataclasses.dataclass(frozen=True)
+class Known:
+    logarithm: FloatArray
+    gradient: FloatArray
+
+
+def standard_normal(x: FloatArray) -> Known:
+    return Known(-np.einsum("ij,ij->i", x, x) / 2, -x)
 
 
 def test_normal_distribution_has_its_mean_and_covariance() -> None:
@@ -19,11 +27,12 @@ def test_normal_distribution_has_its_mean_and_covariance() -> None:
     root = np.array([[1.0, 0.0, 0.0], [0.5, 0.8, 0.0], [-0.3, 0.2, 0.6]])
     precision = np.linalg.inv(root @ root.T)
 
-    def log_density(x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def density(x: FloatArray) -> Known:
         error = x - mean
-        return -np.einsum("ni,ij,nj->n", error, precision, error) / 2, -error @ precision
+        height = -np.einsum("ni,ij,nj->n", error, precision, error) / 2
+        return Known(height, -error @ precision)
 
-    draws = hamiltonian(log_density, np.zeros((100, 3)), LONG, np.random.default_rng(1))
+    draws = hamiltonian(density, np.zeros((100, 3)), LONG, np.random.default_rng(1))
     assert draws.mean(axis=0) == pytest.approx(mean, abs=0.06)
     assert np.cov(draws.T) == pytest.approx(root @ root.T, abs=0.06)
 
@@ -32,11 +41,11 @@ def test_normal_distribution_has_its_mean_and_covariance() -> None:
 def test_skewed_distribution_has_its_moments(shape: float) -> None:
     """The logarithm of a gamma variable: mean digamma(k), variance trigamma(k)."""
 
-    def log_density(x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        return (shape * x - np.exp(x))[:, 0], shape - np.exp(x)
+    def density(x: FloatArray) -> Known:
+        return Known((shape * x - np.exp(x))[:, 0], shape - np.exp(x))
 
     start = np.full((100, 1), np.log(shape))
-    draws = hamiltonian(log_density, start, LONG, np.random.default_rng(2))
+    draws = hamiltonian(density, start, LONG, np.random.default_rng(2))
     assert draws.mean() == pytest.approx(special.digamma(shape), abs=0.03)
     assert draws.var() == pytest.approx(special.polygamma(1, shape), rel=0.06)
 
@@ -59,12 +68,12 @@ def test_draws_are_those_of_the_schedule() -> None:
 def test_trajectory_that_ends_nowhere_is_refused() -> None:
     """A density that is no number on half of the line: the chain stays on the other half."""
 
-    def log_density(x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        height, gradient = standard_normal(x)
-        return np.where(x[:, 0] > 0, height, np.nan), gradient
+    def density(x: FloatArray) -> Known:
+        normal = standard_normal(x)
+        return Known(np.where(x[:, 0] > 0, normal.logarithm, np.nan), normal.gradient)
 
     start = np.ones((50, 1))
-    draws = hamiltonian(log_density, start, LONG, np.random.default_rng(5))
+    draws = hamiltonian(density, start, LONG, np.random.default_rng(5))
     assert draws.min() > 0
     assert draws.mean() == pytest.approx(np.sqrt(2 / np.pi), abs=0.03)
 
@@ -72,5 +81,8 @@ def test_trajectory_that_ends_nowhere_is_refused() -> None:
 def test_density_that_is_no_number_at_a_start_is_refused() -> None:
     with pytest.raises(ValueError, match="log-density"):
         hamiltonian(
-            lambda x: (np.full(len(x), np.nan), x), np.zeros((2, 1)), LONG, np.random.default_rng(6)
+            lambda x: Known(np.full(len(x), np.nan), x),
+            np.zeros((2, 1)),
+            LONG,
+            np.random.default_rng(6),
         )

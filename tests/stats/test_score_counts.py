@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import special
 
+from evalsampling.spec.evaluation import CUT_METHODS
 from evalsampling.stats import score_counts
 from evalsampling.stats.histogram import ScoreHistogram, dyadic_floor
 from evalsampling.stats.score_counts import EXTREMES, ScoreBins, ScoreCounts
@@ -79,9 +80,9 @@ def test_without_outliers_bins_are_those_over_the_range(scores: np.ndarray) -> N
 def test_outliers_do_not_destroy_the_leaves(name: str, method: str) -> None:
     """One row at -9999 left 5 of 256 leaves."""
     limit = 64 * 64
-    without = cut_edges(method, ScoreCounts.from_scores(NORMAL, limit), 64)
+    without = cut_edges(CUT_METHODS[method], ScoreCounts.from_scores(NORMAL, limit), 64)
     scores = np.append(NORMAL, OUTLIERS[name])
-    edges = cut_edges(method, ScoreCounts.from_scores(scores, limit), 64)
+    edges = cut_edges(CUT_METHODS[method], ScoreCounts.from_scores(scores, limit), 64)
     assert len(edges) > 0.8 * len(without)
     rows = np.bincount(np.searchsorted(edges, scores, side="right"))
     most = np.bincount(np.searchsorted(without, NORMAL, side="right")).max()
@@ -90,7 +91,7 @@ def test_outliers_do_not_destroy_the_leaves(name: str, method: str) -> None:
 
 def test_few_values_with_outliers_are_told_apart() -> None:
     scores = np.append(np.round(NORMAL), [-9999.0, 1e300])
-    edges = cut_edges("csf", ScoreCounts.from_scores(scores, LIMIT), 64)
+    edges = cut_edges(CUT_METHODS["csf"], ScoreCounts.from_scores(scores, LIMIT), 64)
     assert len(edges) >= len(np.unique(scores)) - 3  # over one width they were two bins
     assert set(edges.tolist()) <= set(scores.tolist())
 

@@ -9,9 +9,12 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 
+from evalsampling.spec.evaluation import CUT_METHODS
 from evalsampling.stats import strata
 from evalsampling.stats.histogram import ScoreHistogram
 from evalsampling.stats.score_counts import ScoreCounts
+
+METHODS = {name: CUT_METHODS[name] for name in CUT_METHODS.own}
 
 
 def slow_csf(lower_ends: np.ndarray, counts: np.ndarray, leaves: int) -> list[float]:
@@ -198,7 +201,7 @@ def test_geometric_needs_positive_scores(minimum: float) -> None:
     scores=st.lists(st.floats(-1e300, 1e300) | st.integers(1, 6), min_size=1, max_size=40),
     cuts=st.lists(st.integers(0, 40), max_size=3),
     leaves=st.integers(1, 20),
-    method=st.sampled_from(sorted(strata.METHODS)),
+    method=st.sampled_from(sorted(METHODS)),
 )
 def test_every_method_cuts_leaves(
     scores: list[float], cuts: list[int], leaves: int, method: str
@@ -207,8 +210,8 @@ def test_every_method_cuts_leaves(
     pool = np.array(scores, dtype=np.float64)
     if method == "geometric":
         pool = np.abs(pool) + 1e-300
-    limit = strata.histogram_bins(method, leaves)
-    edges = strata.cut_edges(method, ScoreCounts.from_scores(pool, limit), leaves)
+    limit = METHODS[method].bins(leaves)
+    edges = strata.cut_edges(METHODS[method], ScoreCounts.from_scores(pool, limit), leaves)
     assert edges.dtype == np.float64
     assert len(edges) < leaves or not len(edges)
     assert np.all(np.diff(edges) > 0)
@@ -220,42 +223,42 @@ def test_every_method_cuts_leaves(
     shards = np.split(pool, sorted(min(cut, len(pool)) for cut in cuts))[::-1]
     parts = (ScoreCounts.from_scores(shard, limit) for shard in shards)
     merged = sum(parts, start=ScoreCounts.zero(limit))
-    assert strata.cut_edges(method, merged, leaves).tolist() == edges.tolist()
+    assert strata.cut_edges(METHODS[method], merged, leaves).tolist() == edges.tolist()
 
 
-@pytest.mark.parametrize("method", strata.METHODS)
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("pool", [[0.3], [0.3] * 9, [5e-324] * 2, [1e300] * 3])
 def test_one_value_is_one_leaf_by_every_method(method: str, pool: list[float]) -> None:
-    histogram = ScoreCounts.from_scores(np.array(pool), strata.histogram_bins(method, 256))
-    assert strata.cut_edges(method, histogram, 256).size == 0
+    histogram = ScoreCounts.from_scores(np.array(pool), METHODS[method].bins(256))
+    assert strata.cut_edges(METHODS[method], histogram, 256).size == 0
 
 
 @pytest.mark.parametrize("method", ["equal_width", "geometric"])
 def test_methods_of_the_extremes_tell_adjacent_numbers_apart(method: str) -> None:
     pool = np.array([0.7, np.nextafter(0.7, 1)])
-    histogram = ScoreCounts.from_scores(pool, strata.histogram_bins(method, 64))
-    assert strata.cut_edges(method, histogram, 64).tolist() == [pool[1]]
+    histogram = ScoreCounts.from_scores(pool, METHODS[method].bins(64))
+    assert strata.cut_edges(METHODS[method], histogram, 64).tolist() == [pool[1]]
 
 
-@pytest.mark.parametrize("method", strata.METHODS)
+@pytest.mark.parametrize("method", METHODS)
 def test_no_scores_cannot_be_cut(method: str) -> None:
     with pytest.raises(ValueError, match="no scores"):
-        strata.cut_edges(method, ScoreCounts.zero(strata.histogram_bins(method, 4)), 4)
+        strata.cut_edges(METHODS[method], ScoreCounts.zero(METHODS[method].bins(4)), 4)
 
 
 def test_limits_of_the_histograms() -> None:
-    assert strata.histogram_bins("csf", 256) == strata.BINS_PER_LEAF * 256
-    assert strata.histogram_bins("equal_count", 256) == 64 * 256
-    assert strata.histogram_bins("equal_count", 1 << 12) == 1 << 16
-    assert strata.histogram_bins("equal_count", 1 << 14) == strata.BINS_PER_LEAF << 14
-    assert {strata.histogram_bins(method, 9) for method in ("equal_width", "geometric")} == {2}
+    assert METHODS["csf"].bins(256) == strata.BINS_PER_LEAF * 256
+    assert METHODS["equal_count"].bins(256) == 64 * 256
+    assert METHODS["equal_count"].bins(1 << 12) == 1 << 16
+    assert METHODS["equal_count"].bins(1 << 14) == strata.BINS_PER_LEAF << 14
+    assert {METHODS[method].bins(9) for method in ("equal_width", "geometric")} == {2}
 
 
 @pytest.mark.parametrize("leaves", [4, 64])
 def test_equal_count_cuts_normal_scores_evenly(leaves: int) -> None:
     scores = np.random.default_rng(3).normal(size=100_000)
-    histogram = ScoreCounts.from_scores(scores, strata.histogram_bins("equal_count", leaves))
-    rows = leaf_rows(strata.cut_edges("equal_count", histogram, leaves), scores)
+    histogram = ScoreCounts.from_scores(scores, METHODS["equal_count"].bins(leaves))
+    rows = leaf_rows(strata.cut_edges(METHODS["equal_count"], histogram, leaves), scores)
     largest_bin = histogram.bins().counts.max()
     assert np.abs(rows - len(scores) / leaves).max() <= largest_bin
 

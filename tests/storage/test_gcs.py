@@ -187,3 +187,19 @@ def test_an_object_that_changes_while_it_is_replaced(
     with pytest.raises(InputError, match="/a: another command changed it meanwhile"):
         store.exchange("a", b"ours", was)
     assert store.read("a") == b"theirs"
+
+
+def test_an_object_that_goes_when_it_is_replaced(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one of a draft does, whose command puts it in place."""
+    store.write_text("a", "one")
+    was, look = store.checksum("a"), GcsStore.checksum
+
+    def late(self: GcsStore, name: str) -> Checksum:
+        self.remove([name])
+        return look(self, name)
+
+    monkeypatch.setattr(GcsStore, "checksum", late)
+    with pytest.raises(InputError, match="/a: another command changed it meanwhile; run this one"):
+        store.exchange("a", b"two", was)

@@ -25,6 +25,15 @@ def test_a_root_is_never_made_anew(tmp_path: Path) -> None:
     assert not (tmp_path / "gone").exists()
 
 
+def test_a_lock_keeps_others_out_until_it_is_let_go(tmp_path: Path) -> None:
+    """Of the same process too: each has opened the file itself."""
+    store, lock = open_store(str(tmp_path)), tmp_path / ".in-use"
+    with store.one_at_a_time(), lock.open() as other, pytest.raises(BlockingIOError):
+        fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    with lock.open() as other:
+        fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
 @pytest.mark.parametrize("name", ["pool.csv", "pool.csv/run", "pool.csv/a/b"])
 def test_a_file_where_a_directory_is_wanted(tmp_path: Path, name: str) -> None:
     (tmp_path / "pool.csv").touch()

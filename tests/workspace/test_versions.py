@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalsampling.storage.checksums import sealed
-from evalsampling.workspace.versions import latest_version
+from evalsampling.workspace.versions import _LATEST, latest_version
 from tests.commands.votes import deliver, votes
 from tests.jobs import Job, call, files_below, make_pool
 
@@ -42,6 +43,19 @@ def every(job: Callable[..., Job]) -> Job:
     assert call("budget", one.workspace, 40).status == 0
     assert call("forget", one.workspace, one.batch(1)["id"][0]).status == 0
     return one
+
+
+def test_the_page_has_the_versions() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs/compatibility.md").read_text("utf-8")
+    told = {}
+    for cells, version in re.findall(r"^\| (`.*) \|.*\| (\d+) \|$", page, flags=re.MULTILINE):
+        for name in re.findall(r"`([^`]+)`", cells.split("|")[0]):
+            told[name.replace("*", "0001")] = int(version)
+    assert told == {name: latest_version(name) for name in told}
+    kinds = {pattern.replace("[^/]+", "0001").replace(r"\d+", "0001") for pattern, _ in _LATEST}
+    assert {*told} == {kind.replace("\\", "") for kind in kinds}
+    workspace = (Path(__file__).resolve().parents[2] / "docs/workspace.md").read_text("utf-8")
+    assert f"| `version` | {latest_version('evaluation.json')}; of `cells.parquet`" in workspace
 
 
 def test_every_json_file_has_a_version(every: Job) -> None:

@@ -5,8 +5,10 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from evalsampling.errors import InputError
+from evalsampling.parts.registry import Registry
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.pool.files import StoredFile
+from evalsampling.pool.files import StoredFile, error_of_reading
 from evalsampling.pool.formats.avro import Avro
 from evalsampling.pool.formats.csv import Csv
 from evalsampling.pool.formats.jsonl import JsonLines
@@ -57,6 +59,9 @@ _BY_SUFFIX: Mapping[str, Format] = {
     ".avro": Avro(),
 }
 
+OTHERS: Registry[Format] = Registry("formats", {}, "evalsampling.pool.formats.registry:Format")
+"""Formats of installed packages, by the end of file names without its dot."""
+
 TEXT = (".csv", ".tsv", ".jsonl", ".ndjson")
 """Ends of the names of files that may be compressed as a whole."""
 
@@ -68,7 +73,11 @@ def format_of(path: str) -> Format:
         bare = name.removesuffix(compression)
         if bare != name and bare.endswith(TEXT):
             name = bare
-    return next((f for suffix, f in _BY_SUFFIX.items() if name.endswith(suffix)), PARQUET)
+    own = next((f for suffix, f in _BY_SUFFIX.items() if name.endswith(suffix)), None)
+    if own is not None:
+        return own
+    ending = name.rpartition("/")[2].rpartition(".")[2]
+    return OTHERS.get(ending, PARQUET)
 
 
 def stored_bytes(item: WorkItem, columns: Sequence[str]) -> int:
@@ -96,12 +105,18 @@ def read_batches(
             columnar, for then they are better read once the rows are known.
 
     Raises:
-        InputError: if the file cannot be read.
+        InputError: if the file cannot be read, or has changed.
     """
     known = format_of(item.path)
     if columns is not None and not known.columnar:
         columns = list(dict.fromkeys([*columns, *payload]))
-    first_row = item.first_row
-    for rows in known.read(item, columns):
+    first_row, batches = item.first_row, known.read(item, columns)
+    while True:
+        try:
+            rows = next(batches, None)
+        except InputError as error:
+            raise error_of_reading(item.stored, error) from error
+        if rows is None:
+            return
         yield PoolBatch(rows, item.origin, first_row, item)
         first_row += len(rows)

@@ -1,1 +1,0 @@
-"""What docs/python.md showed under other names, which still import."""

@@ -1,3 +1,0 @@
-"""Moved: see pool.catalog."""
-
-from evalsampling.pool.catalog import Catalog as Catalog

@@ -1,3 +1,0 @@
-"""Moved: see simulation.plan."""
-
-from evalsampling.simulation.plan import plan as plan

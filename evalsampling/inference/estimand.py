@@ -1,0 +1,158 @@
+"""A measure on a part of the pool, with what labels say of it: what every interval is made from."""
+
+import dataclasses
+import functools
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from evalsampling.inference.anticipation import MOST_COMPONENTS, anticipated_error
+from evalsampling.inference.delta_method import Evidence
+from evalsampling.inference.domains import Domain
+from evalsampling.inference.evidence import Gap, fewest_rows, find_gaps, find_missing_weight
+from evalsampling.inference.inputs import EstimationInput
+from evalsampling.inference.linearisation import linearise, sampled_risk
+from evalsampling.inference.predictive import Predictive
+from evalsampling.inference.ratio_bias import Bias, biases, less_bias
+from evalsampling.measures.base import FloatArray, IntArray, Measure, Share
+from evalsampling.measures.calibrated import Calibrated, Requested, measure_of
+from evalsampling.measures.on_cells import cells_adding_to, numbers_of_rows, rows_of_cells
+
+
+@dataclasses.dataclass(frozen=True)
+class Estimand:
+    """A measure of m components on a part of the pool.
+
+    Attributes:
+        requested: the measure, with design weights or calibrated ones.
+        inputs: what its estimates are made from: n labelled rows.
+        domain: the part, or the whole pool.
+        aimed_at: whether the rows were drawn for this measure.
+    """
+
+    requested: Requested
+    inputs: EstimationInput
+    domain: Domain = Domain()
+    aimed_at: bool = True
+
+    @property
+    def measure(self) -> Measure:
+        """What is estimated, however weights are made."""
+        return measure_of(self.requested)
+
+    @property
+    def calibrates(self) -> bool:
+        """Whether weights are moved to reproduce known totals."""
+        return isinstance(self.requested, Calibrated)
+
+    @property
+    def is_pool(self) -> bool:
+        """Whether it is about the whole pool."""
+        return self.domain.count is None
+
+    @functools.cached_property
+    def inside(self) -> npt.NDArray[np.bool_]:
+        """Which labelled rows are in the domain, shape (n,)."""
+        return self.domain.holds(self.inputs.history, self.inputs.sample.question)
+
+    @functools.cached_property
+    def biases(self) -> Sequence[Bias | None]:
+        """The bias of each component; None where it is unknown, or values are not of weights."""
+        measure, inputs = self.measure, self.inputs
+        if self.calibrates or inputs.response is not None:
+            return [None] * len(measure.components)
+        normalised = (not self.is_pool or inputs.self_normalised) and inputs.covers_pool
+        return biases(measure, inputs.outputs, inputs.votes, inputs.sample, self.inside, normalised)
+
+    @functools.cached_property
+    def linearised(self) -> tuple[FloatArray, FloatArray]:
+        """Values, shape (m,), and what each labelled row adds to them, shape (n, m)."""
+        value, influence = linearise(
+            self.measure, self.inputs, self.domain, self.inside, self.calibrates
+        )
+        return (less_bias(value, self.biases) if self.inputs.correct_bias else value), influence
+
+    @functools.cached_property
+    def evidence(self) -> list[Evidence]:
+        """What each component rests on."""
+        measure, inputs = self.measure, self.inputs
+        gaps = self.gaps()
+        if inputs.covers_pool and self.is_pool and not self.aimed_at:
+            cells = cells_adding_to(measure, inputs.table)
+            share = float(inputs.table.count[cells].sum() / inputs.table.rows)
+            are_of_it = cells[inputs.history.cell[inputs.sample.question]]
+            missing = find_missing_weight(inputs.sample, are_of_it, share)
+            gaps = [gap or missing for gap in gaps]
+        expected: Sequence[float | None] = [None] * len(gaps)
+        if self._can_anticipate:
+            assert inputs.chance is not None
+            risk = sampled_risk(measure, inputs, inputs.sample.weight)
+            prior, draws = inputs.prior(measure.system), inputs.sample.draws
+            expected = anticipated_error(
+                measure, inputs.table, risk, inputs.chance, prior, self.unlabelled, draws
+            ).tolist()
+        return [
+            Evidence(measure.undefined_without, *of_one)
+            for of_one in zip(gaps, expected, self.biases, strict=True)
+        ]
+
+    @property
+    def _can_anticipate(self) -> bool:
+        """Whether the cells say what error to expect: not of parts of the pool."""
+        return (
+            self.inputs.chance is not None
+            and self.inputs.sample.draws > 0
+            and not self.inputs.stochastic
+            and "grades" not in self.measure.looks_at
+            and self.is_pool
+            and not self.calibrates
+            and len(self.requested.components) <= MOST_COMPONENTS
+        )
+
+    def gaps(self, fewest_of_each: int = 1) -> list[Gap | None]:
+        """Return what the labels lack, for each component: see `find_gaps`."""
+        number = len(self.measure.components)
+        return find_gaps(self._shares, self._row, number, self._open_shares, fewest_of_each)
+
+    def fewest_rows(self, there: Predictive) -> IntArray:
+        """Return the labelled rows of the scarcest share of each component, shape (m,).
+
+        Args:
+            there: labels of the domain, by the model of the labels.
+        """
+        number, chosen = len(self.measure.components), self.unlabelled > 0
+        expected = numbers_of_rows(self.measure, there.table, chosen, there.expected)
+        return fewest_rows(self._shares, self._row, number, self._open_shares, expected)
+
+    @functools.cached_property
+    def unlabelled(self) -> IntArray:
+        """Rows of the domain in each cell that have no label, shape (cells,): all, if they vary."""
+        rows = self.domain.rows(self.inputs.table)
+        if self.inputs.stochastic:
+            return rows
+        cell = self.inputs.history.cell[self.inputs.sample.question[self.inside]]
+        return rows - np.bincount(cell, minlength=len(rows))
+
+    @functools.cached_property
+    def _answers(self) -> IntArray:
+        """The answers about rows of the domain, by their places."""
+        return np.flatnonzero(self.inside[self.inputs.votes.row])
+
+    @functools.cached_property
+    def _shares(self) -> Sequence[Share]:
+        """The shares that the measure depends on, of the labelled rows."""
+        outputs = self.inputs.outputs.take(self._answers)
+        return self.measure.shares(outputs, self.inputs.label[self._answers])
+
+    @functools.cached_property
+    def _row(self) -> IntArray:
+        """Numbers that tell these rows apart."""
+        row = self.inputs.row[self.inputs.votes.row[self._answers]]
+        return np.unique(row, return_inverse=True)[1].ravel()
+
+    @functools.cached_property
+    def _open_shares(self) -> Sequence[Share]:
+        """The same shares of what rows without a label may be."""
+        cells = rows_of_cells(self.measure, self.inputs.table, self.unlabelled > 0)
+        return self.measure.shares(*cells)

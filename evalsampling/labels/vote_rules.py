@@ -1,0 +1,99 @@
+"""Rules by which the votes on all rows together decide each row."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+from evalsampling.errors import InputError
+from evalsampling.labels import dawid_skene
+from evalsampling.labels.tally import BY_ROW, Tally
+from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.labels import MODEL, VOTE_RULES
+
+
+class CastVote(NamedTuple):
+    """One vote for a class.
+
+    Attributes:
+        row: number of the row; gold rows and repeats are rows of their own.
+        annotator: who; empty if the file does not tell.
+        code: of the class, from 0, in the order of ``labels.classes``.
+    """
+
+    row: int
+    annotator: str
+    code: int
+
+
+class VoteRule(Protocol):
+    """What decides rows by their votes."""
+
+    def decide(self, votes: Sequence[CastVote]) -> Mapping[int, int]:
+        """Return the class code of each row that is decided; of others there is a dispute.
+
+        A row counts as decided once it has all votes that are wanted. What is returned depends on
+        nothing but the votes.
+
+        Args:
+            votes: all that name a class, ordered by row, annotator and code.
+        """
+
+
+def rule_of(spec: EvaluationSpec) -> VoteRule:
+    """Return the rule that a spec names, one that looks at all votes together.
+
+    Raises:
+        InputError: if it is not installed here, or cannot be imported.
+    """
+    rule: VoteRule = VOTE_RULES.find("labels.rule", spec.labels.rule, spec.pool.directory)
+    return rule
+
+
+def check_rule(spec: EvaluationSpec) -> None:
+    """Check that what decides by the votes is there.
+
+    Raises:
+        InputError: if it is not installed here, or cannot be imported.
+    """
+    if spec.labels.rule == MODEL:
+        dawid_skene.check_installed()
+    elif spec.labels.rule not in BY_ROW:
+        rule_of(spec)
+
+
+def decided_by(spec: EvaluationSpec, tally: Tally) -> dict[int, int]:
+    """Return the class code of each subject that the rule of a spec decides.
+
+    Raises:
+        InputError: if the rule is not there, or decides for a class or a row that there is not.
+    """
+    votes = cast_votes(tally)
+    rows, classes = {vote.row for vote in votes}, len(spec.labels.codes)
+    decided = rule_of(spec).decide(votes) if votes else {}
+    codes = {int(row): int(code) for row, code in decided.items()}
+    for row, code in codes.items():
+        if row not in rows or not 0 <= code < classes:
+            raise InputError(
+                f"labels.rule: {spec.labels.rule}: it decides row {row} for class number {code}; "
+                f"there are {classes} classes, and rows are those of the votes"
+            )
+    return codes
+
+
+def voted_labels(tally: Tally) -> dict[int, int]:
+    """Return a class code of each subject with a vote for a class, one that was voted for.
+
+    It tells which subjects the model of Dawid and Skene decides, and nothing of how; crowd-kit is
+    not needed.
+    """
+    return {vote.row: vote.code for vote in cast_votes(tally)}
+
+
+def cast_votes(tally: Tally) -> list[CastVote]:
+    """Return each vote for a class, in their order."""
+    return sorted(
+        CastVote(subject, annotator or "", code)
+        for subject, given in tally.answers.items()
+        if subject not in tally.subjects.settles
+        for annotator, code in given.items()
+        if code >= 0
+    )

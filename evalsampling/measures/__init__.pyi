@@ -1,0 +1,58 @@
+import collections.abc
+
+import evalsampling.parts.registry
+
+from .base import Component as Component
+from .base import Measure as Measure
+from .binary import Accuracy as Accuracy
+from .binary import BalancedAccuracy as BalancedAccuracy
+from .binary import FalsePositiveRate as FalsePositiveRate
+from .binary import FBeta as FBeta
+from .binary import FowlkesMallows as FowlkesMallows
+from .binary import MatthewsCorrelation as MatthewsCorrelation
+from .binary import NegativePredictiveValue as NegativePredictiveValue
+from .binary import Precision as Precision
+from .binary import Prevalence as Prevalence
+from .binary import Recall as Recall
+from .binary import Specificity as Specificity
+from .calibrated import Calibrated as Calibrated
+from .calibrated import Requested as Requested
+from .calibrated import measure_of as measure_of
+from .comparisons import Comparison as Comparison
+from .comparisons import Difference as Difference
+from .comparisons import MeanDifference as MeanDifference
+from .comparisons import Quotient as Quotient
+from .comparisons import difference as difference
+from .confusion import ConfusionMatrix as ConfusionMatrix
+from .curve_points import PrecisionAtRecall as PrecisionAtRecall
+from .curves import AveragePrecision as AveragePrecision
+from .curves import PRCurve as PRCurve
+from .curves import ROCArea as ROCArea
+from .curves import ROCCurve as ROCCurve
+from .f_alpha import FAlpha as FAlpha
+from .f_alpha import FEta as FEta
+from .f_alpha import MacroFAlpha as MacroFAlpha
+from .f_alpha import MacroPrecision as MacroPrecision
+from .f_alpha import MacroRecall as MacroRecall
+from .f_alpha import MicroFAlpha as MicroFAlpha
+from .f_alpha import MicroPrecision as MicroPrecision
+from .f_alpha import MicroRecall as MicroRecall
+from .f_alpha import PerClassF1 as PerClassF1
+from .f_alpha import PerClassFAlpha as PerClassFAlpha
+from .f_alpha import PerClassPrecision as PerClassPrecision
+from .f_alpha import PerClassRecall as PerClassRecall
+from .joint import Joint as Joint
+from .loss_matrix import GeneralizedRisk as GeneralizedRisk
+from .loss_matrix import TableRisk as TableRisk
+from .multiclass import F1OfMacroAverages as F1OfMacroAverages
+from .multiclass import MacroF1 as MacroF1
+from .multiclass import MicroF1 as MicroF1
+from .multiclass import WeightedF1 as WeightedF1
+from .regression import MeanAbsoluteError as MeanAbsoluteError
+from .regression import MeanError as MeanError
+from .regression import MeanSquaredError as MeanSquaredError
+from .regression import RootMeanSquaredError as RootMeanSquaredError
+from .risks import Brier as Brier
+from .risks import LogLoss as LogLoss
+
+BY_NAME: evalsampling.parts.registry.Registry[collections.abc.Callable[..., Measure]]

@@ -1,0 +1,168 @@
+"""Parts of one kind by name: our own, and those that installed packages register.
+
+A package that has, in its ``pyproject.toml``,
+
+    [project.entry-points."evalsampling.samplers"]
+    halving = "their_package.halving:Halving"
+
+adds a sampler that specs may name. The groups are ``evalsampling.`` and one of `KINDS`.
+"""
+
+import functools
+import inspect
+import pkgutil
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from evalsampling.errors import InputError
+from evalsampling.parts.references import imported, load_object
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+Part = TypeVar("Part")
+
+KINDS = (
+    "samplers",
+    "measures",
+    "formats",
+    "sinks",
+    "cut_methods",
+    "vote_rules",
+    "stores",
+    "interval_methods",
+)
+"""Kinds of parts that other packages may add."""
+
+
+class Registry(Mapping[str, Part]):
+    """Parts of one kind by name: our own, and those of installed packages.
+
+    A part is imported when it is looked up, and entry points are read only for a name that is not
+    our own, or when all names are asked for. Where a part of ours has the name too, ours is meant.
+
+    Attributes:
+        kind: one of `KINDS`.
+        own: ``module:object`` of each part of ours, by name.
+        interface: ``module:class`` of what each part is: a class below it, or where it is a
+            protocol an object that has its members.
+    """
+
+    def __init__(self, kind: str, own: Mapping[str, str], interface: str) -> None:
+        """Name our own parts.
+
+        Args:
+            kind: one of `KINDS`.
+            own: ``module:object`` of each name.
+            interface: ``module:class`` of what each part is.
+        """
+        self.kind = kind
+        self.own = own
+        self.interface = interface
+
+    @functools.cached_property
+    def _others(self) -> "Mapping[str, Sequence[EntryPoint]]":
+        """The entry points of each name that is not our own."""
+        from importlib.metadata import entry_points  # It takes long to load.
+
+        found: dict[str, list[EntryPoint]] = {}
+        for point in entry_points(group=f"evalsampling.{self.kind}"):
+            if point.name not in self.own:
+                found.setdefault(point.name, []).append(point)
+        return found
+
+    def __getitem__(self, name: str) -> Part:
+        """Return the part of a name.
+
+        Raises:
+            KeyError: if there is none.
+            InputError: if two packages have it, it cannot be imported, or is no part of this kind.
+        """
+        if name in self.own:
+            own: Part = pkgutil.resolve_name(self.own[name])
+            return own
+        points = self._others[name]
+        if len(points) > 1:
+            packages = " and ".join(sorted(_package_of(point) for point in points))
+            raise InputError(
+                f"{self.kind}: {name}: {packages} both register it; uninstall one of them"
+            )
+        [point] = points
+        what = f"{self.kind}: {name}: {point.value} of {_package_of(point)}"
+        return self._checked(what, imported(what, point.load))
+
+    def find(self, key: str, name: str, directory: str | None = None) -> Part:
+        """Return the part that a spec names: by its name, or as ``module:object``.
+
+        Args:
+            key: of the spec, for messages.
+            name: that stands there.
+            directory: looked in first for a module.
+
+        Raises:
+            InputError: if there is none, as in a workspace whose package is not installed here; or
+                as a look-up by name says.
+        """
+        if ":" in name:
+            return self._checked(f"{key}: {name}", load_object(key, name, directory))
+        if name not in self:
+            raise InputError(
+                f"{key}: {name} is of a package that is not installed here; there are "
+                f"{', '.join(self)}"
+            )
+        return self[name]
+
+    def _checked(self, what: str, part: Any) -> Part:
+        """Return a part.
+
+        Raises:
+            InputError: if it is no part of this kind.
+        """
+        problem = _problem(part, pkgutil.resolve_name(self.interface))
+        if problem:
+            raise InputError(f"{what} {problem}")
+        checked: Part = part
+        return checked
+
+    def references(self, part: type) -> list[str]:
+        """Return what a spec may call a class: the names it has, else ``module:class``."""
+        reference = f"{part.__module__}:{part.__qualname__}"
+        own = [name for name, path in self.own.items() if path == reference]
+        others = (
+            name
+            for name, points in self._others.items()
+            if [point.value for point in points] == [reference]
+        )
+        return own or list(others) or [reference]
+
+    def __contains__(self, name: object) -> bool:
+        """Tell whether there is a part of a name; it is not imported."""
+        return name in self.own or name in self._others
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield all names, our own first."""
+        return iter([*self.own, *sorted(self._others)])
+
+    def __len__(self) -> int:
+        """Return how many parts there are."""
+        return len(self.own) + len(self._others)
+
+
+def _package_of(point: "EntryPoint") -> str:
+    """Return the name of the package that registers an entry point."""
+    return point.dist.name if point.dist is not None else "an installed package"
+
+
+def _problem(part: Any, interface: type) -> str:
+    """Return why an object is no part of a kind, in words; empty if it is one."""
+    name = interface.__name__
+    if not getattr(interface, "_is_protocol", False):
+        if not (isinstance(part, type) and issubclass(part, interface)):
+            return f"is no class below {interface.__module__}.{name}"
+        unwritten = sorted(getattr(part, "__abstractmethods__", ()))
+        return f"does not write {', '.join(unwritten)}" if inspect.isabstract(part) else ""
+    if isinstance(part, type):
+        return f"is a class, where an object is wanted: a {name}"
+    members = dict.fromkeys([*inspect.get_annotations(interface), *vars(interface)])
+    missing = [one for one in members if not one.startswith("_") and not hasattr(part, one)]
+    return f"is no {name}: it has no {', '.join(missing)}" if missing else ""

@@ -1,0 +1,1 @@
+"""Samplers that papers compare theirs with, registered as other packages register theirs."""

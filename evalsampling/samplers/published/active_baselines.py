@@ -1,0 +1,67 @@
+"""Baselines of active evaluation: the optimal design with one of its ingredients taken away.
+
+References:
+    [S] C. Sawade, *Active Evaluation of Predictive Models*, University of Potsdam 2012, sections
+    4.3, 4.4.1 and 6.4; the exponent of active_lambda is that of eq. 4.25.
+"""
+
+import dataclasses
+
+import numpy as np
+import numpy.typing as npt
+
+from evalsampling.measures.binary import Accuracy
+from evalsampling.measures.deviation import Deviation
+from evalsampling.samplers.published.optimal_importance import OptimalImportance
+from evalsampling.stats.cells import CellTable
+from evalsampling.stats.history import History
+
+
+@dataclasses.dataclass(frozen=True)
+class ActiveUniformCosts(OptimalImportance):
+    """The optimal design for labels that all cost the same: q in proportion to sqrt(h)."""
+
+    delta: float = 0.0
+    name = "active_uniC"
+    needs_costs = True
+    heeds_costs = False
+
+
+@dataclasses.dataclass(frozen=True)
+class ActiveUniformLabels(OptimalImportance):
+    """The optimal design for labels that are all as likely: sqrt(h / cost), h without a model."""
+
+    delta: float = 0.0
+    smoothing: float = 0.0
+    name = "active_uniD"
+
+
+@dataclasses.dataclass(frozen=True)
+class ActiveCosts(OptimalImportance):
+    """What costs alone say: q in proportion to 1 / sqrt(cost)."""
+
+    delta: float = 0.0
+    name = "active_lambda"
+    needs_costs = True
+
+    def probability(self, table: CellTable, history: History) -> npt.NDArray[np.float64]:
+        """Return q before costs: even over all rows."""
+        return np.full(len(table), 1 / table.rows)
+
+
+@dataclasses.dataclass(frozen=True)
+class ActiveError(OptimalImportance):
+    """The optimal design for the error rate, whatever measure is estimated from it."""
+
+    delta: float = 0.0
+    name = "active_err"
+
+    @property
+    def needs_classes(self) -> bool:
+        """Errors are of classes."""
+        return True
+
+    def deviation(self, table: CellTable, prior: npt.NDArray[np.float64]) -> Deviation:
+        """Return the deviation of the error rate."""
+        measure = Accuracy(system=self.measure.system)
+        return Deviation.from_cells(measure, table, prior, self.smoothing)

@@ -1,0 +1,70 @@
+"""Optimal importance sampling: what Poisson sampling is compared with, made of the same inputs.
+
+References:
+    [Y] Yilmaz, Hayes, Habib, Burgess and Barber, *Sample Efficient Model Evaluation*, 2021,
+    algorithm 1.
+"""
+
+import dataclasses
+
+from evalsampling.inference.inputs import EstimationInput
+from evalsampling.inference.score_calibration import check_calibration, recalibrated
+from evalsampling.measures.base import FloatArray
+from evalsampling.measures.deviation import Deviation
+from evalsampling.samplers.optimal import DeviationSampler
+from evalsampling.spec.parameters import check_share
+from evalsampling.stats.cells import CellTable
+from evalsampling.stats.history import History
+from evalsampling.stats.inclusion import mix_evenly
+
+
+@dataclasses.dataclass(frozen=True)
+class OptimalImportance(DeviationSampler):
+    """Draws with replacement from q proportional to the deviation h.
+
+    Without a calibration q is the same for every round.
+
+    Attributes:
+        delta: share of the pool's own distribution in the proposal, as for `poisson`.
+        smoothing: lambda of p_a = lambda p + (1 - lambda) / classes, in [0, 1]; 0.9 in [Y].
+        calibration: ``logistic`` or ``isotonic`` regression of the labels so far on the scores,
+            before each round; None for the scores as they are.
+    """
+
+    delta: float = 0.1
+    smoothing: float = 1.0
+    calibration: str | None = None
+    name = "optimal_importance"
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        super().__post_init__()
+        check_share("smoothing", self.smoothing)
+        check_calibration(self.calibration)
+
+    @property
+    def needs_classes(self) -> bool:
+        """Whether labels calibrate the prior."""
+        return self.calibration is not None
+
+    def adapted(self, inputs: EstimationInput) -> EstimationInput:
+        """Return what estimates are made from: the ratio estimator of [Y] eq. 4."""
+        return dataclasses.replace(inputs, self_normalised=True)
+
+    def probability(self, table: CellTable, history: History) -> FloatArray:
+        """Return q = h / sum h ([Y] eq. 53), even over all rows where none is expected to move."""
+        prior = recalibrated(table, history, self.calibration, self.measure.system)
+        deviation = self.deviation(table, prior)
+        return mix_evenly(deviation.of_cells(table, prior), table.count, 0.0)
+
+    def deviation(self, table: CellTable, prior: FloatArray) -> Deviation:
+        """Return h, before what labels cost.
+
+        Args:
+            table: the cells.
+            prior: shape (cells, classes): what is thought of the labels.
+
+        Raises:
+            InputError: if the measure is undefined on the pool.
+        """
+        return Deviation.from_cells(self.measure, table, prior, self.smoothing)

@@ -1,0 +1,61 @@
+"""Climbs to the modes of a density, side by side."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from evalsampling.stats.hamiltonian import Density
+
+FloatArray = npt.NDArray[np.float64]
+
+_MOST_STEPS = 60
+"""Steps of a climb."""
+
+
+class ScoredDensity(Density, Protocol):
+    """A density at n points of d dimensions, with its information there."""
+
+    @property
+    def information(self) -> FloatArray:
+        """Expected negative second derivatives of its logarithm, shape (n, d, d)."""
+        ...
+
+
+def climb(
+    density: Callable[[FloatArray], ScoredDensity], start: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the modes that starts lead to, shape (n, d), log density and information there.
+
+    By scoring steps, damped where they do not climb (Levenberg and Marquardt).
+
+    Args:
+        density: at any number of points.
+        start: shape (n, d).
+    """
+    here = density(start)
+    z, height = start.copy(), here.logarithm.copy()
+    gradient, information = here.gradient.copy(), here.information.copy()
+    damping = np.full(len(z), 1e-3)
+    going = np.arange(len(z))
+    for _ in range(_MOST_STEPS):
+        diagonal = np.einsum("nii->ni", information[going]) * damping[going, None]
+        damped = information[going] + diagonal[:, :, None] * np.eye(z.shape[1])
+        step = np.linalg.solve(damped, gradient[going, :, None])[:, :, 0]
+        step *= np.minimum(1, 3 / np.maximum(np.linalg.norm(step, axis=1), 1e-300))[:, None]
+        there = density(z[going] + step)
+        gained = there.logarithm - height[going]
+        rises = gained >= 0
+        moved, missed = going[rises], going[~rises]
+        damping[moved] = np.maximum(damping[moved] / 5, 1e-6)
+        damping[missed] = 10 * damping[missed] + 1e-3
+        if len(moved):
+            z[moved] += step[rises]
+            height[moved] = there.logarithm[rises]
+            gradient[moved] = there.gradient[rises]
+            information[moved] = there.information[rises]
+        going = np.concatenate([moved[gained[rises] >= 1e-4], missed])
+        if not len(going):
+            break
+    return z, height, information

@@ -1,0 +1,82 @@
+"""The files of any store as a file system of Arrow, which only reads."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import pyarrow as pa
+import pyarrow.fs
+
+if TYPE_CHECKING:
+    from evalsampling.storage.base import Store
+
+
+class StoredFiles(pyarrow.fs.FileSystemHandler):  # type: ignore[misc]
+    """Answers Arrow's questions about the files of a store by its ``sizes`` and ``read``."""
+
+    def __init__(self, store: "Store") -> None:
+        """Name the store."""
+        self.store = store
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, StoredFiles) and other.store.root == self.store.root
+
+    def __hash__(self) -> int:
+        return hash(self.store.root)
+
+    def get_type_name(self) -> str:
+        """Return what the file system is called."""
+        return "evalsampling"
+
+    def normalize_path(self, path: str) -> str:
+        """Return a path without a slash at its ends."""
+        return path.strip("/")
+
+    def get_file_info(self, paths: Sequence[str]) -> list[Any]:
+        """Return what is at some paths: files, folders or nothing."""
+        return [self._info(self.normalize_path(path)) for path in paths]
+
+    def _info(self, path: str) -> Any:
+        sizes = self.store.sizes(path)
+        if path in sizes:
+            return pyarrow.fs.FileInfo(path, pyarrow.fs.FileType.File, size=sizes[path])
+        is_folder = any(name.startswith(f"{path}/".lstrip("/")) for name in sizes)
+        kind = pyarrow.fs.FileType.Directory if is_folder else pyarrow.fs.FileType.NotFound
+        return pyarrow.fs.FileInfo(path, kind)
+
+    def get_file_info_selector(self, selector: Any) -> list[Any]:
+        """Return the files and folders that are in a folder, or below it.
+
+        Raises:
+            FileNotFoundError: if there is none, unless that is allowed.
+        """
+        folder = self.normalize_path(selector.base_dir)
+        base = f"{folder}/".lstrip("/")
+        sizes = self.store.sizes(base)
+        if not sizes and not selector.allow_not_found:
+            raise FileNotFoundError(f"{self.store.url(folder)}: no such folder")
+        found: dict[str, Any] = {}
+        for name, size in sizes.items():
+            parts = name.removeprefix(base).split("/")
+            for depth in range(1, len(parts)):
+                inner = base + "/".join(parts[:depth])
+                if depth == 1 or selector.recursive:
+                    found[inner] = pyarrow.fs.FileInfo(inner, pyarrow.fs.FileType.Directory)
+            if len(parts) == 1 or selector.recursive:
+                found[name] = pyarrow.fs.FileInfo(name, pyarrow.fs.FileType.File, size=size)
+        return list(found.values())
+
+    def open_input_file(self, path: str) -> pa.NativeFile:
+        """Return a file for reading anywhere in it; all of it is read at once.
+
+        Raises:
+            FileNotFoundError: if it is not there.
+        """
+        return pa.PythonFile(pa.BufferReader(self.store.read(self.normalize_path(path))), "r")
+
+    open_input_stream = open_input_file
+
+    def _refuse(self, *_: object) -> NoReturn:
+        raise OSError(f"{self.store.root}: files are written by the store itself")
+
+    create_dir = delete_dir = delete_dir_contents = delete_root_dir_contents = _refuse
+    delete_file = move = copy_file = open_output_stream = open_append_stream = _refuse

@@ -1,0 +1,2 @@
+from .snapshot import load as load
+from .workspace import Workspace as Workspace

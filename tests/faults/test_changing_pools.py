@@ -1,0 +1,223 @@
+"""Pools that change while they are read: one line names the file, and no number is of two versions.
+
+On the runners: `tests/runners/test_portable.py`; PySpark: `tests/pipelines/test_spark_prepare.py`.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalsampling import InputError
+from evalsampling.commands import plan as planning
+from evalsampling.commands import simulate as simulating
+from evalsampling.commands.check_ids import IdCheck
+from evalsampling.commands.top_up import TopUp
+from evalsampling.pool.catalog import Catalog
+from evalsampling.preparation import poisson, with_replacement
+from evalsampling.spec import EvaluationSpec
+from tests.changing_pools import (
+    CHANGES,
+    MOMENTS,
+    Change,
+    added,
+    assert_refused,
+    assert_whole_when_run_again,
+    changed,
+    cut,
+    files_of,
+    gone,
+    longer,
+    of_same_size,
+    of_same_size_and_time,
+    other_payload,
+    replaced,
+    shorter,
+    small,
+)
+from tests.jobs import Job, call, files_below
+
+SEEN_BEFORE = {cut, gone, of_same_size_and_time}
+"""Changes of a file that nobody has looked into yet: it is damaged or gone, or as good as any."""
+
+
+def check(job: Callable[..., Job], suffix: str, change: Change, moment: str, *by: str) -> None:
+    one, path = small(job, suffix)
+    before = files_of(one)
+    with changed(moment, lambda: change(path)):
+        result = one.prepare(*by)
+    assert_refused(one, result, path, change)
+    if suffix != "avro":  # Whose columns have other names than the reference's.
+        assert_whole_when_run_again(one, before, lambda: one.prepare("--in-process"))
+
+
+@pytest.mark.parametrize("change", [added, of_same_size, of_same_size_and_time])
+def test_a_file_changes_between_the_passes(job: Callable[..., Job], change: Change) -> None:
+    check(job, "parquet", change, "between the passes", "--in-process")
+
+
+def test_what_is_misread_of_a_longer_file_is_not_told(job: Callable[..., Job]) -> None:
+    """Places within the file that was there before are the middle of rows."""
+    check(job, "csv", longer, "between the passes", "--in-process")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("moment", MOMENTS)
+@pytest.mark.parametrize("change", CHANGES)
+def test_any_change_at_any_moment(job: Callable[..., Job], change: Change, moment: str) -> None:
+    if moment == "found" and change in SEEN_BEFORE:
+        pytest.skip("it was read as one version, whichever")
+    check(job, "parquet", change, moment, "--in-process")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+@pytest.mark.parametrize("change", CHANGES)
+def test_any_change_of_a_file_of_text(job: Callable[..., Job], change: Change, suffix: str) -> None:
+    check(job, suffix, change, "between the passes", "--in-process")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("change", [shorter, longer])
+def test_any_change_of_an_avro_file(job: Callable[..., Job], change: Change) -> None:
+    check(job, "avro", change, "between the passes", "--in-process")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("moment", MOMENTS)
+@pytest.mark.parametrize("change", [longer, of_same_size])
+def test_changes_at_any_moment_of_a_job_of_beam(
+    job: Callable[..., Job], change: Change, moment: str
+) -> None:
+    check(job, "parquet", change, moment)
+
+
+def assert_refused_where_the_pool_changes(
+    job: Callable[..., Job],
+    work: type[TopUp] | type[IdCheck],
+    change: Change,
+    monkeypatch: pytest.MonkeyPatch,
+    *options: Any,
+) -> None:
+    """A prepared pool that changes once a further job has listed its items."""
+    one, path = small(job)
+    assert one.prepare("--in-process").status == 0
+    before, items = files_below(one.workspace), work.items
+
+    def late(self: Any) -> Any:
+        found = items(self)
+        change(path)
+        return found
+
+    monkeypatch.setattr(work, "items", late)
+    result = one.prepare(*options)
+    assert result.status == 1
+    assert f"{path.name}: has changed while it was read" in result.err.splitlines()[-1]
+    assert files_below(one.workspace) == before
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        other_payload,
+        *(
+            pytest.param(change, marks=pytest.mark.slow)
+            for change in (of_same_size, of_same_size_and_time, replaced, longer)
+        ),
+    ],
+)
+def test_nothing_is_added_to_the_reserve_of_a_pool_that_changes(
+    job: Callable[..., Job], change: Change, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert_refused_where_the_pool_changes(job, TopUp, change, monkeypatch, "--top-up", 300)
+
+
+@pytest.mark.slow
+def test_ids_of_a_pool_that_changes_do_not_pass_as_checked(
+    job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert_refused_where_the_pool_changes(job, IdCheck, of_same_size, monkeypatch, "--check-ids")
+
+
+def change_after(
+    monkeypatch: pytest.MonkeyPatch, module: Any, path: Path, change: Change = of_same_size
+) -> None:
+    """Let a file change after the first pass of a module's work."""
+    stratify = module.stratify_pool
+
+    def late(spec: EvaluationSpec) -> Any:
+        found = stratify(spec)
+        change(path)
+        return found
+
+    monkeypatch.setattr(module, "stratify_pool", late)
+
+
+def test_nothing_is_planned_on_two_versions(
+    job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, path = small(job)
+    change_after(monkeypatch, planning, path)
+    result = call("plan", one.spec, "--repeats", 2)
+    assert (result.status, result.out) == (1, "")
+    assert result.err == f"evalsampling plan: {path}: has changed while it was read\n"
+
+
+def test_nothing_is_simulated_on_two_versions(
+    job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, path = small(job)
+    truth = one.deliver([(id, label) for id, label in one.pool.truth.items()], "t.csv", "id,label")
+    change_after(monkeypatch, simulating, path)
+    result = call("simulate", one.spec, "--truth", truth, "--repeats", 2)
+    assert (result.status, result.out) == (1, "")
+    assert result.err == f"evalsampling simulate: {path}: has changed while it was read\n"
+
+
+@pytest.mark.parametrize(
+    ("module", "sample"),
+    [
+        (poisson, poisson.poisson_sample),
+        (with_replacement, with_replacement.sample_with_replacement),
+    ],
+    ids=["poisson", "with-replacement"],
+)
+def test_no_sample_is_of_two_versions(
+    job: Callable[..., Job],
+    monkeypatch: pytest.MonkeyPatch,
+    module: Any,
+    sample: Callable[[EvaluationSpec], Any],
+) -> None:
+    one, path = small(job, measure="accuracy")
+    change_after(monkeypatch, module, path)
+    with pytest.raises(InputError, match=r"part-1\.parquet: has changed while it was read"):
+        sample(EvaluationSpec.load(one.spec))
+
+
+def test_a_pool_that_is_left_alone_passes(job: Callable[..., Job]) -> None:
+    """Also if somebody reads it, or changes who may."""
+    one, path = small(job)
+    catalog = Catalog.read(EvaluationSpec.load(one.spec))
+    path.read_bytes()
+    path.chmod(0o600)
+    catalog.check_unchanged(str(path.parent / "*.parquet"))
+
+
+def test_a_name_with_characters_of_patterns(job: Callable[..., Job]) -> None:
+    """Brackets in the name of a file, as browsers put them there, are no pattern."""
+    one, path = small(job)
+    path = path.rename(path.with_name("part[1].parquet"))
+    assert one.prepare("--in-process").status == 0
+    assert call("verify", one.workspace, "--json").json["absent"] == []
+    of_same_size(path)
+    told = call("verify", one.workspace)
+    assert told.status == 1
+    assert f"{path}: the pool's file has changed" in told.out
+
+
+def test_a_damaged_file_that_has_not_changed_is_told_as_it_is(job: Callable[..., Job]) -> None:
+    one, path = small(job, "csv")
+    path.write_text(path.read_text() + "1,no number,0,x\n")
+    result = one.prepare("--in-process")
+    assert "column 'score', row 200: must be a number" in result.err

@@ -1,0 +1,400 @@
+"""The golden evaluations: every sampler and every measure, in pools of every kind."""
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """An evaluation of a pool in memory, as far as it goes.
+
+    Attributes:
+        pool: its name in `pools`.
+        keys: of the spec.
+        rounds: new rows that each round asks for.
+        skips: one row of so many has no label, 0 for none.
+    """
+
+    pool: str
+    keys: Mapping[str, Any]
+    rounds: Sequence[int] = (40, 30)
+    skips: int = 0
+
+
+def measure_names(entry: Any) -> Iterator[str]:
+    """Yield the names of measures in an entry of a spec, or in several."""
+    if isinstance(entry, str):
+        yield entry
+    elif isinstance(entry, Mapping) and "name" in entry:
+        yield entry["name"]
+    else:
+        for part in entry.values() if isinstance(entry, Mapping) else entry:
+            yield from measure_names(part)
+
+
+SCORED = {"id": "id", "score": "s0.score", "prediction": "s0.prediction"}
+ALL_SYSTEMS = {
+    "old": {"score": "s0.score", "prediction": "s0.prediction"},
+    "new": {"score": "s1.chance", "prediction": "s1.prediction", "probability": "s1.p1"},
+    "rules": {"prediction": "s2.prediction"},
+}
+THREE = {"id": "id", "systems": ALL_SYSTEMS}
+TWO = {"id": "id", "systems": {name: ALL_SYSTEMS[name] for name in ("old", "new")}}
+FOUR: dict[str, Any] = {
+    "pool": {
+        "id": "id",
+        "score": "s0.chance",
+        "prediction": "s0.prediction",
+        "probability": {y: f"s0.p{y}" for y in range(4)},
+    },
+    "labels": {"classes": [0, 1, 2, 3], "positive": 2},
+}
+NUMBERS: dict[str, Any] = {
+    "pool": {"id": "id", "prediction": "prediction", "variance": "variance"},
+    "labels": {"range": [0, 100]},
+    "measure": ["mse", "mean_error"],
+}
+SETS: dict[str, Any] = {
+    "pool": {
+        "id": "id",
+        "prediction": {name: f"is_{name}" for name in ("toxic", "insult", "threat")},
+        "probability": {name: f"p_{name}" for name in ("toxic", "insult", "threat")},
+    },
+    "labels": {"multilabel": ["toxic", "insult", "threat"]},
+}
+QUERIES: dict[str, Any] = {
+    "pool": {
+        "id": "query",
+        "lists": {"items": "doc"},
+        "systems": {"new": {"score": "new", "probability": "chances"}, "old": {"score": "old"}},
+    },
+    "labels": {"classes": [0, 1, 2]},
+    "measure": [{"difference": {"name": "dcg", "cut": 4}}, {"name": "err", "cut": 4}],
+}
+RANKED: dict[str, Any] = {
+    "pool": {"id": "id", "score": "score", "prediction": "prediction"},
+    "strata": {"method": "log_rank", "leaves": 32},
+    "measure": ["average_precision", {"name": "pr_curve", "thresholds": 4}, "f1"],
+}
+
+OF_TWO_CLASSES = [
+    "f1",
+    {"name": "f_beta", "beta": 2},
+    "precision",
+    "recall",
+    "accuracy",
+    "balanced_accuracy",
+    "specificity",
+    "npv",
+    "false_positive_rate",
+    "prevalence",
+    "mcc",
+    "fowlkes_mallows",
+    {"name": "f_alpha", "alpha": 0.3},
+    {"name": "f_eta", "eta": 0.7},
+    {"name": "generalized_risk", "losses": "squared", "weights": [[1, 2], [0.5, 1]]},
+    "brier",
+    "log_loss",
+    "confusion_matrix",
+    {"name": "precision", "positive": 0},
+    {"name": "precision", "calibrate": True},
+    {"name": "mcc", "calibrate": True},
+]
+OF_CURVES = [
+    {"name": "pr_curve", "thresholds": [-3.0, -1.0, 1.0, 3.0]},
+    {"name": "roc_curve", "thresholds": [-2.0, 0.0, 2.0]},
+    {"name": "average_precision", "thresholds": 32},
+    {"name": "roc_auc", "thresholds": 32},
+    {"name": "precision_at_recall", "recall": 0.7, "thresholds": 32},
+]
+OF_FOUR_CLASSES = [
+    "macro_f1",
+    {"name": "micro_f1", "over": [1, 2, 3]},
+    "weighted_f1",
+    "f1_of_macro_averages",
+    {"name": "micro_f_alpha", "alpha": 0.3},
+    "micro_precision",
+    {"name": "micro_recall", "over": [1, 2]},
+    {"name": "macro_f_alpha", "alpha": 0.3},
+    "macro_precision",
+    "macro_recall",
+    {"name": "class_f_alpha", "alpha": 0.3, "over": [1, 3]},
+    {"name": "class_f1", "over": [1, 2]},
+    {"name": "class_precision", "over": [0, 1]},
+    {"name": "class_recall", "over": [1]},
+    {"name": "risk", "losses": "absolute"},
+    "accuracy",
+    "recall",
+    "brier",
+    "log_loss",
+    {"name": "micro_f1", "calibrate": True},
+]
+FEW = ["f1", "precision", "recall", "accuracy"]
+"""Measures that samplers are compared by."""
+
+Cases = dict[str, Case]
+
+
+def _case(pool: str, kind: Mapping[str, Any], /, **keys: Any) -> Case:
+    """Return a case of some kind; keys are the spec's, in place of the kind's, or the case's."""
+    options = {key: keys.pop(key) for key in ("rounds", "skips") if key in keys}
+    return Case(pool, {"strata": {"leaves": 12}, "seed": 7, **kind, **keys}, **options)
+
+
+def _scored(sampler: Any, pool: Mapping[str, Any] | None = None, **keys: Any) -> Case:
+    """Return a case of two classes with a score; ``pool`` are more keys of the pool."""
+    kind = {"pool": {**SCORED, **(pool or {})}, "sampler": sampler, "measure": FEW}
+    return _case("pairs", kind, **keys)
+
+
+def _with_parameters(name: str, *given: Mapping[str, Any]) -> Cases:
+    """Return a case for each choice of a sampler's parameters."""
+    return {
+        " ".join([name, *(f"{key} {value}" for key, value in one.items())]): _scored(
+            {"name": name, **one}, measure=["f1", "accuracy"]
+        )
+        for one in given
+    }
+
+
+TAKE_CLASSES = (
+    "passive",
+    "stratified",
+    "importance",
+    "ais",
+    "calibrated",
+    "poisson",
+    "optimal_importance",
+    "active_risk",
+    "strat",
+    "strat_model",
+    "active_err",
+    "active_uniD",
+)
+"""Samplers that take any measure of classes, and need nothing beside a score."""
+
+TAKE_NUMBERS = (
+    "passive",
+    "stratified",
+    "importance",
+    "poisson",
+    "optimal_importance",
+    "active_risk",
+    "active_uniD",
+)
+
+NEED_COSTS = ("active_uniC", "active_lambda")
+
+BY_LEAF = {"name": "given", "weights": "tests.golden.weights:by_leaf"}
+
+SURE = {"name": "ais", "delta": 0.2}
+"""A sampler that can draw every row, so that every measure can be estimated."""
+
+
+def _of_samplers() -> Cases:
+    """Return a case of two classes for each sampler, and for other parameters."""
+    cases = {name: _scored(name) for name in (*TAKE_CLASSES, "oasis")}
+    return {
+        **cases,
+        "given": _scored(BY_LEAF),
+        **_with_parameters(
+            "ais", {"delta": 0.2, "draws": 50}, {"model": "scores"}, {"accelerate": False}
+        ),
+        **_with_parameters("oasis", {"epsilon": 0.1, "strength": 5}),
+        **_with_parameters("importance", {"calibration": "logistic"}, {"calibration": "isotonic"}),
+        **_with_parameters("optimal_importance", {"delta": 0.3, "smoothing": 0.5}),
+        **_with_parameters(
+            "poisson",
+            {"online": "exclude"},
+            {"online": "include"},
+            {"estimator": "difference"},
+            {"correct_bias": True, "cap": True},
+        ),
+        **_with_parameters(
+            "active_risk",
+            {"model": "uniform"},
+            {"model": "prior", "class_prior": [0.9, 0.1]},
+            {"calibration": "logistic"},
+        ),
+        **_with_parameters("strat", {"strata": 5}),
+        **_with_parameters("strat_model", {"strata": 5, "least": 0.1}),
+    }
+
+
+def _of_rivals_of_ranks() -> Cases:
+    """Return cases of samplers that query ranks."""
+    parameters = {"epsilon": 0.5, "beta": 2, "p_min": 0.25, "m": 5, "first": 100}
+    return {
+        name: _case("ranked", RANKED, sampler={"name": name, **parameters}, rounds=(10,) * rounds)
+        for name, rounds in {"adastrat": 3, "logstrat": 1}.items()
+    }
+
+
+def _of_kinds() -> Cases:
+    """Return cases of samplers in pools of other kinds, of one measure each."""
+    curve = {"name": "average_precision", "thresholds": 16}
+    cases: Cases = {}
+    for name in TAKE_CLASSES:
+        cases |= {
+            f"four classes by {name}": _case("four", FOUR, sampler=name, measure=["macro_f1"]),
+            f"two systems by {name}": _case(
+                "differing", {"pool": TWO}, sampler=name, measure=["f1"]
+            ),
+            f"a curve by {name}": _scored(name, {"score": "x"}, measure=[curve]),
+        }
+    for name in (*TAKE_CLASSES, "oasis", *NEED_COSTS):
+        cases[f"costs by {name}"] = _scored(
+            name, {"cost": "size"}, measure=["f1"], budget={"cost": 400}
+        )
+    for name in ("passive", "importance", "oasis", "ais", "poisson", "active_risk", "active_err"):
+        cases[f"a stochastic oracle by {name}"] = _scored(
+            name, measure=["f1"], labels={"oracle": "stochastic"}
+        )
+    for name in ("calibrated", "stratified", "importance", "ais", "strat"):
+        cases[f"label sets by {name}"] = _case("sets", SETS, sampler=name, measure=["micro_f1"])
+    for name in TAKE_NUMBERS:
+        cases[f"numbers by {name}"] = _case("numbers", NUMBERS, sampler=name)
+    priced = {**NUMBERS, "pool": {**NUMBERS["pool"], "cost": "cost"}}
+    for name in ("active_risk", *NEED_COSTS):
+        cases[f"numbers with costs by {name}"] = _case("numbers", priced, sampler=name)
+    return cases
+
+
+def _of_measures() -> Cases:
+    """Return cases of many measures, with all rows at risk and by the default sampler."""
+    cases: Cases = {}
+    for sampler in (SURE, "calibrated"):
+        name = "ais" if sampler is SURE else sampler
+        keys: dict[str, Any] = {"sampler": sampler, "rounds": (60, 60)}
+        cases |= {
+            f"measures of two classes by {name}": _scored(**keys, measure=OF_TWO_CLASSES),
+            f"measures of four classes by {name}": _case(
+                "four", FOUR, **keys, measure=OF_FOUR_CLASSES
+            ),
+            f"curves by {name}": _scored(**keys, measure=OF_CURVES),
+        }
+    own = "tests.evaluation.user_measures:ErrorOdds"
+    sliced = {**NUMBERS["pool"], "slices": ["low"]}
+    return {
+        **cases,
+        "a measure of the user's own": _scored("ais", measure=[own]),
+        "measures of numbers": _case(
+            "numbers", NUMBERS, pool=sliced, measure=["mse", "rmse", "mae", "mean_error"]
+        ),
+        "measures of label sets by poisson": _case(
+            "sets",
+            SETS,
+            sampler="poisson",
+            measure=["macro_f1", "micro_f1", "class_f1", "accuracy", "macro_f_alpha"],
+            rounds=(120,),
+        ),
+        "measures of label sets by calibrated": _case(
+            "sets",
+            SETS,
+            sampler="calibrated",
+            measure=["micro_precision", "micro_recall", "class_recall", "class_precision"],
+        ),
+    }
+
+
+def _of_comparisons() -> Cases:
+    """Return cases of several systems."""
+    brier = {"name": "brier", "system": "new"}
+    compared = [{"difference": "f1"}, {"ratio": "f1"}, {"difference": "accuracy"}]
+    joint = [{"joint": ["precision", "recall"]}, "f1"]
+    variants = {
+        "rescaled": "accuracy",
+        "active": "f1",
+        "active_neq": "accuracy",
+        "active_0": "brier",
+        "active_inf": "brier",
+        "active_risk": "f1",
+        "committee": "accuracy",
+    }
+    three, two, sizes = {"pool": THREE}, {"pool": TWO}, {"rounds": (60, 60)}
+    return {
+        "three systems by ais": _case(
+            "differing", three, **sizes, sampler=SURE, measure=["f1", brier]
+        ),
+        "three systems by calibrated": _case(
+            "differing", three, **sizes, sampler="calibrated", measure=["accuracy", "f1"]
+        ),
+        "three systems by compare": _case(
+            "differing",
+            three,
+            **sizes,
+            sampler={"name": "compare", "delta": 0.2},
+            measure=["accuracy"],
+        ),
+        "difference and ratio": _case("differing", two, **sizes, sampler="ais", measure=compared),
+        "joint": _case("pairs", two, **sizes, sampler="ais", measure=joint),
+        **{
+            f"compare variant {name}": _case(
+                "differing",
+                two,
+                sampler={"name": "compare", "variant": name},
+                measure=[{"difference": measure}],
+            )
+            for name, measure in variants.items()
+        },
+    }
+
+
+def _of_queries() -> Cases:
+    """Return cases of rankings."""
+    sizes = {"rounds": (25, 15)}
+    sliced = {**QUERIES["pool"], "slices": ["market"]}
+    active = {"name": "ranking", "variant": "active", "floor": 0.2}
+    priced = {**QUERIES["pool"], "cost": "cost"}
+    return {
+        "ranking": _case("queries", QUERIES, sampler="ranking", **sizes),
+        "ranking with slices": _case("queries", QUERIES, pool=sliced, sampler=active, **sizes),
+        "ranking with costs": _case("queries", QUERIES, pool=priced, sampler="ranking", **sizes),
+        "queries by passive": _case("queries", QUERIES, sampler="passive", **sizes),
+    }
+
+
+def _of_the_rest() -> Cases:
+    """Return cases of slices, missing labels, strata and defaults."""
+    by_edges = {"edges": [-2.5, -1, 0.25, 1]}
+    by_features = {"score": None, "features": ["x", "y"]}
+    kd = {"method": "kd", "leaves": 12}
+    own_prior = {"share": 0.3, "spread": 1}
+    cases = {
+        f"strata by {method}": _scored(
+            "ais", {"score": "size"}, strata={"method": method, "leaves": 8}, measure=["f1"]
+        )
+        for method in ("geometric", "equal_width", "equal_count", "log_rank")
+    }
+    for sampler in ("ais", "calibrated", "strat"):
+        cases[f"strata by kd, {sampler}"] = _scored(sampler, by_features, strata=kd, measure=["f1"])
+    return {
+        **cases,
+        "strata by edges": _scored(
+            "passive", {"probability": "s0.chance"}, strata=by_edges, measure=["f1"]
+        ),
+        "slices by calibrated": _scored("calibrated", {"slices": ["new"]}, measure=["f1"]),
+        "slices by passive": _scored("passive", {"slices": ["city"]}, measure=["f1"]),
+        "slices by poisson": _scored("poisson", {"slices": ["city"]}, measure=["accuracy"]),
+        "every row": Case("few", {"pool": {**SCORED, "slices": ["new"]}, "measure": FEW}, (40, 40)),
+        "rows without labels by ais": _scored("ais", skips=4),
+        "rows without labels by calibrated": _scored("calibrated", skips=4),
+        "rows without labels by poisson": _scored("poisson", skips=4, measure=["f1"]),
+        "the default of everything": Case("pairs", {"pool": SCORED, "measure": "f1"}, (100,)),
+        "another prior of hidden positives": _scored(
+            "calibrated", hidden=own_prior, confidence=0.9, measure=["f1"]
+        ),
+    }
+
+
+CASES: Mapping[str, Case] = {
+    **_of_samplers(),
+    **_of_rivals_of_ranks(),
+    **_of_kinds(),
+    **_of_measures(),
+    **_of_comparisons(),
+    **_of_queries(),
+    **_of_the_rest(),
+}
+"""By name, which is that of the file."""

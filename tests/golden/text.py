@@ -1,0 +1,30 @@
+"""JSON as text that is small and can be compared line by line."""
+
+import json
+from typing import Any
+
+_WIDTH = 100
+
+
+def laid_out(value: Any, depth: int = 0) -> str:
+    """Return JSON with short or flat parts in a line each, numbers with all their digits."""
+    line = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    if len(line) + depth <= _WIDTH or _is_flat(value):
+        return line
+    inner, end = "\n" + " " * (depth + 1), "\n" + " " * depth
+    if isinstance(value, list):
+        return "[" + ",".join(inner + laid_out(one, depth + 1) for one in value) + end + "]"
+    if isinstance(value, dict):
+        parts = (f"{json.dumps(key, ensure_ascii=False)}: {laid_out(one, depth + 1)}"
+                 for key, one in value.items())  # fmt: skip
+        return "{" + ",".join(inner + part for part in parts) + end + "}"
+    return line
+
+
+def _is_flat(value: Any) -> bool:
+    """Tell whether something is a list of single values other than texts, or a record of few."""
+    if isinstance(value, list):
+        return not any(isinstance(one, list | dict | str) for one in value)
+    return isinstance(value, dict) and len(value) <= 6 and not any(
+        isinstance(one, list | dict) for one in value.values()
+    )  # fmt: skip

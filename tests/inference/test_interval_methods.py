@@ -1,0 +1,62 @@
+"""Interval methods by name: of which numbers each has an interval, and which."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from evalsampling.errors import InputError
+from evalsampling.inference.interval_methods import BY_NAME, OWN, SampledNumber, check_names
+from evalsampling.inference.intervals import beta, korn_graubard, wald
+from evalsampling.inference.results import Target
+
+SHARE = SampledNumber(Target("recall", (0.0, 1.0)), 0.4, 0.1, np.full(50, 0.0002), 50, 0.95)
+ALL = [*OWN]
+
+
+def number(bounds: tuple[float, float], against: str | None = None, **told: float) -> SampledNumber:
+    return dataclasses.replace(SHARE, target=Target("a", bounds, against=against), **told)
+
+
+@pytest.mark.parametrize(
+    ("of", "names"),
+    [
+        (SHARE, ["korn-graubard", "logit", "wilson", "student", "wald", "beta"]),
+        (number((0.0, 1.0), error=0.0), ["wald"]),
+        (number((-1.0, 1.0)), ["logit", "student", "wald"]),
+        (number((-1.0, 1.0), against="b"), ["student", "wald"]),
+        (number((0.0, math.inf)), ["log-student", "student", "wald"]),
+        (number((0.0, math.inf), value=0.0), ["student", "wald"]),
+        (number((0.0, 1.0), latest_error=0.2),
+         ["korn-graubard", "logit", "wilson", "student", "wald", "wald-latest-proposal", "beta"]),
+    ],
+)  # fmt: skip
+def test_which_numbers_a_method_has_an_interval_of(of: SampledNumber, names: list[str]) -> None:
+    assert [name for name in ALL if BY_NAME[name](of) is not None] == names
+
+
+def test_a_method_gives_the_interval_of_its_formula() -> None:
+    assert BY_NAME["korn-graubard"](SHARE) == korn_graubard(0.4, 0.1, 50, 0.95)
+    assert BY_NAME["wald"](SHARE) == wald(0.4, 0.1, 0.95, (0.0, 1.0))
+    latest = BY_NAME["wald-latest-proposal"](dataclasses.replace(SHARE, latest_error=0.2))
+    assert latest == dataclasses.replace(
+        wald(0.4, 0.2, 0.95, (0.0, 1.0)), method="wald-latest-proposal"
+    )
+
+
+def test_beta_takes_the_cautious_error() -> None:
+    """Student's quantile over the normal one, and no less than what is expected."""
+    factor = stats.t.ppf(0.975, 49) / stats.norm.ppf(0.975)
+    found, wanted = BY_NAME["beta"](SHARE), beta(0.4, 0.1 * factor, 0.95)
+    assert found is not None
+    assert (found.low, found.high) == pytest.approx((wanted.low, wanted.high), rel=1e-9)
+    expected = dataclasses.replace(SHARE, expected_error=0.3)
+    assert BY_NAME["beta"](expected) == beta(0.4, 0.3, 0.95)
+
+
+def test_names_are_checked() -> None:
+    assert check_names(["wilson", "beta", "wilson"]) == ("wilson", "beta")
+    with pytest.raises(InputError, match=r"no interval method 'wilsn': there are korn-graubard, "):
+        check_names(["beta", "wilsn"])

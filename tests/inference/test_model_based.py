@@ -1,0 +1,353 @@
+"""Model-based intervals: what they hold, and other shares of hidden positives."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from evalsampling import Evaluation
+from evalsampling.inference import model_based
+from evalsampling.inference.drawn_range import DrawnRange, shortest_interval, simultaneous
+from evalsampling.inference.intervals import Interval, whole_range
+from evalsampling.inference.model_based import (
+    DRAWS_ERR,
+    _combined,
+    _interval,
+    _with_chance,
+    _with_model,
+    between,
+    combine_with_model,
+    share_held,
+    weight_of_draws,
+)
+from evalsampling.inference.predictive import LabelModel
+from evalsampling.inference.results import Estimate, Target
+from evalsampling.measures import FBeta, PRCurve, Recall
+from evalsampling.spec.hidden import HiddenPrior
+from tests.samplers.pools import make_pool
+from tests.stats.histories import labelled_at_random
+
+TARGET = Target("f1", (0.0, 1.0))
+
+
+def drawn_of(*values: float) -> DrawnRange:
+    return DrawnRange(np.array(values), np.array(values))
+
+
+def found(value: float | None, low: float, high: float, error: float | None = 0.1) -> Estimate:
+    design = Interval(low, high, "design-based", "korn-graubard")
+    return Estimate(TARGET, value, error, 0.95, (design,))
+
+
+def combined(one: Estimate, drawn: DrawnRange) -> Estimate:
+    return _combined(one, drawn, weight_of_draws(one.standard_error, drawn))
+
+
+def test_estimate_and_median_are_weighted_by_standard_deviations() -> None:
+    drawn = drawn_of(0.2, 0.3, 0.7, np.nan)
+    spread = np.std([0.2, 0.3, 0.7])
+    one = combined(found(0.5, 0.1, 0.9, 0.4), drawn)
+    share = 0.4 / np.hypot(0.4, spread)
+    assert one.value == pytest.approx((1 - share) * 0.5 + share * 0.3)
+    assert one.standard_error == pytest.approx((1 - share) * 0.4 + share * spread)
+    certain = drawn_of(*[0.1] * 9)
+    assert combined(found(0.5, 0.0, 1.0), certain).value == pytest.approx(0.1)
+    assert combined(found(0.5, 0.4, 0.6, 0.0), certain).value == 0.5
+    assert combined(found(None, 0, 1, None), drawn).value is None
+    undefined = drawn_of(*[np.nan] * 9)
+    assert combined(found(0.5, 0.4, 0.6), undefined).value == 0.5
+
+
+def test_median_stands_alone_where_the_design_met_nothing_against_its_value() -> None:
+    """Its variance is then not 0 but unknown."""
+    drawn = drawn_of(0.2, 0.3, 0.7)
+    one = combined(found(1.0, 0.0, 1.0, 0.0), drawn)
+    assert one.value == 0.3
+    assert one.standard_error == pytest.approx(np.std([0.2, 0.3, 0.7]))
+
+
+@pytest.mark.parametrize(("low", "high", "value"), [(0.4, 0.6, 0.4), (0.0, 1.0, 0.1)])
+def test_value_stays_within_what_the_design_claims(low: float, high: float, value: float) -> None:
+    one = combined(found(0.5, low, high), drawn_of(*[0.1] * 9))
+    assert one.value == pytest.approx(value)
+
+
+@pytest.mark.parametrize(
+    ("met", "low", "high"), [(1.0, 0.235, 1.0), (0.0, 0.0, 0.865), (0.7, 0.235, 0.865)]
+)
+def test_interval_holds_a_bound_that_no_labelled_row_excludes(
+    met: float, low: float, high: float
+) -> None:
+    middle = np.linspace(0.235, 0.865, 1940)  # .97 of the draws, the others far apart
+    drawn = drawn_of(*middle, *np.linspace(0.0, 0.2, 30), *np.linspace(0.9, 1.0, 30))
+    one = _with_model(found(0.5, 0.0, 1.0), drawn, 1.0, [], 25, met)
+    assert one.low == pytest.approx(low, abs=0.01)
+    assert one.high == pytest.approx(high, abs=0.01)
+
+
+def test_model_that_labels_contradict_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = model_of()
+    monkeypatch.setitem(model.__dict__, "contradiction", "of 60 labelled rows 0 are of class 1")
+    design = found(0.5, 0.4, 0.6)
+    (one,) = combine_with_model([design], FBeta(), model, model.everywhere, combine=True)
+    assert one.intervals == design.intervals
+    assert one.value == 0.5
+    assert not one.warnings
+    (words,) = one.notes
+    assert words.startswith("f1: scores and labels do not fit a curve")
+    assert words.endswith("of 60 labelled rows 0 are of class 1")
+
+
+def test_value_of_too_few_rows_far_from_what_scores_say_is_told() -> None:
+    """No false negative was met, so recall comes out as 1, whatever the scores say."""
+    drawn = drawn_of(*np.linspace(0.2, 0.9, 2000))
+    (words,) = _with_model(found(1.0, 0.0, 1.0, 0.0), drawn, 1.0, [], 25, 1.0).warnings
+    assert words.startswith("f1: 1 is the value of the rows that were met")
+    assert not _with_model(found(0.6, 0.0, 1.0, 0.0), drawn, 1.0, [], 25, 0.6).warnings
+
+
+def test_interval_that_labels_only_just_suffice_for_holds_more_draws() -> None:
+    held = [share_held(0.95, evidence) for evidence in range(60)]
+    assert held[:11] == pytest.approx([1 - 0.005 * DRAWS_ERR] * 11)
+    assert held[25:] == pytest.approx([1 - 0.05 * DRAWS_ERR] * 35)
+    error = 1 - np.array(held[10:26])
+    np.testing.assert_allclose(error[1:] / error[:-1], 10 ** (1 / 15), rtol=1e-9)
+
+
+@pytest.mark.parametrize(("others", "labels", "scarce"), [(0, 150, False), (200, 45, True)])
+def test_rows_of_a_share_are_few_only_if_more_have_no_label(
+    others: int, labels: int, scarce: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Positives with great scores are met at once, the 200 others with less hardly."""
+    rng = np.random.default_rng(3)
+    match = np.arange(5000) < 16 + others
+    mean = np.repeat([3.0, -2.5, -6.0], [16, others, 5000 - 16 - others])
+    score = rng.normal(mean, np.repeat([1.5, 0.5, 1.0], [16, others, 5000 - 16 - others]))
+    pool = {"score": score, "says": score > 2.5}
+    evaluation = Evaluation.from_frame(
+        pool, score="score", prediction="says", measure=["recall"], seed=7
+    )
+    ids = evaluation.sample(labels)
+    evaluation.label(ids, match[ids])
+    asked: list[int] = []
+
+    def share_recorded(confidence: float, evidence: int) -> float:
+        asked.append(evidence)
+        return share_held(confidence, evidence)
+
+    monkeypatch.setattr(model_based, "share_held", share_recorded)
+    evaluation.estimate()
+    met = int(match[ids].sum())
+    assert 10 <= met < 25
+    assert asked == [met if scarce else labels]
+
+
+def test_runs_that_met_many_by_chance_are_right_as_often_as_told() -> None:
+    """Rare positives of a known rate: what is claimed with 10 or more covers the mean number.
+
+    Draws of the mean given the number met are gamma ones, those of a flat prior. Where one run of
+    twenty claims, the interval of .95 of them holds it in .54 of the claims.
+    """
+    rng = np.random.default_rng(5)
+    draws = rng.gamma(1, size=2000)  # of each number met, the same uniforms
+    level = stats.gamma.cdf(draws, 1)
+    for mean, least in ((5.4, 0.85), (9.0, 0.93), (20.0, 0.94)):
+        met = np.arange(10, 80)
+        chance = stats.poisson.pmf(met, mean)
+        covered = []
+        for number in met:
+            values = stats.gamma.ppf(level, number + 1)
+            low, high = DrawnRange(values, values).interval(share_held(0.95, int(number)))
+            covered.append(low <= mean <= high)
+        assert chance @ covered / chance.sum() >= least
+
+
+def test_median_counts_for_less_where_cells_leave_the_number_open() -> None:
+    """Its variance is that of a number that is as likely anywhere between the ends."""
+    ends = np.array([0.2, 0.4])
+    drawn = DrawnRange(ends, ends + 0.3)
+    inside = (ends[:, None] + 0.3 * np.linspace(0, 1, 10_001)).ravel()
+    assert drawn.variance == pytest.approx(np.var(inside), rel=1e-3)
+    one = combined(found(0.9, 0.0, 1.0, 0.2), drawn)
+    share = 0.2 / np.sqrt(0.2**2 + drawn.variance)
+    assert 0.7 < share < 0.2 / np.sqrt(0.2**2 + np.var(ends))
+    assert one.value == pytest.approx((1 - share) * 0.9 + share * 0.45)
+
+
+def test_median_counts_for_nothing_where_cells_leave_more_open_than_labels() -> None:
+    ends = np.array([0.2, 0.4])
+    assert DrawnRange(ends, ends + 0.39).is_told
+    drawn = DrawnRange(ends, ends + 0.41)
+    assert not drawn.is_told
+    assert combined(found(0.9, 0.8, 1.0), drawn).value == 0.9
+
+
+def test_interval_is_the_mean_of_those_of_draws_and_design() -> None:
+    one = _interval(found(0.5, 0.4, 0.9), 0.3, 0.55, weight=0.6)
+    assert one.low == pytest.approx(0.4 * 0.4 + 0.6 * 0.3)
+    assert one.high == pytest.approx(0.4 * 0.9 + 0.6 * 0.55)
+
+
+@pytest.mark.parametrize(
+    ("error", "expected", "wanted"),
+    [(0.1, 0.4, 0.2), (0.4, 0.1, 0.2), (0.1, 0.0, 0.1), (0.1, np.nan, 0.1), (0.0, 0.4, 0.0)],
+)
+def test_intervals_go_by_an_error_between_the_two(
+    error: float, expected: float, wanted: float
+) -> None:
+    assert between(error, expected) == pytest.approx(wanted)
+    assert between(None, expected) is None
+
+
+def test_expected_error_weighs_the_interval_and_not_the_value() -> None:
+    """Where the design met nothing of what matters, draws count for more in the interval alone."""
+    model = model_of()
+    design = [found(0.5, 0.45, 0.55, 0.01)]
+    (alone,) = combine_with_model(design, FBeta(), model, model.everywhere, combine=True)
+    far = np.array([1.0])
+    (other,) = combine_with_model(
+        design, FBeta(), model, model.everywhere, combine=True, expected=far
+    )
+    assert other.value == alone.value
+    assert other.high - other.low > alone.high - alone.low
+
+
+def test_interval_is_of_draws_alone_where_the_design_claims_nothing() -> None:
+    one = _interval(found(0.5, 0.0, 1.0, 0.1), 0.6, 0.75, 0.3)
+    assert (one.low, one.high) == (0.5, 0.75)
+    assert _interval(found(None, 0.0, 1.0), 0.6, 0.7, 0.3).high == 0.7
+
+
+def test_band_is_the_mean_of_both_bands_and_holds_the_estimate() -> None:
+    one = found(0.5, 0.4, 0.9)
+    band = _interval(one, 0.6, 0.7, 0.3, "curve, simultaneous")
+    assert (band.low, band.high) == (0.5, 0.7), "the design has none"
+    of_design = Interval(0.2, 1.0, "simultaneous", "bootstrap")
+    one = dataclasses.replace(one, intervals=(*one.intervals, of_design))
+    band = _interval(one, 0.6, 0.7, 0.3, "curve, simultaneous")
+    assert (band.low, band.high) == (pytest.approx(0.32), pytest.approx(0.91))
+
+
+@pytest.mark.parametrize("value", [0.05, 0.3, 0.95])
+def test_interval_holds_an_estimate_that_was_moved_out_of_the_design_based_one(
+    value: float,
+) -> None:
+    one = _interval(found(value, 0.5, 0.7), 0.45, 0.6, 0.5)
+    assert one.low <= value <= one.high
+
+
+def model_of(
+    hidden: HiddenPrior = HiddenPrior(),  # noqa: B008
+    seed: int = 1,
+    labels: int = 150,
+) -> LabelModel:
+    pool = make_pool(4000, 12, seed=3, positive=0.03)
+    history = labelled_at_random(pool, labels, seed=4)
+    return LabelModel.fit(pool.table, history, (seed,), hidden)
+
+
+@pytest.mark.parametrize("hidden", [HiddenPrior(), HiddenPrior(0.1, 0.2)])
+def test_other_shares_are_those_of_a_new_fit(hidden: HiddenPrior) -> None:
+    """By weighting, or by a fit with that share: ends to .04, of intervals .2 to .6 wide."""
+    model = model_of(hidden)
+    values = Recall().values(model.everywhere.risks(Recall()))[:, 0]
+    nothing = Estimate(TARGET, None, None, 0.95, (whole_range((0.0, 1.0), "no labels"),))
+    (one,) = combine_with_model([nothing], Recall(), model, model.everywhere)
+    held = share_held(0.95, 25)
+    assert (one.intervals[0].low, one.intervals[0].high) == shortest_interval(values, held)
+    assert [s.share / hidden.share for s in one.sensitivity] == pytest.approx([0.5, 2.0])
+    for told in one.sensitivity:
+        anew = dataclasses.replace(hidden, share=told.share)
+        drawn = [
+            Recall().values(model_of(anew, seed).everywhere.risks(Recall()))[:, 0]
+            for seed in (2, 3, 4)
+        ]
+        low, high = shortest_interval(np.concatenate(drawn), held)
+        assert told.low == pytest.approx(low, abs=0.05)
+        assert told.high == pytest.approx(high, abs=0.05)
+
+
+def test_draws_that_tie_but_for_rounding_count_for_half() -> None:
+    """Numbers added in another order differ by 1e-17 where two systems are equal."""
+    target = Target("f1", (-1.0, 1.0), against="old")
+    one = dataclasses.replace(found(0.1, -0.2, 0.4), target=target)
+    drawn = drawn_of(0.2, 0.1, -0.1, 1e-17, -1e-17, 0.0, -1e-17, -1e-17)
+    significance = _with_chance(one, drawn).significance
+    assert significance is not None
+    assert significance.chance_above == (2 + 5 / 2) / 8
+
+
+def test_assisted_interval_stands_before_the_others() -> None:
+    model = model_of()
+    (one,) = combine_with_model([found(0.5, 0.4, 0.6)], FBeta(), model, model.everywhere)
+    assert [i.kind for i in one.intervals] == ["model-based", "design-based"]
+    assert one.intervals[0].method == "calibration-curve"
+    assert one.intervals[0].low <= 0.5 <= one.intervals[0].high
+    assert one.value == 0.5
+    assert one.reliable
+
+
+def test_intervals_of_design_and_model_that_do_not_meet_are_told() -> None:
+    model = model_of()
+    (one,) = combine_with_model([found(0.001, 0.0005, 0.002)], FBeta(), model, model.everywhere)
+    (alone,) = combine_with_model([found(None, 0.0, 1.0)], FBeta(), model, model.everywhere)
+    assert one.intervals[0].low == 0.0005, "both are held: either may mislead"
+    assert one.intervals[0].high == alone.intervals[0].high
+    (warning,) = one.warnings
+    assert warning.startswith("f1: the draws say 0.0005 to 0.002, scores and labels")
+    (silent,) = combine_with_model([found(0.001, 0.0, 1.0)], FBeta(), model, model.everywhere)
+    assert silent.intervals[0].low <= 0.001
+    assert not any("misleads" in words for words in silent.warnings)
+
+
+def test_band_holds_under_half_and_twice_the_share_too() -> None:
+    model, curve = model_of(), PRCurve(thresholds=(0.2, 0.5, 0.8))
+    one = [found(0.5, 0.4, 0.6)] * len(curve.components)
+    combined = combine_with_model(one, curve, model, model.everywhere, band=True)
+    for factor in (0.5, 1.0, 2.0):
+        ends = model.with_share(model.hidden.share * factor).everywhere.bounds(curve)
+        low, high = simultaneous(ends[0], 0.95)[0], simultaneous(ends[1], 0.95)[1]
+        for each, a, b in zip(combined, low, high, strict=True):
+            band = each.intervals[-1]
+            assert band.method == "calibration-curve, simultaneous"
+            assert band.low <= max(a, 0)
+            assert band.high >= min(b, 1)
+            assert 0 <= band.low <= band.high <= 1
+
+
+def test_band_holds_what_the_design_says_of_each_point() -> None:
+    """Far out the draws make recall less than 1 however many positives were met."""
+    model, curve = model_of(), PRCurve(thresholds=(0.2, 0.5, 0.8))
+    one = [found(1.0, 0.9, 1.0)] * len(curve.components)
+    combined = combine_with_model(one, curve, model, model.everywhere, band=True, combine=True)
+    assert [each.intervals[-1].high for each in combined] == [1.0] * len(one)
+    assert min(each.value for each in combined) < 1.0
+
+
+def test_words_about_the_value_stay() -> None:
+    """Words about the design-based interval go with it; that the value was cut is still true."""
+    model = model_of()
+    words = "f1: the weighted estimate 1.2 lies outside its range and was cut"
+    one = dataclasses.replace(
+        found(1.0, 0.7, 1.0), warnings=(words, "f1: few rows"), of_value=(words,)
+    )
+    (combined,) = combine_with_model([one], FBeta(), model, model.everywhere)
+    assert combined.intervals[0].kind == "model-based"
+    assert combined.warnings[0] == words
+    assert "f1: few rows" not in combined.warnings
+
+
+def test_intervals_that_three_times_the_width_brings_together_are_no_reason_for_words() -> None:
+    model = model_of()
+    nothing = Estimate(TARGET, None, None, 0.95, (whole_range((0.0, 1.0), "no labels"),))
+    (alone,) = combine_with_model([nothing], FBeta(), model, model.everywhere)
+    end = alone.intervals[0].low
+    (near,) = combine_with_model(
+        [found(end - 0.05, end - 0.07, end - 0.03)], FBeta(), model, model.everywhere
+    )
+    assert not near.warnings
+    (far,) = combine_with_model(
+        [found(end - 0.07, end - 0.09, end - 0.05)], FBeta(), model, model.everywhere
+    )
+    assert "one misleads" in far.warnings[0]

@@ -1,0 +1,75 @@
+"""Optimal importance sampling: the draws and the estimate of the paper."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from evalsampling.inference.domains import ReportedDomains
+from evalsampling.inference.intervals import degrees_of_freedom
+from evalsampling.inference.score_calibration import recalibrated
+from evalsampling.measures import Accuracy, FBeta, Precision
+from evalsampling.measures.deviation import Deviation
+from evalsampling.samplers import OptimalImportance
+from tests.samplers.pools import make_pool
+
+POOL = make_pool(2000, 20, seed=4, positive=0.1, strength=3)
+
+
+def test_proposal_is_proportional_to_the_deviation() -> None:
+    sampler = OptimalImportance(FBeta(), delta=0.0, smoothing=0.9)
+    table = POOL.table
+    size = Deviation.from_cells(FBeta(), table, table.prior, 0.9).of_cells(table, table.prior)
+    q = sampler.proposal(table, POOL.start()).cell_probability
+    assert q == pytest.approx(size / np.sum(size * table.count))
+
+
+@pytest.mark.parametrize("measure", [FBeta(), Accuracy()], ids=lambda m: m.name)
+def test_estimate_is_that_of_the_paper(measure: FBeta) -> None:
+    """[Y] eq. 4, 5, 16 and 17 over all draws; here by M - 1, and Beta with Student's quantile."""
+    sampler = OptimalImportance(measure)
+    history, order = POOL.run(sampler, 2, 80, seed=3)
+    scope = ReportedDomains(methods=("beta",))
+    (found,) = sampler.estimate(POOL.table, history, [measure], 0.9, scope)
+    question, q = history.question, history.probability
+    rows = POOL.rows(history, order)[question]
+    loss = measure.loss(POOL.outputs.take(rows), POOL.label[rows])
+    f, g = loss.T if loss.shape[1] == 2 else (1 - loss[:, 0], np.ones(len(rows)))
+    draws = len(rows)
+    value = np.sum(f / q) / np.sum(g / q)
+    mean = np.sum(g / q) / draws / len(POOL)
+    variance = np.sum(((f - value * g) / q) ** 2) / (mean * draws * len(POOL)) ** 2
+    assert found.value == pytest.approx(value)
+    assert found.standard_error == pytest.approx(np.sqrt(variance * draws / (draws - 1)))
+    interval = next(one for one in found.intervals if one.method == "beta")
+    squares = np.bincount(np.unique(rows, return_inverse=True)[1], ((f - value * g) / q) ** 2)
+    degrees = degrees_of_freedom(squares, draws)
+    error = found.standard_error * stats.t(degrees).ppf(0.95) / stats.norm.ppf(0.95)
+    strength = value * (1 - value) / error**2 - 1
+    wanted = stats.beta(value * strength, (1 - value) * strength).ppf([0.05, 0.95])
+    assert [interval.low, interval.high] == pytest.approx(wanted, abs=1e-6)
+
+
+def test_bias_of_a_ratio_is_reported() -> None:
+    sampler = OptimalImportance(FBeta())
+    history, _ = POOL.run(sampler, 1, 60, seed=1)
+    (found,) = sampler.estimate(POOL.table, history, [Precision()], 0.9)
+    assert found.bias is not None
+    assert found.bias.as_json()["total"] == pytest.approx(
+        found.bias.covariance_term + found.bias.variance_term
+    )
+
+
+def test_wrong_parameters_are_refused() -> None:
+    with pytest.raises(ValueError, match="smoothing must be between 0 and 1"):
+        OptimalImportance(FBeta(), smoothing=1.5)
+
+
+def test_calibration_answers_to_labels() -> None:
+    sampler = OptimalImportance(FBeta(), delta=0.0, calibration="isotonic")
+    history, _ = POOL.run(sampler, 2, 50, seed=1)
+    prior = recalibrated(POOL.table, history, "isotonic")
+    size = Deviation.from_cells(FBeta(), POOL.table, prior).of_cells(POOL.table, prior)
+    q = sampler.proposal(POOL.table, history).cell_probability
+    assert q == pytest.approx(size / np.sum(size * POOL.table.count))
+    with pytest.raises(ValueError, match="calibration must be logistic or isotonic"):
+        OptimalImportance(FBeta(), calibration="beta")
