@@ -65,11 +65,13 @@ def estimate(
         reason = sample.empty_because or "no labels yet"
         return [undefined(t, confidence, "no labels", reason) for t in targets]
     size, heaviest = effective_size(sample.weight), largest_share(sample.weight)
-    error = _errors(value, influence, sample)
+    rounding = _ROUNDING * np.maximum(sample.mean(np.abs(influence)), np.abs(value))
+    error = _without_rounding(np.sqrt(np.maximum(sample.variance(influence), 0.0)), rounding)
     latest = sample.latest_variance(influence)
-    terms = sample.contributions(influence) ** 2
+    terms = sample.contributions(influence) ** 2 * (error > 0)
     # The variance that one random row would have, of the weighted sample's own estimate.
     unit = sample.mean(influence**2) - sample.mean(influence) ** 2
+    unit = _without_rounding(unit, rounding**2)
     estimates = []
     for i, (target, known) in enumerate(zip(targets, evidence, strict=True)):
         if not np.isfinite(value[i]):
@@ -101,11 +103,9 @@ def estimate(
     return estimates
 
 
-def _errors(value: FloatArray, influence: FloatArray, sample: WeightedSample) -> FloatArray:
-    """Return the standard error of each number, shape (m,); 0 where it is no more than rounding."""
-    scale = np.maximum(sample.mean(np.abs(influence)), np.abs(value))
-    error = np.sqrt(np.maximum(sample.variance(influence), 0.0))
-    return np.where(error <= _ROUNDING * scale, 0.0, error)
+def _without_rounding(number: FloatArray, rounding: FloatArray) -> FloatArray:
+    """Return numbers that are at least 0, and 0 where they are no more than rounding error."""
+    return np.where(number <= rounding, 0.0, number)
 
 
 def _estimate(number: SampledNumber, evidence: Evidence, methods: Sequence[str]) -> Estimate:

@@ -112,6 +112,14 @@ def test_standard_error_of_a_ratio_is_that_of_its_residuals() -> None:
     assert found.standard_error == pytest.approx(np.std(residuals, ddof=1) / np.sqrt(80), rel=1e-12)
 
 
+@pytest.mark.parametrize("rounding", [0.0, 1e-17, 1e-16])
+def test_rounding_errors_are_no_variance(rounding: float) -> None:
+    """Which last digit linear algebra leaves differs between machines."""
+    found = estimate_one(value=1.0, influence=rounding * np.resize([1.0, -1.0], 100))
+    assert found.standard_error == 0
+    assert (found.design_effect, found.largest_share) == (None, 0.0)
+
+
 def test_several_components_are_estimated_as_each_alone() -> None:
     rng = np.random.default_rng(2)
     weight, influence = rng.exponential(size=60), rng.normal(0, 0.3, (60, 3))
