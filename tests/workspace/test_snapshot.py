@@ -28,14 +28,15 @@ def test_a_round_of_many_starts_from_the_files_alone(job: Any) -> None:
     memory = workspace.load(one.workspace)
     for number in range(1, 4):
         one.sample()
-        rows = memory.draw(30)
+        before, memory = len(memory.history), memory.with_round(30)
+        rows = np.arange(before, len(memory.history))
         draws = pq.read_table(one.round_directory(number) / "draws.parquet")
         np.testing.assert_array_equal(memory.history.rounds[-1].probability, draws["q"].to_numpy())
         one.estimate("--labels", one.deliver(one.answers(number)))
         ids = draws.filter(draws["new"])["id"].to_pylist()
         labels = memory.history.label.copy()
         labels[rows] = [one.pool.truth[id] for id in ids]
-        memory.history = memory.history.with_labels(labels)
+        memory = memory.with_history(memory.history.with_labels(labels))
     for kept, made in zip(
         workspace.load(one.workspace).history.rounds, memory.history.rounds, strict=True
     ):
