@@ -34,7 +34,7 @@ from evalsampling.measures.calibrated import Calibrated, Requested, measure_of
 from evalsampling.measures.comparisons import Comparison, pairs_of
 from evalsampling.measures.joint import Joint
 from evalsampling.preparation.slices import Slices
-from evalsampling.preparation.stratification import Stratification, scores_of_classes
+from evalsampling.preparation.stratification import Stratification
 from evalsampling.samplers.base import Sampler
 from evalsampling.samplers.build import build_sampler
 from evalsampling.samplers.diagnosis import LeafDiagnosis, diagnose
@@ -45,7 +45,6 @@ from evalsampling.stats.costs import Price
 from evalsampling.stats.history import History
 from evalsampling.stats.permanent import PermanentNumbers
 from evalsampling.stats.poisson import PoissonSize
-from evalsampling.stats.score_summary import ScoreSummary
 
 Named = str | Mapping[str, Any]
 """A measure by its name, or by its keys as in a spec."""
@@ -113,33 +112,12 @@ class Analysis:
         """Return the analysis of another history; itself if it is its own."""
         return self if history is self.history else dataclasses.replace(self, history=history)
 
-    @property
-    def scores(self) -> ScoreSummary | None:
-        """What was made of the scores; None of queries and of labels that are numbers.
-
-        Its ``words`` are what the command `prepare` says.
-        """
-        if self.spec is None:
-            return ScoreSummary.of_class(self.table, 1) if self.table.classes > 1 else None
-        return scores_of_classes(self.spec, self.table)
-
     def with_round(
         self, new_rows: int, budget: int | None = None, money: float | None = None
     ) -> Self:
-        """Return what stands with one round more, drawn and without labels.
+        """Return what stands with one round more, itself if the money buys no label.
 
-        A round is so large that its expected cost and one standard deviation more are within the
-        money: which rows it draws does not answer to what they cost. The next round goes on with
-        what this one leaves.
-
-        Args:
-            new_rows: rows wanted that were never drawn before (of a stochastic oracle, draws),
-                at least 1; a sampler with a fixed number of draws does not heed it.
-            budget: most such rows in any case.
-            money: what their labels may cost; no round is drawn if one is expected to cost more.
-
-        Raises:
-            InputError: if ``new_rows`` is no such number, or the measure is undefined.
+        See `notebook.Evaluation.draw`, which takes and raises the same.
         """
         check_new_rows(new_rows)
         rows = new_rows if budget is None else min(new_rows, budget)
@@ -198,20 +176,7 @@ class Analysis:
         intervals: Sequence[str] = (),
         scope: ReportedDomains | None = None,
     ) -> Estimates:
-        """Return estimates of measures, by default its own, from the labels so far.
-
-        One estimate for every component of every measure, on the pool and on every slice.
-
-        Args:
-            measures: one or several: a measure, its name, or a mapping as in the spec's
-                ``measure``.
-            intervals: names of interval methods (`inference.interval_methods`), as "wilson", whose
-                intervals are to stand beside the default ones.
-            scope: systems and slices to report, by default its own.
-
-        Raises:
-            InputError: if there is no measure, or no interval method, of a name.
-        """
+        """Return estimates of measures, of a scope if not of its own: see `notebook.Evaluation`."""
         scope = self.scope if scope is None else scope
         if intervals:
             scope = dataclasses.replace(scope, methods=check_names(intervals))
@@ -279,16 +244,9 @@ class Analysis:
         return contests
 
     def region(self, measure: "Measures", method: str = "f") -> Ellipsoid:
-        """Return the joint confidence region of a measure's components ([MR] section 3).
+        """Return the joint confidence region of a measure's components: see `notebook.Evaluation`.
 
-        Args:
-            measure: as `estimate` takes it: usually a `measures.Joint`, or several. Differences
-                that come by themselves are left out.
-            method: "f" or "wald", see `inference.estimates.estimate_region`.
-
-        Raises:
-            InputError: if there is no measure of a name, or it is to use known totals, which
-                regions do not; or if the draws do not support it, or a component is undefined.
+        It is that of [MR], section 3.
         """
         asked = as_one(self._parts(measure))
         if not self.sampler.can_estimate(self.table, asked):
@@ -317,10 +275,7 @@ class Analysis:
         return parts
 
     def curve(self) -> PrecisionCurve | None:
-        """Return the precision at every rank, with measures that follow from it and a guarantee.
-
-        None if the sampler gives none, or before there are labels enough for any.
-        """
+        """Return the precision at every rank, None if the sampler gives none."""
         return self.sampler.curve(self.table, self.history)
 
     def label_likelihood(self) -> float | None:

@@ -21,6 +21,7 @@ from evalsampling.notebook.memory_state import MemoryState
 from evalsampling.notebook.state import State
 from evalsampling.notebook.stored_state import StoredState
 from evalsampling.pool.frames import Column, Frame, Ids
+from evalsampling.preparation.stratification import scores_of_classes
 from evalsampling.report.svg import Picture
 from evalsampling.samplers.base import Sampler
 from evalsampling.samplers.diagnosis import LeafDiagnosis
@@ -346,7 +347,7 @@ class Evaluation:
 
         Its ``words`` are what the command `prepare` says.
         """
-        return self.analysis.scores
+        return scores_of_classes(self.spec, self.table)
 
     # --- what it is made of
 

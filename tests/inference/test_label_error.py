@@ -38,7 +38,8 @@ def with_errors(one: Evaluation, rates: np.ndarray, rng: np.random.Generator) ->
     """The evaluation with labels that are wrong at some rates."""
     wrong = rng.random(len(one.history)) > rates[one.history.label, one.history.label]
     label = np.where(wrong, 1 - one.history.label, one.history.label)
-    return dataclasses.replace(one, history=one.history.with_labels(label))
+    analysis = one.analysis.with_history(one.history.with_labels(label))
+    return Evaluation(dataclasses.replace(one.state, analysis=analysis))
 
 
 def test_rogan_and_gladen() -> None:
