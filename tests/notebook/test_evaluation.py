@@ -334,6 +334,41 @@ def test_what_cannot_be_saved(tmp_path: Path) -> None:
         Evaluation.open(tmp_path / "run").sample(0)
 
 
+def test_a_label_that_was_changed_back_and_forth_is_saved(tmp_path: Path) -> None:
+    """The same labels come twice, as deliveries of one content."""
+    evaluation, run = make(), tmp_path / "run"
+    ids = evaluation.sample(10)
+    evaluation.label(ids, truth(ids))
+    first = truth(ids[:1])[0]
+    for label in (1 - first, first, 1 - first):
+        evaluation.label(ids[:1], [label], replace=True)
+    evaluation.save(run)
+    assert [one.rounds for one in Snapshot.at(run).deliveries] == [1] * 4
+    same(Evaluation.open(run), evaluation)
+    evaluation.save(run)
+    assert call("verify", run).status == 0
+
+
+def test_rows_that_draw_draws_are_known(tmp_path: Path) -> None:
+    """They once had their cell's outputs, and no slices."""
+    by_draw, by_sample = (make(pool={"slices": ["name"]}) for _ in range(2))
+    assert by_draw.draw(20).tolist() == list(range(20))
+    by_sample.sample(20)
+    here, there = by_draw.history, by_sample.history
+    assert by_draw.state.ids() == by_sample.state.ids()
+    np.testing.assert_array_equal(here.slice, there.slice)
+    np.testing.assert_array_equal(here.outputs.score, there.outputs.score)
+
+
+def test_rounds_of_a_workspace_are_drawn_by_sample(tmp_path: Path) -> None:
+    """One of `draw` was in no file, and was gone with the next call."""
+    make().save(tmp_path / "run")
+    opened = Evaluation.open(tmp_path / "run")
+    with pytest.raises(InputError, match="run: rounds of a workspace are drawn by `sample`"):
+        opened.draw(5)
+    assert not opened.history.rounds
+
+
 def test_ids_are_typed_as_in_the_pool(tmp_path: Path) -> None:
     text = make_pool(rows=300, text_ids=True)
     evaluation = Evaluation.from_frame(text.table, id="id", strata={"leaves": 4})
