@@ -64,7 +64,6 @@ ELSEWHERE = {
     "measures/mean_and_ratio.py": "measures/test_binary.py",
     "notebook/memory_state.py": "notebook/test_evaluation.py",
     "notebook/saving.py": "notebook/test_evaluation.py",
-    "notebook/state.py": "notebook/test_evaluation.py",
     "notebook/stored_state.py": "notebook/test_evaluation.py",
     "pool/batch.py": "pool/test_scorer.py",
     "pool/formats/registry.py": "pipelines/test_prepare_formats.py",

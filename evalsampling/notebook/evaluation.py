@@ -18,7 +18,6 @@ from evalsampling.inference.precision_curve import PrecisionCurve
 from evalsampling.inference.regions import Ellipsoid
 from evalsampling.measures.calibrated import Requested
 from evalsampling.notebook.memory_state import MemoryState
-from evalsampling.notebook.state import State
 from evalsampling.notebook.stored_state import StoredState
 from evalsampling.pool.frames import Column, Frame, Ids
 from evalsampling.preparation.stratification import scores_of_classes
@@ -31,6 +30,9 @@ from evalsampling.stats.history import History
 from evalsampling.stats.poisson import PoissonSize
 from evalsampling.stats.score_summary import ScoreSummary
 from evalsampling.workspace.snapshot import Snapshot
+
+State = MemoryState | StoredState
+"""Where rounds and labels are, and how further ones come in: each call whole or not at all."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)

@@ -21,7 +21,7 @@ from evalsampling.pool.lists import list_names
 
 @dataclasses.dataclass(eq=False, repr=False)
 class MemoryState:
-    """Rounds and labels of a pool in memory: see `State`.
+    """Rounds and labels of a pool in memory.
 
     Attributes:
         pool: all rows, and their cells.

@@ -23,7 +23,7 @@ from evalsampling.workspace.snapshot import Snapshot
 
 @dataclasses.dataclass(eq=False, repr=False)
 class StoredState:
-    """Rounds and labels of a workspace: see `State`.
+    """Rounds and labels of a workspace, with the calls of `MemoryState`.
 
     Attributes:
         snapshot: what the workspace held when it was read last.

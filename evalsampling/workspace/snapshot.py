@@ -390,12 +390,3 @@ class Snapshot:
         from evalsampling.evaluation.analysis import Analysis
 
         return Analysis.of_pool(self.pool).with_history(self.history)
-
-
-def load(path: str | Path) -> "Analysis":
-    """Return what all rounds and labels of a prepared workspace say.
-
-    Raises:
-        InputError: if there is no prepared workspace.
-    """
-    return Snapshot.at(path).analysis

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evalsampling import workspace
+from evalsampling.workspace.snapshot import Snapshot
 from tests.commands.rounds import doubtful, repeated
 from tests.jobs import Job, call, make_pool, make_rich_pool
 
@@ -74,7 +74,7 @@ def test_stochastic_rounds_start_from_the_files_alone(job: Any, sampler: str) ->
         pool={"score": "s0.score", "prediction": "s0.prediction"},
     )
     one.prepare()
-    memory = workspace.load(one.workspace)
+    memory = Snapshot.at(one.workspace).analysis
     for number in range(1, 4):
         assert one.sample().json["rows"] == 40
         before, memory = len(memory.history), memory.with_round(40)
