@@ -79,8 +79,7 @@ class Rows:
 
     def cells(self, evaluation: Evaluation) -> np.ndarray:
         """Return the place of each row's cell in the table."""
-        assert evaluation.pool is not None
-        stratification = evaluation.pool.stratification
+        stratification = evaluation.state.pool.stratification
         bins = np.searchsorted(stratification.bin_edges, self.probability, side="right")
         codes = stratification.grid.codes(bins, self.prediction[:, None], self.cost)
         return np.searchsorted(evaluation.table.code, codes)

@@ -54,7 +54,7 @@ def one_repeat(
     table = np.zeros((2, 2), dtype=np.int64)
     np.add.at(table, (known, decided(known, kind, rng)), 1)
     inputs = evaluation.sampler.inputs(evaluation.table, evaluation.history, 0.95)
-    model = evaluation.label_model()
+    model = evaluation.analysis.label_model
     hits = float((truth & prediction).sum())
     precision, recall = hits / prediction.sum(), hits / truth.sum()
     exact = {"f1": 2 / (1 / precision + 1 / recall), "precision": precision, "recall": recall}

@@ -59,8 +59,7 @@ class KnownRows:
         cell = np.repeat(np.arange(len(table)), table.count)
         first = np.cumsum(table.count) - table.count
         rank = np.arange(len(cell)) - first[cell]
-        pool = evaluation.pool
-        assert pool is not None
+        pool = evaluation.state.pool
         history = dataclasses.replace(evaluation.history, cell=cell, rank=rank)
         outputs, _ = pool.describe(history)
         return cls(table, cell, outputs, label[pool.ids(cell, rank)])

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from evalsampling import Evaluation
+from evalsampling.evaluation.analysis import Analysis
 from evalsampling.measures import FBeta, MacroF1, Measure
 from evalsampling.samplers import AdaptiveImportance, CalibratedDesign, Sampler
 from evalsampling.spec.hidden import HiddenPrior
@@ -96,7 +96,7 @@ def measure_rounds(
     sampler: Sampler = CalibratedDesign(measure)
     if sampler_name == "ais":
         sampler = AdaptiveImportance(measure, draws=draws)
-    evaluation = Evaluation(
+    analysis = Analysis(
         table,
         sampler,
         [measure],
@@ -109,20 +109,21 @@ def measure_rounds(
     wall, cpu, estimate = [], [], []
     for _ in range(rounds):
         started = time.perf_counter(), time.process_time()
-        new = evaluation.draw(draws)
+        analysis, before = analysis.with_round(draws), len(analysis.history)
         wall.append(1000 * (time.perf_counter() - started[0]))
         cpu.append(1000 * (time.process_time() - started[1]))
-        label = evaluation.history.label.copy()
-        at_least = np.cumsum(rate[evaluation.history.cell[new], ::-1], axis=1)[:, ::-1]
+        new = np.arange(before, len(analysis.history))
+        label = analysis.history.label.copy()
+        at_least = np.cumsum(rate[analysis.history.cell[new], ::-1], axis=1)[:, ::-1]
         label[new] = (rng.random((len(new), 1)) < at_least[:, 1:]).sum(axis=1)
-        evaluation.history = evaluation.history.with_labels(label)
+        analysis = analysis.with_history(analysis.history.with_labels(label))
         begun = time.process_time()
-        evaluation.estimate()
+        analysis.estimate()
         estimate.append(1000 * (time.process_time() - begun))
     return {
         "rows": table.rows,
         "cells": len(table),
-        "labels": len(evaluation.history),
+        "labels": len(analysis.history),
         "median_ms": float(np.median(wall)),
         "cpu_ms": float(np.median(cpu)),
         "high_cpu_ms": float(np.percentile(cpu, 90)),

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from coverage_situations import write_situations
 
 from evalsampling import EvaluationSpec
-from evalsampling.evaluation.evaluation import Evaluation
+from evalsampling.evaluation.analysis import Analysis
 from evalsampling.measures.base import Measure
 from evalsampling.measures.build import build_measures
 from evalsampling.measures.calibrated import measure_of
@@ -43,15 +43,17 @@ def estimates(
     """Return the estimates after a scenario, shape (repeats, measures)."""
     found = []
     for repeat in range(repeats):
-        evaluation = Evaluation(known.table, sampler, measures, repeat, 0.95, History.start(1, 2))
+        analysis = Analysis(known.table, sampler, measures, repeat, 0.95, History.start(1, 2))
         oracle, has_label = Urns(known, repeat), np.zeros(0, dtype=bool)
         for answers in scenario:
-            new = np.full(len(evaluation.draw(ROUND)), answers == "a")
+            drawn = analysis.with_round(ROUND)
+            new = np.full(len(drawn.history) - len(analysis.history), answers == "a")
             new[:1] |= answers == "1"
             has_label = np.append(has_label, new)
-            history = oracle.answer(evaluation.history)
-            evaluation.history = history.with_labels(np.where(has_label, history.label, NO_LABEL))
-        found.append([one.value for one in evaluation.estimate()])
+            history = oracle.answer(drawn.history)
+            label = np.where(has_label, history.label, NO_LABEL)
+            analysis = analysis.with_history(history.with_labels(label))
+        found.append([one.value for one in analysis.estimate()])
     return np.array(found, dtype=np.float64)
 
 

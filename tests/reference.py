@@ -9,9 +9,10 @@ import numpy as np
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from evalsampling import Evaluation
 from evalsampling.evaluation.in_memory import MemoryPool
-from evalsampling.evaluation.memory_evaluation import MemoryEvaluation
 from evalsampling.inference.results import as_json
+from evalsampling.notebook.memory_state import MemoryState
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellTable
@@ -86,8 +87,7 @@ def assert_same_evaluation(job: Job, rounds: int = 2, size: int = 20) -> list[An
     """Check that rounds drawn from the workspace are those drawn in memory; return estimates."""
     pool = reference(job)
     assert_same(job.workspace, pool, pool.spec.budget)
-    evaluation = MemoryEvaluation.from_spec(pool.spec, pool.table, pool.stratification, pool.slices)
-    evaluation.pool = pool
+    evaluation = Evaluation(MemoryState.start(pool))
     rng = np.random.default_rng(1)
     for number in range(1, rounds + 1):
         sampled = job.sample().json

@@ -108,8 +108,12 @@ def test_an_own_sampler_is_kept(tmp_path: Path) -> None:
 def test_a_sampler_that_was_set_is_not_lost_unsaid(tmp_path: Path) -> None:
     """400 labels by `passive` once came back as those of `calibrated`."""
     evaluation = evaluation_with()
-    evaluation.sampler = Passive(FBeta())
-    with pytest.raises(InputError, match="the sampler was set after the evaluation was made"):
+    for name in ("sampler", "measures", "seed", "confidence", "history", "samplr"):
+        with pytest.raises(dataclasses.FrozenInstanceError, match=name):
+            setattr(evaluation, name, None)
+    other = dataclasses.replace(evaluation.analysis, sampler=Passive(FBeta()))
+    evaluation = Evaluation(dataclasses.replace(evaluation.state, analysis=other))
+    with pytest.raises(InputError, match="sampler: was set after the evaluation was made"):
         evaluation.save(tmp_path / "run")
     assert not (tmp_path / "run").exists()
 

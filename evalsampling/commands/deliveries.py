@@ -3,7 +3,7 @@
 import collections
 import dataclasses
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import pyarrow as pa
 
@@ -125,26 +125,50 @@ def take(files: Sequence[LabelFile], snapshot: Snapshot, strict: bool) -> list[s
                 f"({len(rejects)} rejected; --strict takes nothing)"
             )
         after, changed = register.with_votes(taken, file.replace, len(snapshot.standing))
-        before = file.sha256 in {name.partition("-")[0] for name in known}
-        if before and not changed:
+        name = _name(file, known)
+        if name != file.sha256 and not changed:
             messages.append(f"{file.path}: taken before, nothing changed")
             continue
-        name = f"{file.sha256}-{len(known) + 1}" if before else file.sha256
         known.add(name)
         register = after
         checked.append(_Checked(file, name, taken, rejects, begins_with))
-    workspace = snapshot.pool.workspace
     if checked:
-        forgotten = ForgottenRows.read(snapshot.pool)
-        id_of_task = dict(zip(register.tasks, register.ids, strict=True))
-        deliveries = [
-            forgotten.cleared(one.to_store(register, len(snapshot.rounds)), id_of_task)
-            for one in checked
-        ]
-        workspace.add_deliveries(len(snapshot.deliveries) + 1, deliveries, snapshot.forgotten)
+        _add(checked, register, snapshot)
+    workspace = snapshot.pool.workspace
+    return messages + [one.message(workspace) for one in checked]
+
+
+def store(file: LabelFile, questions: Iterable[int], snapshot: Snapshot) -> None:
+    """Store a delivery whose labels were checked where they were given: no line can be rejected.
+
+    Args:
+        file: to store.
+        questions: that its lines answer, in their order.
+        snapshot: of the workspace.
+
+    Raises:
+        InputError: if somebody else took a delivery meanwhile; nothing is stored then.
+    """
+    name = _name(file, {one.name for one in snapshot.deliveries})
+    taken = list(zip(questions, file.votes, strict=True))
+    _add([_Checked(file, name, taken, [], [])], snapshot.register, snapshot)
+
+
+def _name(file: LabelFile, known: Collection[str]) -> str:
+    """Return what a delivery is called: its hash, with a number if its content came before."""
+    before = file.sha256 in {name.partition("-")[0] for name in known}
+    return f"{file.sha256}-{len(known) + 1}" if before else file.sha256
+
+
+def _add(checked: Sequence[_Checked], register: Register, snapshot: Snapshot) -> None:
+    """Add checked deliveries to a workspace, without what was forgotten."""
+    forgotten = ForgottenRows.read(snapshot.pool)
+    id_of_task = dict(zip(register.tasks, register.ids, strict=True))
+    rounds, first = len(snapshot.rounds), len(snapshot.deliveries) + 1
+    deliveries = [forgotten.cleared(one.to_store(register, rounds), id_of_task) for one in checked]
+    snapshot.pool.workspace.add_deliveries(first, deliveries, snapshot.forgotten)
     for one in checked:
         one.log()
-    return messages + [one.message(workspace) for one in checked]
 
 
 def _beginnings(file: LabelFile, snapshot: Snapshot) -> list[str]:

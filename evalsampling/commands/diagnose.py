@@ -67,7 +67,7 @@ def diagnose(options: WorkspaceOptions) -> DiagnoseResult:
     def by_class(shares: Sequence[float]) -> dict[str, float]:
         return dict(zip(classes, shares, strict=True))
 
-    evaluation = Snapshot.read(pool).evaluation()
+    analysis = Snapshot.read(pool).analysis
     parts = {
         f"{name}={value}": (column, code)
         for column, (name, values) in enumerate(
@@ -75,7 +75,7 @@ def diagnose(options: WorkspaceOptions) -> DiagnoseResult:
         )
         for code, value in enumerate(values)
     }
-    likelihood, *of_parts = evaluation.label_likelihoods([None, *parts.values()])
+    likelihood, *of_parts = analysis.label_likelihoods([None, *parts.values()])
     return DiagnoseResult(
         positive=classes[pool.spec.labels.positive],
         leaves=tuple(
@@ -87,7 +87,7 @@ def diagnose(options: WorkspaceOptions) -> DiagnoseResult:
                 observed=None if leaf.observed is None else by_class(leaf.observed),
                 posterior=None if leaf.posterior is None else by_class(leaf.posterior),
             )
-            for leaf in evaluation.diagnose()
+            for leaf in analysis.diagnose()
         ),
         label_likelihood=likelihood,
         label_likelihood_of={

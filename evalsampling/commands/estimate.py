@@ -70,7 +70,7 @@ def estimate(options: EstimateOptions, context: ExecutionContext = HERE) -> Esti
     with workspace.in_use():
         snapshot, messages = _take_and_close(files, Snapshot.read(pool.reread()), options)
         result = dataclasses.replace(
-            result_of(snapshot, snapshot.evaluation(), measures, intervals),
+            result_of(snapshot, measures, intervals),
             messages=(*without, *labels.links, *replace.links, *messages),
         )
         _keep(result, snapshot, files, options, context, started)

@@ -16,7 +16,7 @@ from evalsampling.commands.label_quality import (
 )
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
-from evalsampling.evaluation.evaluation import Evaluation
+from evalsampling.evaluation.analysis import Analysis
 from evalsampling.evaluation.stopping import reason_to_stop
 from evalsampling.inference.assumptions import assumed
 from evalsampling.inference.label_likelihood import doubts
@@ -208,7 +208,6 @@ class EstimateResult(Result):
 
 def result_of(
     snapshot: Snapshot,
-    evaluation: Evaluation,
     measures: Sequence[Requested] | None = None,
     intervals: Sequence[str] = (),
 ) -> EstimateResult:
@@ -216,35 +215,34 @@ def result_of(
 
     Args:
         snapshot: of the workspace.
-        evaluation: that of the snapshot.
         measures: to report, instead of the spec's.
         intervals: names of the interval methods that are to stand beside the default.
     """
-    spec, history = snapshot.pool.spec, snapshot.history
-    estimates = evaluation.estimate(measures, intervals)
+    spec, history, analysis = snapshot.pool.spec, snapshot.history, snapshot.analysis
+    estimates = analysis.estimate(measures, intervals)
     labels = len(history.labelled)
     still_open = sum(snapshot.open_questions.values())
-    warnings = [*evaluation.sampler.remarks(evaluation.table), *brief(estimates)]
+    warnings = [*analysis.sampler.remarks(analysis.table), *brief(estimates)]
     missing = len(history) - labels
     if missing:
         warnings.append(
             f"{missing} of {len(history)} rows drawn have no label ({still_open} still open)"
             + ("; others of their round stand for them, as if missing at random" * bool(labels))
         )
-    wrong = label_error(snapshot, evaluation, measures, estimates)
+    wrong = label_error(snapshot, measures, estimates)
     warnings += label_warnings(wrong)
-    likelihood = evaluation.label_likelihood()
-    if evaluation.sampler.trusts_prior:
+    likelihood = analysis.label_likelihood()
+    if analysis.sampler.trusts_prior:
         warnings += doubts(likelihood, "that the labels show")
-    curve = evaluation.curve()
+    curve = analysis.curve()
     guarantee = None if curve is None else curve.guarantee
     told = () if guarantee is None else guarantee.warnings
     warnings += [one for one in told if one not in warnings]
-    exhausted = evaluation.exhausted and not still_open
+    exhausted = analysis.exhausted and not still_open
     # A Poisson sample whose expected size is the budget may come out smaller: it is all there is.
-    is_spent = evaluation.spent(labels) >= spec.budget and (labels >= spec.budget or not still_open)
+    is_spent = analysis.spent(labels) >= spec.budget and (labels >= spec.budget or not still_open)
     if spec.money is not None and not still_open:
-        is_spent |= not evaluation.affords(spec.money - history.money)
+        is_spent |= not analysis.affords(spec.money - history.money)
     joints = build_joints(spec, snapshot.pool.stratification.ranges)
     enough = not still_open and reason_to_stop(spec, estimates) is not None
     return EstimateResult(
@@ -255,25 +253,25 @@ def result_of(
         warnings=tuple(warnings),
         done=is_spent or exhausted or enough,
         measures=tuple(ReportedEstimate.from_json(as_json(one)) for one in estimates),
-        regions=tuple(_region(parts, spec, evaluation) for parts in joints),
+        regions=tuple(_region(parts, spec, analysis) for parts in joints),
         half_width=widest_half(estimates),
         half_width_reason=no_width_because(estimates),
         assumes=assumed(each.kind for one in estimates for each in one.intervals),
-        hidden=_hidden(spec, evaluation),
-        missing=missing_labels(snapshot, evaluation, measures),
+        hidden=_hidden(spec, analysis),
+        missing=missing_labels(snapshot, measures),
         label_error=wrong,
         guarantee=guarantee,
-        sample_size=evaluation.sample_size,
-        contests=tuple(evaluation.contests()),
+        sample_size=analysis.sample_size,
+        contests=tuple(analysis.contests()),
         cost=None if spec.pool.cost is None else history.money,
         label_likelihood=likelihood,
         notes=tuple(brief(estimates, attrgetter("notes"))),
     )
 
 
-def _hidden(spec: EvaluationSpec, evaluation: Evaluation) -> tuple[ReportedHidden, ...]:
+def _hidden(spec: EvaluationSpec, analysis: Analysis) -> tuple[ReportedHidden, ...]:
     """Return the prior and the posterior of hidden positives, where there is a model."""
-    model = evaluation.label_model()
+    model = analysis.label_model
     if model is None:
         return ()
     levels = ((1 - spec.confidence) / 2, 0.5, (1 + spec.confidence) / 2)
@@ -291,9 +289,7 @@ def _hidden(spec: EvaluationSpec, evaluation: Evaluation) -> tuple[ReportedHidde
     )
 
 
-def _region(
-    parts: Sequence[Requested], spec: EvaluationSpec, evaluation: Evaluation
-) -> ReportedRegion:
+def _region(parts: Sequence[Requested], spec: EvaluationSpec, analysis: Analysis) -> ReportedRegion:
     """Return the joint region of measures listed together, or why there is none."""
     systems = spec.pool.systems
     nothing = ReportedRegion(
@@ -305,7 +301,7 @@ def _region(
         confidence=spec.confidence,
     )
     try:
-        region = evaluation.region(Joint(tuple(map(measure_of, parts))))
+        region = analysis.region(Joint(tuple(map(measure_of, parts))))
     except InputError as error:
         return dataclasses.replace(nothing, reason=str(error))
     if not np.isfinite(region.radius):

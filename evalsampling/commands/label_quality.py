@@ -4,7 +4,6 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evalsampling.evaluation.evaluation import Evaluation
 from evalsampling.evaluation.missing_labels import MissingBounds, missing_bounds
 from evalsampling.inference.label_error import correct
 from evalsampling.inference.model_based import KIND
@@ -93,7 +92,7 @@ class LabelError:
 
 
 def missing_labels(
-    snapshot: Snapshot, evaluation: Evaluation, measures: Sequence[Requested] | None
+    snapshot: Snapshot, measures: Sequence[Requested] | None
 ) -> MissingLabels | None:
     """Return which rows drawn have no label and what that may do, None if there are none."""
     counts = {state: sum(one is state for one in snapshot.states) for state in State}
@@ -113,13 +112,12 @@ def missing_labels(
         skipped=counts[State.SKIPPED],
         unsure=counts[State.UNSURE],
         late=snapshot.late,
-        bounds=() if of_queries else tuple(missing_bounds(evaluation, measures)),
+        bounds=() if of_queries else tuple(missing_bounds(snapshot.analysis, measures)),
     )
 
 
 def label_error(
     snapshot: Snapshot,
-    evaluation: Evaluation,
     measures: Sequence[Requested] | None,
     estimates: Sequence[Estimate],
 ) -> LabelError | None:
@@ -127,8 +125,7 @@ def label_error(
 
     Args:
         snapshot: of the workspace.
-        evaluation: that of the snapshot.
-        measures: those that were estimated, by default the evaluation's own.
+        measures: those that were estimated, by default the spec's.
         estimates: of them; where an interval is by the model of the labels, so is the band.
     """
     spec, gold = snapshot.pool.spec, snapshot.gold
@@ -139,24 +136,23 @@ def label_error(
     if none or not snapshot.answers:
         reason = f"no gold row of class {none[0]!r} has a label yet" if none else "no labels"
         return LabelError(table, (), reason)
-    inputs = evaluation.sampler.inputs(evaluation.table, evaluation.history, spec.confidence)
+    analysis = snapshot.analysis
+    inputs = analysis.sampler.inputs(analysis.table, analysis.history, spec.confidence)
     of_pool = {
         (one.target.measure, one.target.system, one.target.against): one
         for one in estimates
         if one.target.slice is None
     }
     corrected = []
-    for requested in measures or evaluation.measures:
+    for requested in measures or analysis.measures:
         measure = measure_of(requested)
-        if isinstance(measure, Joint) or not evaluation.sampler.can_estimate(
-            evaluation.table, measure
-        ):
+        if isinstance(measure, Joint) or not analysis.sampler.can_estimate(analysis.table, measure):
             continue
         component = requested.components[0]
         system = spec.pool.systems[component.system].name
         against = None if component.against is None else spec.pool.systems[component.against].name
         estimate = of_pool[component.name, system, against]
-        model = evaluation.label_model() if estimate.intervals[0].kind == KIND else None
+        model = analysis.label_model if estimate.intervals[0].kind == KIND else None
         band = correct(measure, inputs, gold, spec.seed, estimate, model)
         if band is not None:
             corrected.append(

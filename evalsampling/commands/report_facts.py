@@ -9,8 +9,8 @@ import numpy as np
 
 from evalsampling.commands.annotators import annotators_of
 from evalsampling.commands.estimate_result import EstimateResult, result_of
+from evalsampling.evaluation.analysis import Analysis
 from evalsampling.evaluation.convergence import convergence
-from evalsampling.evaluation.evaluation import Evaluation
 from evalsampling.evaluation.pictures import labelled_bands, prevalence
 from evalsampling.inference.results import as_json
 from evalsampling.labels.tally import State
@@ -40,11 +40,10 @@ def report_facts(
         anonymous: whether annotators are called by numbers.
     """
     spec, workspace = snapshot.pool.spec, snapshot.pool.workspace
-    evaluation = snapshot.evaluation()
-    estimated = result_of(snapshot, evaluation)
+    analysis, estimated = snapshot.analysis, result_of(snapshot)
     jobs = read_jobs(workspace)
     curves = curves_of(list(map(Number.from_json, estimated.to_json()["measures"])))
-    share = prevalence(evaluation, curves) if estimated.labels else None
+    share = prevalence(analysis, curves) if estimated.labels else None
     classes = list(spec.labels.codes)
     content = {
         "version": VERSION,
@@ -63,9 +62,9 @@ def report_facts(
             "money": spec.money,
         },
         "estimate": estimated.to_json(),
-        "rounds": _rounds(evaluation, estimated),
+        "rounds": _rounds(analysis, estimated),
         "bands": [
-            dataclasses.asdict(one) for one in labelled_bands(evaluation, _shown_classes(spec))
+            dataclasses.asdict(one) for one in labelled_bands(analysis, _shown_classes(spec))
         ],
         "prevalence": share,
         "thresholds": _thresholds(curves, share),
@@ -99,11 +98,11 @@ def _shown_classes(spec: EvaluationSpec) -> dict[str, list[int]]:
     return dict(itertools.islice(names.items(), MOST_CLASSES))
 
 
-def _rounds(evaluation: Evaluation, estimated: EstimateResult) -> list[dict[str, Any]]:
+def _rounds(analysis: Analysis, estimated: EstimateResult) -> list[dict[str, Any]]:
     """Return the numbers after each round; after the last they are those of the estimate."""
     latest = estimated.to_json()["measures"]
     rounds = []
-    for one in convergence(evaluation):
+    for one in convergence(analysis):
         told = [as_json(estimate) for estimate in one.estimates]
         if one.round == estimated.round:
             wanted = {_key(each) for each in told}

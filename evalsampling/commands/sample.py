@@ -14,7 +14,7 @@ from evalsampling.commands.options import WorkspaceOptions, flag, option, positi
 from evalsampling.commands.result import Result
 from evalsampling.commands.withdrawal import withdraw
 from evalsampling.errors import InputError, UsageError
-from evalsampling.evaluation.evaluation import Evaluation
+from evalsampling.evaluation.analysis import Analysis
 from evalsampling.evaluation.stopping import reason_to_stop
 from evalsampling.labels.controls import Gold
 from evalsampling.labels.items import item_rows
@@ -166,29 +166,29 @@ def _is_unseen(snapshot: Snapshot) -> bool:
 
 def _next_round(request: Request, snapshot: Snapshot) -> SampleResult:
     spec, last = snapshot.pool.spec, len(snapshot.rounds)
-    evaluation = snapshot.evaluation()
-    left = spec.budget - evaluation.spent(snapshot.answers)
+    analysis = snapshot.analysis
+    left = spec.budget - analysis.spent(snapshot.answers)
     money = None if spec.money is None else spec.money - snapshot.history.money
     if left <= 0 or (money is not None and money <= 0):
         return SampleResult(last, 0, None, "budget")
-    if evaluation.exhausted:
+    if analysis.exhausted:
         return SampleResult(last, 0, None, "exhausted")
-    reason = _reason_to_stop(spec, evaluation) if snapshot.answers > 0 else None
+    reason = _reason_to_stop(spec, analysis) if snapshot.answers > 0 else None
     if reason is not None:
         return SampleResult(last, 0, None, reason)
     size = request.options.size or snapshot.next_round_size
-    rows = evaluation.draw(size, budget=left, money=money)
-    if len(evaluation.history.rounds) == len(snapshot.standing):  # What is left buys no label.
+    drawn = analysis.with_round(size, budget=left, money=money)
+    if drawn is analysis:  # What is left buys no label.
         return SampleResult(last, 0, None, "budget")
-    tasks, batch, controls = write_round(request, snapshot, evaluation, rows)
+    tasks, batch, controls = write_round(request, snapshot, drawn)
     return _drawn(last + 1, tasks, batch, controls)
 
 
-def _reason_to_stop(spec: EvaluationSpec, evaluation: Evaluation) -> str | None:
+def _reason_to_stop(spec: EvaluationSpec, analysis: Analysis) -> str | None:
     """Return which wish of the spec's ``stop`` is met; without one, nothing is estimated."""
     if spec.stop_half_width is None and spec.stop_significance is None:
         return None
-    return reason_to_stop(spec, evaluation.estimate())
+    return reason_to_stop(spec, analysis.estimate())
 
 
 def _drawn(number: int, rows: int, batch: str | None, controls: int) -> SampleResult:
@@ -196,24 +196,24 @@ def _drawn(number: int, rows: int, batch: str | None, controls: int) -> SampleRe
 
 
 def write_round(
-    request: Request, snapshot: Snapshot, evaluation: Evaluation, new: npt.NDArray[np.int64]
+    request: Request, snapshot: Snapshot, drawn: Analysis
 ) -> tuple[int, str | None, int]:
-    """Write the last round of an evaluation.
+    """Write the last round of a history.
 
     Args:
         request: what the round was drawn for.
         snapshot: of the workspace, without that round.
-        evaluation: with that round.
-        new: indices of its new questions.
+        drawn: what stands with that round.
 
     Returns:
         How many tasks it has, where they are, None if there are none; and how many controls are
         among them.
     """
-    pool, history = snapshot.pool, evaluation.history
+    pool, history = snapshot.pool, drawn.history
+    new = np.arange(len(snapshot.history), len(history))
     spec, number = pool.spec, len(snapshot.rounds) + 1
     check = sink_of(spec).checks_tasks
-    code = evaluation.table.code[history.cell]
+    code = drawn.table.code[history.cell]
     rows = pool.read_rows(code[new], history.rank[new])
     _check_ids(snapshot, rows, code, history)
     asked, questions = rows, new.tolist()

@@ -1,2 +1,2 @@
-from .evaluation import Evaluation as Evaluation
+from .analysis import Analysis as Analysis
 from .specs import load_spec as load_spec

@@ -100,6 +100,23 @@ class Answers:
         return found
 
 
+def questions_of(ids: Sequence[Any], asked: Sequence[Any]) -> list[int]:
+    """Return the question about each of some rows, each asked about once.
+
+    Args:
+        ids: of the rows.
+        asked: id of the row of each question.
+
+    Raises:
+        InputError: naming an id that was not drawn.
+    """
+    drawn = {id: question for question, id in enumerate(asked)}
+    missing = [id for id in ids if id not in drawn]
+    if missing:
+        raise InputError(f"id {missing[0]!r} was not drawn")
+    return [drawn[id] for id in ids]
+
+
 def _apart(answers: Any, id_column: str) -> tuple[Any, Any]:
     """Return ids and labels of one table, or of a Series that is named by ids."""
     if has_index(answers) and answers.ndim == 1:

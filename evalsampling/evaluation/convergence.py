@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 
-from evalsampling.evaluation.evaluation import Evaluation
+from evalsampling.evaluation.analysis import Analysis
 from evalsampling.inference.domains import ReportedDomains
 from evalsampling.inference.results import Estimate
 
@@ -27,29 +27,25 @@ class RoundEstimates:
     estimates: tuple[Estimate, ...]
 
 
-def convergence(evaluation: Evaluation, most: int = MOST_ROUNDS) -> list[RoundEstimates]:
+def convergence(analysis: Analysis, most: int = MOST_ROUNDS) -> list[RoundEstimates]:
     """Return the estimates after each round, in order; the last round is always among them.
 
     Each is what `estimate` says of the first rounds alone. An answer that came late counts for
     the round that asked for it. Curves are left out, rounds without any answer too.
 
     Args:
-        evaluation: with its history.
+        analysis: of all rounds.
         most: rounds to look at, at least 1.
     """
-    single = [one for one in evaluation.measures if len(one.components) == 1]
-    rounds = len(evaluation.history.rounds)
+    single = [one for one in analysis.measures if len(one.components) == 1]
+    rounds = len(analysis.history.rounds)
     if not single or not rounds:
         return []
     numbers = np.unique(np.linspace(rounds, 1, min(most, rounds)).round().astype(int)).tolist()
-    found = []
+    scope, found = ReportedDomains(systems=analysis.scope.systems), []
     for number in numbers:
-        then = dataclasses.replace(
-            evaluation,
-            history=evaluation.history.first(number),
-            scope=ReportedDomains(systems=evaluation.scope.systems),
-        )
+        then = analysis.with_history(analysis.history.first(number))
         labels = len(then.history.labelled)
         if labels:
-            found.append(RoundEstimates(number, labels, tuple(then.estimate(single))))
+            found.append(RoundEstimates(number, labels, tuple(then.estimate(single, scope=scope))))
     return found

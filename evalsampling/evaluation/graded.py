@@ -1,7 +1,7 @@
 """Grades of the items of queries that are held in memory."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from evalsampling.errors import InputError
+from evalsampling.evaluation.answers import questions_of
 from evalsampling.labels.items import graded_outputs, item_ids
 from evalsampling.measures.build import build_gains
 from evalsampling.spec import EvaluationSpec
@@ -44,6 +45,26 @@ def known_outputs(
         assert history.outputs.grades is not None
         outputs.grades[known] = history.outputs.grades[known]
     return outputs
+
+
+def read_grades(asked: Sequence[Any], id: Any, grades: Any) -> list[tuple[int, Any, Sequence[Any]]]:
+    """Return question, id and grades of each query that is graded.
+
+    Args:
+        asked: id of the query of each question.
+        id: of the queries, or a mapping from ids to grades.
+        grades: a list of the grades of all items of each query; None beside a mapping.
+
+    Raises:
+        InputError: if ids and grades do not go together, or a query was not drawn.
+    """
+    if grades is not None and len(grades) != len(id):
+        raise InputError(f"{len(grades)} labels for {len(id)} ids")
+    given = id if grades is None else dict(zip(np.asarray(id).tolist(), grades, strict=True))
+    if not isinstance(given, Mapping) or len(given) != len(id):
+        raise InputError("grades of queries are one list for each id, or a mapping from ids")
+    questions = questions_of(list(given), asked)
+    return [(question, one, given[one]) for question, one in zip(questions, given, strict=True)]
 
 
 def take_grades(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from evalsampling.evaluation.evaluation import Evaluation
+from evalsampling.evaluation.analysis import Analysis
 from evalsampling.inference.domains import Domain
 from evalsampling.inference.nonresponse import share_answered
 from evalsampling.measures.calibrated import Requested
@@ -39,7 +39,7 @@ class MissingBounds:
 
 
 def missing_bounds(
-    evaluation: Evaluation, measures: Sequence[Requested] | None = None
+    analysis: Analysis, measures: Sequence[Requested] | None = None
 ) -> list[MissingBounds]:
     """Return bounds for each number on the whole pool; none if no label is missing.
 
@@ -47,20 +47,20 @@ def missing_bounds(
     as from the estimates.
 
     Args:
-        evaluation: with labels so far.
-        measures: by default the evaluation's own.
+        analysis: of the labels so far.
+        measures: by default the analysis's own.
     """
-    history = evaluation.history
+    history = analysis.history
     missing = _missing(history)
     if not len(missing) or hold_numbers(history.label):
         return []
-    whole = dataclasses.replace(evaluation.scope, domains=(Domain(),), bands_seed=None)
+    whole = dataclasses.replace(analysis.scope, domains=(Domain(),), bands_seed=None)
     by_class = []
-    for code in range(evaluation.table.classes):
+    for code in range(analysis.table.classes):
         label = history.label.copy()
         label[missing] = code
-        filled = dataclasses.replace(evaluation, history=history.with_labels(label), scope=whole)
-        by_class.append(filled.estimate(measures))
+        filled = analysis.with_history(history.with_labels(label))
+        by_class.append(filled.estimate(measures, scope=whole))
     bounds = []
     for estimates in zip(*by_class, strict=True):
         target = estimates[0].target

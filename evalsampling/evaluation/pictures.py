@@ -1,11 +1,10 @@
 """Pictures of an evaluation, for notebooks: those of the report."""
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 
 from evalsampling.errors import InputError
+from evalsampling.evaluation.analysis import Analysis
 from evalsampling.evaluation.convergence import convergence
-from evalsampling.evaluation.evaluation import Evaluation
 from evalsampling.inference.domains import WHOLE_POOL
 from evalsampling.inference.results import as_json
 from evalsampling.inference.score_bands import score_bands
@@ -25,11 +24,11 @@ MOST_ROWS = 40
 """Numbers in a picture of intervals."""
 
 
-def picture(evaluation: Evaluation, what: str, system: str | None, label: str) -> Picture:
+def picture(analysis: Analysis, what: str, system: str | None, label: str) -> Picture:
     """Return a picture of an evaluation.
 
     Args:
-        evaluation: to draw.
+        analysis: to draw.
         what: one of `PICTURES`.
         system: whose curve is drawn; None for the first.
         label: what the class is called that rates are about.
@@ -39,19 +38,19 @@ def picture(evaluation: Evaluation, what: str, system: str | None, label: str) -
     """
     if what not in PICTURES:
         raise InputError(f"picture: must be one of {', '.join(PICTURES)}, got {what!r}")
-    if not len(evaluation.history.labelled):
+    if not len(analysis.history.labelled):
         raise InputError("there is nothing to draw before the first label")
     if what in ("effort", "calibration"):
-        [bands] = labelled_bands(evaluation, {label: _positives(evaluation)})
+        [bands] = labelled_bands(analysis, {label: _positives(analysis)})
         return effort_chart(bands.bands) if what == "effort" else calibration_chart(bands)
     if what == "convergence":
-        return _convergence(evaluation)
-    numbers = [Number.from_json(as_json(one)) for one in evaluation.estimate()]
+        return _convergence(analysis)
+    numbers = [Number.from_json(as_json(one)) for one in analysis.estimate()]
     if what == "curve":
         found = [one for one in curves_of(numbers) if system in (None, one.system)]
         if not found:
             raise InputError("no curve was estimated" + (f" of {system!r}" if system else ""))
-        return curve_chart(found[0], cheapest(found[0], prevalence(evaluation, found[:1])))
+        return curve_chart(found[0], cheapest(found[0], prevalence(analysis, found[:1])))
     rows = [
         IntervalRow.of(one, pretty(one) + (f", {one.slice}" if one.slice else ""))
         for one in numbers
@@ -62,31 +61,31 @@ def picture(evaluation: Evaluation, what: str, system: str | None, label: str) -
     return interval_rows(rows, "Estimates and intervals")
 
 
-def _positives(evaluation: Evaluation) -> list[int]:
+def _positives(analysis: Analysis) -> list[int]:
     """Return the codes of positives: where rows have several labels, of all sets but the empty."""
-    if any(getattr(one, "sets", False) for one in evaluation.measures):
-        return list(range(1, evaluation.table.classes))
-    return [_positive(evaluation)]
+    if any(getattr(one, "sets", False) for one in analysis.measures):
+        return list(range(1, analysis.table.classes))
+    return [_positive(analysis)]
 
 
-def _positive(evaluation: Evaluation) -> int:
+def _positive(analysis: Analysis) -> int:
     """Return the code of the class that the measures call positive, or else of the second."""
-    return next((int(one.positive) for one in evaluation.measures if hasattr(one, "positive")), 1)
+    return next((int(one.positive) for one in analysis.measures if hasattr(one, "positive")), 1)
 
 
-def _convergence(evaluation: Evaluation) -> Picture:
-    rounds = convergence(evaluation)
+def _convergence(analysis: Analysis) -> Picture:
+    rounds = convergence(analysis)
     if not rounds:
         raise InputError("all that was estimated are points of curves: draw the curve")
     numbers = [[Number.from_json(as_json(one)) for one in now.estimates] for now in rounds]
     return convergence_chart([now.labels for now in rounds], numbers)
 
 
-def prevalence(evaluation: Evaluation, curves: Sequence[ScoreCurve]) -> float | None:
+def prevalence(analysis: Analysis, curves: Sequence[ScoreCurve]) -> float | None:
     """Return the estimated share of positives, by which a ROC curve tells what errors cost.
 
     Args:
-        evaluation: with labels.
+        analysis: with labels.
         curves: of it.
 
     Returns:
@@ -94,26 +93,20 @@ def prevalence(evaluation: Evaluation, curves: Sequence[ScoreCurve]) -> float | 
     """
     if not any(one.name == ROC_CURVE for one in curves):
         return None
-    [found] = dataclasses.replace(evaluation, scope=WHOLE_POOL).estimate(
-        [Prevalence(_positive(evaluation))]
-    )
+    [found] = analysis.estimate([Prevalence(_positive(analysis))], scope=WHOLE_POOL)
     return found.value
 
 
-def labelled_bands(
-    evaluation: Evaluation, labels: Mapping[str, Sequence[int]]
-) -> list[LabelledBands]:
+def labelled_bands(analysis: Analysis, labels: Mapping[str, Sequence[int]]) -> list[LabelledBands]:
     """Return bands of scores with the rates of some classes.
 
     Args:
-        evaluation: with its history.
+        analysis: of its history.
         labels: codes of each class wanted, by its name; see `score_bands`.
     """
-    model = evaluation.label_model()
-    table, history = evaluation.table, evaluation.history
+    model = analysis.label_model
+    table, history = analysis.table, analysis.history
     return [
-        LabelledBands(
-            label, tuple(score_bands(table, history, codes, evaluation.confidence, model))
-        )
+        LabelledBands(label, tuple(score_bands(table, history, codes, analysis.confidence, model)))
         for label, codes in labels.items()
     ]

@@ -1,38 +1,144 @@
-"""An evaluation in a notebook: of a pool in memory, or of a workspace that others use too."""
+"""The evaluation that people hold who work in Python: in memory, or in a workspace."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
+import numpy as np
+import numpy.typing as npt
 
-from evalsampling.commands.deliveries import take
-from evalsampling.commands.sample import SampleOptions, sample
-from evalsampling.errors import InputError
-from evalsampling.evaluation.evaluation import check_new_rows
-from evalsampling.evaluation.memory_evaluation import MemoryEvaluation
+from evalsampling.evaluation.analysis import Analysis, Measures
+from evalsampling.evaluation.answers import Answers
+from evalsampling.evaluation.estimates import Estimates
+from evalsampling.evaluation.in_memory import MemoryPool
 from evalsampling.evaluation.pictures import picture
-from evalsampling.notebook.saving import delivery, save
-from evalsampling.pool.frames import Ids
-from evalsampling.pool.stored_columns import ID
+from evalsampling.inference.many_systems import Contest
+from evalsampling.inference.precision_curve import PrecisionCurve
+from evalsampling.inference.regions import Ellipsoid
+from evalsampling.measures.calibrated import Requested
+from evalsampling.notebook.memory_state import MemoryState
+from evalsampling.notebook.stored_state import StoredState
+from evalsampling.pool.frames import Column, Frame, Ids
+from evalsampling.preparation.stratification import scores_of_classes
 from evalsampling.report.svg import Picture
+from evalsampling.samplers.base import Sampler
+from evalsampling.samplers.diagnosis import LeafDiagnosis
+from evalsampling.spec import EvaluationSpec
+from evalsampling.stats.cells import CellTable
+from evalsampling.stats.history import History
+from evalsampling.stats.poisson import PoissonSize
+from evalsampling.stats.score_summary import ScoreSummary
 from evalsampling.workspace.snapshot import Snapshot
 
+State = MemoryState | StoredState
+"""Where rounds and labels are, and how further ones come in: each call whole or not at all."""
 
-@dataclasses.dataclass(repr=False)
-class Evaluation(MemoryEvaluation):
-    """Cell table, sampler, measures and history of one evaluation.
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Evaluation:
+    """One evaluation: rounds are sampled, labels taken, measures estimated.
 
     Made by `from_frame` or `from_arrays` of a pool in memory, or by `open` of a workspace. Of a
     workspace, `sample` and `label` do what the commands `sample` and `estimate --labels` do:
-    rounds and labels are in its files, and other people's come along.
+    rounds and labels are in its files, and other people's come along. Sampler, measures and seed
+    are those it was made with, and nothing of it can be set.
 
     Attributes:
-        stored: what the workspace holds, None of a pool in memory.
+        state: where rounds and labels are.
     """
 
-    stored: Snapshot | None = None
+    state: State
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Frame,
+        *,
+        id: str | None = None,
+        score: str | None = None,
+        prediction: Any = None,
+        probability: Any = None,
+        **spec: Any,
+    ) -> "Evaluation":
+        """Return a new evaluation of a pool held in a table.
+
+        Args:
+            frame: a DataFrame of pandas, polars or another library, an Arrow table, or a mapping
+                from names to columns. Only columns that are named are read.
+            id: column that names the rows; by default the index of a DataFrame that has one, else
+                the rows' numbers.
+            score: column that drives the strata; by default ``score``.
+            prediction: column of the classes predicted, or ``{"threshold": x}``; by default
+                ``prediction``.
+            probability: column of the prior probability of the positive class, or a column for
+                each class.
+            **spec: other keys of the spec file: see `from_arrays`.
+
+        Returns:
+            An evaluation whose rows `sample` and `label` know by their ids.
+
+        Raises:
+            InputError: naming the argument, or the column and row, that is wrong.
+
+        >>> from evalsampling import Evaluation
+        >>> pool = {"name": ["a", "b", "c"], "score": [0.1, 0.4, 0.8], "guess": [0, 0, 1]}
+        >>> evaluation = Evaluation.from_frame(pool, id="name", prediction="guess")
+        >>> sorted(evaluation.sample(3).tolist())
+        ['a', 'b', 'c']
+        """
+        named = {"id": id, "score": score, "prediction": prediction, "probability": probability}
+        return cls(MemoryState.start(MemoryPool.from_frame(frame, named, spec)))
+
+    @classmethod
+    def from_arrays(
+        cls,
+        score: Column | None,
+        prediction: Column | None,
+        *,
+        id: Column | None = None,
+        probability: Column | None = None,
+        columns: Frame | None = None,
+        **spec: Any,
+    ) -> "Evaluation":
+        """Return a new evaluation of a pool held in memory.
+
+        A column is an array of NumPy or Arrow, a list, or a Series of any library. Several with an
+        index must have the same.
+
+        Args:
+            score: shape (n,), finite: drives the strata. None if ``columns`` hold what the spec's
+                ``pool`` names.
+            prediction: shape (n,): classes predicted, or with ``labels.multilabel`` lists of labels
+                or shape (n, labels), 0 and 1; None likewise.
+            id: shape (n,), integers or strings, no two alike; if not given, the index of a Series
+                that has one, else row numbers.
+            probability: shape (n,): prior probability of the positive class, or (n, classes);
+                by default the score if all scores lie in [0, 1], else expit(score). The columns of
+                a table are found by the names of the classes, if it has them.
+            columns: other columns of the pool, for systems, slices, features: a mapping, or a
+                table of any library.
+            **spec: keys of the spec file: ``measure``, ``sampler``, ``labels``, ``strata``,
+                ``seed``, ``confidence``; of ``pool`` those that name columns.
+
+        Returns:
+            An evaluation whose rows `sample` and `label` know by their ids.
+
+        Raises:
+            InputError: naming the argument, or the column and row, that is wrong.
+
+        >>> import numpy as np
+        >>> from evalsampling import Evaluation
+        >>> score = np.linspace(-4, 4, 1000)
+        >>> evaluation = Evaluation.from_arrays(score, (score > 1).astype(int), seed=1)
+        >>> ids = evaluation.sample(50)
+        >>> evaluation.label(ids, (score[ids] > 1.2).astype(int))
+        >>> estimate, = evaluation.estimate()
+        >>> estimate.measure, 0.8 < estimate.value < 1
+        ('f1', True)
+        """
+        pool = MemoryPool.from_arrays(score, prediction, id, probability, columns, spec)
+        return cls(MemoryState.start(pool))
 
     @classmethod
     def open(cls, path: str | Path) -> "Evaluation":
@@ -44,10 +150,7 @@ class Evaluation(MemoryEvaluation):
         Raises:
             InputError: if there is no prepared workspace.
         """
-        snapshot = Snapshot.at(path)
-        found = snapshot.evaluation()
-        fields = [one.name for one in dataclasses.fields(found) if one.init]
-        return cls(**{name: getattr(found, name) for name in fields}, stored=snapshot)
+        return cls(StoredState(Snapshot.at(path)))
 
     def save(self, path: str | Path) -> None:
         """Write the evaluation of a pool in memory to a workspace, which commands can go on with.
@@ -62,30 +165,157 @@ class Evaluation(MemoryEvaluation):
             InputError: if this is a workspace already, something else is there, or the spec names
                 functions of this session.
         """
-        if self.stored is not None:
-            raise InputError(f"it is in a workspace already: {self.stored.pool.workspace.path}")
-        with self._turns.lock:
-            save(self, self._memory(), path)
+        self.state.save(path)
+
+    def __repr__(self) -> str:
+        """Return a line that tells where it stands."""
+        history, names = self.history, dict.fromkeys(one.name for one in self.measures)
+        return (
+            f"<Evaluation of {', '.join(names)}: {self.table.rows:,} rows in "
+            f"{len(self.table):,} cells, sampler {self.sampler.name}; "
+            f"rounds {len(history.rounds)}, "
+            f"labels {len(history.labelled):,} of {len(history):,} rows drawn>"
+        )
+
+    # --- rounds and labels
 
     def sample(self, new_rows: int) -> "Ids":
         """Draw one round and return the ids of its new rows.
 
         A stochastic oracle is to answer for each entry, also for a row that is there again. Of a
-        workspace with an open round, the rows of that round that have no answer yet.
+        workspace with an open round, the rows of that round that have no answer yet. Threads take
+        turns, and a call that is interrupted leaves no round in memory.
+
+        Args:
+            new_rows: rows wanted, at least 1.
+
+        Raises:
+            InputError: if that is no such number, or the measure is undefined.
         """
-        if self.stored is None:
-            return super().sample(new_rows)
-        check_new_rows(new_rows)
-        with self._turns.lock:
-            drawn = sample(SampleOptions(self.stored.pool.workspace.path, size=int(new_rows)))
-            self._reread()
-            waiting = [
-                question
-                for question in self._questions_of(drawn.round if drawn.rows else 0)
-                if question not in self.stored.answered
-            ]
-            ids = self._ids()
-            return ids.take(pa.array(waiting, pa.int64())).to_numpy(zero_copy_only=False)
+        return self.state.sample(new_rows)
+
+    def draw(
+        self, new_rows: int, budget: int | None = None, money: float | None = None
+    ) -> npt.NDArray[np.int64]:
+        """Draw one round from a pool in memory and return the indices of its new questions.
+
+        A round is so large that its expected cost and one standard deviation more are within the
+        money: which rows it draws does not answer to what they cost. The next round goes on with
+        what this one leaves.
+
+        Args:
+            new_rows: rows wanted that were never drawn before (of a stochastic oracle, draws),
+                at least 1; a sampler with a fixed number of draws does not heed it.
+            budget: most such rows in any case.
+            money: what their labels may cost; no round is drawn if one is expected to cost more.
+
+        Returns:
+            Indices of the new questions in ``history``; empty if the draws met labelled rows only.
+
+        Raises:
+            InputError: if ``new_rows`` is no such number, the measure is undefined, or this is a
+                workspace, whose spec has the budget.
+        """
+        return self.state.draw(new_rows, budget, money)
+
+    def label(
+        self, id: Column | Frame, label: Column | None = None, *, replace: bool = False
+    ) -> None:
+        """Take the labels of rows that were drawn.
+
+        Labels of pandas are taken by their index, in any order: it holds the ids, or is that of
+        the ``id`` that is given beside it. Others are in the order of the ids.
+
+        Args:
+            id: shape (n,): ids that `sample` returned. Or all at once: a table with the id column
+                and ``label``, a Series of labels whose index are the ids, or a mapping from ids to
+                labels.
+            label: shape (n,): classes, of any type; with ``labels.multilabel`` lists of labels, or
+                shape (n, labels), 0 and 1; of queries a list of the grades of all their `items`.
+            replace: whether these take the place of other labels that rows have already.
+
+        Raises:
+            InputError: for an id that was not drawn, a label that is no class or missing, an index
+                that does not hold the ids, or, of a deterministic oracle, two labels for one id;
+                then no label is taken.
+        """
+        with self.state.turns.lock:
+            spec = self.state.pool.spec
+            if spec.pool.lists is not None:
+                self.state.grade(id, label)
+                return
+            asked, analysis = self.state.ids(), self.analysis
+            answers = Answers.read(id, label, spec.labels, spec.pool.id)
+            known, stochastic = analysis.history.label.tolist(), analysis.sampler.stochastic
+            codes = answers.by_question(asked, known, spec.labels.codes, stochastic, replace)
+            self.state.label(codes, replace)
+
+    def items(self, id: Column) -> list[list[Any]]:
+        """Return the items to be graded of queries that were drawn from a pool in memory.
+
+        Args:
+            id: shape (n,): ids that `sample` returned.
+
+        Raises:
+            InputError: if rows are no queries, or one was not drawn.
+        """
+        return self.state.items(id)
+
+    # --- what they say
+
+    def estimate(
+        self, measures: "Measures | None" = None, intervals: Sequence[str] = ()
+    ) -> Estimates:
+        """Return estimates of measures, by default the evaluation's own, from the labels so far.
+
+        One estimate for every component of every measure, on the pool and on every slice.
+
+        Args:
+            measures: one or several: a measure, its name, or a mapping as in the spec's
+                ``measure``.
+            intervals: names of interval methods (`inference.interval_methods`), as "wilson", whose
+                intervals are to stand beside the default ones.
+
+        Raises:
+            InputError: if there is no measure, or no interval method, of a name.
+        """
+        return self.analysis.estimate(measures, intervals)
+
+    def contests(self) -> list[Contest]:
+        """Return who beats whom, for each measure of the evaluation of three systems or more."""
+        return self.analysis.contests()
+
+    def region(self, measure: "Measures", method: str = "f") -> Ellipsoid:
+        """Return the joint confidence region of a measure's components.
+
+        Args:
+            measure: as `estimate` takes it: usually a `measures.Joint`, or several. Differences
+                that come by themselves are left out.
+            method: "f" or "wald", see `inference.estimates.estimate_region`.
+
+        Raises:
+            InputError: if there is no measure of a name, or it is to use known totals, which
+                regions do not; or if the draws do not support it, or a component is undefined.
+        """
+        return self.analysis.region(measure, method)
+
+    def curve(self) -> PrecisionCurve | None:
+        """Return the precision at every rank, with measures that follow from it and a guarantee.
+
+        None if the sampler gives none, or before there are labels enough for any.
+        """
+        return self.analysis.curve()
+
+    def label_likelihood(self) -> float | None:
+        """Return how good the scores' probabilities are by the labels so far, in (0, 1].
+
+        None if there are too few labels, or they are no classes of rows.
+        """
+        return self.analysis.label_likelihood()
+
+    def diagnose(self) -> list[LeafDiagnosis]:
+        """Return, for each leaf, what the scores said and what the labels say."""
+        return self.analysis.diagnose()
 
     def plot(
         self, what: str = "intervals", system: str | None = None, label: str = "positives"
@@ -101,37 +331,64 @@ class Evaluation(MemoryEvaluation):
         Raises:
             InputError: if there is no such picture, or nothing to draw in it.
         """
-        return picture(self, what, system, label)
+        return picture(self.analysis, what, system, label)
 
-    def _reread(self) -> None:
-        assert self.stored is not None
-        stored = self.stored.reread()
-        self.stored, self.history = stored, stored.history
+    @property
+    def exhausted(self) -> bool:
+        """Whether every question that can be asked has been."""
+        return self.analysis.exhausted
 
-    def _questions_of(self, number: int) -> list[int]:
-        """Return the questions that a round of the workspace asked; none of round 0."""
-        assert self.stored is not None
-        asked = [files.asked for files in self.stored.standing if files.number == number]
-        return [question - 1 for table in asked for question in table["question"].to_pylist()]
+    @property
+    def sample_size(self) -> PoissonSize | None:
+        """Rows expected and rows drawn by all rounds so far, if coins decide how many there are."""
+        return self.analysis.sample_size
 
-    def _ids(self) -> pa.Array:
-        """Return the id of the row of each question of the workspace."""
-        assert self.stored is not None
-        columns = [files.asked[ID] for files in self.stored.standing]
-        chunks = [chunk for column in columns for chunk in column.chunks]
-        return pa.concat_arrays(chunks) if chunks else pa.array([], pa.int64())
+    @property
+    def scores(self) -> ScoreSummary | None:
+        """What was made of the scores; None of queries and of labels that are numbers.
 
-    def _asked(self) -> list[Any]:
-        if self.stored is None:
-            return super()._asked()
-        self._reread()  # Others may have added rounds and labels.
-        return list(self._ids().to_pylist())
+        Its ``words`` are what the command `prepare` says.
+        """
+        return scores_of_classes(self.spec, self.table)
 
-    def _take(self, found: Mapping[int, int], replace: bool) -> None:
-        if self.stored is None:
-            super()._take(found, replace)
-            return
-        file = delivery(self.stored, found, replace)
-        with self.stored.pool.workspace.in_use():
-            take([file], self.stored.reread(), strict=True)
-        self._reread()
+    # --- what it is made of
+
+    @property
+    def analysis(self) -> Analysis:
+        """All of it as it stands now, which nothing changes."""
+        return self.state.analysis
+
+    @property
+    def history(self) -> History:
+        """Rounds, draws and labels so far."""
+        return self.analysis.history
+
+    @property
+    def table(self) -> CellTable:
+        """The cells of the pool."""
+        return self.analysis.table
+
+    @property
+    def sampler(self) -> Sampler:
+        """How rows are chosen and estimates made."""
+        return self.analysis.sampler
+
+    @property
+    def measures(self) -> Sequence[Requested]:
+        """What is reported, with design weights or calibrated ones."""
+        return self.analysis.measures
+
+    @property
+    def seed(self) -> int:
+        """Seed of the draws."""
+        return self.analysis.seed
+
+    @property
+    def confidence(self) -> float:
+        """Level of the intervals, in (0, 1)."""
+        return self.analysis.confidence
+
+    @property
+    def spec(self) -> EvaluationSpec:
+        """What was asked for."""
+        return self.state.pool.spec

@@ -14,34 +14,34 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from evalsampling.commands.deliveries import take
+from evalsampling.commands.deliveries import store
 from evalsampling.commands.prepare import Preparation
 from evalsampling.commands.sample import Request, SampleOptions, write_round
 from evalsampling.errors import InputError
-from evalsampling.evaluation.evaluation import Evaluation
+from evalsampling.evaluation.analysis import Analysis
 from evalsampling.evaluation.in_memory import MemoryPool
 from evalsampling.labels.delivery import LabelFile
 from evalsampling.labels.formats import read_votes
 from evalsampling.pool.catalog import Catalog
 from evalsampling.preparation.reserve import split_reserve
-from evalsampling.samplers.build import build_sampler
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.numbers import text_of
-from evalsampling.stats.history import NO_LABEL
+from evalsampling.stats.history import NO_LABEL, History
 from evalsampling.storage import is_url
-from evalsampling.workspace.manifest import HERE, ExecutionContext
+from evalsampling.workspace.manifest import HERE
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.snapshot import Snapshot
+from evalsampling.workspace.workspace import Workspace
 
 _FILE = "notebook.jsonl"
 """What deliveries are called that were no files."""
 
 
-def save(evaluation: Evaluation, pool: MemoryPool, path: str | Path) -> None:
+def save(analysis: Analysis, pool: MemoryPool, path: str | Path) -> None:
     """Write an evaluation to a workspace: see `notebook.Evaluation.save`.
 
     Args:
-        evaluation: to write.
+        analysis: of all rounds and labels.
         pool: its pool.
         path: of the workspace.
 
@@ -49,31 +49,45 @@ def save(evaluation: Evaluation, pool: MemoryPool, path: str | Path) -> None:
         InputError: if something else is there, or the spec cannot be written or wants several votes
             a row, or labels were taken away, which no delivery can do; nothing is written then.
     """
-    if evaluation.history.taken and pool.spec.labels.votes > 1:
+    history = analysis.history
+    _check_copied(analysis, pool)
+    where = str(path) if is_url(path) else str(Path(path).resolve())
+    _write_pool(pool, _storable(pool.spec, where))
+    workspace = Workspace(where)
+    with workspace.in_use():
+        snapshot = Snapshot.at(where)
+        _check_beginning(history, snapshot)
+        deliveries = history.taken[len(snapshot.deliveries) :]
+        for number in range(len(history.rounds) + 1):
+            if number > len(snapshot.rounds):
+                _add_round(analysis.with_history(history.first(number)), snapshot)
+                snapshot = snapshot.reread()
+            for one in deliveries:
+                if one.rounds == number:
+                    store(delivery(snapshot, one.codes, one.replace), one.codes, snapshot)
+                    snapshot = snapshot.reread()
+
+
+def _check_copied(analysis: Analysis, pool: MemoryPool) -> None:
+    """Check that a workspace can hold all that makes an evaluation.
+
+    Raises:
+        InputError: naming what it would lose.
+    """
+    if analysis.history.taken and pool.spec.labels.votes > 1:
         raise InputError(
             f"labels.votes: a row is to have {pool.spec.labels.votes} votes of annotators, and "
             "labels of a notebook are no votes; save it before the first label, and deliver votes"
         )
-    if any(NO_LABEL in one.codes.values() for one in evaluation.history.taken):
+    if any(NO_LABEL in one.codes.values() for one in analysis.history.taken):
         raise InputError("labels were taken away from the history: a workspace only adds to them")
-    if build_sampler(pool.spec, pool.stratification.ranges) != evaluation.sampler:
-        raise InputError(
-            "the sampler was set after the evaluation was made: a workspace would go on with "
-            f"{pool.spec.sampler.name}; give it as sampler= where the evaluation is made"
-        )
-    where = str(path) if is_url(path) else str(Path(path).resolve())
-    prepared = _prepare(pool, _storable(pool.spec, where))
-    with prepared.workspace.in_use():
-        snapshot = Snapshot.read(prepared)
-        _check_beginning(evaluation, snapshot)
-        there = len(snapshot.deliveries)
-        for number in range(len(evaluation.history.rounds) + 1):
-            if number > len(snapshot.rounds):
-                snapshot = _add_round(evaluation, number, snapshot)
-            for place, one in enumerate(evaluation.history.taken):
-                if one.rounds == number and place >= there:
-                    take([delivery(snapshot, one.codes, one.replace)], snapshot, strict=True)
-                    snapshot = snapshot.reread()
+    asked = Analysis.of_pool(pool)
+    for name in ("sampler", "measures", "seed", "confidence"):
+        if getattr(analysis, name) != getattr(asked, name):
+            raise InputError(
+                f"{name}: was set after the evaluation was made, and a workspace would go on with "
+                "what the spec says; give it where the evaluation is made"
+            )
 
 
 def _storable(spec: EvaluationSpec, where: str) -> EvaluationSpec:
@@ -106,13 +120,13 @@ def _storable(spec: EvaluationSpec, where: str) -> EvaluationSpec:
     return dataclasses.replace(spec, pool=pool, workspace=where)
 
 
-def _prepare(pool: MemoryPool, spec: EvaluationSpec) -> PreparedPool:
-    """Write the pool, unless that was done, and return it as it is stored.
+def _write_pool(pool: MemoryPool, spec: EvaluationSpec) -> None:
+    """Write the pool, unless that was done.
 
     Raises:
         InputError: if there is anything else.
     """
-    preparation = Preparation.from_spec(spec, ExecutionContext("this process"))
+    preparation = Preparation.from_spec(spec, HERE)
     workspace = preparation.workspace
     if not workspace.prepared:
         preparation.check_labels()
@@ -125,23 +139,22 @@ def _prepare(pool: MemoryPool, spec: EvaluationSpec) -> PreparedPool:
                 located, capacity=pool.table.rows,
             )  # fmt: skip
     preparation.check_same_spec()
-    prepared = PreparedPool.read(workspace)
-    same = np.array_equal(prepared.table.code, pool.table.code) and np.array_equal(
-        prepared.table.count, pool.table.count
+    there = PreparedPool.read(workspace).table
+    same = np.array_equal(there.code, pool.table.code) and np.array_equal(
+        there.count, pool.table.count
     )
     if not same:
         raise InputError(f"{workspace.path}: there is an evaluation of another pool")
-    return prepared
 
 
-def _check_beginning(evaluation: Evaluation, snapshot: Snapshot) -> None:
+def _check_beginning(history: History, snapshot: Snapshot) -> None:
     """Check that what a workspace holds is what an evaluation began with.
 
     Raises:
         InputError: if it is not.
     """
-    history, there = evaluation.history, snapshot.history
-    known, taken = history.first(min(len(snapshot.rounds), len(history.rounds))), history.taken
+    there, taken = snapshot.history, history.taken
+    known = history.first(min(len(snapshot.rounds), len(history.rounds)))
     same = (
         len(snapshot.rounds) <= len(history.rounds)
         and np.array_equal(known.cell, there.cell)
@@ -159,16 +172,14 @@ def _check_beginning(evaluation: Evaluation, snapshot: Snapshot) -> None:
         )
 
 
-def _add_round(evaluation: Evaluation, number: int, snapshot: Snapshot) -> Snapshot:
-    """Write a round of an evaluation, whose open rounds it closes; return what is there then."""
-    then = dataclasses.replace(evaluation, history=evaluation.history.first(number))
-    drawn, still_open = then.history.rounds[-1], list(snapshot.open_questions)
-    options = SampleOptions(snapshot.pool.workspace.path, size=drawn.wanted, next=bool(still_open))
-    new = np.arange(len(then.history) - int(drawn.new.sum()), len(then.history))
-    write_round(Request(options, None, HERE, time.time()), snapshot, then, new)
+def _add_round(drawn: Analysis, snapshot: Snapshot) -> None:
+    """Write the last round of an evaluation, which closes the open rounds before it."""
+    workspace, still_open = snapshot.pool.workspace, list(snapshot.open_questions)
+    wanted = drawn.history.rounds[-1].wanted
+    options = SampleOptions(workspace.path, size=wanted, next=bool(still_open))
+    write_round(Request(options, None, HERE, time.time()), snapshot, drawn)
     for one in still_open:
-        snapshot.pool.workspace.close_round(one, "the next round was drawn in a notebook")
-    return snapshot.reread()
+        workspace.close_round(one, "the next round was drawn in a notebook")
 
 
 def delivery(snapshot: Snapshot, labels: Mapping[int, int], replace: bool) -> LabelFile:

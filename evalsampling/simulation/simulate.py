@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from evalsampling.errors import InputError
-from evalsampling.evaluation.evaluation import Evaluation
+from evalsampling.evaluation.analysis import Analysis
 from evalsampling.inference.domains import ReportedDomains
 from evalsampling.inference.interval_methods import OWN
 from evalsampling.measures.calibrated import Requested, measure_of
@@ -141,7 +141,7 @@ def run_repeat(
     systems = known.outputs.prediction.shape[1]
     nothing = known.table.outputs.take(np.zeros(0, dtype=np.int64))
     history = dataclasses.replace(History.start(systems, known.table.classes), outputs=nothing)
-    evaluation = Evaluation(
+    analysis = Analysis(
         table=known.table,
         sampler=sampler,
         measures=measures,
@@ -159,58 +159,59 @@ def run_repeat(
     oracle = Urns(known, int(seeds[1]))
     started, stuck, points = time.process_time(), 0, []
     for budget in plan.budgets:
-        while (left := _left(budget, evaluation, plan.by_cost)) > 0:
-            rounds = len(evaluation.history.rounds)
+        while (left := _left(budget, analysis, plan.by_cost)) > 0:
+            rounds = len(analysis.history.rounds)
             size = plan.round_size.after(rounds)
-            if evaluation.exhausted or stuck > DRAWS_PER_NEW_ROW * size:
+            if analysis.exhausted or stuck > DRAWS_PER_NEW_ROW * size:
                 break
             if plan.by_cost:
-                rows = evaluation.draw(size, money=left)
+                drawn = analysis.with_round(size, money=left)
             else:
-                rows = evaluation.draw(size, budget=int(left))
-            if len(evaluation.history.rounds) == rounds:  # what is left buys no label
+                drawn = analysis.with_round(size, budget=int(left))
+            if drawn is analysis:  # what is left buys no label
                 break
-            evaluation.history = oracle.answer(evaluation.history)
-            stuck = 0 if len(rows) else stuck + len(evaluation.history.rounds[-1].question)
+            is_stuck = len(drawn.history) == len(analysis.history)
+            analysis = analysis.with_history(oracle.answer(drawn.history))
+            stuck = stuck + len(analysis.history.rounds[-1].question) if is_stuck else 0
         seconds = time.process_time() - started
-        points.append(_points(evaluation, known, seconds, plan))
-    assert NO_LABEL not in evaluation.history.label
+        points.append(_points(analysis, known, seconds, plan))
+    assert NO_LABEL not in analysis.history.label
     return points
 
 
-def _left(budget: float, evaluation: Evaluation, by_cost: bool) -> float:
+def _left(budget: float, analysis: Analysis, by_cost: bool) -> float:
     """Return how much of a budget is left, where every question has an answer."""
     if by_cost:
-        return budget - evaluation.history.money
-    return budget - evaluation.spent(len(evaluation.history))
+        return budget - analysis.history.money
+    return budget - analysis.spent(len(analysis.history))
 
 
-def _points(evaluation: Evaluation, known: KnownPool, seconds: float, plan: Plan) -> list[Point]:
+def _points(analysis: Analysis, known: KnownPool, seconds: float, plan: Plan) -> list[Point]:
     """Return the estimates of every measure at this moment."""
-    history = evaluation.history
+    history = analysis.history
     most = math.inf if plan.bands else MOST_INTERVALS
-    many = [len(measure.components) > most for measure in evaluation.measures]
-    few = [m for m, is_many in zip(evaluation.measures, many, strict=True) if not is_many]
-    estimates = iter(evaluation.estimate(few) if few else [])
-    divergence = _divergence(evaluation, known) if plan.divergence else None
+    many = [len(measure.components) > most for measure in analysis.measures]
+    few = [m for m, is_many in zip(analysis.measures, many, strict=True) if not is_many]
+    estimates = iter(analysis.estimate(few) if few else [])
+    divergence = _divergence(analysis, known) if plan.divergence else None
     points = []
-    for measure, is_many in zip(evaluation.measures, many, strict=True):
+    for measure, is_many in zip(analysis.measures, many, strict=True):
         own = () if is_many else tuple(itertools.islice(estimates, len(measure.components)))
         value = np.array([np.nan if one.value is None else one.value for one in own])
         if is_many:
-            value = evaluation.sampler.value(
-                evaluation.table, history, measure_of(measure), evaluation.confidence
+            value = analysis.sampler.value(
+                analysis.table, history, measure_of(measure), analysis.confidence
             )
         asked = len(history.question), len(history), history.money
         points.append(Point(value, own, *asked, seconds, divergence))
     return points
 
 
-def _divergence(evaluation: Evaluation, known: KnownPool) -> float | None:
-    sampler = evaluation.sampler
+def _divergence(analysis: Analysis, known: KnownPool) -> float | None:
+    sampler = analysis.sampler
     if known.outputs.grades is not None:  # No best one is known of queries.
         return None
-    proposal = sampler.proposal(evaluation.table, evaluation.history)
+    proposal = sampler.proposal(analysis.table, analysis.history)
     if proposal is None or hold_numbers(known.label):
         return None
-    return divergence(sampler.measure, evaluation.table, known.labels, evaluation.history, proposal)
+    return divergence(sampler.measure, analysis.table, known.labels, analysis.history, proposal)

@@ -1,2 +1,1 @@
-from .snapshot import load as load
 from .workspace import Workspace as Workspace

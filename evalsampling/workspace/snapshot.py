@@ -30,7 +30,7 @@ from evalsampling.workspace.workspace import (
 )
 
 if TYPE_CHECKING:
-    from evalsampling.evaluation.evaluation import Evaluation
+    from evalsampling.evaluation.analysis import Analysis
 
 
 @dataclasses.dataclass(frozen=True)
@@ -381,22 +381,12 @@ class Snapshot:
         sizes = [len(files.subjects(self.pool.spec)) for files in self.standing]
         return np.cumsum(np.array(sizes, dtype=np.int64))
 
-    def evaluation(self) -> "Evaluation":
-        """Return a new evaluation with all rounds and labels so far.
+    @functools.cached_property
+    def analysis(self) -> "Analysis":
+        """What all rounds and labels so far say.
 
         What only counts labels loads no measure and no sampler.
         """
-        from evalsampling.evaluation.evaluation import Evaluation
+        from evalsampling.evaluation.analysis import Analysis
 
-        pool = self.pool
-        evaluation = Evaluation.from_spec(pool.spec, pool.table, pool.stratification, pool.slices)
-        return dataclasses.replace(evaluation, history=self.history, numbers=pool.numbers)
-
-
-def load(path: str | Path) -> "Evaluation":
-    """Return the evaluation of a prepared workspace, with all rounds and labels so far.
-
-    Raises:
-        InputError: if there is no prepared workspace.
-    """
-    return Snapshot.at(path).evaluation()
+        return Analysis.of_pool(self.pool).with_history(self.history)

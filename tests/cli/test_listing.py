@@ -10,7 +10,7 @@ import pytest
 from evalsampling.cli.listing import COMMANDS
 
 HEAVY = {
-    "apache_beam", "evalsampling.evaluation.evaluation", "evalsampling.inference",
+    "apache_beam", "evalsampling.evaluation.analysis", "evalsampling.inference",
     "evalsampling.measures", "evalsampling.samplers", "evalsampling.samplers.oasis",
     "evalsampling.samplers.ranked", "evalsampling.simulation", "fastavro",
     "google.cloud.storage", "importlib.metadata", "importlib.resources", "matplotlib", "numpy",
@@ -24,7 +24,7 @@ FILES = {"numpy", "pyarrow", "pyarrow.compute", "yaml"}
 """What reads a spec and a workspace."""
 
 ESTIMATES = FILES | {
-    "evalsampling.evaluation.evaluation", "evalsampling.inference", "evalsampling.measures",
+    "evalsampling.evaluation.analysis", "evalsampling.inference", "evalsampling.measures",
     "evalsampling.samplers",
 }  # fmt: skip
 SAMPLES = ESTIMATES | {"importlib.metadata", "importlib.resources", "pyarrow.dataset"}

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evalsampling import workspace
+from evalsampling.workspace.snapshot import Snapshot
 from tests.commands.rounds import doubtful, repeated
 from tests.jobs import Job, call, make_pool, make_rich_pool
 
@@ -74,10 +74,11 @@ def test_stochastic_rounds_start_from_the_files_alone(job: Any, sampler: str) ->
         pool={"score": "s0.score", "prediction": "s0.prediction"},
     )
     one.prepare()
-    memory = workspace.load(one.workspace)
+    memory = Snapshot.at(one.workspace).analysis
     for number in range(1, 4):
         assert one.sample().json["rows"] == 40
-        rows = memory.draw(40)
+        before, memory = len(memory.history), memory.with_round(40)
+        rows = np.arange(before, len(memory.history))
         draws = pq.read_table(one.round_directory(number) / "draws.parquet")
         here = memory.history
         np.testing.assert_array_equal(here.rounds[-1].probability, draws["q"].to_numpy())
@@ -86,7 +87,7 @@ def test_stochastic_rounds_start_from_the_files_alone(job: Any, sampler: str) ->
         one.estimate("--labels", one.deliver(answers))
         labels = memory.history.label.copy()
         labels[rows] = [int(label) for _, label in answers]
-        memory.history = memory.history.with_labels(labels)
+        memory = memory.with_history(memory.history.with_labels(labels))
     rival = shutil.copytree(one.workspace, one.directory / "rival")
     here, there = one.sample().json, call("sample", rival, "--json").json
     assert (here["round"], here["rows"]) == (there["round"], there["rows"])

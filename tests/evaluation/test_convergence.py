@@ -1,7 +1,5 @@
 """What was estimated after each round."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 
@@ -25,15 +23,15 @@ def evaluate(rounds: int, **spec: object) -> tuple[Evaluation, list[object]]:
     for _ in range(rounds):
         ids = evaluation.sample(20)
         evaluation.label(ids, truth[ids].astype(int))
-        whole = dataclasses.replace(evaluation, scope=ReportedDomains(), _fitted=None)
-        said.append([one for one in whole.estimate() if one.target.threshold is None])
+        whole = evaluation.analysis.estimate(scope=ReportedDomains())
+        said.append([one for one in whole if one.target.threshold is None])
     return evaluation, said
 
 
 @pytest.mark.parametrize("sampler", ["ais", "calibrated"])
 def test_it_says_what_was_said_then(sampler: str) -> None:
     evaluation, said = evaluate(3, sampler=sampler, measure=["f1", "precision"])
-    found = convergence(evaluation)
+    found = convergence(evaluation.analysis)
     assert [one.round for one in found] == [1, 2, 3]
     assert [one.labels for one in found] == [20, 40, 60]
     for now, then in zip(found, said, strict=True):
@@ -43,8 +41,8 @@ def test_it_says_what_was_said_then(sampler: str) -> None:
 
 def test_of_many_rounds_some_are_kept_the_last_among_them() -> None:
     evaluation, _ = evaluate(5)
-    assert [one.round for one in convergence(evaluation, most=3)] == [1, 3, 5]
-    assert [one.round for one in convergence(evaluation, most=1)] == [5]
+    assert [one.round for one in convergence(evaluation.analysis, most=3)] == [1, 3, 5]
+    assert [one.round for one in convergence(evaluation.analysis, most=1)] == [5]
 
 
 def test_curves_are_left_out_and_rounds_without_answers() -> None:
@@ -52,17 +50,18 @@ def test_curves_are_left_out_and_rounds_without_answers() -> None:
     evaluation.sample(20)
     label = evaluation.history.label.copy()
     label[:20] = -1
-    evaluation.history = evaluation.history.with_labels(label)
-    found = convergence(evaluation)
+    history = evaluation.history.with_labels(label)
+    evaluation.state.analysis = evaluation.analysis.with_history(history)
+    found = convergence(evaluation.analysis)
     assert [(one.round, one.labels) for one in found] == [(2, 20), (3, 20)]
     assert {estimate.measure for one in found for estimate in one.estimates} == {"f1"}
 
 
 def test_there_is_nothing_before_the_first_round_or_of_curves_alone() -> None:
     score = np.linspace(0, 1, 200)
-    assert convergence(Evaluation.from_arrays(score, (score > 0.5).astype(int))) == []
+    assert convergence(Evaluation.from_arrays(score, (score > 0.5).astype(int)).analysis) == []
     evaluation, _ = evaluate(1, measure=[CURVE])
-    assert convergence(evaluation) == []
+    assert convergence(evaluation.analysis) == []
 
 
 def test_the_model_of_the_last_round_is_not_fitted_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,5 +74,5 @@ def test_the_model_of_the_last_round_is_not_fitted_again(monkeypatch: pytest.Mon
         return fit(*arguments)  # type: ignore[arg-type]
 
     monkeypatch.setattr(LabelModel, "fit", counted)
-    convergence(evaluation)
+    convergence(evaluation.analysis)
     assert len(fitted) == 1, "that of the first round"

@@ -40,8 +40,7 @@ def test_gains_from_grades_of_two_rounds() -> None:
         ids = one.sample(15)
         one.label(ids, graded(one, ids))
         chances, questions = one.history.probability, one.history.question
-        assert one.pool is not None
-        drawn = one.pool.ids(one.history.cell, one.history.rank)
+        drawn = one.state.pool.ids(one.history.cell, one.history.rank)
         total = [
             (QUERIES.gain(q, "new", "dcg") - QUERIES.gain(q, "old", "dcg")) / (120 * chance)
             for chance, question in zip(chances, questions, strict=True)

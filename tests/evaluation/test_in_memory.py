@@ -55,7 +55,7 @@ def test_frames_of_any_library_are_one_pool(name: str) -> None:
     """Nulls are a slice of their own; columns that are not named may hold anything."""
     one, other = evaluate(FRAMES[name]()), evaluate(FRAMES["mapping"]())
     assert one.sample(20).tolist() == other.sample(20).tolist()
-    titles = [domain.title for domain in one.scope.domains]
+    titles = [domain.title for domain in one.analysis.scope.domains]
     assert titles == [
         None, "city=Basel", "city=Bern", "city=null", "year=2019", "year=2020", "year=null",
     ]  # fmt: skip
@@ -93,7 +93,7 @@ def test_columns_of_from_arrays_may_be_a_frame() -> None:
         columns={"city": frame["city"].to_numpy()}, pool={"slices": ["city"]},
     )  # fmt: skip
     assert by_frame.sample(20).tolist() == by_arrays.sample(20).tolist()
-    assert len(by_frame.scope.domains) == 4
+    assert len(by_frame.analysis.scope.domains) == 4
 
 
 @pytest.mark.parametrize(

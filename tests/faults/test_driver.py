@@ -173,7 +173,7 @@ class Driver:
         """Give votes to the workspace, and what they decide to the evaluation in memory."""
         if not rows:
             return
-        ids = self.memory._asked()
+        ids = self.memory.state.ids()
         if decided:
             labels = {ids[question]: code for question, code in decided.items()}
             self.memory.label(labels, replace=option == "--replace")
@@ -190,7 +190,8 @@ class Driver:
         if given & {*tasks} or not last.exported or last.number in snapshot.closed:
             return
         self.run("sample", self.one.workspace, "--withdraw", last.number)
-        self.memory.history = self.memory.history.first(len(self.memory.history.rounds) - 1)
+        history = self.memory.history.first(len(self.memory.history.rounds) - 1)
+        self.memory.state.analysis = self.memory.analysis.with_history(history)
         self.saved = None
 
     def adjudicate(self) -> None:
@@ -209,7 +210,7 @@ class Driver:
         self.deliver(rows, decided, "--labels")
 
     def forget(self) -> None:
-        ids = self.memory._asked()
+        ids = self.memory.state.ids()
         if ids:
             id = self.draw.choice(ids)
             self.run("forget", self.one.workspace, id)
@@ -236,8 +237,8 @@ class Driver:
     def compare(self) -> None:
         snapshot = Snapshot.at(self.one.workspace)
         same(snapshot.history, self.memory.history)
-        assert [str(id) for id in self.memory._asked()] == snapshot.ids
-        self.notebook._reread()
+        assert [str(id) for id in self.memory.state.ids()] == snapshot.ids
+        self.notebook.state.ids()
         same(self.notebook.history, self.memory.history)
 
     def end(self) -> None:

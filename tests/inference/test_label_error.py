@@ -38,7 +38,8 @@ def with_errors(one: Evaluation, rates: np.ndarray, rng: np.random.Generator) ->
     """The evaluation with labels that are wrong at some rates."""
     wrong = rng.random(len(one.history)) > rates[one.history.label, one.history.label]
     label = np.where(wrong, 1 - one.history.label, one.history.label)
-    return dataclasses.replace(one, history=one.history.with_labels(label))
+    analysis = one.analysis.with_history(one.history.with_labels(label))
+    return Evaluation(dataclasses.replace(one.state, analysis=analysis))
 
 
 def test_rogan_and_gladen() -> None:
@@ -134,7 +135,7 @@ def test_by_the_model_too_the_share_of_positives_is_that_of_rogan_and_gladen() -
     """
     one, _ = evaluation("prevalence")
     wrong = with_errors(one, np.array([[0.95, 0.05], [0.1, 0.9]]), np.random.default_rng(2))
-    model = wrong.label_model()
+    model = wrong.analysis.label_model
     assert model is not None
     shares = wrong.sampler.measure.values(model.everywhere.risks(wrong.sampler.measure))[:, 0]
     low, high = (np.quantile(shares, [0.025, 0.975]) + 0.95 - 1) / (0.9 + 0.95 - 1)
@@ -150,7 +151,7 @@ def test_by_the_model_too_the_share_of_positives_is_that_of_rogan_and_gladen() -
 def test_losses_under_another_class_are_those_of_the_rows() -> None:
     """All rows labelled: the mean over the rows with each label, at the class that is asked for."""
     one, truth = evaluation("f1", labels=ROWS)
-    model = one.label_model()
+    model = one.analysis.label_model
     assert model is not None
     measure, label = one.sampler.measure, truth.astype(int)
     outputs = one.history.outputs
@@ -187,7 +188,7 @@ def test_bands_hold_where_positives_are_rare() -> None:
         gold = np.zeros((2, 2), dtype=np.int64)
         np.add.at(gold, (known, majority(known, rng)), 1)
         inputs = one.sampler.inputs(one.table, one.history, 0.95)
-        model = one.label_model()
+        model = one.analysis.label_model
         found = correct(one.sampler.measure, inputs, gold, seed, one.estimate()[0], model)
         assert found is not None
         hits = (truth & (score > 2)).sum()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from evalsampling.evaluation.evaluation import Evaluation
+from evalsampling.evaluation.analysis import Analysis
 from evalsampling.inference.nonresponse import adjust_for_nonresponse
 from evalsampling.measures import FBeta, Prevalence
 from evalsampling.samplers import Importance
@@ -138,7 +138,7 @@ def estimates(answered: list[str], repeats: int) -> np.ndarray:
     """F1 and prevalence after rounds of 75 rows, of which "all", "none" or "one" is answered."""
     known, sampler, found = MADE.known, Importance(FBeta()), []
     for repeat in range(repeats):
-        evaluation = Evaluation(
+        analysis = Analysis(
             table=known.table,
             sampler=sampler,
             measures=[FBeta(), Prevalence()],
@@ -148,12 +148,14 @@ def estimates(answered: list[str], repeats: int) -> np.ndarray:
         )
         oracle, has_label = Urns(known, repeat), np.zeros(0, dtype=bool)
         for answers in answered:
-            new = np.full(len(evaluation.draw(75)), answers == "all")
+            drawn = analysis.with_round(75)
+            new = np.full(len(drawn.history) - len(analysis.history), answers == "all")
             new[0] |= answers == "one"
             has_label = np.append(has_label, new)
-            history = oracle.answer(evaluation.history)
-            evaluation.history = history.with_labels(np.where(has_label, history.label, NO_LABEL))
-        found.append([estimate.value for estimate in evaluation.estimate()])
+            history = oracle.answer(drawn.history)
+            label = np.where(has_label, history.label, NO_LABEL)
+            analysis = analysis.with_history(history.with_labels(label))
+        found.append([estimate.value for estimate in analysis.estimate()])
     return np.array(found, dtype=np.float64)
 
 

@@ -38,7 +38,9 @@ def test_every_row_and_label_is_in_one_band() -> None:
 def test_classes_add_up_to_what_they_are_together() -> None:
     """Bands of both classes together: every label is met, at a rate of 1."""
     evaluation = evaluate()
-    both = score_bands(evaluation.table, evaluation.history, [0, 1], 0.95, evaluation.label_model())
+    both = score_bands(
+        evaluation.table, evaluation.history, [0, 1], 0.95, evaluation.analysis.label_model
+    )
     for band in both:
         assert band.met == band.labelled
         assert band.prior == pytest.approx(1.0)
@@ -100,7 +102,7 @@ def test_bands_are_even_and_unobserved_before_any_label() -> None:
 
 def test_the_model_lies_between_what_scores_and_labels_allow() -> None:
     evaluation = evaluate()
-    model = evaluation.label_model()
+    model = evaluation.analysis.label_model
     assert model is not None
     for band in bands_of(evaluation, model=model):
         assert band.model is not None

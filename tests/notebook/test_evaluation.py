@@ -15,6 +15,7 @@ import pytest
 
 import evalsampling
 from evalsampling import Evaluation, InputError
+from evalsampling.stats.history import History
 from evalsampling.workspace.snapshot import Snapshot
 from tests.jobs import call, make_pool
 
@@ -28,6 +29,11 @@ def make(**changes: Any) -> Evaluation:
 
 def truth(ids: Any) -> list[int]:
     return [POOL.truth[id] for id in ids.tolist()]
+
+
+def set_history(evaluation: Evaluation, history: History) -> None:
+    """Put rounds and labels in place of those in memory."""
+    evaluation.state.analysis = evaluation.analysis.with_history(history)
 
 
 def same(one: Evaluation, other: Evaluation) -> None:
@@ -130,22 +136,22 @@ def test_a_save_that_was_killed_is_run_again(tmp_path: Path, monkeypatch: Any) -
     from evalsampling.notebook import saving
 
     evaluation, run = several_rounds(), tmp_path / "run"
-    take, calls = saving.take, []
+    store, calls = saving.store, []
 
     def dies(*arguments: Any, **options: Any) -> Any:
         calls.append(arguments)
         if len(calls) == 2:
             raise KeyboardInterrupt
-        return take(*arguments, **options)
+        return store(*arguments, **options)
 
-    monkeypatch.setattr(saving, "take", dies)
+    monkeypatch.setattr(saving, "store", dies)
     with pytest.raises(KeyboardInterrupt):
         evaluation.save(run)
     evaluation.save(run)
     same(Evaluation.open(run), evaluation)
 
 
-INTERRUPTED = ("evaluation/memory_evaluation.py", "notebook/evaluation.py", "stats/history.py")
+INTERRUPTED = ("notebook/memory_state.py", "notebook/evaluation.py", "stats/history.py")
 """Modules at whose lines calls are interrupted."""
 
 
@@ -177,9 +183,9 @@ def interrupted(call: Callable[[], Any], at: int) -> bool:
 def test_labels_of_a_call_that_was_interrupted_anywhere_are_saved(tmp_path: Path) -> None:
     evaluation, at, came = make(), 0, True
     ids = evaluation.sample(10)
-    kept = evaluation.history
+    kept = evaluation.analysis
     while came:
-        at, evaluation.history = at + 1, kept
+        at, evaluation.state.analysis = at + 1, kept
 
         def label() -> None:
             evaluation.label(ids, truth(ids))
@@ -214,10 +220,10 @@ def test_a_call_of_sample_that_was_interrupted_anywhere_leaves_no_round() -> Non
 def test_labels_that_were_put_into_the_history_are_saved(tmp_path: Path) -> None:
     evaluation = make()
     ids = evaluation.sample(10)
-    evaluation.history = evaluation.history.with_labels(np.array(truth(ids)))
+    set_history(evaluation, evaluation.history.with_labels(np.array(truth(ids))))
     evaluation.save(tmp_path / "run")
     same(Evaluation.open(tmp_path / "run"), evaluation)
-    evaluation.history = evaluation.history.with_labels(np.full(10, -1))
+    set_history(evaluation, evaluation.history.with_labels(np.full(10, -1)))
     with pytest.raises(InputError, match="labels were taken away from the history"):
         evaluation.save(tmp_path / "run")
 
@@ -248,7 +254,7 @@ def test_labels_that_are_numbers_in_both(tmp_path: Path) -> None:
     more = opened.sample(5)
     opened.label(more, [1.0, -2.5, 0.125, 10, -10])
     same(Evaluation.open(tmp_path / "run"), opened)
-    told = opened.stored.reread().deliveries[-1].votes["label"].to_pylist()
+    told = opened.state.snapshot.reread().deliveries[-1].votes["label"].to_pylist()
     assert sorted(told) == ["-10", "-2.5", "0.125", "1", "10"]
 
 
@@ -285,7 +291,7 @@ def test_a_history_that_was_cut_is_saved_with_its_labels(tmp_path: Path) -> None
     evaluation.sample(10)
     evaluation.label(first[8:], truth(first[8:]))
     evaluation.label(first[:1], [1 - truth(first[:1])[0]], replace=True)
-    evaluation.history = evaluation.history.first(1)
+    set_history(evaluation, evaluation.history.first(1))
     assert evaluation.history.corrected == {0: 1}
     evaluation.save(tmp_path / "run")
     same(Evaluation.open(tmp_path / "run"), evaluation)
@@ -326,6 +332,41 @@ def test_what_cannot_be_saved(tmp_path: Path) -> None:
         Evaluation.open(tmp_path / "nowhere")
     with pytest.raises(InputError, match="whole number of at least 1"):
         Evaluation.open(tmp_path / "run").sample(0)
+
+
+def test_a_label_that_was_changed_back_and_forth_is_saved(tmp_path: Path) -> None:
+    """The same labels come twice, as deliveries of one content."""
+    evaluation, run = make(), tmp_path / "run"
+    ids = evaluation.sample(10)
+    evaluation.label(ids, truth(ids))
+    first = truth(ids[:1])[0]
+    for label in (1 - first, first, 1 - first):
+        evaluation.label(ids[:1], [label], replace=True)
+    evaluation.save(run)
+    assert [one.rounds for one in Snapshot.at(run).deliveries] == [1] * 4
+    same(Evaluation.open(run), evaluation)
+    evaluation.save(run)
+    assert call("verify", run).status == 0
+
+
+def test_rows_that_draw_draws_are_known(tmp_path: Path) -> None:
+    """They once had their cell's outputs, and no slices."""
+    by_draw, by_sample = (make(pool={"slices": ["name"]}) for _ in range(2))
+    assert by_draw.draw(20).tolist() == list(range(20))
+    by_sample.sample(20)
+    here, there = by_draw.history, by_sample.history
+    assert by_draw.state.ids() == by_sample.state.ids()
+    np.testing.assert_array_equal(here.slice, there.slice)
+    np.testing.assert_array_equal(here.outputs.score, there.outputs.score)
+
+
+def test_rounds_of_a_workspace_are_drawn_by_sample(tmp_path: Path) -> None:
+    """One of `draw` was in no file, and was gone with the next call."""
+    make().save(tmp_path / "run")
+    opened = Evaluation.open(tmp_path / "run")
+    with pytest.raises(InputError, match="run: rounds of a workspace are drawn by `sample`"):
+        opened.draw(5)
+    assert not opened.history.rounds
 
 
 def test_ids_are_typed_as_in_the_pool(tmp_path: Path) -> None:

@@ -24,6 +24,12 @@ def make_rows(seed: int = 0, rows: int = ROWS) -> tuple[np.ndarray, np.ndarray, 
     return score, (score >= 0.5).astype(int), (rng.random(rows) < score**2).astype(int)
 
 
+def with_parts(evaluation: Evaluation, **parts: object) -> Evaluation:
+    """Return an evaluation with other parts than those that its spec names."""
+    analysis = dataclasses.replace(evaluation.analysis, **parts)
+    return Evaluation(dataclasses.replace(evaluation.state, analysis=analysis))
+
+
 def evaluate(seed: int = 0, rounds: int = 3, **spec: object) -> tuple[Evaluation, np.ndarray]:
     score, prediction, label = make_rows()
     evaluation = Evaluation.from_arrays(
@@ -62,7 +68,7 @@ def test_own_measure_of_scores_is_sampled_where_a_bin_straddles(sampler: str) ->
     for seed in range(60):
         evaluation, _ = evaluate(seed, sampler={"name": sampler, "draws": 100}, rounds=0)
         own = dataclasses.replace(evaluation.sampler, measure=SureErrors())
-        evaluation = dataclasses.replace(evaluation, sampler=own, measures=[SureErrors()])
+        evaluation = with_parts(evaluation, sampler=own, measures=[SureErrors()])
         for _ in range(2):
             ids = evaluation.sample(50)
             evaluation.label(ids, label[ids])
@@ -164,7 +170,7 @@ def test_own_weights_must_not_vanish_later() -> None:
         weight[0] = float(not history.rounds)
         return weight
 
-    evaluation = dataclasses.replace(evaluation, sampler=Given(Accuracy(), weights=weights))
+    evaluation = with_parts(evaluation, sampler=Given(Accuracy(), weights=weights))
     ids = evaluation.sample(20)
     evaluation.label(ids, label[ids])
     with pytest.raises(InputError, match="must not have 0 later"):

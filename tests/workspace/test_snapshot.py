@@ -8,15 +8,15 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from evalsampling import workspace
 from evalsampling.storage.checksums import sealed, unsealed
+from evalsampling.workspace.snapshot import Snapshot
 from tests.commands.rounds import labelled, measures, rich_job
 from tests.jobs import Job, call
 
 
 def test_loading_a_workspace_gives_the_evaluation(drawn: Job) -> None:
     drawn.estimate("--labels", drawn.deliver(drawn.answers(1)))
-    evaluation = workspace.load(drawn.workspace)
+    evaluation = Snapshot.at(drawn.workspace).analysis
     estimates = {estimate.measure: estimate.value for estimate in evaluation.estimate()}
     assert estimates == {one["measure"]: one["value"] for one in measures(drawn)}
 
@@ -25,19 +25,20 @@ def test_a_round_of_many_starts_from_the_files_alone(job: Any) -> None:
     """Two evaluations, one in this process throughout, one read from files each round."""
     one = job(round_size=30)
     one.prepare()
-    memory = workspace.load(one.workspace)
+    memory = Snapshot.at(one.workspace).analysis
     for number in range(1, 4):
         one.sample()
-        rows = memory.draw(30)
+        before, memory = len(memory.history), memory.with_round(30)
+        rows = np.arange(before, len(memory.history))
         draws = pq.read_table(one.round_directory(number) / "draws.parquet")
         np.testing.assert_array_equal(memory.history.rounds[-1].probability, draws["q"].to_numpy())
         one.estimate("--labels", one.deliver(one.answers(number)))
         ids = draws.filter(draws["new"])["id"].to_pylist()
         labels = memory.history.label.copy()
         labels[rows] = [one.pool.truth[id] for id in ids]
-        memory.history = memory.history.with_labels(labels)
+        memory = memory.with_history(memory.history.with_labels(labels))
     for kept, made in zip(
-        workspace.load(one.workspace).history.rounds, memory.history.rounds, strict=True
+        Snapshot.at(one.workspace).analysis.history.rounds, memory.history.rounds, strict=True
     ):
         np.testing.assert_array_equal(kept.cell_probability, made.cell_probability)
 
@@ -45,9 +46,9 @@ def test_a_round_of_many_starts_from_the_files_alone(job: Any) -> None:
 def test_rounds_of_before_chances_of_cells_were_kept_lack_them(drawn: Job) -> None:
     path = drawn.round_directory(1) / "design.json"
     content = unsealed(json.loads(path.read_text()), "design.json")
-    assert len(content.pop("cell_probability")) == len(workspace.load(drawn.workspace).table)
+    assert len(content.pop("cell_probability")) == len(Snapshot.at(drawn.workspace).analysis.table)
     path.write_text(json.dumps(sealed(content)))
-    assert workspace.load(drawn.workspace).history.rounds[0].cell_probability is None
+    assert Snapshot.at(drawn.workspace).analysis.history.rounds[0].cell_probability is None
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,12 @@
 """Threads that share an evaluation, and copies of it."""
 
 import copy
+import dataclasses
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 
 from evalsampling import Evaluation
-from evalsampling.evaluation.turns import Turns
+from evalsampling.notebook.turns import Turns
 from tests.jobs import make_pool
 
 POOL = make_pool(rows=2000)
@@ -37,14 +38,11 @@ def test_threads_draw_and_label_other_rows() -> None:
 def test_a_copy_is_another_evaluation() -> None:
     one = make()
     one.sample(5)
-    copies = [copy.deepcopy(one), Evaluation(**{n: getattr(one, n) for n in FIELDS})]
+    copies = [copy.deepcopy(one), Evaluation(dataclasses.replace(one.state))]
     for other in copies:
-        assert other._turns.lock is not one._turns.lock
+        assert other.state.turns.lock is not one.state.turns.lock
         other.sample(5)
         assert (len(one.history.rounds), len(other.history.rounds)) == (1, 2)
     turns = Turns()
     with turns.lock:
         assert pickle.loads(pickle.dumps(turns)).lock is not turns.lock
-
-
-FIELDS = ("table", "sampler", "measures", "seed", "confidence", "history", "pool", "spec")

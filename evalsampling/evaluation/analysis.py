@@ -1,19 +1,18 @@
-"""One evaluation: cell table, sampler and history, with no rows, no input and no output.
+"""An evaluation at one moment: cell table, sampler and history, with no rows, input or output.
 
 Every entry point (command line, Beam pipelines, notebooks, simulation) goes through this class.
 """
 
 import dataclasses
+import functools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from evalsampling.errors import InputError
 from evalsampling.evaluation.estimates import Estimates
 from evalsampling.evaluation.graded import empty_history
-from evalsampling.evaluation.turns import Turns
 from evalsampling.inference.class_curves import obstacle
 from evalsampling.inference.domains import WHOLE_POOL, Domain, ReportedDomains
 from evalsampling.inference.estimates import estimate_region
@@ -34,8 +33,8 @@ from evalsampling.measures.build import (
 from evalsampling.measures.calibrated import Calibrated, Requested, measure_of
 from evalsampling.measures.comparisons import Comparison, pairs_of
 from evalsampling.measures.joint import Joint
-from evalsampling.preparation.slices import NO_SLICES, Slices
-from evalsampling.preparation.stratification import Stratification, scores_of_classes
+from evalsampling.preparation.slices import Slices
+from evalsampling.preparation.stratification import Stratification
 from evalsampling.samplers.base import Sampler
 from evalsampling.samplers.build import build_sampler
 from evalsampling.samplers.diagnosis import LeafDiagnosis, diagnose
@@ -46,7 +45,6 @@ from evalsampling.stats.costs import Price
 from evalsampling.stats.history import History
 from evalsampling.stats.permanent import PermanentNumbers
 from evalsampling.stats.poisson import PoissonSize
-from evalsampling.stats.score_summary import ScoreSummary
 
 Named = str | Mapping[str, Any]
 """A measure by its name, or by its keys as in a spec."""
@@ -55,9 +53,32 @@ Measures = Requested | Named | Sequence[Requested | Named]
 """One measure or several."""
 
 
-@dataclasses.dataclass(repr=False)
-class Evaluation:
-    """Cell table, sampler, measures and history of one evaluation.
+class Pool(Protocol):
+    """A pool whose cells are known, in memory or in a workspace."""
+
+    @property
+    def spec(self) -> EvaluationSpec:
+        """What was asked for."""
+
+    @property
+    def table(self) -> CellTable:
+        """The cells."""
+
+    @property
+    def stratification(self) -> Stratification:
+        """How the pool was cut into them."""
+
+    @property
+    def slices(self) -> Slices:
+        """Its slices."""
+
+    def numbers(self) -> PermanentNumbers:
+        """Return the permanent random numbers of the rows."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Analysis:
+    """Cell table, sampler, measures and history of an evaluation at one moment; never changed.
 
     Attributes:
         table: the cells of the pool.
@@ -65,7 +86,7 @@ class Evaluation:
         measures: what is reported, with design weights or calibrated ones.
         seed: of the draws; a round's generator is seeded by it and by the round's number.
         confidence: level of the intervals, in (0, 1).
-        history: rounds, draws and labels so far; replaced, never changed, as they come in.
+        history: rounds, draws and labels so far.
         scope: systems and slices that are reported.
         hidden: prior of the positives that scores do not tell; None for no model-based
             intervals.
@@ -86,62 +107,17 @@ class Evaluation:
     numbers: Callable[[], PermanentNumbers] | None = None
     spec: EvaluationSpec | None = None
     ranges: Sequence[Range | None] = ()
-    _fitted: LabelModel | None = dataclasses.field(default=None, repr=False, compare=False)
-    _turns: Turns = dataclasses.field(default_factory=Turns, init=False, repr=False, compare=False)
 
-    def __repr__(self) -> str:
-        """Return a line that tells where it stands."""
-        history, names = self.history, dict.fromkeys(one.name for one in self.measures)
-        return (
-            f"<{type(self).__name__} of {', '.join(names)}: {self.table.rows:,} rows in "
-            f"{len(self.table):,} cells, sampler {self.sampler.name}; "
-            f"rounds {len(history.rounds)}, "
-            f"labels {len(history.labelled):,} of {len(history):,} rows drawn>"
-        )
+    def with_history(self, history: History) -> Self:
+        """Return the analysis of another history; itself if it is its own."""
+        return self if history is self.history else dataclasses.replace(self, history=history)
 
-    @property
-    def scores(self) -> ScoreSummary | None:
-        """What was made of the scores; None of queries and of labels that are numbers.
-
-        Its ``words`` are what the command `prepare` says.
-        """
-        if self.spec is None:
-            return ScoreSummary.of_class(self.table, 1) if self.table.classes > 1 else None
-        return scores_of_classes(self.spec, self.table)
-
-    def draw(
+    def with_round(
         self, new_rows: int, budget: int | None = None, money: float | None = None
-    ) -> npt.NDArray[np.int64]:
-        """Draw one round and return the indices of its new questions.
+    ) -> Self:
+        """Return what stands with one round more, itself if the money buys no label.
 
-        A round is so large that its expected cost and one standard deviation more are within the
-        money: which rows it draws does not answer to what they cost. The next round goes on with
-        what this one leaves.
-
-        Args:
-            new_rows: rows wanted that were never drawn before (of a stochastic oracle, draws),
-                at least 1; a sampler with a fixed number of draws does not heed it.
-            budget: most such rows in any case.
-            money: what their labels may cost; no round is drawn if one is expected to cost more.
-
-        Returns:
-            Indices of the new questions in ``history``; empty if the draws met labelled rows only.
-
-        Raises:
-            InputError: if ``new_rows`` is no such number, or the measure is undefined.
-        """
-        with self._turns.lock:
-            before = len(self.history)
-            self.history = self._with_round(new_rows, budget, money)
-            return np.arange(before, len(self.history))
-
-    def _with_round(
-        self, new_rows: int, budget: int | None = None, money: float | None = None
-    ) -> History:
-        """Return the history with the round that `draw` draws, or as it is if it draws none.
-
-        Raises:
-            InputError: as `draw` says.
+        See `notebook.Evaluation.draw`, which takes and raises the same.
         """
         check_new_rows(new_rows)
         rows = new_rows if budget is None else min(new_rows, budget)
@@ -149,9 +125,9 @@ class Evaluation:
         if money is not None:
             most = self._price_after(drawn).labels_within(money)
             if most < 1:
-                return self.history
+                return self
             drawn = drawn if rows <= most else self._designed(most, most)
-        return drawn
+        return self.with_history(drawn)
 
     def _designed(self, new_rows: int, budget: int | None) -> History:
         """Return the history with one round more; the same each time it is asked for."""
@@ -195,22 +171,13 @@ class Evaluation:
         return self.sampler.spent(self.table, self.history, answers)
 
     def estimate(
-        self, measures: "Measures | None" = None, intervals: Sequence[str] = ()
+        self,
+        measures: "Measures | None" = None,
+        intervals: Sequence[str] = (),
+        scope: ReportedDomains | None = None,
     ) -> Estimates:
-        """Return estimates of measures, by default the evaluation's own, from the labels so far.
-
-        One estimate for every component of every measure, on the pool and on every slice.
-
-        Args:
-            measures: one or several: a measure, its name, or a mapping as in the spec's
-                ``measure``.
-            intervals: names of interval methods (`inference.interval_methods`), as "wilson", whose
-                intervals are to stand beside the default ones.
-
-        Raises:
-            InputError: if there is no measure, or no interval method, of a name.
-        """
-        scope = self.scope
+        """Return estimates of measures, of a scope if not of its own: see `notebook.Evaluation`."""
+        scope = self.scope if scope is None else scope
         if intervals:
             scope = dataclasses.replace(scope, methods=check_names(intervals))
         return Estimates(
@@ -220,7 +187,7 @@ class Evaluation:
                 self.measures if measures is None else self._chosen(measures),
                 self.confidence,
                 scope,
-                self.label_model(),
+                self.label_model,
             )
         )
 
@@ -243,8 +210,9 @@ class Evaluation:
                 raise InputError(f"no measure: {one!r}")
         return chosen
 
+    @functools.cached_property
     def label_model(self) -> LabelModel | None:
-        """Return draws of all labels given those so far; None where there is no such model.
+        """Draws of all labels given those so far; None where there is no such model.
 
         There is none of a stochastic oracle, of a pool that `inference.predictive.obstacle` tells
         of, and before the first label.
@@ -253,9 +221,7 @@ class Evaluation:
             return None
         if not len(self.history.labelled):
             return None
-        if self._fitted is None or self._fitted.history is not self.history:
-            self._fitted = LabelModel.fit(self.table, self.history, (self.seed,), self.hidden)
-        return self._fitted
+        return LabelModel.fit(self.table, self.history, (self.seed,), self.hidden)
 
     def contests(self) -> list[Contest]:
         """Return who beats whom, for each measure of the evaluation of three systems or more.
@@ -278,16 +244,9 @@ class Evaluation:
         return contests
 
     def region(self, measure: "Measures", method: str = "f") -> Ellipsoid:
-        """Return the joint confidence region of a measure's components ([MR] section 3).
+        """Return the joint confidence region of a measure's components: see `notebook.Evaluation`.
 
-        Args:
-            measure: as `estimate` takes it: usually a `measures.Joint`, or several. Differences
-                that come by themselves are left out.
-            method: "f" or "wald", see `inference.estimates.estimate_region`.
-
-        Raises:
-            InputError: if there is no measure of a name, or it is to use known totals, which
-                regions do not; or if the draws do not support it, or a component is undefined.
+        It is that of [MR], section 3.
         """
         asked = as_one(self._parts(measure))
         if not self.sampler.can_estimate(self.table, asked):
@@ -316,10 +275,7 @@ class Evaluation:
         return parts
 
     def curve(self) -> PrecisionCurve | None:
-        """Return the precision at every rank, with measures that follow from it and a guarantee.
-
-        None if the sampler gives none, or before there are labels enough for any.
-        """
+        """Return the precision at every rank, None if the sampler gives none."""
         return self.sampler.curve(self.table, self.history)
 
     def label_likelihood(self) -> float | None:
@@ -348,39 +304,26 @@ class Evaluation:
         return diagnose(self.table, self.history)
 
     @classmethod
-    def from_spec(
-        cls,
-        spec: EvaluationSpec,
-        table: CellTable,
-        stratification: Stratification,
-        slices: Slices = NO_SLICES,
-        sampler: str | None = None,
-    ) -> Self:
-        """Return a new evaluation of a pool whose cells are known.
-
-        Args:
-            spec: names measures, sampler, seed and confidence.
-            table: the cells.
-            stratification: how the pool was cut into them.
-            slices: of the pool.
-            sampler: name of another sampler to use.
-        """
+    def of_pool(cls, pool: Pool) -> Self:
+        """Return what stands before the first round: all that a pool's spec asks for."""
+        spec, ranges = pool.spec, pool.stratification.ranges
         return cls(
-            table=table,
-            sampler=build_sampler(spec, stratification.ranges, sampler),
-            measures=build_measures(spec, stratification.ranges),
+            table=pool.table,
+            sampler=build_sampler(spec, ranges),
+            measures=build_measures(spec, ranges),
             seed=spec.seed,
             confidence=spec.confidence,
-            history=empty_history(spec, table),
+            history=empty_history(spec, pool.table),
             scope=ReportedDomains(
-                domains=_domains(slices),
+                domains=_domains(pool.slices),
                 systems=tuple(system.name for system in spec.pool.systems),
                 bands_seed=spec.seed,
                 assumption_light=True,
             ),
             hidden=spec.label_prior,
+            numbers=pool.numbers,
             spec=spec,
-            ranges=stratification.ranges,
+            ranges=ranges,
         )
 
 

@@ -1,0 +1,107 @@
+"""Rounds and labels in memory, of a pool whose rows are all there."""
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from evalsampling.errors import InputError
+from evalsampling.evaluation.analysis import Analysis
+from evalsampling.evaluation.answers import questions_of
+from evalsampling.evaluation.graded import read_grades, take_grades
+from evalsampling.evaluation.in_memory import MemoryPool
+from evalsampling.notebook.saving import save
+from evalsampling.notebook.turns import Turns
+from evalsampling.pool.frames import Ids
+from evalsampling.pool.lists import list_names
+
+
+@dataclasses.dataclass(eq=False, repr=False)
+class MemoryState:
+    """Rounds and labels of a pool in memory.
+
+    Attributes:
+        pool: all rows, and their cells.
+        analysis: what stands now; replaced by one assignment as rounds and labels come in, so that
+            an interrupt finds all of them or none.
+        turns: of the threads that share it.
+    """
+
+    pool: MemoryPool
+    analysis: Analysis
+    turns: Turns = dataclasses.field(default_factory=Turns, init=False)
+
+    @classmethod
+    def start(cls, pool: MemoryPool) -> "MemoryState":
+        """Return what there is before the first round."""
+        return cls(pool, Analysis.of_pool(pool))
+
+    def ids(self) -> list[Any]:
+        """Return the id of the row of each question."""
+        history = self.analysis.history
+        return list(self.pool.ids(history.cell, history.rank).tolist())
+
+    def sample(self, new_rows: int) -> Ids:
+        """Draw one round; a call that is interrupted leaves no round behind."""
+        before = drawn = self.analysis
+        try:
+            with self.turns.lock:
+                before = self.analysis
+                drawn = self._with_round(new_rows)
+                new = slice(len(before.history), None)
+                ids = self.pool.ids(drawn.history.cell[new], drawn.history.rank[new])
+                self.analysis = drawn
+                return ids
+        except BaseException:  # An interrupt too: nobody was given the rows.
+            if self.analysis is drawn:
+                self.analysis = before
+            raise
+
+    def draw(self, new_rows: int, budget: int | None, money: float | None) -> npt.NDArray[np.int64]:
+        """Draw one round and return the indices of its new questions."""
+        with self.turns.lock:
+            before = len(self.analysis.history)
+            self.analysis = self._with_round(new_rows, budget, money)
+            return np.arange(before, len(self.analysis.history))
+
+    def _with_round(
+        self, new_rows: int, budget: int | None = None, money: float | None = None
+    ) -> Analysis:
+        """Return what stands with one round more, whose rows are known."""
+        drawn = self.analysis.with_round(new_rows, budget, money)
+        if drawn is self.analysis:
+            return drawn
+        return drawn.with_history(drawn.history.with_rows(*self.pool.describe(drawn.history)))
+
+    def label(self, codes: Mapping[int, int], replace: bool) -> None:
+        """Take checked labels, which may replace others."""
+        history = self.analysis.history
+        label = history.label.copy()
+        label[list(codes)] = list(codes.values())
+        self.analysis = self.analysis.with_history(history.with_corrections(label))
+
+    def grade(self, id: Any, grades: Any) -> None:
+        """Take the grades of all items of queries."""
+        pool, history = self.pool, self.analysis.history
+        given = read_grades(self.ids(), id, grades)
+        rows = pool.stored(history.cell, history.rank)
+        graded = take_grades(rows, history, given, pool.spec, pool.table)
+        self.analysis = self.analysis.with_history(graded)
+
+    def items(self, id: Any) -> list[list[Any]]:
+        """Return the items to be graded of queries that were drawn."""
+        pool, history = self.pool, self.analysis.history
+        if pool.spec.pool.lists is None:
+            raise InputError("rows of this evaluation have no items: the spec has no pool.lists")
+        questions = questions_of(np.asarray(id).tolist(), self.ids())
+        stored = pool.stored(history.cell[questions], history.rank[questions])
+        items: list[list[Any]] = stored[list_names(0)[0]].to_pylist()
+        return items
+
+    def save(self, path: str | Path) -> None:
+        """Write all of it to a workspace, or what is not there yet."""
+        with self.turns.lock:
+            save(self.analysis, self.pool, path)

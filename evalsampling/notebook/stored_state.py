@@ -1,0 +1,103 @@
+"""Rounds and labels in the files of a workspace, to which commands and other people add too."""
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from evalsampling.commands.deliveries import take
+from evalsampling.commands.sample import SampleOptions, sample
+from evalsampling.errors import InputError
+from evalsampling.evaluation.analysis import Analysis, check_new_rows
+from evalsampling.notebook.saving import delivery
+from evalsampling.notebook.turns import Turns
+from evalsampling.pool.frames import Ids
+from evalsampling.pool.stored_columns import ID
+from evalsampling.workspace.prepared import PreparedPool
+from evalsampling.workspace.snapshot import Snapshot
+
+
+@dataclasses.dataclass(eq=False, repr=False)
+class StoredState:
+    """Rounds and labels of a workspace, with the calls of `MemoryState`.
+
+    Attributes:
+        snapshot: what the workspace held when it was read last.
+        turns: of the threads that share it.
+    """
+
+    snapshot: Snapshot
+    turns: Turns = dataclasses.field(default_factory=Turns, init=False)
+
+    @property
+    def pool(self) -> PreparedPool:
+        """The pool and its spec."""
+        return self.snapshot.pool
+
+    @property
+    def analysis(self) -> Analysis:
+        """What stood when the workspace was read last."""
+        return self.snapshot.analysis
+
+    def ids(self) -> list[Any]:
+        """Return the id of the row of each question; others may have added rounds and labels."""
+        self.reread()
+        return list(self._ids().to_pylist())
+
+    def reread(self) -> None:
+        """Read the workspace again."""
+        self.snapshot = self.snapshot.reread()
+
+    def _ids(self) -> pa.Array:
+        columns = [files.asked[ID] for files in self.snapshot.standing]
+        chunks = [chunk for column in columns for chunk in column.chunks]
+        return pa.concat_arrays(chunks) if chunks else pa.array([], pa.int64())
+
+    def sample(self, new_rows: int) -> Ids:
+        """Do what the command `sample` does: of an open round, return the rows that wait."""
+        check_new_rows(new_rows)
+        with self.turns.lock:
+            drawn = sample(SampleOptions(self.pool.workspace.path, size=int(new_rows)))
+            self.reread()
+            waiting = [
+                question - 1
+                for files in self.snapshot.standing
+                if drawn.rows and files.number == drawn.round
+                for question in files.asked["question"].to_pylist()
+                if question - 1 not in self.snapshot.answered
+            ]
+            ids = self._ids().take(pa.array(waiting, pa.int64()))
+            return ids.to_numpy(zero_copy_only=False)
+
+    def draw(self, new_rows: int, budget: int | None, money: float | None) -> npt.NDArray[np.int64]:
+        """Refuse: a round that is in no file would be lost."""
+        raise InputError(
+            f"{self.pool.workspace.path}: rounds of a workspace are drawn by `sample`, within the "
+            "budget of its spec"
+        )
+
+    def label(self, codes: Mapping[int, int], replace: bool) -> None:
+        """Do what the command `estimate` does with a delivery."""
+        file = delivery(self.snapshot, codes, replace)
+        with self.pool.workspace.in_use():
+            take([file], self.snapshot.reread(), strict=True)
+        self.reread()
+
+    def grade(self, id: Any, grades: Any) -> None:
+        """Refuse: votes on items come by files."""
+        self._refuse()
+
+    def items(self, id: Any) -> list[list[Any]]:
+        """Refuse: items are the tasks of a batch."""
+        self._refuse()
+
+    def _refuse(self) -> NoReturn:
+        raise InputError("the rows of this evaluation are not in memory: use its workspace")
+
+    def save(self, path: str | Path) -> None:
+        """Refuse: it is in a workspace."""
+        raise InputError(f"it is in a workspace already: {self.pool.workspace.path}")
