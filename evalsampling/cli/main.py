@@ -56,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
         reason = "this is a job of Apache Beam, which is not installed; prepare has --in-process"
         print(f"evalsampling {name}: {reason}", file=sys.stderr)
         sys.exit(1)
-    except logs.told() as error:
+    except logs.reported_errors() as error:
         if arguments.verbose and not logs.as_json():
             traceback.print_exc()
         if not logs.as_json():
