@@ -21,7 +21,8 @@ def user_error(error: Exception) -> InputError | None:
     """Return the error of a worker that a user can mend, found in the text of an engine's own."""
     text = "".join(traceback.format_exception_only(error))
     ours = {*_names(InputError)}
-    known = ours.union(*(_names(kind) for kind in logs.told() if issubclass(kind, Exception)))
+    kinds = [kind for kind in logs.reported_errors() if issubclass(kind, Exception)]
+    known = ours.union(*map(_names, kinds))
     # The last line of a traceback, in the engine's own error.
     found = re.findall(
         rf"^(?:RuntimeError: )?({'|'.join(map(re.escape, known))}): "
@@ -42,7 +43,7 @@ def run_as_program(main: Callable[[], None]) -> None:
     """
     try:
         main()
-    except logs.told() as error:
+    except logs.reported_errors() as error:
         if not logs.as_json():
             print(f"{sys.argv[0]}: {logs.one_line(error)}", file=sys.stderr)
         sys.exit(INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1)

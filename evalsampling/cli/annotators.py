@@ -25,15 +25,16 @@ def _text(_: argparse.Namespace, result: AnnotatorsResult) -> str:
             f"agreement: Krippendorff's alpha {agreement.alpha:.3f}, {level} "
             f"{agreement.low:.3f} to {agreement.high:.3f}, {agreement.rows:,} rows"
         )
-    width = max([len("annotator"), *(len(one.annotator or "-") for one in result.annotators)])
+    names = [person.annotator or "-" for person in result.annotators]
+    width = max(map(len, ["annotator", *names]))
     lines.append(
         f"{'annotator':<{width}} {'labels':>7} {'skipped':>8} {'unsure':>7}"
         f"  {'gold right':<26}{'same again':<26}"
     )
-    for one in result.annotators:
+    for name, person in zip(names, result.annotators, strict=True):
         lines.append(
-            f"{one.annotator or '-':<{width}} {one.labels:>7} {one.skipped:>8} {one.unsure:>7}"
-            f"  {_share(one.gold):<26}{_share(one.repeats):<26}"
+            f"{name:<{width}} {person.labels:>7} {person.skipped:>8} {person.unsure:>7}"
+            f"  {_share(person.gold):<26}{_share(person.repeats):<26}"
         )
     return "\n".join(line.rstrip() for line in lines)
 

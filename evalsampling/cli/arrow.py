@@ -1,4 +1,4 @@
-"""Arrow without pandas, in a process of the command line."""
+"""Keeps Arrow from importing pandas in a process of the command line."""
 
 import sys
 from typing import Any
@@ -7,13 +7,13 @@ import pyarrow as pa
 
 
 class _NoPandas:
-    """Lets pandas be as if it were not installed.
+    """An import finder that makes pandas look as if it were not installed.
 
-    It has no base: `importlib.abc` brings all that reads resources of packages.
+    It has no base class: `importlib.abc` would import all that reads resources of packages.
     """
 
     def find_spec(self, fullname: str, *_: Any) -> None:
-        """Find nothing, and say so of pandas.
+        """Return None, so that the next finder is asked, for every module except pandas.
 
         Raises:
             ModuleNotFoundError: for pandas.
@@ -23,12 +23,12 @@ class _NoPandas:
 
 
 def postpone_pandas() -> None:
-    """Keep Arrow from importing pandas until somebody asks it for a frame.
+    """Keep Arrow from importing pandas until a data frame is asked for.
 
-    Where pandas is installed, Arrow imports it with its first array, to tell series from other
-    sequences, which takes longer than a short command. Asked for a frame, or given one, Arrow
-    imports it all the same; but a series given to ``pyarrow.array`` is then any sequence, so this
-    is not for processes that run a user's scorer.
+    If pandas is installed, Arrow imports it with its first array, to distinguish series from other
+    sequences, which takes longer than a short command. Arrow still imports it when it makes or
+    gets a data frame. But it then treats a series given to ``pyarrow.array`` as any sequence, so
+    this is not for processes that run a user's scorer.
     """
     finder = _NoPandas()
     sys.meta_path.insert(0, finder)

@@ -31,7 +31,8 @@ def _run(arguments: argparse.Namespace) -> BudgetResult:
 
 def _text(_: argparse.Namespace, result: BudgetResult) -> str:
     budget, before = (
-        Budget.read(Section("", {"budget": one})).words for one in (result.budget, result.before)
+        Budget.read(Section("", {"budget": amount})).words
+        for amount in (result.budget, result.before)
     )
     lines = wrapped(f"budget: {budget}, {before} before")
     if result.short:

@@ -19,11 +19,11 @@ def _run(arguments: argparse.Namespace) -> CheckResult:
 
 def _text(arguments: argparse.Namespace, result: CheckResult) -> str:
     if result.problems:
-        found = counted(len(result.problems), "problem")
-        return "\n".join([*result.problems, f"{arguments.spec}: {found}"])
-    told = f"{counted(result.rows or 0, 'row')} in {counted(result.files or 0, 'file')}"
+        problems = counted(len(result.problems), "problem")
+        return "\n".join([*result.problems, f"{arguments.spec}: {problems}"])
+    rows = f"{counted(result.rows or 0, 'row')} in {counted(result.files or 0, 'file')}"
     text = (
-        f"{arguments.spec}: nothing wrong found; {told}, "
+        f"{arguments.spec}: nothing wrong found; {rows}, "
         f"of which the first {result.looked_at:,} were looked at"
     )
     return text if result.scores is None else f"{text}\nscores of these: {result.scores}"

@@ -1,4 +1,4 @@
-"""What the command line knows of a command."""
+"""The record by which the command line knows a command: options, function, text."""
 
 import argparse
 import dataclasses
@@ -20,14 +20,14 @@ class Beam(enum.Enum):
 
 @dataclasses.dataclass(frozen=True)
 class Command:
-    """One command; its name and what it does are in `listing.COMMANDS`.
+    """One command; its name and its help are in `listing.COMMANDS`.
 
     Attributes:
-        add_options: adds its own options to its parser.
-        run: does what parsed arguments ask for.
-        text: says in words what came of it.
+        add_options: adds the options of the command to a parser.
+        run: runs the command with parsed arguments and returns its result.
+        text: returns the text that is printed for a result.
         beam: whether it runs on Beam.
-        failed: whether a result is bad news, which the exit code 1 tells.
+        failed: whether a result makes the exit code 1.
         reads_pools: whether it reads rows of a pool, so that a user's scorer may run.
     """
 

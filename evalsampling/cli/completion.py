@@ -1,4 +1,4 @@
-"""`evalsampling completion`: what a shell needs to complete commands and options."""
+"""`evalsampling completion`: scripts by which shells complete commands and options."""
 
 import argparse
 import dataclasses
@@ -16,7 +16,7 @@ class CompletionResult(Result):
     """A script for a shell.
 
     Attributes:
-        shell: it is for.
+        shell: one of `SHELLS`.
         script: to be run when the shell starts.
     """
 
@@ -37,27 +37,22 @@ def _text(_: argparse.Namespace, result: CompletionResult) -> str:
 
 
 def script(shell: str, options: Mapping[str, Sequence[str]]) -> str:
-    """Return a script that completes commands, their options, and else names of files.
+    """Return a script that completes commands, their options, and otherwise names of files.
 
     Args:
         shell: one of `SHELLS`.
-        options: of each command.
+        options: the options of each command, by its name.
     """
     names = " ".join(options)
     if shell == "fish":
-        first = f"complete -c evalsampling -n __fish_use_subcommand -f -a '{names}'"
-        return "\n".join(
-            [
-                first,
-                *(
-                    f"complete -c evalsampling -n '__fish_seen_subcommand_from {command}' "
-                    f"-l {option.removeprefix('--')}"
-                    for command, known in options.items()
-                    for option in known
-                ),
-            ]
-        )
-    cases = [f"    {command}) known='{' '.join(known)}' ;;" for command, known in options.items()]
+        lines = [f"complete -c evalsampling -n __fish_use_subcommand -f -a '{names}'"]
+        for command, choices in options.items():
+            seen = f"complete -c evalsampling -n '__fish_seen_subcommand_from {command}' -l "
+            lines += [seen + option.removeprefix("--") for option in choices]
+        return "\n".join(lines)
+    cases = [
+        f"    {command}) known='{' '.join(choices)}' ;;" for command, choices in options.items()
+    ]
     lines = [
         *(["autoload -U +X bashcompinit && bashcompinit"] if shell == "zsh" else []),
         "_evalsampling() {",

@@ -10,7 +10,7 @@ from evalsampling.commands.curve import Bounds, CurveOptions, CurvePoint, CurveR
 from evalsampling.commands.options import add_to_command, read_options
 
 _MOST_POINTS = 12
-"""Points that are printed unless ranks are asked for; `--json` has them all."""
+"""Most points that are printed unless ranks are asked for; `--json` has them all."""
 
 _SHOWN = ("precision", "recall", "f1")
 
@@ -26,20 +26,20 @@ def _text(arguments: argparse.Namespace, result: CurveResult) -> str:
         even = np.linspace(ranks[0], ranks[-1], _MOST_POINTS)
         points = tuple(points[i] for i in np.unique(np.searchsorted(ranks, even - 1e-9)))
     head = "".join(f"{name:>26}" for name in _SHOWN)
-    told = result.guarantee
-    warnings = [f"warning: {warning}" for warning in told.warnings]
-    lines = [told.words, *warnings, f"{'rank':>12}{'threshold':>12}{head}"]
+    guarantee = result.guarantee
+    warnings = [f"warning: {warning}" for warning in guarantee.warnings]
+    lines = [guarantee.words, *warnings, f"{'rank':>12}{'threshold':>12}{head}"]
     lines += [_line(point) for point in points]
-    return "\n".join([*lines, f"average precision {_told(result.average_precision)}"])
+    return "\n".join([*lines, f"average precision {_shown(result.average_precision)}"])
 
 
 def _line(point: CurvePoint) -> str:
-    told = "".join(f"{_told(point.measures[name]):>26}" for name in _SHOWN)
-    return f"{point.rank:>12,}{point.threshold:>12.5g}{told}"
+    cells = "".join(f"{_shown(point.measures[name]):>26}" for name in _SHOWN)
+    return f"{point.rank:>12,}{point.threshold:>12.5g}{cells}"
 
 
-def _told(one: Bounds) -> str:
-    return f"{one.value:.4f} ({one.low:.4f}-{one.high:.4f})"
+def _shown(bounds: Bounds) -> str:
+    return f"{bounds.value:.4f} ({bounds.low:.4f}-{bounds.high:.4f})"
 
 
 COMMAND = Command(functools.partial(add_to_command, options=CurveOptions), _run, _text)

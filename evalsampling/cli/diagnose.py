@@ -30,7 +30,7 @@ def _text(_: argparse.Namespace, result: DiagnoseResult) -> str:
             f"label likelihood {result.label_likelihood:.2f}: rows are worth choosing by the "
             f"scores from {WORTH_CHOOSING:g} on"
         )
-    lines += [f"  {name}: {one:.2f}" for name, one in result.label_likelihood_of.items()]
+    lines += [f"  {name}: {value:.2f}" for name, value in result.label_likelihood_of.items()]
     return "\n".join(lines)
 
 

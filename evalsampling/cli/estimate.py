@@ -22,13 +22,13 @@ from evalsampling.telemetry import logs
 _WHOLE = "whole pool"
 
 _MOST_POINTS = 8
-"""Points of a curve that are printed; `--json` has them all."""
+"""Most points of a curve that are printed; `--json` has them all."""
 
 _MOST_NOTES = 3
-"""Numbers, and classes, of which more is told than intervals; `--json` has it of all."""
+"""Most numbers, and most classes, that get notes on hidden positives; `--json` has all."""
 
 _LEAST_P_VALUE = 0.0001
-"""Least p-value of many systems that is told: they are found by integration."""
+"""Least p-value of a contest that is printed: p-values are integrated numerically."""
 
 
 def _run(arguments: argparse.Namespace) -> EstimateResult:
@@ -58,9 +58,9 @@ def _estimate(options: EstimateOptions, arguments: argparse.Namespace) -> Estima
 def _text(_: argparse.Namespace, result: EstimateResult) -> str:
     lines = [f"{counted(result.labels, 'label')}, {result.open} open, {result.rejects} rejected"]
     shown = _thinned(result.measures)
-    kinds = [*assumed(kind for one in shown for kind in _kinds(one))]
+    kinds = [*assumed(kind for number in shown for kind in _kinds(number))]
     lines += estimate_table(shown, kinds, _methods_asked_for(shown))
-    if any(_is_bracketed(one, kind) for one in shown for kind in kinds):
+    if any(_is_bracketed(number, kind) for number in shown for kind in kinds):
         lines += wrapped(MOSTLY_PRIOR, "  ")
     lines += _tests_table(shown)
     lines += [line for contest in result.contests for line in contest_table(contest)]
@@ -81,29 +81,30 @@ def _text(_: argparse.Namespace, result: EstimateResult) -> str:
 
 
 def _notes_on_hidden(result: EstimateResult) -> list[str]:
-    """Return what is thought of hidden positives, and what another share or labels would change."""
-    pool = [one for one in result.measures if one.slice is None and one.threshold is None]
-    combined = [one for one in pool if one.sensitivity]
+    """Return notes on hidden positives: prior, posterior, and intervals for other shares."""
+    pool = [item for item in result.measures if item.slice is None and item.threshold is None]
+    combined = [number for number in pool if number.sensitivity]
     notes = []
     for hidden in result.hidden[:_MOST_NOTES] if combined else ():
-        of = f" of class {hidden.label}" if len(result.hidden) > 1 else ""
+        of_class = f" of class {hidden.label}" if len(result.hidden) > 1 else ""
         levels = ", ".join(f"{100 * float(level):g}" for level in hidden.prior)
         notes.append(
-            f"hidden positives{of}, in % of those that scores tell, quantiles {levels} %: "
+            f"hidden positives{of_class}, in % of those that scores tell, quantiles {levels} %: "
             f"{_percents(hidden.prior)} by the spec's `hidden`, "
             f"{_percents(hidden.posterior)} with the labels"
         )
-    for one in combined[:_MOST_NOTES]:
-        others = ", ".join(f"{other.share:g}: {_ends(other)}" for other in one.sensitivity)
-        notes.append(f"{_title(one)} with hidden.share {others}")
-    told = [(one, one.undetected) for one in pool if one.undetected is not None]
-    wide = [f"{_title(one)}: {light['words']}" for one, light in told if light["further"]]
-    notes += wide[:_MOST_NOTES]
+    for number in combined[:_MOST_NOTES]:
+        by_share = ", ".join(f"{other.share:g}: {_ends(other)}" for other in number.sensitivity)
+        notes.append(f"{_title(number)} with hidden.share {by_share}")
+    undetected = [(number, number.undetected) for number in pool if number.undetected is not None]
+    further = [f"{_title(number)}: {bound['words']}" for number, bound in undetected
+               if bound["further"]]  # fmt: skip
+    notes += further[:_MOST_NOTES]
     return [line for note in notes for line in wrapped(note, "  ")]
 
 
 def _percents(quantiles: Mapping[str, float]) -> str:
-    return ", ".join(two_digits(100 * one) for one in quantiles.values())
+    return ", ".join(two_digits(100 * quantile) for quantile in quantiles.values())
 
 
 def estimate_table(
@@ -111,19 +112,19 @@ def estimate_table(
 ) -> list[str]:
     """Return a table of estimates: a row each, a column for each kind of interval.
 
-    The default interval is in the column of its kind. Where a measure comes more than once, its
-    name stands above its rows.
+    The default interval is in the column of its kind. If a measure has several estimates, its
+    name is printed above their rows.
 
     Args:
         shown: estimates in order.
-        kinds: of the intervals that have columns.
-        methods: of further intervals that have columns.
+        kinds: of intervals, a column each.
+        methods: of further intervals, a column each.
     """
     if not shown:
         return []
     groups: dict[str, list[ReportedEstimate]] = {}
-    for one in shown:
-        groups.setdefault(one.measure, []).append(one)
+    for number in shown:
+        groups.setdefault(number.measure, []).append(number)
     names = [_SHORT.get(kind, kind) for kind in kinds]
     head = [f"{100 * shown[0].confidence:g} % intervals", "value", *names, *methods]
     alone = len(groups) == len(shown)
@@ -131,55 +132,57 @@ def estimate_table(
     rows = []
     for measure, members in groups.items():
         rows += [] if alone else [[measure, *[""] * (len(head) - 1 + by_method)]]
-        for one in members:
-            name = _title(one) if alone else _below(one)
-            value = "undefined" if one.value is None else _end(one.value)
-            cells = [_interval(one, kind) for kind in kinds]
-            cells += [_by_method(one, method) for method in methods]
-            rows.append([name, value, *cells, *([one.method] if by_method else [])])
+        for number in members:
+            name = _title(number) if alone else _below(number)
+            value = "undefined" if number.value is None else _end(number.value)
+            cells = [_interval(number, kind) for kind in kinds]
+            cells += [_by_method(number, method) for method in methods]
+            rows.append([name, value, *cells, *([number.method] if by_method else [])])
     return table([*head, *(["method"] if by_method else [])], rows)
 
 
-def _interval(one: ReportedEstimate, kind: str) -> str:
-    """Return the interval of a kind; the default one tells if it claims nothing.
+def _interval(number: ReportedEstimate, kind: str) -> str:
+    """Return the cell of an interval of a kind: its ends, ``exact``, ``no claim``, or ``-``.
 
-    A model-based one that is not the default is in brackets.
+    A model-based interval that is not the default is in brackets.
     """
-    found = _kinds(one).get(kind)
-    if found is None:
+    interval = _kinds(number).get(kind)
+    if interval is None:
         return "-"
-    if one.intervals[0] == found and one.method == "census":
+    if number.intervals[0] == interval and number.method == "census":
         return "exact"
-    if one.intervals[0] == found and one.method.startswith(CLAIM_NOTHING):
+    if number.intervals[0] == interval and number.method.startswith(CLAIM_NOTHING):
         return "no claim"
-    ends = _ends(found)
-    return f"({ends})" if _is_bracketed(one, kind) else ends
+    ends = _ends(interval)
+    return f"({ends})" if _is_bracketed(number, kind) else ends
 
 
 def _methods_asked_for(shown: Sequence[ReportedEstimate]) -> list[str]:
-    """Return the methods of the intervals that stand beside the design-based one of a number."""
-    others: dict[str, None] = {}
-    for one in shown:
-        first = _kinds(one).get(_BY_DESIGN)
-        others |= {i.method: None for i in one.intervals if i.kind == _BY_DESIGN and i != first}
-    return list(others)
+    """Return the methods of design-based intervals that are not the first of their number."""
+    methods: dict[str, None] = {}
+    for number in shown:
+        by_design = [item for item in number.intervals if item.kind == _BY_DESIGN]
+        methods |= {item.method: None for item in by_design if item != by_design[0]}
+    return list(methods)
 
 
-def _by_method(one: ReportedEstimate, method: str) -> str:
-    """Return the interval of a method."""
-    return next((_ends(each) for each in one.intervals if each.method == method), "-")
+def _by_method(number: ReportedEstimate, method: str) -> str:
+    """Return the cell of an interval of a method: its ends, or ``-``."""
+    return next((_ends(item) for item in number.intervals if item.method == method), "-")
 
 
-def _is_bracketed(one: ReportedEstimate, kind: str) -> bool:
-    found = _kinds(one).get(kind)
-    return found is not None and is_mostly_prior(found, one.intervals)
+def _is_bracketed(number: ReportedEstimate, kind: str) -> bool:
+    interval = _kinds(number).get(kind)
+    return interval is not None and is_mostly_prior(interval, number.intervals)
 
 
 def contest_table(contest: Contest) -> list[str]:
-    """Return the table of who beats whom: by how much a row's system is above a column's."""
+    """Return the table of a contest: the system of a row less the system of a column."""
     width = max(11, *(len(str(name)) + 2 for name in contest.systems))
-    told = {(pair.system, pair.against): (pair.value, pair.low > 0, pair.high < 0)
-            for pair in contest.pairs}  # fmt: skip
+    differences = {
+        (pair.system, pair.against): (pair.value, pair.low > 0, pair.high < 0)
+        for pair in contest.pairs
+    }
     lines = [
         *wrapped(f"{contest.measure}, row less column, design-based: from the weights alone, "
                  "where estimates above may also rest on the model of the labels", "  "),
@@ -190,8 +193,9 @@ def contest_table(contest: Contest) -> list[str]:
     for row in contest.systems:
         line = f"{row!s:<{width}}"
         for column in contest.systems:
-            value, above, below = told.get((row, column), told.get((column, row), (None, 0, 0)))
-            sign = -1 if (column, row) in told else 1
+            mirrored = differences.get((column, row), (None, 0, 0))
+            value, above, below = differences.get((row, column), mirrored)
+            sign = -1 if (column, row) in differences else 1
             star = "*" if above or below else ""
             line += f"{'-' if value is None else _signed(sign * value) + star:>{width}}"
         lines.append(line)
@@ -213,55 +217,54 @@ def _signed(value: float) -> str:
 _BY_DESIGN = "design-based"
 
 _SHORT = {"assumption-light": "light"}
-"""Kinds whose column has a shorter name."""
+"""Shorter names of kinds of intervals, for the heads of columns."""
 
 
-def _kinds(one: ReportedEstimate) -> dict[str, ReportedInterval]:
-    """Return the first interval of each kind."""
+def _kinds(number: ReportedEstimate) -> dict[str, ReportedInterval]:
+    """Return the first interval of each kind, by the kind."""
     kinds: dict[str, ReportedInterval] = {}
-    for interval in one.intervals:
+    for interval in number.intervals:
         kinds.setdefault(interval.kind, interval)
     return kinds
 
 
 def _tests_table(shown: Sequence[ReportedEstimate]) -> list[str]:
-    """Return a table of what tests say of comparisons; no line if nothing is compared."""
-    tested = [(one, one.significance) for one in shown if one.significance is not None]
-    if not tested:
-        return []
-    numbers = {"p": "p_value", "anytime p": "anytime_p_value", "chance above": "chance_above"}
-    told = {
-        name: ["-" if found.get(key) is None else f"{found[key]:.3g}" for _, found in tested]
-        for name, key in numbers.items()
+    """Return a table of tests of comparisons, a row each; no line if nothing is compared."""
+    tests = [(_title(item), item.significance) for item in shown if item.significance is not None]
+    keys = {"p": "p_value", "anytime p": "anytime_p_value", "chance above": "chance_above"}
+    columns = {
+        name: ["-" if test.get(key) is None else f"{test[key]:.3g}" for _, test in tests]
+        for name, key in keys.items()
     }
-    told = {name: cells for name, cells in told.items() if {*cells} != {"-"}}
-    if not told:
+    columns = {name: cells for name, cells in columns.items() if {*cells} - {"-"}}
+    if not columns:
         return []
-    titles = [_title(one) for one, _ in tested]
-    return table(["tests", *told], list(zip(titles, *told.values(), strict=True)))
+    titles = [title for title, _ in tests]
+    return table(["tests", *columns], list(zip(titles, *columns.values(), strict=True)))
 
 
-def _title(one: ReportedEstimate) -> str:
-    within = _within(one)
-    return one.measure if within == _WHOLE else f"{one.measure} {within}"
+def _title(number: ReportedEstimate) -> str:
+    within = _within(number)
+    return number.measure if within == _WHOLE else f"{number.measure} {within}"
 
 
-def _within(one: ReportedEstimate) -> str:
-    """Return what tells an estimate from others of its measure."""
-    parts = [None if one.threshold is None else f"at {one.threshold:.4g}"]
-    parts += [None if one.system is None else f"of {one.system}"]
-    parts += [None if one.against is None else f"against {one.against}", one.slice]
+def _within(number: ReportedEstimate) -> str:
+    """Return the threshold, systems and slice that an estimate is for, in words."""
+    parts = [None if number.threshold is None else f"at {number.threshold:.4g}"]
+    parts += [None if number.system is None else f"of {number.system}"]
+    parts += [None if number.against is None else f"against {number.against}", number.slice]
     return " ".join(part for part in parts if part is not None) or _WHOLE
 
 
-def _below(one: ReportedEstimate) -> str:
-    """Return what an estimate is called below its measure; a slice is below its system.
+def _below(number: ReportedEstimate) -> str:
+    """Return the name of an estimate below its measure; a slice is indented below its system.
 
-    But for points of curves, whose names are long.
+    Slices of points of curves are not indented, as their names are long.
     """
-    if one.slice is None:
-        return f"  {_within(one)}"
-    return f"    {one.slice}" if one.threshold is None else f"  at {one.threshold:.4g} {one.slice}"
+    if number.slice is None:
+        return f"  {_within(number)}"
+    at = "  " if number.threshold is None else f"at {number.threshold:.4g} "
+    return f"  {at}{number.slice}"
 
 
 def _ends(interval: ReportedInterval | ReportedSensitivity) -> str:
@@ -273,10 +276,11 @@ def _end(value: float | None) -> str:
 
 
 def _thinned(measures: Sequence[ReportedEstimate]) -> list[ReportedEstimate]:
-    """Return what is printed: of a curve's many points, some."""
+    """Return the estimates to print: all except evenly spaced points of long curves."""
     groups: dict[tuple[str | None, ...], list[ReportedEstimate]] = {}
-    for one in measures:
-        groups.setdefault((one.measure, one.system, one.against, one.slice), []).append(one)
+    for number in measures:
+        curve = (number.measure, number.system, number.against, number.slice)
+        groups.setdefault(curve, []).append(number)
     shown = []
     for points in groups.values():
         shown += points[:: -(-len(points) // _MOST_POINTS)]

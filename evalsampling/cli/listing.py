@@ -1,6 +1,7 @@
-"""All commands in the order of the help: their names, what they do, and where they are.
+"""All commands in the order of the help: their names, their help, and their modules.
 
-The module of a command loads when the command is asked for, so none pays for what others need.
+The module of a command is imported when the command is run, so no command waits for the imports
+of others.
 """
 
 import dataclasses
@@ -12,13 +13,13 @@ from evalsampling.cli.command import Command
 
 @dataclasses.dataclass(frozen=True)
 class Listed:
-    """A command that need not be loaded.
+    """A command by its name; its module need not be imported.
 
     Attributes:
         name: of the command.
-        help: what it does.
-        module: of `evalsampling.cli` that has it.
-        attribute: of the module that holds it.
+        help: what the command does, in a sentence.
+        module: of `evalsampling.cli` that defines it.
+        attribute: of the module that holds its `Command`.
     """
 
     name: str
@@ -27,7 +28,7 @@ class Listed:
     attribute: str = "COMMAND"
 
     def load(self) -> Command:
-        """Return the command; its module and what that needs are imported."""
+        """Return the command, after importing its module."""
         module = importlib.import_module(f"evalsampling.cli.{self.module}")
         return cast(Command, getattr(module, self.attribute))
 

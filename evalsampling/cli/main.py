@@ -22,11 +22,11 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
     """Run a command and exit: 0 done, 1 it failed or found damage, 2 wrong usage, 130 Ctrl-C.
 
     Args:
-        argv: arguments; None for those of the program, whose process is then the command's alone.
+        argv: arguments; None for those of the program, if the process runs this command only.
     """
     name, command, arguments = parse(argv)
     if argv is None:
-        gc.freeze()  # What was loaded stays: see `evalsampling.__main__`.
+        gc.freeze()  # Imported modules stay for good: see `evalsampling.__main__`.
         gc.enable()
     if argv is None and not command.reads_pools and not arguments.beam:
         from evalsampling.cli.arrow import postpone_pandas  # Help and version need no Arrow.
@@ -47,16 +47,16 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
                 sys.stdout.reconfigure(errors="replace")  # A locale may lack a letter.
             _print(command.text(arguments, result))
     except BrokenPipeError:
-        # Whoever read our output has gone; Python must not try to flush the rest at exit.
+        # The reader of our output has gone; Python must not try to flush the rest at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except ModuleNotFoundError as error:
         if error.name != "apache_beam":
             raise
-        words = "this is a job of Apache Beam, which is not installed; prepare has --in-process"
-        print(f"evalsampling {name}: {words}", file=sys.stderr)
+        reason = "this is a job of Apache Beam, which is not installed; prepare has --in-process"
+        print(f"evalsampling {name}: {reason}", file=sys.stderr)
         sys.exit(1)
-    except logs.told() as error:
+    except logs.reported_errors() as error:
         if arguments.verbose and not logs.as_json():
             traceback.print_exc()
         if not logs.as_json():
@@ -66,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
 
 
 def _json(content: Any) -> str:
-    """Return JSON as stdout takes it: with escapes unless that is UTF-8, or where it is no text."""
+    """Return JSON that stdout can write: with escapes unless stdout is UTF-8 and all is text."""
     text = json.dumps(content, ensure_ascii=False, allow_nan=False)
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     try:
@@ -78,7 +78,7 @@ def _json(content: Any) -> str:
 
 
 def _print(text: str) -> None:
-    """Print a result, so that it is known here if nobody reads it; nothing to a closed stdout."""
+    """Print and flush a result, so that a closed pipe is noticed here."""
     print(text, flush=True)
 
 

@@ -1,6 +1,6 @@
-"""What was asked for: which command, with which options.
+"""Parses arguments: which command, with which options.
 
-All commands are listed in the help, but only the one asked for is loaded, with its options.
+The help lists all commands, but only the command that is run is imported, with its options.
 """
 
 import argparse
@@ -16,14 +16,14 @@ from evalsampling.version import __version__
 
 
 class CommandParser(argparse.ArgumentParser):
-    """The parser of one command, which is loaded with its options when it is asked to parse."""
+    """The parser of one command, whose module is imported when arguments are parsed."""
 
     def __init__(self, listed: Listed, **settings: Any) -> None:
-        """Remember which command it is of.
+        """Make a parser without options.
 
         Args:
             listed: the command.
-            **settings: of any parser.
+            **settings: of `argparse.ArgumentParser`.
         """
         # Whole names only: Beam has options of its own, `--label` beside our `--labels`.
         super().__init__(description=listed.help, allow_abbrev=False, **settings)
@@ -32,7 +32,7 @@ class CommandParser(argparse.ArgumentParser):
 
     @property
     def command(self) -> Command:
-        """The command; its options are there from now on."""
+        """The command, imported, and its options added to the parser, when first read."""
         if self._command is None:
             self._command = self._listed.load()
             self._add_options(self._command)
@@ -56,7 +56,7 @@ class CommandParser(argparse.ArgumentParser):
             )
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Return what parsed and what did not, as any parser does."""
+        """Return the namespace and the arguments left, as any parser does."""
         _ = self.command
         return super().parse_known_args(args, namespace)
 
@@ -70,7 +70,7 @@ class CommandParser(argparse.ArgumentParser):
 def parse(argv: Sequence[str] | None) -> tuple[str, Command, argparse.Namespace]:
     """Return the name of a command, the command and its parsed arguments.
 
-    Of the arguments, ``beam`` are Beam's options.
+    The argument ``beam`` holds the options of Beam.
 
     Args:
         argv: arguments of the program, None for its own.
@@ -82,19 +82,20 @@ def parse(argv: Sequence[str] | None) -> tuple[str, Command, argparse.Namespace]
     if not (sys.argv[1:] if argv is None else argv):
         parser.print_help()
         sys.exit(0)
-    arguments, rest = parser.parse_known_args(argv)
-    asked = commands[arguments.command]
-    beam, runner = asked.command.beam, getattr(arguments, "runner", None)
-    if rest and beam is Beam.NEVER:
-        asked.error(f"unrecognized arguments: {_named(rest)}{_meant(rest, asked)}")
-    if rest and beam is Beam.WITH_RUNNER and runner is None:
-        asked.error(f"unrecognized arguments without --runner: {_named(rest)}{_meant(rest, asked)}")
-    arguments.beam = rest if runner is None else [f"--runner={runner}", *rest]
-    return arguments.command, asked.command, arguments
+    arguments, unparsed = parser.parse_known_args(argv)
+    chosen = commands[arguments.command]
+    beam, runner = chosen.command.beam, getattr(arguments, "runner", None)
+    if unparsed and beam is Beam.NEVER:
+        chosen.error(f"unrecognized arguments: {_named(unparsed)}{_meant(unparsed, chosen)}")
+    if unparsed and beam is Beam.WITH_RUNNER and runner is None:
+        unknown = f"{_named(unparsed)}{_meant(unparsed, chosen)}"
+        chosen.error(f"unrecognized arguments without --runner: {unknown}")
+    arguments.beam = unparsed if runner is None else [f"--runner={runner}", *unparsed]
+    return arguments.command, chosen.command, arguments
 
 
 def options_by_command() -> dict[str, list[str]]:
-    """Return the options of each command; all commands are loaded."""
+    """Return the options of each command, by its name; all commands are imported."""
     return {name: parser.options for name, parser in _parsers()[1].items()}
 
 
@@ -115,12 +116,12 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, CommandParser]]:
 
 def _named(arguments: Sequence[str]) -> str:
     """Return the options among arguments without their values, which may be credentials."""
-    options = [one.partition("=")[0] for one in arguments if one.startswith("-")]
+    options = [text.partition("=")[0] for text in arguments if text.startswith("-")]
     return " ".join(options or arguments)
 
 
 def _meant(arguments: Sequence[str], parser: CommandParser) -> str:
     """Return a question that names the option most like the first unknown one, if any is."""
-    unknown = next((one.partition("=")[0] for one in arguments if one.startswith("--")), "")
+    unknown = next((text.partition("=")[0] for text in arguments if text.startswith("--")), "")
     near = difflib.get_close_matches(unknown, parser.options, n=1, cutoff=0.6)
     return f"; did you mean {near[0]}?" if near else ""

@@ -1,4 +1,4 @@
-"""A command whose work a Beam job does."""
+"""Runs a command as a Beam job."""
 
 import contextlib
 import dataclasses
@@ -13,7 +13,7 @@ from evalsampling.workspace.workspace import Workspace
 def through_pipeline(
     job: Callable[[Sequence[str]], None], options: WorkspaceOptions, beam: Sequence[str]
 ) -> Iterator[Any]:
-    """Run a job that does the work of a command, and give the object it wrote to its output.
+    """Run a job that does the work of a command, and yield the object that the job wrote.
 
     Args:
         job: `main` of a pipeline.
@@ -25,7 +25,7 @@ def through_pipeline(
     """
     workspace = Workspace(options.workspace)
     workspace.check_prepared()
-    here = dataclasses.replace(options, workspace=workspace.path)
+    located = dataclasses.replace(options, workspace=workspace.path)
     with workspace.temporary_result() as (url, read):
-        job([*job_arguments(here), f"--output={url}", *beam])
+        job([*job_arguments(located), f"--output={url}", *beam])
         yield read()

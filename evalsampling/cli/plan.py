@@ -19,43 +19,43 @@ def _run(arguments: argparse.Namespace) -> PlanResult:
 
 
 def _text(_: argparse.Namespace, result: PlanResult) -> str:
-    compared = any(one.power is not None for one in result.errors)
+    compared = any(row.power is not None for row in result.errors)
     unit = "budget" if result.by_cost else "labels"
     head = ["sampler, measure", unit, "std. error", "half-width"]
     head += ["power"] * compared + ["draws", "labels", "cost"] * result.by_cost
     groups: dict[str, list[list[str]]] = {}
-    for one in result.errors:
+    for row in result.errors:
         cells = [
-            one.measure,
-            "more" if one.budget is None else _whole_or_rounded(one.budget),
-            _shown(one.standard_error, 4),
-            _shown(one.half_width, 4),
+            row.measure,
+            "more" if row.budget is None else _whole_or_rounded(row.budget),
+            _shown(row.standard_error, 4),
+            _shown(row.half_width, 4),
         ]
         if compared:
-            cells.append("" if one.power is None else f"{one.power:.2f}")
+            cells.append("" if row.power is None else f"{row.power:.2f}")
         if result.by_cost:
-            cells += [_shown(one.draws, 0), _shown(one.labels, 1), _shown(one.cost, 1)]
-        groups.setdefault(one.sampler, []).append(cells)
+            cells += [_shown(row.draws, 0), _shown(row.labels, 1), _shown(row.cost, 1)]
+        groups.setdefault(row.sampler, []).append(cells)
     lines = ["if the scores' probabilities are right:", *grouped_table(head, groups)]
     return "\n".join([*lines, *_will_it_pay(result)])
 
 
 def _if_off(result: PlanResult) -> list[str]:
-    """Return, of each sampler and measure, how sure the half-width of the largest budget is."""
+    """Return, for each sampler and measure, a range of the half-width at the largest budget."""
     largest = {
-        (one.sampler, one.measure): one for one in result.errors if one.half_width_high is not None
+        (row.sampler, row.measure): row for row in result.errors if row.half_width_high is not None
     }
     return [
-        f"{one.measure} by {one.sampler}: the half-width at {_whole_or_rounded(one.budget)} is "
-        f"{_shown(one.half_width_low, 3)} to {_shown(one.half_width_high, 3)} in eight of ten "
+        f"{row.measure} by {row.sampler}: the half-width at {_whole_or_rounded(row.budget)} is "
+        f"{_shown(row.half_width_low, 3)} to {_shown(row.half_width_high, 3)} in eight of ten "
         "pools whose probabilities are off as those of real models are"
-        for one in largest.values()
-        if one.budget is not None
+        for row in largest.values()
+        if row.budget is not None
     ]
 
 
 def _whole_or_rounded(budget: float) -> str:
-    """Return labels, or money that was given, as they are, and money that was found rounded."""
+    """Return a budget as text: rounded to five figures unless it is a whole number of cents."""
     return f"{budget:,.10g}" if budget == round(budget, 2) else f"{budget:,.5g}"
 
 
@@ -64,21 +64,21 @@ def _shown(number: float | None, digits: int) -> str:
 
 
 def _will_it_pay(result: PlanResult) -> list[str]:
-    """Return what the best choice of rows saves, and how sure the scores are."""
-    savings = {one.measure: one.saving for one in result.errors if one.saving is not None}
-    told = [
+    """Return lines on the variance that the best proposal saves, and on what may be wrong."""
+    savings = {row.measure: row.saving for row in result.errors if row.saving is not None}
+    sentences = [
         f"{measure}: the best proposal has {saving:.2f} of the variance of even draws"
         + " for equal money" * result.by_cost
         for measure, saving in savings.items()
     ]
-    told += _if_off(result)
+    sentences += _if_off(result)
     likelihood = result.errors[0].label_likelihood if result.errors else None
     if likelihood is not None:
-        told.append(
+        sentences.append(
             f"label likelihood {likelihood:.2f}: rows are worth choosing by the scores from "
             f"{WORTH_CHOOSING:g} on, if labels bear it out"
         )
-    return [line for sentence in told for line in wrapped(sentence, "  ")]
+    return [line for sentence in sentences for line in wrapped(sentence, "  ")]
 
 
 COMMAND = Command(

@@ -15,23 +15,23 @@ def _run(arguments: argparse.Namespace) -> SimulateResult:
 
 def _text(_: argparse.Namespace, result: SimulateResult) -> str:
     scalars = {m: value for m, value in result.truth.items() if isinstance(value, float)}
-    told = ", ".join(f"{measure} {value:.4f}" for measure, value in scalars.items())
-    lines = wrapped(f"truth: {told}", "  ") if scalars else []
+    truth = ", ".join(f"{measure} {value:.4f}" for measure, value in scalars.items())
+    lines = wrapped(f"truth: {truth}", "  ") if scalars else []
     unit = "money" if result.by_cost else "labels"
     groups: dict[str, list[list[str]]] = {}
-    for one in result.results:
-        intervals = (one.coverage, 2), (one.median_width, 3), (one.interval_score, 3)
-        groups.setdefault(one.sampler, []).append(
+    for row in result.results:
+        intervals = (row.coverage, 2), (row.median_width, 3), (row.interval_score, 3)
+        groups.setdefault(row.sampler, []).append(
             [
-                one.measure,
-                f"{one.budget:,.10g}",
-                f"{one.rmse:.4f}",
-                f"{one.bias:.4f}",
+                row.measure,
+                f"{row.budget:,.10g}",
+                f"{row.rmse:.4f}",
+                f"{row.bias:.4f}",
                 *(
                     "-" if number is None else f"{number:.{digits}f}"
                     for number, digits in intervals
                 ),
-                str(one.undefined),
+                str(row.undefined),
             ]
         )
     head = [

@@ -35,13 +35,13 @@ def _text(arguments: argparse.Namespace, result: StatusResult) -> str:
 
 
 def _rounds(result: StatusResult) -> str:
-    """Return how many rounds were drawn, and how many of them were taken back."""
+    """Return how many rounds were drawn, and how many of them were withdrawn."""
     rounds = counted(result.rounds, "round")
     return f"{rounds}, {len(result.withdrawn)} withdrawn" if result.withdrawn else rounds
 
 
 def _labels(result: StatusResult) -> str:
-    """Return how much of the budget is spent, in words."""
+    """Return the part of the budget that is spent, in words."""
     labels = f"{result.labels} of {counted(result.budget, 'label')}"
     if result.cost is None:
         return labels

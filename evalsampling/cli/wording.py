@@ -1,4 +1,4 @@
-"""Words for people: counts with their nouns, lines that fit a terminal."""
+"""Text for a terminal: counts with their nouns, wrapped lines, tables."""
 
 import os
 import shutil
@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 
 NARROWEST, WIDEST = 60, 120
-"""Columns that text is made for, whatever the terminal has."""
+"""Least and most columns of a line, however wide the terminal is."""
 
 
 def counted(number: int, noun: str) -> str:
@@ -16,12 +16,12 @@ def counted(number: int, noun: str) -> str:
 
 
 def columns() -> int:
-    """Return how many columns lines may have: those of the terminal, 80 if there is none."""
+    """Return how many columns a line may have: those of the terminal, 80 without a terminal."""
     return min(max(shutil.get_terminal_size((80, 24)).columns, NARROWEST), WIDEST)
 
 
 def wrapped(text: str, indent: str = "") -> list[str]:
-    """Return a sentence in lines that fit, all but the first indented."""
+    """Return a sentence as lines that fit, all but the first indented."""
     return textwrap.wrap(
         text, columns(), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
     )
@@ -36,13 +36,13 @@ def cut(text: str, width: int) -> str:
 
 
 def bold(text: str) -> str:
-    """Return a text that stands out, on a terminal and unless NO_COLOR is set."""
+    """Return a text in bold if stdout is a terminal and NO_COLOR is not set."""
     on_terminal = sys.stdout is not None and sys.stdout.isatty()
     return f"\033[1m{text}\033[0m" if on_terminal and not os.environ.get("NO_COLOR") else text
 
 
 def grouped_table(head: Sequence[str], groups: Mapping[str, Sequence[Sequence[str]]]) -> list[str]:
-    """Return the lines of a table whose rows stand below the names of their groups.
+    """Return the lines of a table in which rows are listed below the name of their group.
 
     Args:
         head: names of the columns.
@@ -51,19 +51,19 @@ def grouped_table(head: Sequence[str], groups: Mapping[str, Sequence[Sequence[st
     rows: list[Sequence[str]] = []
     for name, members in groups.items():
         rows.append([name, *[""] * (len(head) - 1)])
-        rows += [[f"  {first}", *others] for first, *others in members]
+        rows += [[f"  {first}", *cells] for first, *cells in members]
     return table(head, rows)
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
     """Return the lines of a table as wide as its cells, two blanks between columns.
 
-    If it does not fit, cells of the first column are cut.
+    If it does not fit the terminal, cells of the first column are cut.
 
     Args:
         head: names of the columns.
         rows: cells, as many as names.
-        left: columns from the first one on whose cells are at the left; others are at the right.
+        left: how many columns are aligned at the left; the others are aligned at the right.
     """
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
     room = columns() - sum(widths[1:]) - 2 * (len(widths) - 1)

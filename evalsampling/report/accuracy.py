@@ -29,39 +29,39 @@ from evalsampling.report.thresholds import (
 )
 
 MOST_SLICES = 40
-"""Values of a column that the page shows, the largest; the CSV has them all."""
+"""Most slices of a column that the page shows, the largest ones; the CSV has all."""
 
 MOST_SLICE_TABLES = 24
-"""Tables of slices on the page: of each column the first in full, the others folded."""
+"""Most tables of slices on the page: of each column the first in full, the others folded."""
 
 MOST_CURVES = 6
-"""Curves that are drawn."""
+"""Most curves that are drawn."""
 
 MOST_POINTS = 21
-"""Points of a curve in its table."""
+"""Most points in the table of a curve."""
 
 _PICKED = paragraph(
     "Each row of a table of thresholds is the cheapest one if a miss (a positive that is not "
     "found) costs as much as so many false positives. A threshold that was picked looks a little "
     "better than it is: let the interval decide, not the estimate."
 )
-"""What tables of thresholds mean."""
+"""Explains the tables of thresholds."""
 
 MOST_MEASURES = 12
-"""Measures whose systems are drawn side by side."""
+"""Most measures whose systems are drawn side by side."""
 
 
 def systems(facts: Facts) -> Section | None:
-    """Return the systems side by side, None if there is one."""
+    """Return the section that shows all systems side by side, None if there is only one."""
     if len(facts.systems) < 2 or not facts.labels:
         return None
     by_measure: dict[str, list[Number]] = {}
-    for one in facts.headline:
-        by_measure.setdefault(one.measure, []).append(one)
+    for number in facts.headline:
+        by_measure.setdefault(number.measure, []).append(number)
     body = []
     for measure, numbers in list(by_measure.items())[:MOST_MEASURES]:
-        if any(one.value is not None for one in numbers):
-            rows = [IntervalRow.of(one, one.system) for one in numbers]
+        if any(number.value is not None for number in numbers):
+            rows = [IntervalRow.of(number, number.system) for number in numbers]
             name = pretty(numbers[0]).removesuffix(f" of {numbers[0].system}")
             caption = f"{escape(name)} of each system, from the same labels."
             body.append(figure(interval_rows(rows, f"{measure} by system"), caption))
@@ -78,40 +78,40 @@ def systems(facts: Facts) -> Section | None:
 
 
 def differences(facts: Facts) -> Section | None:
-    """Return the comparisons of two systems each, None if none was asked for."""
+    """Return the section of differences and ratios of systems, None if none was asked for."""
     numbers = facts.differences
     if not numbers or not facts.labels:
         return None
     body = []
-    for neutral in sorted({one.neutral for one in numbers}):
-        alike = [one for one in numbers if one.neutral == neutral]
-        rows = [IntervalRow.of(one, _compared(one)) for one in alike]
+    for neutral in sorted({number.neutral for number in numbers}):
+        alike = [number for number in numbers if number.neutral == neutral]
+        rows = [IntervalRow.of(number, _compared(number)) for number in alike]
         caption = f"Systems whose interval does not hold {neutral:g} can be told apart."
         name = "Ratios of systems" if neutral else "Differences of systems"
         body.append(figure(interval_rows(rows, name, neutral), caption))
     lines = []
-    for one in numbers:
-        digits = decimals(one.low, one.high)
+    for number in numbers:
+        digits = decimals(number.low, number.high)
         lines.append(
-            [escape(pretty(one)), data(one.value, digits), interval(one.low, one.high, digits),
-             escape(verdict(one))]
+            [escape(pretty(number)), data(number.value, digits),
+             interval(number.low, number.high, digits), escape(verdict(number))]
         )  # fmt: skip
     head = ["comparison", "estimate", "interval", "verdict"]
     body.append(table("Comparisons of systems", head, lines, (1, 2)))
-    body += [_contest(one) for one in facts.estimate["contests"]]
+    body += [_contest(contest) for contest in facts.estimate["contests"]]
     return Section("differences", "Which system is better?", "".join(body))
 
 
-def _compared(one: Number) -> str:
-    """Return a comparison in few letters: ``F1: new less old``."""
-    name = called(one.measure.removesuffix(")").rpartition("(")[2])
-    return f"{name}: {one.system} {'by' if one.neutral else 'less'} {one.against}"
+def _compared(number: Number) -> str:
+    """Return the short name of a comparison: ``F1: new less old``."""
+    name = called(number.measure.removesuffix(")").rpartition("(")[2])
+    return f"{name}: {number.system} {'by' if number.neutral else 'less'} {number.against}"
 
 
-def _contest(told: Mapping[str, Any]) -> str:
-    """Return by how much each of many systems is above each later one."""
-    systems, name = told["systems"], called(told["measure"])
-    pairs = {(pair["system"], pair["against"]): pair for pair in told["pairs"]}
+def _contest(contest: Mapping[str, Any]) -> str:
+    """Return the table of a contest: the difference of every pair of systems."""
+    systems, name = contest["systems"], called(contest["measure"])
+    pairs = {(pair["system"], pair["against"]): pair for pair in contest["pairs"]}
     rows = [
         [escape(row), *(_pair(pairs.get((row, column))) for column in systems[1:])]
         for row in systems[:-1]
@@ -120,40 +120,40 @@ def _contest(told: Mapping[str, Any]) -> str:
         "Every pair of systems is compared, design-based: from the weights of the labelled rows "
         "alone. Comparisons above may also rest on the model of the labels, so that their numbers "
         "differ. A word stands where the two are surely not alike, all pairs together with "
-        f"{100 * told['confidence']:g} % confidence."
+        f"{100 * contest['confidence']:g} % confidence."
     )
     listed = table(f"{name}: by how much the system of the row is above that of the column",
                    ["system", *map(str, systems[1:])], rows, range(1, len(systems)))  # fmt: skip
     return paragraph(words) + listed
 
 
-def _pair(told: Mapping[str, Any] | None) -> str:
-    if told is None:
+def _pair(pair: Mapping[str, Any] | None) -> str:
+    if pair is None:
         return ""
-    low, high = told["low"], told["high"]
+    low, high = pair["low"], pair["high"]
     above, below = low is not None and low > 0, high is not None and high < 0
-    return data(told["value"]) + (" higher" if above else " lower" if below else "")
+    return data(pair["value"]) + (" higher" if above else " lower" if below else "")
 
 
-def verdict(one: Number) -> str:
-    """Return what a comparison tells, in words."""
-    if one.value is None or not one.claims:
+def verdict(number: Number) -> str:
+    """Return in words which system of a comparison is higher, if that can be said."""
+    if number.value is None or not number.claims:
         return "cannot be told yet"
-    if one.low is not None and one.low > one.neutral:
-        return f"{one.system} is higher"
-    if one.high is not None and one.high < one.neutral:
-        return f"{one.against} is higher"
+    if number.low is not None and number.low > number.neutral:
+        return f"{number.system} is higher"
+    if number.high is not None and number.high < number.neutral:
+        return f"{number.against} is higher"
     return "cannot be told apart"
 
 
 def curves(facts: Facts) -> Section | None:
-    """Return curves with thresholds to pick from, None if there is no curve."""
+    """Return the section of curves and their cheapest thresholds, None if there is no curve."""
     if not facts.labels:
         return None
     body = []
     for curve in curves_of(facts.numbers)[:MOST_CURVES]:
-        if not any(one.along.value is not None and one.up.value is not None
-                   for one in curve.points):  # fmt: skip
+        if not any(point.along.value is not None and point.up.value is not None
+                   for point in curve.points):  # fmt: skip
             continue
         choices = cheapest(curve, facts.prevalence)
         caption = f"Area: {100 * facts.confidence:g} % interval of each point. "
@@ -173,38 +173,38 @@ def curves(facts: Facts) -> Section | None:
 
 
 def _has_band(curve: ScoreCurve) -> bool:
-    return all(one.up.band for one in curve.points)
+    return all(point.up.band for point in curve.points)
 
 
 def _choices(choices: Sequence[ThresholdChoice]) -> str:
     rows = []
     letters = lettered(choices)
-    for one in choices:
-        shown_first = (one.point.up, one.point.along)
+    for choice in choices:
+        shown_first = (choice.point.up, choice.point.along)
         rows.append(
-            [_cost(one.miss_in_false_positives), letters[one.point.threshold],
-             f"{one.point.threshold:.4g}".replace("-", "\N{MINUS SIGN}"),
+            [_cost(choice.miss_in_false_positives), letters[choice.point.threshold],
+             f"{choice.point.threshold:.4g}".replace("-", "\N{MINUS SIGN}"),
              *(data(number.value, decimals(number.low, number.high)) + " ("
                + interval(number.low, number.high, decimals(number.low, number.high)) + ")"
                for number in shown_first),
-             data(one.cost, 2)]
+             data(choice.cost, 2)]
         )  # fmt: skip
-    of = "" if choices[0].system is None else f" of {choices[0].system}"
+    of_system = "" if choices[0].system is None else f" of {choices[0].system}"
     along, up = (name.replace("_", " ") for name in CURVES[choices[0].curve])
     head = ["a miss costs", "ring", "threshold", up, along, "cost for each positive"]
     on = "" if choices[0].curve == PR_CURVE else ", by the ROC curve"
-    return table(f"Cheapest thresholds{of}{on}", head, rows, (2, 3, 4, 5))
+    return table(f"Cheapest thresholds{of_system}{on}", head, rows, (2, 3, 4, 5))
 
 
-def _guaranteed(told: Mapping[str, Any]) -> str:
-    if told["factor"] is None:
-        if told["settled"]:
+def _guaranteed(guarantee: Mapping[str, Any]) -> str:
+    if guarantee["factor"] is None:
+        if guarantee["settled"]:
             return "No precision is guaranteed: the warnings say why."
         return "No precision is guaranteed yet: more labels are needed."
     return (
         f"At every rank of the list the precision is within a factor of "
-        f"<b>{data(told['factor'], 2)}</b> of the truth, with "
-        f"{100 * told['confidence']:g} % confidence for all ranks together."
+        f"<b>{data(guarantee['factor'], 2)}</b> of the truth, with "
+        f"{100 * guarantee['confidence']:g} % confidence for all ranks together."
     )
 
 
@@ -217,30 +217,31 @@ def _cost(cost: float) -> str:
 def _points(curve: ScoreCurve) -> str:
     step = max(1, -(-len(curve.points) // MOST_POINTS))
     rows = [
-        [f"{one.threshold:.6g}", data(one.along.value), interval(one.along.low, one.along.high),
-         data(one.up.value), interval(one.up.low, one.up.high)]
-        for one in curve.points[::step]
+        [f"{point.threshold:.6g}", data(point.along.value),
+         interval(point.along.low, point.along.high),
+         data(point.up.value), interval(point.up.low, point.up.high)]
+        for point in curve.points[::step]
     ]  # fmt: skip
     along, up = (
         number.measure.partition(".")[2].replace("_", " ")
         for number in (curve.points[0].along, curve.points[0].up)
     )
-    of = "" if curve.system is None else f" of {curve.system}"
+    of_system = "" if curve.system is None else f" of {curve.system}"
     head = ["threshold", along, "interval", up, "interval"]
-    return table(f"{curve.name.replace('_', ' ')}{of} by threshold", head, rows, range(1, 5))
+    return table(f"{curve.name.replace('_', ' ')}{of_system} by threshold", head, rows, range(1, 5))
 
 
 def slices(facts: Facts) -> Section | None:
-    """Return the numbers of each slice as tables with bars, None if there are no slices."""
+    """Return the section of slices, as tables with bars, None if there are no slices."""
     if not facts.slices or not facts.labels:
         return None
     by_slice: dict[tuple[str, str], Number] = {}
     titles: dict[str, Number] = {}
-    for one in facts.numbers:
-        if one.slice is not None and not one.is_point:
-            by_slice[one.title, one.slice] = one
-            titles.setdefault(one.title, one)
-    whole = {one.title: one for one in (*facts.headline, *facts.differences)}
+    for number in facts.numbers:
+        if number.slice is not None and not number.is_point:
+            by_slice[number.title, number.slice] = number
+            titles.setdefault(number.title, number)
+    whole = {number.title: number for number in (*facts.headline, *facts.differences)}
     body, left_out = [], 0
     columns = list(dict.fromkeys(part.column for part in facts.slices))[:MOST_SLICE_TABLES]
     shown_titles = list(titles)[: max(MOST_SLICE_TABLES // len(columns), 1)]
@@ -268,16 +269,16 @@ def slices(facts: Facts) -> Section | None:
 def _slice_table(
     column: str, name: str, listed: Sequence[tuple[SlicePart, Number]], whole: Number | None
 ) -> str:
-    numbers = [one for _, one in listed]
-    ends = [end for one in numbers for end in (one.low, one.high, one.value)]
+    numbers = [number for _, number in listed]
+    ends = [end for number in numbers for end in (number.low, number.high, number.value)]
     scale = scale_for(ends, 0, 1)
     rows = []
-    for part, one in listed:
-        digits = decimals(one.low, one.high)
+    for part, number in listed:
+        digits = decimals(number.low, number.high)
         rows.append(
-            [escape(part.value), f"{part.rows:,}", f"{part.labels:,}", data(one.value, digits),
-             interval(one.low, one.high, digits) if one.claims else escape(one.method),
-             small_interval(IntervalRow.of(one), scale.low, scale.high)]
+            [escape(part.value), f"{part.rows:,}", f"{part.labels:,}", data(number.value, digits),
+             interval(number.low, number.high, digits) if number.claims else escape(number.method),
+             small_interval(IntervalRow.of(number), scale.low, scale.high)]
         )  # fmt: skip
     if whole is not None:
         digits = decimals(whole.low, whole.high)
@@ -292,19 +293,19 @@ def _slice_table(
 
 
 def convergence(facts: Facts) -> Section | None:
-    """Return how the headline numbers settled, None before a second round has labels."""
-    if len(facts.rounds) < 2 or all(one.value is None for one in facts.rounds[-1].numbers):
+    """Return the section of estimates after each round, None before a second round has labels."""
+    if len(facts.rounds) < 2 or all(number.value is None for number in facts.rounds[-1].numbers):
         return None
     picture = convergence_chart(
-        [one.labels for one in facts.rounds], [one.numbers for one in facts.rounds]
+        [after.labels for after in facts.rounds], [after.numbers for after in facts.rounds]
     )
     rows = [
-        [str(now.round), f"{now.labels:,}",
-         *(f"{data(one.value)} ({interval(one.low, one.high)})"
-           for one in now.numbers[:MOST_PANELS])]
-        for now in facts.rounds
+        [str(after.round), f"{after.labels:,}",
+         *(f"{data(number.value)} ({interval(number.low, number.high)})"
+           for number in after.numbers[:MOST_PANELS])]
+        for after in facts.rounds
     ]  # fmt: skip
-    names = [pretty(one) for one in facts.rounds[-1].numbers[:MOST_PANELS]]
+    names = [pretty(number) for number in facts.rounds[-1].numbers[:MOST_PANELS]]
     listed = table("Estimates after each round", ["round", "labels", *names], rows,
                    range(1, 2 + len(names)))  # fmt: skip
     caption = "Line: estimate. Area: its interval. With the labels that are known by now."

@@ -1,4 +1,4 @@
-"""Bands of scores one below the other: where labels were spent, and how many were positives."""
+"""Charts by band of scores: where labels were spent, and how many of them were positive."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ _LABELS = 150
 
 @dataclasses.dataclass(frozen=True)
 class LabelledBands:
-    """Bands of scores with the class that they are about.
+    """Bands of scores with the class whose rates they hold.
 
     Attributes:
         label: the class.
@@ -25,7 +25,7 @@ class LabelledBands:
 
 
 def band_name(band: ScoreBand) -> str:
-    """Return what a band is called: its scores, or its leaves where these are not known."""
+    """Return the name of a band: its range of scores, or its leaves if it has no scores."""
     if band.low is None and band.high is None:
         if band.first_leaf == band.last_leaf:
             return f"leaf {band.first_leaf}"
@@ -40,7 +40,7 @@ def _end(score: float | None) -> str:
 
 
 def effort_chart(bands: Sequence[ScoreBand]) -> Picture:
-    """Return the share of the pool and of the labels in each band, the highest scores on top.
+    """Return a chart of each band's share of the pool and of the labels, highest scores on top.
 
     Args:
         bands: from the lowest score to the highest.
@@ -68,14 +68,14 @@ def effort_chart(bands: Sequence[ScoreBand]) -> Picture:
             words(_WIDTH, y + 12, f"{band.rows:,} rows, {percent(pool)}", "t-soft small", "end"),
         ]  # fmt: skip
     top = bands[-1]
-    told = f"The highest band, {band_name(top)}, has {percent(top.rows / rows)} of the rows and "
-    told += f"{percent(top.labelled / labels)} of the labels"
+    description = f"The highest band, {band_name(top)}, has {percent(top.rows / rows)} of the rows"
+    description += f" and {percent(top.labelled / labels)} of the labels"
     height = _TOP + _ROW * len(bands) + 8
-    return Picture("Labels and rows by score", told, _WIDTH, height, "".join(body))
+    return Picture("Labels and rows by score", description, _WIDTH, height, "".join(body))
 
 
 def calibration_chart(labelled: LabelledBands) -> Picture:
-    """Return observed, expected and modelled rate of a class in each band, top scores first."""
+    """Return a chart of observed, expected and modelled rates of a class, top scores first."""
     bands = labelled.bands
     scale = Scale(0, 1, _LABELS + 12, _WIDTH - 130)
     bottom = _TOP + _ROW * len(bands)
@@ -94,15 +94,15 @@ def calibration_chart(labelled: LabelledBands) -> Picture:
             body.append(dot(scale(band.observed.value), y))
         x = scale(band.prior)
         body.append(line(x, y - 9, x, y + 9, "s-ink", 2))
-        seen = f"{band.met:,} of {band.labelled:,}" if band.labelled else "no labels"
-        body.append(words(_WIDTH, y + 4, seen, "t-ink" if band.labelled else "t-soft", "end"))
+        counts = f"{band.met:,} of {band.labelled:,}" if band.labelled else "no labels"
+        body.append(words(_WIDTH, y + 4, counts, "t-ink" if band.labelled else "t-soft", "end"))
     body.append(words(_WIDTH, 14, f"labelled {labelled.label}", "t-soft small", "end", most=20))
-    told = "; ".join(
+    description = "; ".join(
         f"{band_name(band)}: {band.met} of {band.labelled} labels, expected {percent(band.prior)}"
         for band in reversed(bands)
     )
     name = f"Share of {labelled.label} by score"
-    return Picture(name, told, _WIDTH, bottom + _FOOT, "".join(body))
+    return Picture(name, description, _WIDTH, bottom + _FOOT, "".join(body))
 
 
 def _legend(x: float, bands: Sequence[ScoreBand]) -> list[str]:
@@ -116,7 +116,7 @@ def _legend(x: float, bands: Sequence[ScoreBand]) -> list[str]:
 
 
 def _area(low: float, high: float, y: float) -> str:
-    """Return the interval of the model: tinted, with an edge."""
+    """Return the bar of the model's interval: tinted, with an edge."""
     return tag("rect", x=low, y=y - 7, width=max(high - low, 1.5), height=14.0,
                class_="f-tint edge")  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""How estimates settle as labels come in."""
+"""Charts of estimates against the number of labels."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from evalsampling.report.numbers import Number, decimals, pretty, shown, shown_r
 from evalsampling.report.svg import Picture, Scale, dot, line, path, scale_for, tick_text, words
 
 MOST_PANELS = 8
-"""Numbers that are drawn: the first of them."""
+"""Most numbers that are drawn: the first ones that are defined."""
 
 _PANEL, _HEIGHT, _GAP = 352, 234, 16
 _LEFT, _RIGHT, _TOP, _FOOT = 40, 14, 50, 42
@@ -18,31 +18,31 @@ def convergence_chart(
     """Return a small chart for each number: its estimate and interval against labels.
 
     Args:
-        labels: after each round, increasing.
-        numbers: after each round, the same ones in the same order.
+        labels: how many there are after each round, increasing.
+        numbers: the estimates after each round, in the same order each time.
         title: of the picture.
     """
-    drawn = [place for place, one in enumerate(numbers[-1]) if one.value is not None]
+    drawn = [place for place, number in enumerate(numbers[-1]) if number.value is not None]
     drawn = (drawn or list(range(len(numbers[-1]))))[:MOST_PANELS]
     count = len(drawn)
     columns = min(count, 2)
     body = []
     for panel, place in enumerate(drawn):
         down, across = divmod(panel, 2)
-        series = [now[place] for now in numbers]
-        corner = (across * (_PANEL + _GAP), down * _HEIGHT)
-        body.append(_panel(labels, series, *corner))
-    told = "; ".join(
-        f"{pretty(one)} {shown(one.value)}, {shown_range(one.low, one.high)}"
-        for one in (numbers[-1][place] for place in drawn)
+        series = [estimates[place] for estimates in numbers]
+        body.append(_panel(labels, series, across * (_PANEL + _GAP), down * _HEIGHT))
+    description = "; ".join(
+        f"{pretty(number)} {shown(number.value)}, {shown_range(number.low, number.high)}"
+        for number in (numbers[-1][place] for place in drawn)
     )
     width = columns * _PANEL + (columns - 1) * _GAP
-    return Picture(title, f"At the end: {told}", width, -(-count // 2) * _HEIGHT, "".join(body))
+    height = -(-count // 2) * _HEIGHT
+    return Picture(title, f"At the end: {description}", width, height, "".join(body))
 
 
 def _panel(labels: Sequence[int], series: Sequence[Number], left: float, top: float) -> str:
     last = series[-1]
-    ends = [end for one in series for end in (one.low, one.high, one.value)]
+    ends = [end for number in series for end in (number.low, number.high, number.value)]
     y = scale_for(ends, top + _HEIGHT - _FOOT, top + _TOP)
     x = Scale(0, max(labels[-1], 1), left + _LEFT, left + _PANEL - _RIGHT)
     digits = decimals(last.low, last.high)
@@ -51,13 +51,14 @@ def _panel(labels: Sequence[int], series: Sequence[Number], left: float, top: fl
         words(left, top + 31, _figures(last, digits), "t-accent t-bold"),
         *_grid(x, y, left, labels[-1]),
     ]
-    known = [(n, one) for n, one in zip(labels, series, strict=True) if one.value is not None]
-    upper = [(x(n), y.last if one.high is None else y(one.high)) for n, one in known]
-    lower = [(x(n), y.first if one.low is None else y(one.low)) for n, one in known]
-    if known:
+    pairs = zip(labels, series, strict=True)
+    defined = [(n, number) for n, number in pairs if number.value is not None]
+    upper = [(x(n), y.last if number.high is None else y(number.high)) for n, number in defined]
+    lower = [(x(n), y.first if number.low is None else y(number.low)) for n, number in defined]
+    if defined:
         body.append(path([*upper, *reversed(lower)], "f-tint", closed=True))
         body += [path(edge, "s-accent", width=1) for edge in (upper, lower)]
-        points = [(x(n), y(one.value or 0.0)) for n, one in known]
+        points = [(x(n), y(number.value or 0.0)) for n, number in defined]
         body.append(path(points, "s-accent", width=2))
         body += [dot(*point, radius=3.5) for point in points]
     return "".join(body)

@@ -8,16 +8,16 @@ from evalsampling.report.svg import Picture, Scale, dot, line, path, tick_text, 
 from evalsampling.report.thresholds import PR_CURVE, CurvePoint, ScoreCurve, ThresholdChoice
 
 MOST_POINTS = 200
-"""Points that are drawn: of more, evenly spaced ones."""
+"""Most points that are drawn: evenly spaced ones of a longer curve."""
 
 _WIDTH, _HEIGHT = 560, 420
 _LEFT, _RIGHT, _TOP, _FOOT = 48, 20, 16, 44
 _FEW = 40
-"""Points up to which each is a dot."""
+"""Most points of a curve at which each is drawn as a dot."""
 
 _RING = 9
 _NEAR = 22
-"""Pixels below which one ring would cover another."""
+"""Least distance of two rings, in pixels, at which neither covers the other."""
 
 AXES = {
     PR_CURVE: ("recall: share of the positives that are found",
@@ -25,44 +25,44 @@ AXES = {
     "roc_curve": ("false positive rate: share of the negatives that are called positive",
                   "true positive rate: share of the positives that are found"),
 }  # fmt: skip
-"""What lies along and up the picture of each curve."""
+"""Titles of the horizontal and the vertical axis of each curve."""
 
 
 def curve_chart(curve: ScoreCurve, choices: Sequence[ThresholdChoice] = ()) -> Picture:
-    """Return a curve with the interval of what lies up at each of its points.
+    """Return a picture of a curve, with the interval of its vertical component at each point.
 
     Args:
-        curve: at least one point of it defined.
-        choices: thresholds that are marked on it.
+        curve: with at least one point that is defined.
+        choices: thresholds to mark on it.
     """
     x = Scale(0, 1, _LEFT, _WIDTH - _RIGHT)
     y = Scale(0, 1, _HEIGHT - _FOOT, _TOP)
-    points = _thinned([one for one in curve.points if _is_defined(one)])
+    points = _thinned([point for point in curve.points if _is_defined(point)])
     body = _grid(curve.name, x, y)
-    upper = [(_at(x, one.along), _end(y, one.up.high, 1.0)) for one in points]
-    lower = [(_at(x, one.along), _end(y, one.up.low, 0.0)) for one in points]
+    upper = [(_at(x, point.along), _end(y, point.up.high, 1.0)) for point in points]
+    lower = [(_at(x, point.along), _end(y, point.up.low, 0.0)) for point in points]
     if points:
         body.append(path([*upper, *reversed(lower)], "f-tint", closed=True))
         body += [path(edge, "s-accent", width=1) for edge in (upper, lower)]
         body += _band(points, x, y)
-        body.append(path([(_at(x, one.along), _at(y, one.up)) for one in points], "s-accent",
+        body.append(path([(_at(x, point.along), _at(y, point.up)) for point in points], "s-accent",
                          width=2.5))  # fmt: skip
         if len(points) <= _FEW:
-            body += [dot(_at(x, one.along), _at(y, one.up), radius=3) for one in points]
+            body += [dot(_at(x, point.along), _at(y, point.up), radius=3) for point in points]
     body += _marked(choices, x, y)
-    of = "" if curve.system is None else f" of {curve.system}"
-    title = f"{'Precision-recall' if curve.name == PR_CURVE else 'ROC'} curve{of}"
-    told = "; ".join(_words(one) for one in _thinned(points, 6))
-    return Picture(title, told or "undefined everywhere", _WIDTH, _HEIGHT, "".join(body))
+    of_system = "" if curve.system is None else f" of {curve.system}"
+    title = f"{'Precision-recall' if curve.name == PR_CURVE else 'ROC'} curve{of_system}"
+    description = "; ".join(_words(point) for point in _thinned(points, 6))
+    return Picture(title, description or "undefined everywhere", _WIDTH, _HEIGHT, "".join(body))
 
 
 def _band(points: Sequence[CurvePoint], x: Scale, y: Scale) -> list[str]:
-    """Return the edges of the band of the whole curve, where it says anything."""
-    bands = [one.up.band for one in points]
+    """Return the edges of the simultaneous band of the curve, where they lie inside 0 and 1."""
+    bands = [point.up.band for point in points]
     spots = {
         end: [
-            (_at(x, one.along), y(edge))
-            for one, band in zip(points, bands, strict=True)
+            (_at(x, point.along), y(edge))
+            for point, band in zip(points, bands, strict=True)
             for edge in [None if band is None else getattr(band, end)]
             if edge is not None and 0 < edge < 1
         ]
@@ -76,7 +76,7 @@ def _is_defined(point: CurvePoint) -> bool:
 
 
 def _thinned(points: Sequence[CurvePoint], most: int = MOST_POINTS) -> list[CurvePoint]:
-    """Return evenly spaced points, at most so many, the first and the last among them."""
+    """Return at most `most` evenly spaced points, the first and the last among them."""
     if len(points) <= most:
         return list(points)
     return [points[round(place * (len(points) - 1) / (most - 1))] for place in range(most)]
@@ -112,15 +112,15 @@ def _grid(name: str, x: Scale, y: Scale) -> list[str]:
 
 
 def lettered(choices: Sequence[ThresholdChoice]) -> dict[float, str]:
-    """Return the letter of each threshold that is marked, by the threshold."""
+    """Return the letter that marks each threshold: a dict from threshold to letter."""
     thresholds = dict.fromkeys(choice.point.threshold for choice in choices)
     return {threshold: chr(ord("A") + place) for place, threshold in enumerate(thresholds)}
 
 
 def _marked(choices: Sequence[ThresholdChoice], x: Scale, y: Scale) -> list[str]:
-    """Return a ring with its letter for each threshold; where two would meet, one moves aside."""
+    """Return a ring with its letter for each threshold; a ring that would cover another moves."""
     marks: list[str] = []
-    taken: list[tuple[float, float]] = []
+    rings: list[tuple[float, float]] = []
     letters = lettered(choices)
     points = {choice.point.threshold: choice.point for choice in choices}
     for threshold, letter in letters.items():
@@ -129,9 +129,9 @@ def _marked(choices: Sequence[ThresholdChoice], x: Scale, y: Scale) -> list[str]
         place = spot
         # Away from the nearer side, so that it stays in the picture.
         aside = _NEAR * 0.8 if spot[0] < (x.first + x.last) / 2 else -_NEAR * 0.8
-        while any(math.dist(place, other) < _NEAR for other in taken):
+        while any(math.dist(place, ring) < _NEAR for ring in rings):
             place = (place[0] + aside, place[1] + _NEAR * 0.8)
-        taken.append(place)
+        rings.append(place)
         if place != spot:
             marks += [line(*spot, *place, "s-ink"), dot(*spot, "f-paper s-rim", 3)]
         marks.append(dot(*place, "f-paper s-rim", _RING))

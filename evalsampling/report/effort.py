@@ -1,4 +1,4 @@
-"""Where labels were spent, what they say of the scores, and how far they can be trusted."""
+"""Sections on the labels: where they were spent, observed rates against scores, their quality."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,11 +18,11 @@ from evalsampling.report.markup import (
 from evalsampling.report.numbers import percent, title
 
 MOST_ANNOTATORS = 60
-"""Annotators on the page."""
+"""Most annotators that the page lists."""
 
 
 def effort(facts: Facts) -> Section | None:
-    """Return the labels against the pool by score, None without any label or score."""
+    """Return the section of labels and rows by score, None without any label or score."""
     if not facts.labels or not facts.bands:
         return None
     bands = facts.bands[0].bands
@@ -45,7 +45,7 @@ def effort(facts: Facts) -> Section | None:
 
 
 def calibration(facts: Facts) -> Section | None:
-    """Return observed rates against scores, None without any label or score."""
+    """Return the section of observed rates against scores, None without any label or score."""
     if not facts.labels or not facts.bands:
         return None
     body = [
@@ -55,54 +55,54 @@ def calibration(facts: Facts) -> Section | None:
         )
     ]
     level = f"{100 * facts.confidence:g} %"
-    for one in facts.bands:
+    for labelled in facts.bands:
         caption = (
-            f"The share of rows labelled {escape(one.label)}. "
+            f"The share of rows labelled {escape(labelled.label)}. "
             f"Dots: among the labels, with {level} intervals; "
             "ticks: what the score says; areas: what a model of both believes. On the right: "
             "labels met."
         )
-        body.append(figure(calibration_chart(one), caption))
+        body.append(figure(calibration_chart(labelled), caption))
         rows = [
             [escape(band_name(band)), f"{band.met:,} of {band.labelled:,}",
              "-" if band.observed is None else data(band.observed.value),
              "-" if band.observed is None else interval(band.observed.low, band.observed.high),
              data(band.prior),
              "-" if band.model is None else interval(band.model.low, band.model.high)]
-            for band in reversed(one.bands)
+            for band in reversed(labelled.bands)
         ]  # fmt: skip
         head = ["score", "met", "labels say", "interval", "score says", "model"]
-        listed = table(f"Share of {one.label} by score", head, rows, range(1, 6))
+        listed = table(f"Share of {labelled.label} by score", head, rows, range(1, 6))
         body.append(folded("The numbers", listed))
     return Section("calibration", "Observed rate against score", "".join(body))
 
 
 def annotators(facts: Facts) -> Section | None:
-    """Return how annotators did, None if answers name nobody and nothing was checked."""
-    told = facts.annotators
-    people = told["annotators"]
+    """Return the section of annotators, None if votes name nobody and no gold row was answered."""
+    people = facts.annotators["annotators"]
     if not people or (len(people) == 1 and people[0]["annotator"] is None
                       and not people[0]["gold"]["trials"]):  # fmt: skip
         return None
     rows = [
-        [escape(one["annotator"] or "not named"), f"{one['labels']:,}", f"{one['skipped']:,}",
-         f"{one['unsure']:,}", _share(one["gold"]), _share(one["repeats"])]
-        for one in people[:MOST_ANNOTATORS]
+        [escape(person["annotator"] or "not named"), f"{person['labels']:,}",
+         f"{person['skipped']:,}", f"{person['unsure']:,}", _share(person["gold"]),
+         _share(person["repeats"])]
+        for person in people[:MOST_ANNOTATORS]
     ]  # fmt: skip
     head = ["annotator", "labels", "skipped", "unsure", "right on gold rows", "same on repeats"]
-    body = [paragraph(_agreement(told)), table("Annotators", head, rows, range(1, 6))]
-    return Section("annotators", "Annotators", "".join(body))
+    agreement = paragraph(_agreement(facts.annotators["agreement"]))
+    body = agreement + table("Annotators", head, rows, range(1, 6))
+    return Section("annotators", "Annotators", body)
 
 
-def _share(told: Mapping[str, Any]) -> str:
-    if told["share"] is None:
+def _share(share: Mapping[str, Any]) -> str:
+    if share["share"] is None:
         return "-"
-    ends = interval(told["low"], told["high"], 2)
-    return f"{told['hits']:,} of {told['trials']:,} ({ends})"
+    ends = interval(share["low"], share["high"], 2)
+    return f"{share['hits']:,} of {share['trials']:,} ({ends})"
 
 
-def _agreement(told: Mapping[str, Any]) -> str:
-    agreement = told["agreement"]
+def _agreement(agreement: Mapping[str, Any]) -> str:
     if agreement["alpha"] is None:
         return "How far annotators agree cannot be told: no two of them answered the same row."
     return (
@@ -113,19 +113,19 @@ def _agreement(told: Mapping[str, Any]) -> str:
 
 
 def quality(facts: Facts) -> Section:
-    """Return the counts of what may be wrong with the labels."""
+    """Return the section of what may be wrong with the labels, as counts and as bounds."""
     rows = [[escape(name), f"{count:,}"] for name, count in facts.quality.items()]
     body = [table("Labels and answers", ["what", "count"], rows, (1,))]
     missing = facts.estimate["missing"]
     bounds = [] if missing is None else [
-        one for one in missing["bounds"] if one["threshold"] is None
+        bound for bound in missing["bounds"] if bound["threshold"] is None
     ]  # fmt: skip
     if bounds:
         head = ["number", "least", "greatest", "interval of all"]
         rows = [
-            [escape(_title(one)), data(one["low"]), data(one["high"]),
-             interval(one["interval_low"], one["interval_high"])]
-            for one in bounds
+            [escape(_title(bound)), data(bound["low"]), data(bound["high"]),
+             interval(bound["interval_low"], bound["interval_high"])]
+            for bound in bounds
         ]  # fmt: skip
         words = "What the numbers would be, were all rows without a label of one class:"
         body.append(paragraph(words) + table("If missing labels were all alike", head, rows,
@@ -134,20 +134,20 @@ def quality(facts: Facts) -> Section:
     return Section("quality", "Quality of the labels", "".join(body))
 
 
-def _wrong_labels(told: Mapping[str, Any] | None) -> str:
-    if told is None or not (told["measures"] or told["reason"]):
+def _wrong_labels(label_error: Mapping[str, Any] | None) -> str:
+    if label_error is None or not (label_error["measures"] or label_error["reason"]):
         return ""
-    if not told["measures"]:
-        return paragraph(f"Gold rows: {escape(told['reason'])}.")
+    if not label_error["measures"]:
+        return paragraph(f"Gold rows: {escape(label_error['reason'])}.")
     rows = [
-        [escape(_title(one)), data(one["value"]), interval(one["low"], one["high"]),
-         "labels" if one["dominates"] else "sampling"]
-        for one in told["measures"]
+        [escape(_title(number)), data(number["value"]), interval(number["low"], number["high"]),
+         "labels" if number["dominates"] else "sampling"]
+        for number in label_error["measures"]
     ]  # fmt: skip
     words = "What the numbers would be with right labels, by the gold rows:"
     head = ["number", "corrected", "band", "most of the error is from"]
     return paragraph(words) + table("Corrected for wrong labels", head, rows, (1, 2))
 
 
-def _title(told: Mapping[str, Any]) -> str:
-    return title(told["measure"], told["system"], told.get("against"))
+def _title(number: Mapping[str, Any]) -> str:
+    return title(number["measure"], number["system"], number.get("against"))

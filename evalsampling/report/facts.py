@@ -1,4 +1,4 @@
-"""All that a page tells: the JSON twin, typed."""
+"""The facts of a report: its JSON file, typed."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -9,17 +9,17 @@ from evalsampling.report.bands_chart import LabelledBands
 from evalsampling.report.numbers import Number
 
 VERSION = 1
-"""Of the JSON twin."""
+"""Version of the format of the JSON file beside the page."""
 
 
 @dataclasses.dataclass(frozen=True)
 class RoundNumbers:
-    """The numbers after a round.
+    """The estimates after one round.
 
     Attributes:
-        round: its number.
-        labels: by then.
-        numbers: those of the whole pool that are no points of curves.
+        round: number of the round.
+        labels: how many there were by then.
+        numbers: on the whole pool, without points of curves.
     """
 
     round: int
@@ -29,12 +29,12 @@ class RoundNumbers:
 
 @dataclasses.dataclass(frozen=True)
 class SlicePart:
-    """A part of the pool.
+    """A slice of the pool.
 
     Attributes:
         slice: ``column=value``.
-        rows: of the pool.
-        labels: in it.
+        rows: of the pool in the slice.
+        labels: in the slice.
     """
 
     slice: str
@@ -43,41 +43,41 @@ class SlicePart:
 
     @property
     def column(self) -> str:
-        """The column that the part is told by."""
+        """The column whose value defines the slice."""
         return self.slice.partition("=")[0]
 
     @property
     def value(self) -> str:
-        """Its value there."""
+        """The value of that column."""
         return self.slice.partition("=")[2]
 
 
 @dataclasses.dataclass(frozen=True)
 class Facts:
-    """What is known of an evaluation.
+    """All that a report says about an evaluation.
 
     Attributes:
         title: name of the evaluation: that of its workspace.
-        workspace: where it is.
-        as_of: when the last job on it began, ISO 8601; None if none is kept.
+        workspace: its directory.
+        as_of: when the last job on the workspace began, ISO 8601; None if no job is recorded.
         rows: of the pool.
-        budget: labels wanted.
+        budget: labels that may be spent.
         classes: as text; none where labels are numbers.
         positive: the positive class; None where labels are numbers.
-        systems: names of the systems, None for one that needs none.
+        systems: names of the systems, None for a single one without a name.
         sampler: name of the sampler.
         oracle: ``deterministic`` or ``stochastic``.
-        hidden_share: hidden positives by the others that the spec expects.
+        hidden_share: hidden positives that the spec expects, divided by the other positives.
         estimate: the object of `estimate --json`.
-        numbers: those of it.
-        rounds: what was known after each.
+        numbers: the measures of `estimate`.
+        rounds: the estimates after each round.
         bands: of scores, for each class that is shown.
-        prevalence: share of positives in the pool, estimated; None if that is not known.
-        slices: parts of the pool.
+        prevalence: estimated share of positives in the pool; None if there is no estimate.
+        slices: of the pool.
         annotators: the object of `annotators --json`.
-        quality: counts of what may be wrong with labels, by what they count.
-        provenance: what it takes to make the same numbers again.
-        money: that labels may cost, None if the budget is of labels.
+        quality: counts of possible faults of the labels, by name.
+        provenance: versions, seed, fingerprints and spec, to reproduce the numbers.
+        money: that labels may cost, None if the budget is a number of labels.
     """
 
     title: str
@@ -104,7 +104,7 @@ class Facts:
 
     @property
     def spent(self) -> str:
-        """How much of the budget is spent, in words."""
+        """The part of the budget that is spent, in words."""
         cost = self.estimate.get("cost")
         if self.money is None or cost is None:
             return f"{self.labels:,} of {self.budget:,} labels"
@@ -112,7 +112,7 @@ class Facts:
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> "Facts":
-        """Return the facts that a JSON twin tells."""
+        """Return the facts in the content of a report's JSON file."""
         evaluation: dict[str, Any] = {
             key: tuple(value) if isinstance(value, list) else value
             for key, value in content["evaluation"].items()
@@ -126,16 +126,16 @@ class Facts:
             numbers=tuple(map(Number.from_json, content["estimate"]["measures"])),
             rounds=tuple(
                 RoundNumbers(
-                    one["round"], one["labels"], tuple(map(Number.from_json, one["measures"]))
+                    after["round"], after["labels"], tuple(map(Number.from_json, after["measures"]))
                 )
-                for one in content["rounds"]
+                for after in content["rounds"]
             ),
             bands=tuple(
-                LabelledBands(one["label"], tuple(map(_band, one["bands"])))
-                for one in content["bands"]
+                LabelledBands(labelled["label"], tuple(map(_band, labelled["bands"])))
+                for labelled in content["bands"]
             ),
             prevalence=content["prevalence"],
-            slices=tuple(SlicePart(**one) for one in content["slices"]),
+            slices=tuple(SlicePart(**part) for part in content["slices"]),
             annotators=content["annotators"],
             quality=content["quality"],
             provenance=content["provenance"],
@@ -143,35 +143,35 @@ class Facts:
 
     @property
     def labels(self) -> int:
-        """Questions with a label."""
+        """Number of questions with a label."""
         return int(self.estimate["labels"])
 
     @property
     def confidence(self) -> float:
-        """Level of the intervals."""
+        """Confidence level of the intervals, in (0, 1)."""
         return self.numbers[0].confidence
 
     @property
     def headline(self) -> tuple[Number, ...]:
         """Numbers on the whole pool that are neither points of curves nor differences."""
         return tuple(
-            one
-            for one in self.numbers
-            if one.slice is None and not one.is_point and one.against is None
+            number
+            for number in self.numbers
+            if number.slice is None and not number.is_point and number.against is None
         )
 
     @property
     def differences(self) -> tuple[Number, ...]:
-        """Differences between systems, on the whole pool."""
+        """Comparisons of two systems on the whole pool, without points of curves."""
         return tuple(
-            one
-            for one in self.numbers
-            if one.against is not None and one.slice is None and not one.is_point
+            number
+            for number in self.numbers
+            if number.against is not None and number.slice is None and not number.is_point
         )
 
 
-def _band(told: Mapping[str, Any]) -> ScoreBand:
+def _band(band: Mapping[str, Any]) -> ScoreBand:
     rates = {
-        name: None if told[name] is None else Rate(**told[name]) for name in ("observed", "model")
+        name: None if band[name] is None else Rate(**band[name]) for name in ("observed", "model")
     }
-    return ScoreBand(**{**told, **rates})
+    return ScoreBand(**{**band, **rates})

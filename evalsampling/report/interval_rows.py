@@ -1,4 +1,4 @@
-"""Numbers one below the other, each with its interval on one axis."""
+"""Pictures of estimates one below the other, each with its interval on a shared axis."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -24,14 +24,14 @@ _TOP, _FOOT = 30, 20
 
 @dataclasses.dataclass(frozen=True)
 class IntervalRow:
-    """A row of the picture.
+    """A row of the picture: an estimate with its intervals.
 
     Attributes:
-        label: what the number is.
+        label: name of the estimate.
         value: estimate, None if undefined.
-        low: lower end of the interval, None if it is not known.
+        low: lower end of the default interval, None if it is not known.
         high: upper end.
-        widest_low: lower end of the interval that assumes least, None if there is none.
+        widest_low: lower end of the assumption-light interval, None if there is none.
         widest_high: upper end.
         claims: whether the interval says anything.
     """
@@ -60,9 +60,9 @@ class IntervalRow:
 
     @property
     def ends(self) -> list[float]:
-        """What an axis must reach: the value, and the interval where that says anything."""
-        told = [self.value, *((self.low, self.high) if self.claims else ())]
-        return [one for one in told if one is not None]
+        """Numbers that an axis must reach: the value, and the interval unless it claims nothing."""
+        ends = [self.value, *((self.low, self.high) if self.claims else ())]
+        return [end for end in ends if end is not None]
 
     def figures(self, digits: int) -> str:
         """Return value and interval as text."""
@@ -76,12 +76,12 @@ class IntervalRow:
 
 
 def interval_rows(rows: Sequence[IntervalRow], title: str, neutral: float | None = None) -> Picture:
-    """Return numbers as dots on their intervals, with the figures beside them.
+    """Return a picture of estimates as dots on their intervals, with the figures beside them.
 
     Args:
         rows: at least one.
         title: of the picture.
-        neutral: the number that gets a line, where two systems are alike; None for none.
+        neutral: value at which two systems are alike, which gets a line; None for no line.
     """
     ends = [] if neutral is None else [neutral]
     ends += [end for row in rows if row.value is not None for end in row.ends]
@@ -105,12 +105,12 @@ def interval_rows(rows: Sequence[IntervalRow], title: str, neutral: float | None
         body.append(words(0, y + 4, row.label, "t-ink t-bold", most=26))
         body.append(words(_WIDTH, y + 4, row.figures(digits), "t-ink", "end", most=34))
         body.append(interval_marks(row, scale, y))
-    told = "; ".join(f"{row.label} {row.figures(digits)}" for row in rows[:12])
-    return Picture(title, told, _WIDTH, bottom + _FOOT, "".join(body))
+    description = "; ".join(f"{row.label} {row.figures(digits)}" for row in rows[:12])
+    return Picture(title, description, _WIDTH, bottom + _FOOT, "".join(body))
 
 
 def interval_marks(row: IntervalRow, scale: Scale, y: float) -> str:
-    """Return dot and intervals of a row at a height; what claims nothing is a hollow bar."""
+    """Return dot and intervals of a row at height y; an interval that claims nothing is hollow."""
     marks = []
     if row.widest_low is not None and row.widest_high is not None:
         ends = (scale(row.widest_low), scale(row.widest_high))
@@ -141,7 +141,7 @@ _SMALL_WIDTH, _SMALL_HEIGHT = 180, 18
 
 
 def small_interval(row: IntervalRow, low: float, high: float) -> str:
-    """Return one interval as a small picture for the cell of a table, with no text of its own.
+    """Return one interval as a small picture without text, for the cell of a table.
 
     Args:
         row: its label is not used.

@@ -1,4 +1,4 @@
-"""HTML by the piece: text is escaped, every table has a caption, every picture a name."""
+"""Pieces of HTML: text is escaped, every table has a caption, every picture a name."""
 
 import dataclasses
 import html
@@ -37,7 +37,7 @@ def escape(text: object) -> str:
 
 
 def data(value: float | None, digits: int = 3) -> str:
-    """Return a number that is shown rounded and carries all its digits."""
+    """Return the markup of a number that is shown rounded and carries all its digits."""
     if value is None:
         return "-"
     return f'<data value="{value!r}">{shown(value, digits)}</data>'
@@ -50,17 +50,17 @@ def interval(low: float | None, high: float | None, digits: int = 3) -> str:
 
 def paragraph(*parts: str, kind: str | None = None) -> str:
     """Return a paragraph of markup."""
-    told = "" if kind is None else f' class="{kind}"'
-    return f"<p{told}>{''.join(parts)}</p>"
+    attribute = "" if kind is None else f' class="{kind}"'
+    return f"<p{attribute}>{''.join(parts)}</p>"
 
 
 def bullets(items: Sequence[str]) -> str:
-    """Return a list of markup, nothing for none."""
+    """Return a bulleted list of items that are markup, the empty text for no item."""
     return "" if not items else f"<ul>{''.join(f'<li>{item}</li>' for item in items)}</ul>"
 
 
 def figure(picture: Picture, caption: str) -> str:
-    """Return a picture with a caption in words; it scrolls by itself where it is too wide."""
+    """Return the markup of a picture with a caption; it scrolls where it is too wide."""
     return (
         f'<figure><div class="wide" role="group" tabindex="0" aria-label="{escape(picture.title)}">'
         f"{picture.element()}</div><figcaption>{caption}</figcaption></figure>"
@@ -76,10 +76,10 @@ def table(
     """Return a table whose first column names the rows.
 
     Args:
-        caption: what it is, as text.
+        caption: its title, as text.
         head: headings of the columns, as text.
         rows: cells, as markup.
-        numeric: places of the columns of figures.
+        numeric: indices of the columns that hold figures.
     """
 
     def kind(place: int) -> str:
@@ -89,8 +89,8 @@ def table(
         f'<th scope="col"{kind(place)}>{escape(name)}</th>' for place, name in enumerate(head)
     )
     lines = []
-    for first, *rest in rows:
-        cells = "".join(f"<td{kind(place)}>{cell}</td>" for place, cell in enumerate(rest, 1))
+    for first, *figures in rows:
+        cells = "".join(f"<td{kind(place)}>{cell}</td>" for place, cell in enumerate(figures, 1))
         lines.append(f'<tr><th scope="row">{first}</th>{cells}</tr>')
     return (
         f'<div class="wide" role="group" tabindex="0" aria-label="{escape(caption)}"><table>'
@@ -100,5 +100,5 @@ def table(
 
 
 def folded(summary: str, body: str) -> str:
-    """Return what is shown when its summary is chosen, and always in print."""
+    """Return markup that is folded until its summary is chosen; print shows it always."""
     return f"<details><summary>{escape(summary)}</summary>{body}</details>"

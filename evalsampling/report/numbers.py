@@ -1,4 +1,4 @@
-"""Numbers as a reader sees them."""
+"""Estimates as a report shows them: their names and figures as text."""
 
 import dataclasses
 import math
@@ -12,15 +12,15 @@ from evalsampling.inference.results import ReportedInterval, ReportedSensitivity
 CLAIM_NOTHING = (
     "no ", "few ", "undefined", "unknown totals", "zero variance", "missing weight", "logit at",
 )  # fmt: skip
-"""How methods of default intervals begin that are the whole range of their measure."""
+"""Beginnings of the methods whose default interval is the whole range of its measure."""
 
 MOSTLY_PRIOR = "in brackets: not the default, as labels or cells say too little beside the model"
-"""What brackets around a model-based interval mean."""
+"""Explains the brackets around a model-based interval."""
 
 _SMALL = 0.01
 
 MOST_DIGITS = 4
-"""Decimals that are shown of a number at most."""
+"""Most decimals that are shown of a number."""
 
 
 _NAMES = {
@@ -35,26 +35,26 @@ _NAMES = {
     "micro_f1": "Micro F1",
     "f1_of_macro_averages": "F1 of macro averages",
 }
-"""Measures that are not called as they are spelled."""
+"""Display names of measures that are not the name in words."""
 
 
 _OF_CLASS = re.compile(r"class_(\w+)\[(.*)\]", re.DOTALL)
-"""Names of measures of one class of several."""
+"""Matches the name of a measure of one class: the class and the measure."""
 
 _COMPARISONS = {"difference": "Difference in", "ratio": "Ratio of"}
-"""How comparisons of two systems begin, by what their names begin with."""
+"""Display names of comparisons of two systems, by the beginning of the measure's name."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Number:
-    """One number of `estimate --json`.
+    """One estimate of `estimate --json`.
 
     Attributes:
-        measure: its name.
-        system: that it is about, None if systems need no names.
-        against: system that it is the difference from, None if it is no difference.
+        measure: name of the measure.
+        system: name of the system, None for a single one without a name.
+        against: second system of a comparison, None for no comparison.
         slice: ``column=value``, None for the whole pool.
-        threshold: of a point of a curve, else None.
+        threshold: of the score, for a point of a curve; else None.
         value: estimate, None where undefined.
         low: lower end of the default interval.
         high: upper end.
@@ -63,7 +63,7 @@ class Number:
         reason: why the value is undefined, else None.
         intervals: all of them, the default first.
         sensitivity: the default interval for other shares of hidden positives.
-        undetected: what no label has met could be, in words; None if that is not known.
+        undetected: bound on positives that no label has found, in words; None if there is none.
     """
 
     measure: str
@@ -82,53 +82,53 @@ class Number:
     undetected: str | None
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> "Number":
-        """Return the number that an object of `estimate --json` tells."""
+    def from_json(cls, content: Mapping[str, Any]) -> "Number":
+        """Return the number of an object in the measures of `estimate --json`."""
         plain = (
             "measure", "system", "against", "slice", "threshold", "value", "low", "high",
             "confidence", "method", "reason",
         )  # fmt: skip
         return cls(
-            **{name: told[name] for name in plain},
-            intervals=tuple(ReportedInterval(**one) for one in told["intervals"]),
-            sensitivity=tuple(ReportedSensitivity(**one) for one in told["sensitivity"]),
-            undetected=(told["undetected"] or {}).get("words"),
+            **{name: content[name] for name in plain},
+            intervals=tuple(ReportedInterval(**item) for item in content["intervals"]),
+            sensitivity=tuple(ReportedSensitivity(**item) for item in content["sensitivity"]),
+            undetected=(content["undetected"] or {}).get("words"),
         )
 
     @property
     def is_point(self) -> bool:
-        """Whether it belongs to a curve."""
+        """Whether the number is a point of a curve."""
         return self.threshold is not None
 
     @property
     def is_exact(self) -> bool:
-        """Whether every row that it depends on has a label."""
+        """Whether the estimate is exact, as every row that it depends on has a label."""
         return self.method == "census"
 
     @property
     def claims(self) -> bool:
-        """Whether its default interval says anything."""
+        """Whether the default interval is more than the whole range of the measure."""
         return not self.method.startswith(CLAIM_NOTHING)
 
     @property
     def band(self) -> ReportedInterval | None:
-        """The interval that holds together with those of the curve's other points, if any."""
-        bands = (one for one in self.intervals if one.method.endswith(", simultaneous"))
+        """The interval that holds simultaneously for all points of the curve, if any."""
+        bands = (item for item in self.intervals if item.method.endswith(", simultaneous"))
         return next(bands, self.of_kind("simultaneous"))
 
     @property
     def neutral(self) -> float:
-        """What a comparison is where two systems are alike: 1 of a ratio, 0 of a difference."""
+        """The value of a comparison of two equal systems: 1 for a ratio, 0 for a difference."""
         return 1.0 if self.measure.startswith("ratio(") else 0.0
 
     @property
     def title(self) -> str:
-        """Measure and system."""
+        """Name of measure and systems: ``f1 of new against old``."""
         return title(self.measure, self.system, self.against)
 
     def of_kind(self, kind: str) -> ReportedInterval | None:
         """Return the first interval of a kind, None if there is none."""
-        return next((one for one in self.intervals if one.kind == kind), None)
+        return next((item for item in self.intervals if item.kind == kind), None)
 
 
 def two_digits(value: float) -> str:
@@ -136,14 +136,14 @@ def two_digits(value: float) -> str:
     return f"{float(f'{value:.2g}'):g}"
 
 
-def is_mostly_prior(one: ReportedInterval, intervals: Sequence[ReportedInterval]) -> bool:
-    """Tell whether an interval is model-based and yet not the default of its number.
+def is_mostly_prior(interval: ReportedInterval, intervals: Sequence[ReportedInterval]) -> bool:
+    """Return whether an interval is model-based but not the default of its number.
 
     Args:
-        one: the interval.
-        intervals: all of its number, the default first.
+        interval: one of `intervals`.
+        intervals: all of the number, the default first.
     """
-    return one.kind == MODEL_BASED != intervals[0].kind
+    return interval.kind == MODEL_BASED != intervals[0].kind
 
 
 def title(measure: str, system: str | None = None, against: str | None = None) -> str:
@@ -165,7 +165,7 @@ def pretty(number: Number) -> str:
 
 
 def called(measure: str) -> str:
-    """Return what a measure is called: ``F1``, ``F1 for toxic``."""
+    """Return the display name of a measure: ``F1``, ``F1 for toxic``."""
     of_class = _OF_CLASS.fullmatch(measure)
     if of_class:
         return f"{called(of_class[1])} for {of_class[2]}"
@@ -177,7 +177,7 @@ def called(measure: str) -> str:
 
 
 def decimals(low: float | None, high: float | None) -> int:
-    """Return how many decimals of a number are worth showing: two figures of its interval."""
+    """Return how many decimals to show of a number: two significant figures of its interval."""
     width = None if low is None or high is None else high - low
     if width is None or low is None or width < 0:
         return 3

@@ -1,4 +1,4 @@
-"""The page: one HTML file with nothing to fetch and nothing to run."""
+"""The page of a report: one HTML file that fetches nothing and runs nothing."""
 
 import importlib.resources
 
@@ -13,8 +13,8 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
 def sections(facts: Facts) -> list[Section]:
-    """Return the parts of the page, in order; what there is nothing to say of is left out."""
-    made = (
+    """Return the sections of the page, in order, without those that would be empty."""
+    parts = (
         summary.summary(facts),
         summary.warnings(facts),
         summary.what_if(facts),
@@ -30,15 +30,15 @@ def sections(facts: Facts) -> list[Section]:
         summary.all_intervals(facts),
         provenance(facts),
     )
-    return [one for one in made if one is not None]
+    return [part for part in parts if part is not None]
 
 
 def page(facts: Facts) -> str:
-    """Return the whole page."""
+    """Return the page of a report as HTML."""
     parts = sections(facts)
     style = importlib.resources.files("evalsampling.report").joinpath("page.css").read_text("utf-8")
     dark = f"@media screen and (prefers-color-scheme:dark){{:root{{{variables(True)}}}}}"
-    links = "".join(f'<li><a href="#{one.anchor}">{escape(one.title)}</a></li>' for one in parts)
+    links = "".join(f'<li><a href="#{part.anchor}">{escape(part.title)}</a></li>' for part in parts)
     as_of = facts.as_of and facts.as_of[:16].replace("T", " ")
     when = f", state of {escape(as_of)} UTC" if as_of else ""
     return (
@@ -53,7 +53,7 @@ def page(facts: Facts) -> str:
         f"<p>Evaluation report{when}. {facts.spent}, "
         f"{facts.rows:,} rows.</p></header>"
         f'<nav aria-label="Sections"><ul>{links}</ul></nav>'
-        f'<main id="content" tabindex="-1">{"".join(one.element() for one in parts)}</main>'
+        f'<main id="content" tabindex="-1">{"".join(part.element() for part in parts)}</main>'
         "<footer><p>Made by evalsampling. This page loads nothing and runs nothing.</p></footer>"
         "</body></html>\n"
     )

@@ -1,4 +1,4 @@
-"""The part that everybody reads: what was found, how sure it is, and what could change it."""
+"""Sections of the headline numbers: in short, warnings, hidden positives, all intervals."""
 
 from evalsampling.inference.assumptions import assumed
 from evalsampling.report.facts import Facts
@@ -25,13 +25,13 @@ from evalsampling.report.numbers import (
 )
 
 MOST_SENTENCES = 4
-"""Numbers that are told in a sentence each; the picture has them all."""
+"""Most numbers that get a sentence each; the picture has them all."""
 
 MOST_UNDETECTED = 3
-"""Lines of what could be undetected."""
+"""Most bounds on undetected positives that are listed."""
 
 MOST_ROWS = 30
-"""Numbers in the picture."""
+"""Most numbers in the picture."""
 
 _MEANINGS = {
     "precision": "Of the rows called positive, the share that are.",
@@ -56,11 +56,11 @@ _MEANINGS = {
 _NEEDS_ALL_POSITIVES = ("recall", "f1", "f_beta", "macro", "micro", "average_precision", "mcc",
                         "roc_auc", "balanced_accuracy", "fowlkes_mallows", "pr_curve",
                         "roc_curve")  # fmt: skip
-"""Beginnings of measures that count positives nobody found."""
+"""Beginnings of measures that depend on positives nobody has labelled."""
 
 
 def summary(facts: Facts) -> Section:
-    """Return the headline numbers in words and as a picture."""
+    """Return the section of the headline numbers, in words and as a picture."""
     if not facts.labels:
         words = (
             f"Nothing is known yet: none of the {facts.rows:,} rows of the pool has a label. "
@@ -68,14 +68,14 @@ def summary(facts: Facts) -> Section:
         )
         return Section("summary", "In short", paragraph(escape(words), kind="lead"))
     numbers = facts.headline
-    # What is known first; of what is not, one sentence at most: the warnings have the rest.
-    defined = [one for one in numbers if one.value is not None]
+    # Defined numbers only, or one undefined: the warnings say why numbers are undefined.
+    defined = [number for number in numbers if number.value is not None]
     body = [
-        paragraph(_sentence(one), kind="lead" if place == 0 else None)
-        for place, one in enumerate((defined or list(numbers[:1]))[:MOST_SENTENCES])
+        paragraph(_sentence(number), kind="lead" if place == 0 else None)
+        for place, number in enumerate((defined or list(numbers[:1]))[:MOST_SENTENCES])
     ]
     if len(defined) > 1 and len(facts.systems) == 1:
-        rows = [IntervalRow.of(one, pretty(one)) for one in numbers[:MOST_ROWS]]
+        rows = [IntervalRow.of(number, pretty(number)) for number in numbers[:MOST_ROWS]]
         left_out = len(numbers) - len(rows)
         caption = f"Estimates with their {_level(facts)} intervals."
         caption += f" {left_out} more are in the tables." if left_out else ""
@@ -84,28 +84,29 @@ def summary(facts: Facts) -> Section:
     return Section("summary", "In short", "".join(body))
 
 
-def _sentence(one: Number) -> str:
-    name = f"<strong>{escape(pretty(one))}</strong>"
-    meaning = _MEANINGS.get(one.measure, "")
-    digits = decimals(one.low, one.high)
-    if one.value is None:
-        words = f"{name} cannot be told: {escape(one.reason or 'undefined')}."
-    elif one.is_exact:
-        words = f"{name} is exactly {data(one.value)}: every row that it depends on has a label."
-    elif not one.claims:
-        words = (
-            f"The labels allow no claim about {name} yet ({escape(one.method)}). "
-            f"The estimate is {data(one.value)}, but it may be far off."
+def _sentence(number: Number) -> str:
+    name = f"<strong>{escape(pretty(number))}</strong>"
+    meaning = _MEANINGS.get(number.measure, "")
+    digits = decimals(number.low, number.high)
+    if number.value is None:
+        sentence = f"{name} cannot be told: {escape(number.reason or 'undefined')}."
+    elif number.is_exact:
+        exact = data(number.value)
+        sentence = f"{name} is exactly {exact}: every row that it depends on has a label."
+    elif not number.claims:
+        sentence = (
+            f"The labels allow no claim about {name} yet ({escape(number.method)}). "
+            f"The estimate is {data(number.value)}, but it may be far off."
         )
-    elif one.low is None or one.high is None:
-        words = f"{name} is estimated at <b>{data(one.value)}</b>; how far off is not known."
+    elif number.low is None or number.high is None:
+        sentence = f"{name} is estimated at <b>{data(number.value)}</b>; how far off is not known."
     else:
-        words = (
-            f"{name} is between <b>{data(one.low, digits)}</b> and <b>{data(one.high, digits)}</b>"
-            f" with {_percent(one.confidence)} confidence; the best estimate is "
-            f"<b>{data(one.value, digits)}</b>."
+        sentence = (
+            f"{name} is between <b>{data(number.low, digits)}</b> and "
+            f"<b>{data(number.high, digits)}</b> with {_percent(number.confidence)} confidence; "
+            f"the best estimate is <b>{data(number.value, digits)}</b>."
         )
-    return f'{words} <span class="soft">{escape(meaning)}</span>' if meaning else words
+    return f'{sentence} <span class="soft">{escape(meaning)}</span>' if meaning else sentence
 
 
 def _percent(share: float) -> str:
@@ -117,20 +118,20 @@ def _level(facts: Facts) -> str:
 
 
 def _rests_on(facts: Facts) -> list[str]:
-    """Return what the headline rests on."""
+    """Return sentences on what the headline numbers are based on, as markup."""
     estimate = facts.estimate
-    what = "answers" if facts.oracle == "stochastic" else "labels"
+    answers = "answers" if facts.oracle == "stochastic" else "labels"
     items = [
-        f"This rests on {facts.labels:,} {what} out of a pool of {facts.rows:,} rows, drawn in "
+        f"This rests on {facts.labels:,} {answers} out of a pool of {facts.rows:,} rows, drawn in "
         f"{estimate['round']:,} round{'s' * (estimate['round'] != 1)}"
         + (f"; {estimate['open']:,} tasks are still open." if estimate["open"] else ".")
     ]
-    if any(one.measure.startswith(_NEEDS_ALL_POSITIVES) for one in facts.numbers):
+    if any(number.measure.startswith(_NEEDS_ALL_POSITIVES) for number in facts.numbers):
         items.append(
             "Recall, and whatever depends on it, is within this pool: positives that never came "
             "into the pool are not counted."
         )
-    if any(one.method != "census" and one.claims for one in facts.headline):
+    if any(number.method != "census" and number.claims for number in facts.headline):
         items.append(
             f"&ldquo;{_level(facts)} confidence&rdquo; means: of many evaluations done this way, "
             "about so many intervals hold the truth."
@@ -141,116 +142,121 @@ def _rests_on(facts: Facts) -> list[str]:
 
 
 def what_if(facts: Facts) -> Section | None:
-    """Return what would change if positives hid, None if nothing is known of it."""
-    told = [
-        one
-        for one in facts.headline
-        if one.claims and not one.is_exact
-        and (one.sensitivity or one.of_kind("assumption-light"))
+    """Return the section of intervals under other shares of hidden positives, None if none."""
+    numbers = [
+        number
+        for number in facts.headline
+        if number.claims and not number.is_exact
+        and (number.sensitivity or number.of_kind("assumption-light"))
     ]  # fmt: skip
-    if not told:
+    if not numbers:
         return None
-    shares = sorted({each.share for one in told for each in one.sensitivity})
+    shares = sorted({other.share for number in numbers for other in number.sensitivity})
     head = ["number", "estimate", f"interval, {_percent(facts.hidden_share)} likely"]
     head += [f"{_percent(share)} likely" for share in shares]
-    has_light = any(one.of_kind("assumption-light") for one in told)
+    has_light = any(number.of_kind("assumption-light") for number in numbers)
     head += ["wherever they hide"] * has_light
     rows = []
-    for one in told:
-        digits = decimals(one.low, one.high)
-        by_share = {each.share: each for each in one.sensitivity}
-        cells = [data(one.value, digits), interval(one.low, one.high, digits)]
+    for number in numbers:
+        digits = decimals(number.low, number.high)
+        by_share = {other.share: other for other in number.sensitivity}
+        cells = [data(number.value, digits), interval(number.low, number.high, digits)]
         cells += [
             interval(by_share[share].low, by_share[share].high, digits)
             if share in by_share else "-"
             for share in shares
         ]  # fmt: skip
-        widest = one.of_kind("assumption-light")
+        widest = number.of_kind("assumption-light")
         if has_light:
             cells.append("-" if widest is None else interval(widest.low, widest.high, digits))
-        rows.append([escape(pretty(one)), *cells])
+        rows.append([escape(pretty(number)), *cells])
     hidden = (
         "Positives with low scores are rarely drawn, so some may hide where hardly any row was "
         f"looked at. Before the labels about {_percent(facts.hidden_share)} as many hidden "
         "positives as the scores tell of are thought likely, and several times more or fewer "
         f"possible.{_with_labels(facts)}"
     )
-    sentences = [words for one in told[:MOST_SENTENCES] for words in _if_more_hid(one, facts)]
-    met = dict.fromkeys(
-        one.undetected for one in told if one.undetected and one.of_kind("assumption-light")
-    )
-    undetected = [f"{escape(words[:1].upper() + words[1:])}." for words in met]
-    body = paragraph(hidden) + bullets(sentences)
+    listed = [item for number in numbers[:MOST_SENTENCES] for item in _if_more_hid(number, facts)]
+    light = [number for number in numbers if number.of_kind("assumption-light")]
+    undetected = dict.fromkeys(number.undetected for number in light if number.undetected)
+    bounds = [f"{escape(text[:1].upper() + text[1:])}." for text in undetected]
+    body = paragraph(hidden) + bullets(listed)
     caption = "Intervals by the share that is thought likely to hide"
     body += table(caption, head, rows, range(1, len(head)))
-    return Section(
-        "what-if", "What if positives hid?", body + bullets(undetected[:MOST_UNDETECTED])
-    )
+    return Section("what-if", "What if positives hid?", body + bullets(bounds[:MOST_UNDETECTED]))
 
 
 def _with_labels(facts: Facts) -> str:
-    """Return what labels leave of the share of hidden positives; nothing of several classes."""
+    """Return a sentence on the posterior of the hidden share; empty for several classes."""
     if len(facts.estimate["hidden"]) != 1:
         return ""
     quantiles = facts.estimate["hidden"][0]["posterior"].values()
-    low, middle, high = (two_digits(100 * one) for one in quantiles)
+    low, middle, high = (two_digits(100 * quantile) for quantile in quantiles)
     return f" With the labels it is {low} to {high} %, {middle} % in the middle."
 
 
-def _if_more_hid(one: Number, facts: Facts) -> list[str]:
-    """Return what a number would be if more positives hid, in a sentence; none if nobody knows."""
-    name, digits = f"<strong>{escape(pretty(one))}</strong>", decimals(one.low, one.high)
-    now, words = shown_range(one.low, one.high, digits, " and "), []
-    most = max(one.sensitivity, key=lambda each: each.share, default=None)
+def _if_more_hid(number: Number, facts: Facts) -> list[str]:
+    """Return a number's intervals if more positives hid, as at most one sentence."""
+    name, digits = f"<strong>{escape(pretty(number))}</strong>", decimals(number.low, number.high)
+    range_now, clauses = shown_range(number.low, number.high, digits, " and "), []
+    most = max(number.sensitivity, key=lambda other: other.share, default=None)
     if most is not None and most.share > facts.hidden_share:
-        then = f"between {data(most.low, digits)} and {data(most.high, digits)}"
-        alike = shown_range(most.low, most.high, digits, " and ") == now
-        words.append(
+        range_then = f"between {data(most.low, digits)} and {data(most.high, digits)}"
+        alike = shown_range(most.low, most.high, digits, " and ") == range_now
+        clauses.append(
             f"if {_percent(most.share)} were thought likely, not {_percent(facts.hidden_share)}, "
             + "it would "
-            + (f"still be {then}" if alike else f"be {then} instead of between {now}")
+            + (
+                f"still be {range_then}"
+                if alike
+                else f"be {range_then} instead of between {range_now}"
+            )
         )
-    widest = one.of_kind("assumption-light")
+    widest = number.of_kind("assumption-light")
     if widest is not None:
-        words.append(
+        clauses.append(
             "wherever positives hide, it is between "
             f"{data(widest.low, digits)} and {data(widest.high, digits)}"
         )
-    return [f"{name}: {'; '.join(words)}."] if words else []
+    return [f"{name}: {'; '.join(clauses)}."] if clauses else []
 
 
 def warnings(facts: Facts) -> Section | None:
-    """Return what a reader must know before trusting the numbers, None if there is nothing."""
-    told = list(dict.fromkeys(facts.estimate["warnings"]))
-    if not told:
+    """Return the section of warnings, None if there are none."""
+    texts = list(dict.fromkeys(facts.estimate["warnings"]))
+    if not texts:
         return None
     slices = tuple(f" where {part.slice}" for part in facts.slices)
-    points = tuple({f"{one.measure} at " for one in facts.numbers if one.is_point})
-    parts: dict[str, list[str]] = {"": [], "slices": [], "points of curves": []}
-    for one in told:
-        about = "points of curves" if points and one.startswith(points) else ""
-        parts["slices" if any(part in one for part in slices) else about].append(escape(one))
-    body = [bullets(parts.pop(""))]
-    body += [folded(f"{len(of)} about {what}", bullets(of)) for what, of in parts.items() if of]
+    points = tuple({f"{number.measure} at " for number in facts.numbers if number.is_point})
+    by_topic: dict[str, list[str]] = {"": [], "slices": [], "points of curves": []}
+    for text in texts:
+        topic = "points of curves" if points and text.startswith(points) else ""
+        by_topic["slices" if any(part in text for part in slices) else topic].append(escape(text))
+    body = [bullets(by_topic.pop(""))]
+    body += [folded(f"{len(part)} about {topic}", bullets(part))
+             for topic, part in by_topic.items() if part]  # fmt: skip
     return Section("warnings", "Before you rely on this", "".join(body))
 
 
 def all_intervals(facts: Facts) -> Section | None:
-    """Return every interval of the headline numbers, None without any label."""
+    """Return the section of every interval of the headline numbers, None without any label."""
     rows, brackets = [], ""
-    for one in facts.headline[:MOST_ROWS]:
-        for each in one.intervals:
-            low, high = data(each.low), data(each.high)
-            if is_mostly_prior(each, one.intervals):
+    for number in facts.headline[:MOST_ROWS]:
+        for reported in number.intervals:
+            low, high = data(reported.low), data(reported.high)
+            if is_mostly_prior(reported, number.intervals):
                 low, high, brackets = f"({low}", f"{high})", f" {MOSTLY_PRIOR.capitalize()}."
-            rows.append([escape(pretty(one)), escape(each.kind), escape(each.method), low, high])
+            names = (pretty(number), reported.kind, reported.method)
+            rows.append([*map(escape, names), low, high])
     if not rows or not facts.labels:
         return None
-    kinds = (each.kind for one in facts.headline for each in one.intervals)
-    words = " ".join(f"{kind.capitalize()}: {escape(of)}." for kind, of in assumed(kinds).items())
+    kinds = (reported.kind for number in facts.headline for reported in number.intervals)
+    words = " ".join(
+        f"{kind.capitalize()}: {escape(text)}." for kind, text in assumed(kinds).items()
+    )
     listed = table("All intervals of the headline numbers",
                    ["number", "kind", "method", "low", "high"], rows, (3, 4))  # fmt: skip
-    notes = bullets([escape(one) for one in facts.estimate["notes"]])
+    notes = bullets(list(map(escape, facts.estimate["notes"])))
     return Section(
         "intervals",
         "All intervals",

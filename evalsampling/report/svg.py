@@ -1,4 +1,4 @@
-"""Pictures as SVG: text with marks, no script, nothing that is fetched."""
+"""Pictures as SVG: shapes and text, without scripts and without anything to fetch."""
 
 import dataclasses
 import html
@@ -16,8 +16,8 @@ PALETTE = {
 }
 """Colours on light and on dark paper: one accent, its tint, greys.
 
-Text has a contrast of at least 4.5 to 1 with the paper, marks that tell something one of 3 to 1.
-Areas in the tint have edges in the accent; nothing is told from another by its hue alone."""
+Text has a contrast of at least 4.5 to 1 with the paper, marks with a meaning one of 3 to 1.
+Areas in the tint have edges in the accent; no difference is shown by hue alone."""
 
 MARKS = """
 .evs text{font:13px/1.3 system-ui,-apple-system,"Segoe UI",Roboto,Helvetica,Arial,sans-serif}
@@ -34,23 +34,28 @@ MARKS = """
 
 
 def variables(dark: bool) -> str:
-    """Return the palette as declarations of CSS."""
+    """Return the palette, light or dark, as declarations of CSS variables."""
     return ";".join(f"--{name}:{colours[dark]}" for name, colours in PALETTE.items())
 
 
 def tag(name: str, *children: str, **attributes: object) -> str:
-    """Return an element; children are markup, attributes are escaped, `class_` is the class."""
-    told = "".join(
+    """Return an element as markup; children are markup, attributes are escaped.
+
+    An attribute is left out if None; `class_` becomes ``class``, `_` within a name ``-``.
+    """
+    markup = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{html.escape(_text(value))}"'
         for key, value in attributes.items()
         if value is not None
     )
     inner = "".join(children)
-    return f"<{name}{told}>{inner}</{name}>" if inner or name not in _EMPTY else f"<{name}{told}/>"
+    if name in _EMPTY and not inner:
+        return f"<{name}{markup}/>"
+    return f"<{name}{markup}>{inner}</{name}>"
 
 
 _EMPTY = {"rect", "line", "path", "circle", "polyline"}
-"""Elements that hold nothing."""
+"""Elements that usually have no children."""
 
 
 def _text(value: object) -> str:
@@ -62,7 +67,7 @@ def _text(value: object) -> str:
 def words(
     x: float, y: float, text: str, kind: str = "t-ink", anchor: str = "start", most: int = 60
 ) -> str:
-    """Return a line of text whose baseline is at y; what is too long is cut, and whole on hover."""
+    """Return a line of text with its baseline at y, cut to `most` characters, whole on hover."""
     cut = text if len(text) <= most else text[: most - 1] + "…"
     title = tag("title", html.escape(text)) if cut != text else ""
     return tag("text", title + html.escape(cut, quote=False), x=x, y=y, class_=kind,
@@ -75,20 +80,20 @@ def line(x1: float, y1: float, x2: float, y2: float, kind: str, width: float = 1
 
 
 def bar(x1: float, x2: float, y: float, height: float, kind: str, least: float = 1.5) -> str:
-    """Return a horizontal bar about y; it can be seen however short it is."""
+    """Return a horizontal bar centred at y, at least `least` wide so that it can be seen."""
     width = max(abs(x2 - x1), least)
     return tag("rect", x=min(x1, x2), y=y - height / 2, width=width, height=height, rx=1.0,
                class_=kind)  # fmt: skip
 
 
 def dot(x: float, y: float, kind: str = "f-accent ring", radius: float = 4.5) -> str:
-    """Return a dot with a rim of the paper's colour."""
+    """Return a dot with a rim."""
     return tag("circle", cx=x, cy=y, r=radius, class_=kind, stroke_width=1.5)
 
 
 def path(points: Iterable[tuple[float, float]], kind: str, closed: bool = False, width: float = 2,
          dashes: str | None = None) -> str:  # fmt: skip
-    """Return a line through points, or an area."""
+    """Return a line through points, or the area within them if it is closed."""
     steps = " L".join(f"{x:.1f},{y:.1f}" for x, y in points)
     return tag("path", d=f"M{steps}{'Z' if closed else ''}", class_=kind,
                stroke_width=None if closed else width, stroke_dasharray=dashes,
@@ -97,13 +102,13 @@ def path(points: Iterable[tuple[float, float]], kind: str, closed: bool = False,
 
 @dataclasses.dataclass(frozen=True)
 class Scale:
-    """Maps numbers to places.
+    """A linear map from numbers to pixels.
 
     Attributes:
-        low: number at the first place.
-        high: number at the last, above low.
-        first: place.
-        last: place.
+        low: number at `first`.
+        high: number at `last`, above low.
+        first: pixel.
+        last: pixel.
     """
 
     low: float
@@ -112,13 +117,13 @@ class Scale:
     last: float
 
     def __call__(self, value: float) -> float:
-        """Return the place of a number; one beyond the ends is put at the end."""
+        """Return the pixel of a number; numbers beyond an end are put at that end."""
         share = (value - self.low) / (self.high - self.low)
         return self.first + min(max(share, 0.0), 1.0) * (self.last - self.first)
 
-    def ticks(self, about: int = 5) -> list[float]:
-        """Return round numbers, about so many, from one end to the other."""
-        rough = (self.high - self.low) / about
+    def ticks(self, count: int = 5) -> list[float]:
+        """Return about `count` round numbers from one end to the other."""
+        rough = (self.high - self.low) / count
         unit = 10.0 ** math.floor(math.log10(rough))
         step = next(unit * n for n in (1, 2, 2.5, 5, 10) if unit * n >= rough * 0.99)
         first = math.ceil(self.low / step - 1e-9)
@@ -127,9 +132,9 @@ class Scale:
 
 
 def scale_for(values: Sequence[float | None], first: float, last: float) -> Scale:
-    """Return the scale of some numbers: from 0 to 1 if all lie there, else a little beyond them."""
-    known = [value for value in values if value is not None]
-    low, high = min(known, default=0.0), max(known, default=1.0)
+    """Return a scale for numbers: from 0 to 1 if all lie there, else a little beyond them."""
+    defined = [value for value in values if value is not None]
+    low, high = min(defined, default=0.0), max(defined, default=1.0)
     if low >= 0 and high <= 1:
         return Scale(0.0, 1.0, first, last)
     if low >= -1 and high <= 1:
@@ -141,13 +146,13 @@ def scale_for(values: Sequence[float | None], first: float, last: float) -> Scal
 
 
 def even_scale(values: Sequence[float | None], neutral: float, first: float, last: float) -> Scale:
-    """Return the scale of comparisons, with what two alike systems have in its middle.
+    """Return a scale for comparisons, with the value of two equal systems in its middle.
 
     Args:
         values: to show.
-        neutral: 0 of differences, 1 of ratios; ratios beyond 2 have the scale of `scale_for`.
-        first: place of the least.
-        last: place of the greatest.
+        neutral: 0 for differences, 1 for ratios; ratios beyond 2 get the scale of `scale_for`.
+        first: pixel of the least value.
+        last: pixel of the greatest value.
     """
     reach = max((abs(value - neutral) for value in values if value is not None), default=0.0)
     if not reach or (neutral and reach > neutral):
@@ -158,17 +163,17 @@ def even_scale(values: Sequence[float | None], neutral: float, first: float, las
 
 
 _NARROW = 0.15
-"""Reach of numbers between 0 and 1 below which the scale from 0 to 1 would show them as one."""
+"""Spread of numbers in [0, 1] below which a scale from 0 to 1 could not show them apart."""
 
 
 def close_scale(values: Sequence[float | None], first: float, last: float) -> Scale:
-    """Return the scale of some numbers: that of `scale_for`, or a part of it if they lie close.
+    """Return a scale for numbers: that of `scale_for`, or a part of it if they lie close together.
 
-    Its ends are round numbers, so that ticks at the ends tell that it is a part. For dots with
-    intervals, not for bars, whose length says something.
+    The ends of a part are round numbers, so that ticks show that it is a part. For dots with
+    intervals, not for bars, whose length has a meaning.
     """
-    known = [value for value in values if value is not None]
-    low, high = min(known, default=0.0), max(known, default=1.0)
+    defined = [value for value in values if value is not None]
+    low, high = min(defined, default=0.0), max(defined, default=1.0)
     if low < 0 or high > 1 or high - low >= _NARROW:
         return scale_for(values, first, last)
     step = 0.05 if high - low > _NARROW / 3 else 0.01
@@ -186,9 +191,9 @@ class Picture:
     """A picture that a notebook shows by itself.
 
     Attributes:
-        title: what it shows, in a line.
-        description: the same for those who cannot see it.
-        width: of the drawing, in pixels at its natural size.
+        title: one line on its content.
+        description: its content in words, for those who cannot see it.
+        width: of the drawing at its natural size, in pixels.
         height: likewise.
         body: SVG markup.
     """
@@ -200,7 +205,7 @@ class Picture:
     body: str
 
     def element(self, extra: str = "") -> str:
-        """Return the ``svg`` element, whose colours are those of the page around it.
+        """Return the ``svg`` element, in the colours of the page around it.
 
         Args:
             extra: markup before the marks.
@@ -212,7 +217,7 @@ class Picture:
 
     @property
     def svg(self) -> str:
-        """The picture on paper of its own, light or dark as the reader's screen is."""
+        """The picture as a whole SVG with a background, light or dark as the reader's screen."""
         style = (
             f".evs{{{variables(False)}}}"
             f"@media (prefers-color-scheme:dark){{.evs{{{variables(True)}}}}}{MARKS}"
@@ -221,5 +226,5 @@ class Picture:
         return self.element(tag("style", style) + paper)
 
     def _repr_svg_(self) -> str:
-        """Show it in a notebook."""
+        """Return the SVG that a notebook shows."""
         return self.svg

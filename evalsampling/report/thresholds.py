@@ -1,4 +1,4 @@
-"""Thresholds to pick from: what each costs if a miss is worth so many false positives."""
+"""Thresholds to pick from: the cheapest for each cost of a miss, counted in false positives."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from evalsampling.report.numbers import Number
 
 MISS_IN_FALSE_POSITIVES = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 50.0)
-"""Costs of a miss that are tried, in false positives."""
+"""Costs of a miss for which the cheapest threshold is listed, in false positives."""
 
 PR_CURVE, ROC_CURVE = "pr_curve", "roc_curve"
 """Names of the curves that thresholds are picked from."""
@@ -15,7 +15,7 @@ CURVES = {
     PR_CURVE: ("recall", "precision"),
     ROC_CURVE: ("false_positive_rate", "true_positive_rate"),
 }
-"""Components of a curve that lie along and up its picture, by its name."""
+"""Components on the horizontal and the vertical axis of a curve, by the curve's name."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,8 +24,8 @@ class CurvePoint:
 
     Attributes:
         threshold: of the score.
-        along: recall, or false positive rate.
-        up: precision, or true positive rate.
+        along: on the horizontal axis: recall, or false positive rate.
+        up: on the vertical axis: precision, or true positive rate.
     """
 
     threshold: float
@@ -39,7 +39,7 @@ class ScoreCurve:
 
     Attributes:
         name: ``pr_curve`` or ``roc_curve``.
-        system: None if it needs no name.
+        system: None for a single one without a name.
         points: by increasing threshold.
     """
 
@@ -56,9 +56,9 @@ class ThresholdChoice:
         curve: ``pr_curve`` or ``roc_curve``.
         system: whose score it is a threshold of.
         miss_in_false_positives: how many false positives cost as much as one miss.
-        cost: of false positives and misses together, for each positive of the pool, in false
-            positives.
-        point: of the curve.
+        cost: of false positives and misses together, divided by the positives of the pool, in
+            false positives.
+        point: of the curve, at the threshold.
     """
 
     curve: str
@@ -69,20 +69,20 @@ class ThresholdChoice:
 
 
 def curves_of(numbers: Sequence[Number]) -> list[ScoreCurve]:
-    """Return the curves among the numbers of the whole pool, in their order."""
-    found: dict[tuple[str, str | None], dict[str, dict[float, Number]]] = {}
-    for one in numbers:
-        name, _, word = one.measure.partition(".")
-        if one.threshold is not None and one.slice is None and one.against is None:
-            parts = found.setdefault((name, one.system), {})
-            parts.setdefault(word, {})[one.threshold] = one
+    """Return the curves that numbers of the whole pool form, in the order of the numbers."""
+    curve_parts: dict[tuple[str, str | None], dict[str, dict[float, Number]]] = {}
+    for number in numbers:
+        name, _, component = number.measure.partition(".")
+        if number.threshold is not None and number.slice is None and number.against is None:
+            by_component = curve_parts.setdefault((name, number.system), {})
+            by_component.setdefault(component, {})[number.threshold] = number
     curves = []
-    for (name, system), parts in found.items():
-        along, up = CURVES.get(name, ("", ""))
-        if along in parts and up in parts:
+    for (name, system), by_component in curve_parts.items():
+        along, up = (by_component.get(component, {}) for component in CURVES.get(name, ("", "")))
+        if along and up:
             points = [
-                CurvePoint(threshold, parts[along][threshold], parts[up][threshold])
-                for threshold in sorted(parts[along].keys() & parts[up].keys())
+                CurvePoint(threshold, along[threshold], up[threshold])
+                for threshold in sorted(along.keys() & up.keys())
             ]
             curves.append(ScoreCurve(name, system, tuple(points)))
     return curves
@@ -95,29 +95,31 @@ def cheapest(
 ) -> list[ThresholdChoice]:
     """Return the cheapest threshold of a curve for each cost of a miss.
 
-    For each positive of the pool there are so many false positives: r (1 / p - 1) with precision p
-    and recall r, and f (1 - s) / s with false positive rate f, where the share s of the pool is
-    positive; and 1 - r misses, r being the true positive rate. False positives and k times the
-    misses are to be least. Of several the highest threshold is taken.
+    The cost is the number of false positives plus k times the number of misses, both divided by
+    the positives of the pool. False positives are r (1 / p - 1) with precision p and recall r, or
+    f (1 - s) / s with false positive rate f and share s of positives in the pool. Misses are
+    1 - r, where r is the recall, or true positive rate. Of equal costs the highest threshold wins.
 
     Args:
         curve: of precision and recall, or of false and true positive rate.
-        prevalence: share of positives in the pool, in (0, 1]; a ROC curve says nothing without it.
+        prevalence: s, in (0, 1]; a ROC curve has no costs without it.
         costs: k, how many false positives cost as much as one miss.
 
     Returns:
-        None of points where a value is undefined, or no row at or above is a positive; so none at
-        all if there is no other.
+        One for each cost, or none. Points where a value is undefined, or where no row at or above
+        the threshold is positive, are never chosen; if there are no others, the list is empty.
     """
     choices = []
     counted = [
-        (false, misses, point)
+        (false, missed, point)
         for point in curve.points
-        for false, misses in _for_each_positive(curve.name, point, prevalence)
+        for false, missed in _for_each_positive(curve.name, point, prevalence)
     ]
     for cost in costs if counted else ():
-        tried = [(false + cost * misses, -one.threshold, one) for false, misses, one in counted]
-        total, _, point = min(tried, key=lambda one: one[:2])
+        totals = [
+            (false + cost * missed, -point.threshold, point) for false, missed, point in counted
+        ]
+        total, _, point = min(totals, key=lambda candidate: candidate[:2])
         choices.append(ThresholdChoice(curve.name, curve.system, cost, total, point))
     return choices
 
@@ -125,7 +127,7 @@ def cheapest(
 def _for_each_positive(
     name: str, point: CurvePoint, prevalence: float | None
 ) -> list[tuple[float, float]]:
-    """Return false positives and misses for each positive of the pool; nothing if not known."""
+    """Return false positives and misses, divided by the positives of the pool; none if unknown."""
     along, up = point.along.value, point.up.value
     if along is None or up is None:
         return []

@@ -1,4 +1,4 @@
-"""Where files are kept: on this machine, in Google Cloud Storage, or where other packages say."""
+"""Stores of files: on this machine, in Google Cloud Storage, or of other packages."""
 
 import json
 from collections.abc import Mapping
@@ -27,21 +27,21 @@ def open_store(root: str | Path) -> Store:
     """Return the store of the files below a directory or a ``scheme://bucket/prefix``.
 
     Raises:
-        InputError: for a scheme that no package has here, or if the client of the store is not
-            installed.
+        InputError: for a scheme that no installed package knows, or if the client of the store is
+            not installed.
     """
     if not is_url(root):
         return LocalStore(Path(root))
-    scheme, _, rest = str(root).partition("://")
+    scheme, _, place = str(root).partition("://")
     if scheme == "gs":
         return open_gcs(str(root))
     if scheme not in STORES:
-        known = ", ".join(f"{one}://" for one in STORES)
+        schemes = ", ".join(f"{name}://" for name in STORES)
         raise InputError(
             f"{root}: no package that is installed here has a store for {scheme}://; there are "
-            f"{known} and paths of this machine"
+            f"{schemes} and paths of this machine"
         )
-    store: Store = STORES[scheme].at(f"{scheme}://{rest.rstrip('/')}")
+    store: Store = STORES[scheme].at(f"{scheme}://{place.rstrip('/')}")
     return store
 
 
@@ -59,32 +59,32 @@ def open_gcs(root: str) -> "GcsStore":
 
 
 def replace_json(path: str, content: object) -> None:
-    """Write a JSON file of any store as a whole, in place of one that is there."""
+    """Write a JSON file of any store as a whole; an existing file is replaced."""
     replace_file(path, (json.dumps(content, allow_nan=False) + "\n").encode())
 
 
 def replace_file(path: str, content: bytes) -> None:
-    """Write a file of any store as a whole, in place of one that is there.
+    """Write a file of any store as a whole; an existing file is replaced.
 
     Raises:
-        InputError: if it cannot be written; what was there stays.
+        InputError: if it cannot be written; an existing file stays.
     """
     replace_files({path: content})
 
 
 def replace_files(contents: Mapping[str, bytes]) -> None:
-    """Write files of one folder of any store, each in place of one that is there.
+    """Write files of one folder of any store; existing files are replaced.
 
-    On a file system none is in its place before there is room for all of them. Of several the last
-    is away from when the first comes until all others have come: after a kill it is there beside
-    those it came with, or not at all.
+    On a file system nothing is replaced before there is room for all files. The last of several
+    files is absent while the others are replaced: after a kill it is there together with the new
+    others, or not at all.
 
     Args:
-        contents: by path, in the order in which they come into their places.
+        contents: by path, in the order in which the files are replaced.
 
     Raises:
-        InputError: if one cannot be written; on a file system what was there stays, as far as
-            `durability.replace_files` says.
+        InputError: if one cannot be written; on a file system existing files stay, with the
+            exception that `durability.replace_files` names.
     """
     first = next(iter(contents))
     folder = first.rpartition("/")[0]

@@ -1,10 +1,11 @@
 """Stores of named files that are written as a whole or not at all, and never rewritten.
 
-Files that belong together are a *draft* first. One file of the draft, its marker, is created last,
-under its own name, unless that is there: then the draft is lost, else all of it counts, and is put
-in place. Whoever finds a draft that counts and is not in place (its command was killed) puts it
-there. So a reader sees all of a change or nothing, and of two writers one wins and the other is
-told, on a file system and in an object store, which has neither directories to rename nor locks.
+Files that belong together are a *draft* first. The marker of the draft, a JSON file, is created
+last, under its final name. If a file of that name exists, the draft is lost; otherwise it counts,
+and its files are put in place. Any later command puts a draft in place that counts and is not (its
+command was killed). So a reader sees all of a change or nothing, and of two writers one wins and
+the other gets an error, on a file system and in an object store, which has neither directories to
+rename nor locks.
 """
 
 import abc
@@ -35,29 +36,29 @@ from evalsampling.storage.checksums import (
 from evalsampling.storage.filesystems import locate, one_line, open_file, unreadable
 
 FORGOTTEN = "forgotten"
-"""Folder of records: what files are like since something in them was forgotten."""
+"""Folder of records of erased payload: the checksums of the files it was erased from."""
 
 VERSION = "version"
-"""Key of a JSON file."""
+"""Key of a JSON file's version."""
 
 DRAFTS = ".drafts"
-"""Folder of what does not count yet."""
+"""Folder of drafts."""
 
 MARKER = ".marker"
-"""Of a draft that is whole: tells the name of its marker."""
+"""File of a draft whose files are all held: the name of its marker."""
 
 
 class AccessError(InputError):
-    """A store that does not let us do this, if only because nobody may write to it."""
+    """The error of a store that denies access, perhaps because it is read-only."""
 
 
 class Draft:
-    """Files that are to come into a store together.
+    """Files that come into a store together.
 
     Attributes:
-        name: of the draft, like no other.
+        name: of the draft, unique.
         directory: of this machine, where its files are written.
-        whole: whether it may count from now on.
+        whole: whether all files are held, so that the draft may count.
     """
 
     def __init__(self, store: "Store", name: str, directory: Path) -> None:
@@ -68,7 +69,7 @@ class Draft:
         self.whole = False
 
     def path(self, name: str) -> Path:
-        """Return where to write the file that will have a name in the store."""
+        """Return the local path at which to write the file of a name."""
         path = self.directory / name
         path.parent.mkdir(parents=True, exist_ok=True)
         return path
@@ -76,16 +77,16 @@ class Draft:
     def commit(
         self, marker: str, content: dict[str, Any], check: Callable[[], None] | None = None
     ) -> None:
-        """Let the files of the draft count, by creating a JSON file of the store.
+        """Make the files of the draft count, by creating its marker in the store.
 
         Args:
-            marker: name of that file.
-            content: of it.
-            check: raises an error if the draft may not count; called when all of it is held.
+            marker: name of the JSON file.
+            content: of the marker.
+            check: raises an error if the draft may not count; called when all files are held.
 
         Raises:
-            FileExistsError: if ``marker`` is there; the store is as it was then.
-            InputError: if the store fails. Whether the draft counts is seen by the marker then.
+            FileExistsError: if ``marker`` exists; the store is not changed then.
+            InputError: if the store fails. The draft counts then if the marker exists.
         """
         store, folder = self._store, f"{DRAFTS}/{self.name}"
         files = {**content.get(FILES, {}), **self._checksums()}
@@ -95,14 +96,14 @@ class Draft:
             check()
         self.whole = True
         store.write_json(marker, {**content, FILES: files, "draft": self.name})
-        # Who created it is told by its content: a request that came through may be sent again.
+        # Its content shows who created it: a request that succeeded may be sent again and fail.
         won = store.read_json(marker).get("draft") == self.name
         store.settle_draft(self.name, won)
         if not won:
             raise FileExistsError(f"{store.url(marker)} exists")
 
     def _checksums(self) -> dict[str, dict[str, Any]]:
-        """Return size and SHA-256 of the files so far, by name."""
+        """Return size and SHA-256 of the files written so far, by name."""
         return {
             path.relative_to(self.directory).as_posix(): dataclasses.asdict(Checksum.of_file(path))
             for path in sorted(self.directory.rglob("*"))
@@ -111,13 +112,13 @@ class Draft:
 
 
 class Store(abc.ABC):
-    """Files by their names, which are relative paths with ``/``; nothing in memory but the root.
+    """Files by their names, which are relative paths with ``/``; only the root is in memory.
 
     Attributes:
         root: path of the directory, or ``scheme://bucket/prefix``.
         shared: whether machines that cannot lock each other out may write here.
-        latest_version: of the JSON files of a name, the version that is written and the greatest
-            that is read; None for those that have none.
+        latest_version: returns, for the name of a JSON file, the version that is written and the
+            greatest that is read; None for files without a version.
     """
 
     root: str
@@ -138,35 +139,35 @@ class Store(abc.ABC):
 
     @classmethod
     def filesystem(cls, root: str) -> Any:
-        """Return the file system by which Arrow reads ``scheme://authority``.
+        """Return the Arrow file system that reads ``scheme://authority``.
 
-        By default it asks the store for names and contents, whole files at a time.
+        The default one asks the store for names and contents, whole files at a time.
         """
         from evalsampling.storage.stored_files import StoredFiles  # For stores of other packages.
 
         return pyarrow.fs.PyFileSystem(StoredFiles(cls.at(root)))
 
     def sizes(self, beginning: str = "") -> Mapping[str, int]:
-        """Return the bytes of all files whose names begin so, by name."""
+        """Return the sizes in bytes of all files whose names begin with a text, by name."""
         folder, slash, _ = beginning.rpartition("/")
         names = [f"{folder}{slash}{name}" for name in self.below(folder)]
         return {name: self.checksum(name).size for name in names if name.startswith(beginning)}
 
     def url(self, name: str) -> str:
-        """Return what other programs call a file."""
+        """Return the path or URL of a file, for messages and other programs."""
         return f"{self.root.rstrip('/')}/{name}" if name else self.root
 
     # --- reading
 
     @abc.abstractmethod
     def exists(self, name: str) -> bool:
-        """Tell whether there is a file of that name."""
+        """Return whether there is a file of that name."""
 
     @abc.abstractmethod
     def names(self, folder: str = "") -> list[str]:
-        """Return what files and folders of a folder are called there, ordered.
+        """Return the names of the files and folders directly in a folder, ordered.
 
-        Names that begin with a dot are not told; a folder that is not there is empty.
+        Names that begin with a dot are left out; a folder that does not exist is empty.
         """
 
     @abc.abstractmethod
@@ -174,12 +175,12 @@ class Store(abc.ABC):
         """Return the content of a file.
 
         Raises:
-            FileNotFoundError: if it is not there.
+            FileNotFoundError: if it does not exist.
             InputError: if it cannot be read.
         """
 
     def read_json(self, name: str, keys: Collection[str] = ()) -> dict[str, Any]:
-        """Read a JSON object that has some keys.
+        """Return the JSON object in a file, which must have some keys.
 
         Raises:
             InputError: if it cannot be read, is not as it was written, is of a version that this
@@ -195,10 +196,10 @@ class Store(abc.ABC):
         return content
 
     def _read_object(self, name: str) -> dict[str, Any]:
-        """Read a JSON object.
+        """Return the JSON object in a file.
 
         Raises:
-            FileNotFoundError: if it is not there.
+            FileNotFoundError: if it does not exist.
             InputError: if it is not as it was written.
         """
         text = self.read(name)
@@ -213,11 +214,11 @@ class Store(abc.ABC):
         return content
 
     def check_version(self, name: str, content: Mapping[str, Any]) -> None:
-        """Check that a file is of a version that can be read; one without is of the first.
+        """Check that a file is of a version that can be read; a file without one has version 1.
 
         Args:
             name: of the file.
-            content: of it, or its metadata.
+            content: of the file, or its metadata.
 
         Raises:
             InputError: if it is not.
@@ -230,15 +231,15 @@ class Store(abc.ABC):
             )
 
     def is_sealed(self, name: str) -> bool:
-        """Tell whether a JSON file has a checksum of its own."""
+        """Return whether a JSON file has a checksum of its own."""
         return SHA256 in json.loads(self.read(name))
 
     def read_checked(self, name: str, checksum: Checksum | None) -> bytes:
-        """Return the content of a file that is as it was written, wherever it is by now.
+        """Return the content of a file that is as it was written, in place or still in its draft.
 
         Args:
-            name: of the file; it may be on its way from a draft that counts.
-            checksum: what its marker tells of it, None if that is of before there were any.
+            name: of the file; its draft may count and not be in place yet.
+            checksum: of the file, by its marker; None if the marker is older than checksums.
 
         Raises:
             InputError: if it cannot be read, or is not as it was written.
@@ -247,7 +248,7 @@ class Store(abc.ABC):
             try:
                 content = self.read(name)
             except FileNotFoundError:
-                # Its marker is there, so it is on its way, or would be had its writer lived.
+                # Its marker exists, so it is being put in place, or its writer was killed.
                 content = self.read(self._whereabouts([name])[0])
         except OSError as error:
             raise unreadable(self.url(name), error) from error
@@ -255,34 +256,39 @@ class Store(abc.ABC):
             self.check_written(name, checksum, Checksum.from_content(content))
         return content
 
-    def is_as_written(self, name: str, checksum: Checksum, found: Checksum) -> bool:
-        """Tell whether a file is as it was written, or as it was left when something was forgotten.
+    def is_as_written(self, name: str, checksum: Checksum, current: Checksum) -> bool:
+        """Return whether a file is as it was written, or as it was left when payload was erased.
 
         Args:
             name: of the file.
             checksum: with which it was written.
-            found: of what is there now.
+            current: of its present content.
         """
-        if found == checksum:
+        if current == checksum:
             return True
-        records = [self.read_json(f"{FORGOTTEN}/{one}") for one in self.names(FORGOTTEN)]
-        return any(checksums_of(record).get(name) == found for record in records)
+        records = [self.read_json(f"{FORGOTTEN}/{file}") for file in self.names(FORGOTTEN)]
+        return any(checksums_of(record).get(name) == current for record in records)
 
-    def check_written(self, name: str, checksum: Checksum, found: Checksum) -> None:
-        """Check what `is_as_written` tells.
+    def check_written(self, name: str, checksum: Checksum, current: Checksum) -> None:
+        """Check that a file is as it was written, or as it was left when payload was erased.
+
+        Args:
+            name: of the file.
+            checksum: with which it was written.
+            current: of its present content.
 
         Raises:
             InputError: naming the file, if it is not.
         """
-        if not self.is_as_written(name, checksum, found):
-            checksum.check(found, self.url(name))
+        if not self.is_as_written(name, checksum, current):
+            checksum.check(current, self.url(name))
 
     def read_table(self, name: str, checksums: Checksums | None = None) -> pa.Table:
-        """Read a Parquet file; checksums of its pages are compared.
+        """Return the table of a Parquet file; checksums of its pages are compared.
 
         Args:
             name: of the file.
-            checksums: what markers tell of files. If there is one of it, it is compared first.
+            checksums: of files by name, from markers. That of this file, if any, is compared first.
 
         Raises:
             InputError: if it cannot be read, or is not as it was written.
@@ -293,10 +299,10 @@ class Store(abc.ABC):
         return self.parse_table(name, self.read_checked(name, checksum))
 
     def read_rows(self, names: Sequence[str], **options: Any) -> pa.Table:
-        """Read rows of Parquet files of one schema; checksums of the pages read are compared.
+        """Return rows of Parquet files of one schema; checksums of the pages read are compared.
 
         Args:
-            names: of one or several.
+            names: of one or more files.
             **options: columns and filters, as `pyarrow.parquet.read_table` takes them.
 
         Raises:
@@ -314,7 +320,7 @@ class Store(abc.ABC):
             raise InputError(f"{common}: cannot be read: {one_line(error)}") from error
 
     def parse_table(self, name: str, content: bytes) -> pa.Table:
-        """Return the table of a Parquet file that was read.
+        """Return the table in the content of a Parquet file.
 
         Raises:
             InputError: naming the file, if its content is damaged.
@@ -334,7 +340,7 @@ class Store(abc.ABC):
         """Return size and SHA-256 of a file.
 
         Raises:
-            FileNotFoundError: if it is not there.
+            FileNotFoundError: if it does not exist.
         """
 
     def check_pages(self, name: str) -> None:
@@ -353,9 +359,9 @@ class Store(abc.ABC):
             raise unreadable(url, error) from error
 
     def _whereabouts(self, names: Sequence[str]) -> list[str]:
-        """Return where files are that were not in place.
+        """Return the names at which to read files that were not in place.
 
-        They are put in place, unless we may not write: then they are read in their drafts.
+        Their drafts are put in place. If we may not write, the names are those in the drafts.
         """
         try:
             self.settle()
@@ -365,7 +371,7 @@ class Store(abc.ABC):
         return list(names)
 
     def not_in_place(self) -> dict[str, str]:
-        """Return where the files of drafts that count are, by their own names."""
+        """Return the names in their drafts of files whose drafts count, by their final names."""
         return {
             file: f"{DRAFTS}/{draft}/{file}"
             for draft in self.drafts()
@@ -378,56 +384,61 @@ class Store(abc.ABC):
 
     @abc.abstractmethod
     def make(self) -> None:
-        """Make room for files, unless there is."""
+        """Create the place of the store if it does not exist."""
 
     @abc.abstractmethod
     def new_file(self, name: str) -> contextlib.AbstractContextManager[Path]:
-        """Give a local path to write to, whose file gets the name when the block ends well.
+        """Yield a local path to write to; its file gets the name when the block ends well.
 
-        A file that has the name stays as it is.
+        An existing file of the name stays as it is.
         """
 
     @abc.abstractmethod
     def write_text(self, name: str, text: str) -> None:
-        """Create a file of text; one that is there stays as it is."""
+        """Create a file of text; an existing file stays as it is."""
 
     @abc.abstractmethod
     def replace(self, contents: Mapping[str, bytes]) -> None:
-        """Write files by their names, each in place of one that may be there: no workspace's.
+        """Write files by their names, replacing existing ones; never used for a workspace's files.
 
-        On a file system none comes into its place before there is room for all of them. Of several
-        the last is away from when the first comes until all others have come.
+        On a file system nothing is replaced before there is room for all files. The last of several
+        files is absent while the others are replaced.
         """
 
     @abc.abstractmethod
     def exchange(self, name: str, content: bytes, was: Checksum) -> None:
-        """Write a file in place of one that is as it was read; one that is so already stays.
+        """Replace the content of a file that is unchanged since it was read.
+
+        Args:
+            name: of the file.
+            content: new content; nothing is done if the file has it already.
+            was: checksum of the content that was read.
 
         Raises:
-            InputError: if somebody else changed it meanwhile; it stays as it is then.
+            InputError: if somebody else changed the file since; it stays as it is then.
         """
 
     def changed(self, name: str) -> InputError:
-        """Return the error of a file that somebody else changed since it was read."""
+        """Return the error to raise if somebody else changed a file since it was read."""
         return InputError(
             f"{self.url(name)}: another command changed it meanwhile; run this one again"
         )
 
     @abc.abstractmethod
     def remove(self, names: Collection[str]) -> None:
-        """Remove files; one that is not there is removed already."""
+        """Remove files; those that do not exist are skipped."""
 
     def write_json(self, name: str, content: dict[str, Any]) -> None:
-        """Create a JSON file with version and checksum; one that is there stays as it is."""
+        """Create a JSON file with version and checksum; an existing file stays as it is."""
         latest = self.latest_version(name)
-        told = content if latest is None else {VERSION: latest, **content}
-        text = json.dumps(sealed(told), indent=1, ensure_ascii=False, allow_nan=False)
+        versioned = content if latest is None else {VERSION: latest, **content}
+        text = json.dumps(sealed(versioned), indent=1, ensure_ascii=False, allow_nan=False)
         self.write_text(name, text + "\n")
 
     def write_table(
         self, name: str, table: pa.Table, row_group_size: int | None = None
     ) -> Checksum:
-        """Write a Parquet file; one that is there stays as it is.
+        """Create a Parquet file, and return its checksum; an existing file stays as it is.
 
         Returns:
             The checksum of the file that has the name now.
@@ -439,17 +450,17 @@ class Store(abc.ABC):
     # --- drafts
 
     def is_whole(self, draft: str) -> bool:
-        """Tell whether all files of a draft are held, so that it may count by now or soon."""
+        """Return whether all files of a draft are held, so that it may count now or soon."""
         return MARKER in self.below(f"{DRAFTS}/{draft}")
 
     def drop(self, drafts: Collection[str]) -> None:
-        """Remove drafts whose commands, should they live, are sure to give them up."""
+        """Remove drafts whose commands will give them up, if they still run."""
         for draft in drafts:
             self.settle_draft(draft, won=False)
 
     @contextlib.contextmanager
     def draft(self) -> Iterator[Draft]:
-        """Give a draft to fill and commit; if it is not committed, nothing is left of it."""
+        """Yield a draft to fill and commit; it is removed unless it is committed."""
         name = uuid.uuid4().hex
         with self.drafting(f"{DRAFTS}/{name}") as directory:
             draft = Draft(self, name, directory)
@@ -463,7 +474,7 @@ class Store(abc.ABC):
         """Put in place the drafts that count, and remove those that are lost.
 
         Raises:
-            AccessError: if there is something to do and we may not write.
+            AccessError: if a draft is not settled and we may not write.
             InputError: naming a marker that is damaged.
         """
         for name in self.drafts():
@@ -472,12 +483,12 @@ class Store(abc.ABC):
                 self.settle_draft(name, won)
 
     def settle_if_allowed(self) -> None:
-        """Do what `settle` does, unless we may not write: who only reads need not."""
+        """Do what `settle` does, if we may write; a reader need not."""
         with contextlib.suppress(AccessError):
             self.settle()
 
     def _counts(self, draft: str) -> bool | None:
-        """Tell whether a draft counts; None if it is being written, or was given up."""
+        """Return whether a draft counts; None if it is being written, or was given up."""
         try:
             marker = self._read_object(f"{DRAFTS}/{draft}/{MARKER}").get("marker")
             if not isinstance(marker, str):
@@ -487,65 +498,71 @@ class Store(abc.ABC):
             return None
 
     def settle_draft(self, name: str, won: bool) -> None:
-        """Put the files of a draft where they belong, or remove them; others may do the same."""
+        """Put the files of a draft in place if it won, and remove the draft.
+
+        Other commands may do the same at the same time.
+        """
         folder = f"{DRAFTS}/{name}"
         held = self.below(folder)
         files = [file for file in held if file != MARKER]
         for file in files if won else []:
             self.place(f"{folder}/{file}", file)
         self.sync(files if won else [])
-        # The marker goes last: until then whoever comes goes on with it.
+        # The marker goes last: until then any other command can finish this.
         self.remove([f"{folder}/{file}" for file in files])
         self.remove([f"{folder}/{MARKER}"] if MARKER in held else [])
 
     @abc.abstractmethod
     def drafts(self) -> list[str]:
-        """Return the names of the drafts that are there."""
+        """Return the names of all drafts."""
 
     @abc.abstractmethod
     def drafting(self, folder: str) -> contextlib.AbstractContextManager[Path]:
-        """Give a local directory for the files of a draft, which is at ``folder`` of the store."""
+        """Yield a local directory for the files of the draft at ``folder`` of the store."""
 
     @abc.abstractmethod
     def hold(self, directory: Path, folder: str) -> None:
-        """Keep all files of a local directory in a folder of the store."""
+        """Copy all files of a local directory to a folder of the store, if they are not there."""
 
     @abc.abstractmethod
     def below(self, folder: str) -> list[str]:
-        """Return the names of all files at any depth of a folder, within it, ordered."""
+        """Return the names of all files at any depth of a folder, relative to it, ordered."""
 
     def written(self, folders: Collection[str], which: Callable[[str], bool]) -> list[str]:
-        """Return the names of files in folders, of those whose names there are wanted."""
-        found = [(folder, name) for folder in folders for name in self.below(folder)]
-        return [f"{folder}/{name}" for folder, name in found if which(name)]
+        """Return the names of the files in folders that `which` accepts, by their names there."""
+        files = [(folder, name) for folder in folders for name in self.below(folder)]
+        return [f"{folder}/{name}" for folder, name in files if which(name)]
 
     @abc.abstractmethod
     def place(self, source: str, target: str) -> None:
-        """Give a file another name too; if it has gone, or that is there, somebody else has."""
+        """Give a file a second name; nothing is done if it has gone, or if that name exists."""
 
     @abc.abstractmethod
     def sync(self, names: Collection[str]) -> None:
-        """Wait until files that were placed will be there after a loss of power."""
+        """Wait until placed files are flushed, so that they survive a loss of power."""
 
     # --- keeping out of each other's way
 
     @abc.abstractmethod
     def one_at_a_time(self) -> contextlib.AbstractContextManager[None]:
-        """Wait until no other command of this machine is changing the store, and keep others out.
+        """Keep other commands of this machine from changing the store, after waiting for them.
 
         A shared store keeps nobody out: there the second of two drafts with one marker is lost.
         """
 
     def check_free(self, products: Collection[str]) -> None:
-        """Check that nothing is there but what is written before the marker, by someone who failed.
+        """Check that the store holds only files that a failed prepare may have left.
+
+        Args:
+            products: files and folders that are written before the marker.
 
         Raises:
-            InputError: naming the first of anything else.
+            InputError: naming the first of all others.
         """
         self.refuse([name for name in self.names() if name not in products])
 
     def refuse(self, held: Sequence[str]) -> None:
-        """Raise an `InputError` naming the first of what is held, if anything is."""
+        """Raise an `InputError` that names the first of the files held, if there is any."""
         if held:
             raise InputError(
                 f"{self.root}: not empty and not a workspace, it holds {held[0]}; "
@@ -556,13 +573,13 @@ class Store(abc.ABC):
     def preparing(
         self, marker: str, attempt: str, products: Collection[str]
     ) -> contextlib.AbstractContextManager[None]:
-        """Give the store to whoever prepares it; unless it is prepared then, what they wrote goes.
+        """Hold the store for a prepare; its files are removed if the block ends without the marker.
 
         Args:
-            marker: the file by which it is prepared.
-            attempt: part of the names of what is written, in a shared store.
+            marker: the file whose existence makes the store prepared.
+            attempt: part of the names of the files written, in a shared store.
             products: files and folders that are written before the marker.
 
         Raises:
-            InputError: if there is something else, or, where it can be known, somebody else at it.
+            InputError: if the store holds other files, or if another prepare is seen at work.
         """

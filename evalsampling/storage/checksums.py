@@ -1,8 +1,8 @@
-"""Checksums: what tells a file that was damaged from one that was written so.
+"""Checksums of files, by which damage is detected.
 
 A JSON file has the SHA-256 of the rest of its content under the key ``sha256``. The marker of a
-draft has size and SHA-256 of each file of the draft under ``files``. A file that was written
-before there were checksums has none, and is read as it is.
+draft has size and SHA-256 of each file of the draft under ``files``. Files of versions before
+checksums have none, and are read unchecked.
 """
 
 import dataclasses
@@ -50,25 +50,29 @@ class Checksum:
                 size += len(block)
         return cls(size, digest.hexdigest())
 
-    def check(self, found: "Checksum", url: str) -> None:
+    def check(self, current: "Checksum", url: str) -> None:
         """Check that a file is as it was written.
+
+        Args:
+            current: checksum of the file's present content.
+            url: of the file.
 
         Raises:
             InputError: naming the file, if it is not.
         """
-        if found.size != self.size:
-            raise InputError(f"{url}: damaged, it has {found.size} bytes in place of {self.size}")
-        if found.sha256 != self.sha256:
+        if current.size != self.size:
+            raise InputError(f"{url}: damaged, it has {current.size} bytes in place of {self.size}")
+        if current.sha256 != self.sha256:
             raise InputError(f"{url}: damaged, its SHA-256 is not the one it was written with")
 
 
 Checksums = Mapping[str, Checksum]
-"""Of files by their names in a store."""
+"""Checksums of files by their names in a store."""
 
 
 def checksums_of(marker: Mapping[str, Any]) -> dict[str, Checksum]:
-    """Return the checksums that a marker has of the files of its draft, none in an old one."""
-    return {name: Checksum(**found) for name, found in marker.get(FILES, {}).items()}
+    """Return the checksums in a marker of the files of its draft; an old marker has none."""
+    return {name: Checksum(**record) for name, record in marker.get(FILES, {}).items()}
 
 
 def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
@@ -82,19 +86,19 @@ def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def unsealed(content: dict[str, Any], url: str) -> dict[str, Any]:
-    """Return the content of a JSON file without its checksum, which is compared.
+    """Return the content of a JSON file without its checksum, after comparing that.
 
     Raises:
         InputError: naming the file, if it is not as it was written.
     """
-    rest = {key: value for key, value in content.items() if key != SHA256}
-    if SHA256 in content and content[SHA256] != _digest(rest):
+    plain = {key: value for key, value in content.items() if key != SHA256}
+    if SHA256 in content and content[SHA256] != _digest(plain):
         raise InputError(f"{url}: damaged, its content does not have the SHA-256 it tells")
-    return rest
+    return plain
 
 
 def _digest(content: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of the one way to write a JSON object without line ends and spaces."""
+    """Return the SHA-256 of a JSON object's canonical text: sorted keys, no line ends or spaces."""
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -103,7 +107,7 @@ def parse_parquet(content: bytes) -> pa.Table:
     """Return the table of a Parquet file; checksums of its pages are compared.
 
     It is read by this thread alone. Threads of Arrow hold the bytes, which are Python's, a little
-    longer than a call lasts, and let a process abort that ends in that moment
+    longer than a call lasts, and a process that ends in that moment aborts
     (https://github.com/apache/arrow/issues/34314).
 
     Raises:
@@ -116,10 +120,10 @@ def parse_parquet(content: bytes) -> pa.Table:
 def write_parquet(
     table: pa.Table, path: Path, compression: str = "zstd", row_group_size: int | None = None
 ) -> None:
-    """Write a Parquet file of this machine whose pages have checksums.
+    """Write a local Parquet file whose pages have checksums.
 
-    Only text may have a dictionary: numbers seldom come again within a row group, and where they do
-    compression makes them as small, in less time.
+    Only text gets a dictionary: numbers seldom repeat within a row group, and if they do,
+    compression makes them as small in less time.
     """
     pq.write_table(
         table, path, row_group_size=row_group_size, compression=compression,

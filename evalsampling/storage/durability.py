@@ -1,7 +1,7 @@
-"""Flushing files and folders to the disk, so that they are there after a loss of power.
+"""Flushing files and folders to the disk, so that they survive a loss of power.
 
-A file that was written is in the memory of the machine first, and so is its name in its folder:
-`fsync` of the file keeps the content, `fsync` of the folder keeps the name (POSIX.1-2017, `fsync`).
+A file that was written is first in memory, and so is its name in its folder: `fsync` of the file
+keeps the content, `fsync` of the folder keeps the name (POSIX.1-2017, `fsync`).
 """
 
 import contextlib
@@ -12,14 +12,14 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 _CANNOT = (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS, errno.EBADF)
-"""What file systems say that have no `fsync` of folders."""
+"""Errors of file systems without `fsync` of folders."""
 
 
 def sync_file(path: Path) -> None:
     """Flush the content of a file.
 
     Raises:
-        OSError: if it cannot be kept; nothing that rests on the file may be written then.
+        OSError: if it cannot be flushed; nothing that depends on the file may be written then.
     """
     handle = os.open(path, os.O_RDONLY)
     try:
@@ -29,10 +29,10 @@ def sync_file(path: Path) -> None:
 
 
 def sync_folder(path: Path) -> None:
-    """Flush the names in a folder; a file system that cannot do that is taken at its word.
+    """Flush the names in a folder; a file system that has no such operation is trusted.
 
     Raises:
-        OSError: if they cannot be kept.
+        OSError: if they cannot be flushed.
     """
     handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -53,11 +53,11 @@ def sync_tree(folder: Path) -> None:
 
 
 def sync_parents(root: Path, names: Iterable[str]) -> None:
-    """Flush the folders that files are in, up to a root and with it.
+    """Flush the folders of files and their parents, up to and including a root.
 
     Args:
-        root: of the names.
-        names: of files, relative to the root.
+        root: directory that the names are relative to.
+        names: of files.
     """
     folders = {parent for name in names for parent in Path(name).parents}
     for folder in sorted(folders, key=lambda folder: len(folder.parts), reverse=True):
@@ -65,10 +65,10 @@ def sync_parents(root: Path, names: Iterable[str]) -> None:
 
 
 def make_folders(path: Path) -> None:
-    """Make a folder and those above it, and flush the names of all that are new.
+    """Make a folder and its parents, and flush the names of all new ones.
 
     Raises:
-        OSError: if that cannot be done; folders that are new are gone then.
+        OSError: if that fails; new folders are removed then.
     """
     new = [folder for folder in (path, *path.parents) if not folder.exists()]
     try:
@@ -77,47 +77,49 @@ def make_folders(path: Path) -> None:
             sync_folder(folder.parent)
     except OSError:
         for folder in new:
-            # One that somebody has put something into meanwhile stays.
+            # A folder into which somebody has put a file meanwhile stays.
             with contextlib.suppress(OSError):
                 folder.rmdir()
         raise
 
 
 def replace_file(path: Path, content: bytes, drafts: Path | None = None) -> None:
-    """Write a file, in place of one that may be there: as a whole, or not at all.
+    """Write a file as a whole or not at all; an existing file is replaced.
 
     Args:
         path: of the file.
-        content: of it.
-        drafts: folder of the same file system for what is not whole yet; by default that of the
-            file.
+        content: of the file.
+        drafts: folder of the same file system for unfinished files, by default the file's own.
 
     Raises:
-        OSError: if it cannot be written; what was there stays.
+        OSError: if it cannot be written; an existing file stays.
     """
     replace_files({path: content}, drafts)
 
 
 def replace_files(contents: Mapping[Path, bytes], drafts: Path | None = None) -> None:
-    """Write files in place of those that may be there, when there is room for all of them.
+    """Write files, replacing existing ones, once there is room for all of them.
 
-    All are written and flushed under other names before the first gets its own, in their order. Of
-    several the last is taken away first: so it is there beside those it came with, or not at all.
+    All are written and flushed under other names before the first gets its own, in their order. The
+    last of several files is removed first, so that it is never there beside other files than the
+    new ones.
 
     Args:
         contents: by path.
         drafts: see `replace_file`.
 
     Raises:
-        OSError: naming the file, if one cannot be written; what was there stays, unless a file may
-            not be replaced whose folder may be written to: then the last may be away.
+        OSError: naming the file, if one cannot be written. Existing files stay, unless a file
+            cannot be replaced although its folder can be written to: then the last may be absent.
     """
-    # Like no other name, and new: nobody can have put a link there.
-    told = {path: (drafts or path.parent) / f".{path.name}-{uuid.uuid4().hex}" for path in contents}
-    *others, last = told
-    at, aside = next(iter(contents)), told[last].with_name(f"{told[last].name}-old")
+    # Unique and new names: nobody can have put a link there.
+    unfinished = {
+        path: (drafts or path.parent) / f".{path.name}-{uuid.uuid4().hex}" for path in contents
+    }
+    *others, last = unfinished
+    at, aside = next(iter(contents)), unfinished[last].with_name(f"{unfinished[last].name}-old")
     try:
-        for at, draft in told.items():
+        for at, draft in unfinished.items():
             if at.is_dir():
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
             with draft.open("xb") as file:
@@ -126,23 +128,23 @@ def replace_files(contents: Mapping[Path, bytes], drafts: Path | None = None) ->
         if others:
             _take_away(at, aside)
         for at in others:
-            told[at].replace(at)
+            unfinished[at].replace(at)
         _sync_folders_of(others)
         at = last
-        told[at].replace(at)
+        unfinished[at].replace(at)
     except OSError as error:
-        if aside.exists() and told[others[0]].exists():  # None of the others has come.
+        if aside.exists() and unfinished[others[0]].exists():  # None of the others is replaced.
             aside.replace(last)
-        # Nobody but us knows the names of the drafts.
+        # The error names the file, not its draft, whose name nobody else knows.
         raise OSError(error.errno, error.strerror, str(at)) from error
     finally:
-        for draft in (*told.values(), aside):
+        for draft in (*unfinished.values(), aside):
             draft.unlink(missing_ok=True)
     _sync_folders_of(contents)
 
 
 def _take_away(path: Path, aside: Path) -> None:
-    """Give a file another name, if it is there, so that it is away after a loss of power too."""
+    """Rename a file, if it exists, and flush that."""
     with contextlib.suppress(FileNotFoundError):
         path.rename(aside)
         sync_folder(path.parent)

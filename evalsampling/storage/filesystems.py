@@ -1,4 +1,4 @@
-"""The file systems of Arrow that reach paths of this machine and of stores."""
+"""Arrow's file systems for local paths and URLs of stores, and reading files by them."""
 
 import datetime
 import errno
@@ -18,20 +18,20 @@ from evalsampling.parts.registry import Registry
 STORES: Registry[Any] = Registry(
     "stores", {"gs": "evalsampling.storage.gcs:GcsStore"}, "evalsampling.storage.base:Store"
 )
-"""Classes of stores that a workspace may be in, by the scheme of their URLs."""
+"""Classes of the stores in which a workspace may be, by the scheme of their URLs."""
 
 _BY_ARROW = ("gs", "s3", "hdfs", "viewfs")
 """Schemes whose files Arrow reads itself."""
 
 _RETRY_SECONDS = 60
-"""How long a request to Google Cloud Storage is tried again."""
+"""How long a failing request to Google Cloud Storage is repeated, in seconds."""
 
 EMULATOR = "STORAGE_EMULATOR_HOST"
-"""The variable by which Google's clients find an emulator of Google Cloud Storage."""
+"""Environment variable that gives Google's clients the address of an emulator."""
 
 
 def is_url(path: str | Path) -> bool:
-    """Tell whether a path is of another machine: ``scheme://...``."""
+    """Return whether a path is a URL: ``scheme://...``."""
     return isinstance(path, str) and "://" in path
 
 
@@ -41,7 +41,7 @@ def folder_of(path: str | Path) -> str:
 
 
 def locate(path: str) -> tuple[Any, str, str]:
-    """Return the file system of a path, the path there, and what stands before that.
+    """Return the Arrow file system of a path, the path within it, and the prefix that was cut off.
 
     Raises:
         InputError: if there is no such store, this build of pyarrow does not reach it, or the path
@@ -49,20 +49,20 @@ def locate(path: str) -> tuple[Any, str, str]:
     """
     if "\0" in path:
         raise InputError(f"{path!a}: no path has such characters")
-    scheme, mark, rest = path.partition("://")
+    scheme, mark, location = path.partition("://")
     if not mark:
         return pyarrow.fs.LocalFileSystem(), path, ""
-    authority, _, _ = rest.partition("/")
+    authority, _, _ = location.partition("/")
     if scheme in ("hdfs", "viewfs"):
-        return _store(scheme, authority), rest[len(authority) :], f"{scheme}://{authority}"
+        return _store(scheme, authority), location[len(authority) :], f"{scheme}://{authority}"
     if scheme not in _BY_ARROW and scheme in STORES:
         root = f"{scheme}://{authority}"
-        return STORES[scheme].filesystem(root), rest[len(authority) + 1 :], f"{root}/"
-    return _store(scheme, authority), rest, f"{scheme}://"
+        return STORES[scheme].filesystem(root), location[len(authority) + 1 :], f"{root}/"
+    return _store(scheme, authority), location, f"{scheme}://"
 
 
 def open_file(path: str) -> pa.NativeFile:
-    """Open a file for reading anywhere in it.
+    """Return a file opened for reading at any position.
 
     Raises:
         InputError: if it cannot be opened.
@@ -89,14 +89,14 @@ def read_file(path: str) -> bytes:
 
 
 def read_regular_file(path: str, most: int, follow: bool = True) -> bytes:
-    """Return the content of a file of somebody else's, which must be one, and not too large.
+    """Return the content of a file that somebody else delivers: a regular file, not too large.
 
-    A pipe or a device of this machine is refused without waiting for it. Of a file that is
-    written meanwhile it is what the file was, or how what it is begins; never some of each.
+    A pipe or a device of this machine is refused without waiting for it. If the file is written
+    meanwhile, the result is its old content or a beginning of the new one, never a mixture.
 
     Args:
         path: of the file, or its URL.
-        most: bytes that it may have.
+        most: greatest size in bytes.
         follow: whether the path may be a symbolic link.
 
     Raises:
@@ -117,7 +117,7 @@ def read_regular_file(path: str, most: int, follow: bool = True) -> bytes:
 
 
 def _of_this_machine(path: str, most: int, follow: bool) -> tuple[int, bytes]:
-    """Return size and content of a file, which is no more than the first bytes of a large one."""
+    """Return size and content of a local file; of a file above `most`, only a beginning."""
     opener = _without_waiting if follow else _without_waiting_or_links
     with open(path, "rb", opener=opener) as file:
         before = os.fstat(file.fileno())
@@ -127,14 +127,14 @@ def _of_this_machine(path: str, most: int, follow: bool) -> tuple[int, bytes]:
         after = os.fstat(file.fileno())
         if (after.st_size, after.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
             file.seek(0)
-            # Whoever adds to a file leaves its begin as it is.
+            # A file that was only appended to still begins with what was read.
             if not file.read(most + 1).startswith(content):
                 raise _overwritten(path)
     return max(len(content), after.st_size), content
 
 
 def _of_store(path: str, most: int) -> tuple[int, bytes]:
-    """Return size and content of an object, without the content of one that is too large."""
+    """Return size and content of an object; the content is empty if it is above `most`."""
     filesystem, inner, _ = locate(path)
     before = filesystem.get_file_info(inner)
     with open_file(path) as file:
@@ -142,11 +142,11 @@ def _of_store(path: str, most: int) -> tuple[int, bytes]:
             size = file.size()
             content: bytes = file.read() if size <= most else b""
         except (OSError, ValueError, pa.ArrowException) as error:
-            # In Google Cloud Storage it is the object of a generation that is read.
+            # Google Cloud Storage reads one generation of an object, which may have been replaced.
             if _version(filesystem.get_file_info(inner)) != _version(before):
                 raise _overwritten(path) from error
             raise
-    # Elsewhere it is whatever is there, as far as it goes.
+    # Other stores read what is there at the moment, so the version is compared.
     if _version(filesystem.get_file_info(inner)) != _version(before) or size != before.size:
         raise _overwritten(path)
     return size, content
@@ -174,10 +174,10 @@ def unreadable(path: str, error: Exception) -> InputError:
 
 
 def one_line(error: Exception) -> str:
-    """Return the message of an error without its line ends.
+    """Return the message of an error in one line.
 
-    Of an error of the system, what it is: Arrow says that twice, and where once more, or of a file
-    that is not there nothing but its name.
+    For an error of the operating system it is the text of its number: Arrow repeats that text and
+    the path, or gives nothing except the name of a missing file.
     """
     if isinstance(error, FileNotFoundError):
         return os.strerror(errno.ENOENT)

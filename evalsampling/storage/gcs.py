@@ -1,8 +1,8 @@
 """A store in Google Cloud Storage.
 
 Objects are created with the precondition that there is none of the name (``ifGenerationMatch=0``),
-so none is ever overwritten, and a request may be sent again safely: the client does so, with
-back-off, and sends large files in parts that are resumed.
+so none is ever overwritten, and requests may be repeated safely. The client does so, with back-off,
+and sends large files in parts that are resumed.
 """
 
 import contextlib
@@ -26,18 +26,18 @@ from evalsampling.storage.objects import ObjectStore, within
 _FIELDS = "items(name,size,generation),nextPageToken"
 
 _RETRY = DEFAULT_RETRY.with_timeout(60)
-"""Each request is sent again after failures that may pass, for a minute."""
+"""Each request is repeated after transient failures, for a minute."""
 
 
 class GcsStore(ObjectStore):
-    """Objects of a bucket whose names begin alike."""
+    """The objects of a bucket whose names begin with a prefix."""
 
     def __init__(self, bucket: str, prefix: str) -> None:
         """Name a store; nothing is read yet.
 
         Args:
-            bucket: its name.
-            prefix: of the objects' names, ends with ``/`` unless it is empty.
+            bucket: name of the bucket.
+            prefix: of the objects' names; ends with ``/`` unless it is empty.
         """
         self.bucket = bucket
         self.prefix = prefix
@@ -50,8 +50,8 @@ class GcsStore(ObjectStore):
         Raises:
             InputError: for another scheme, or without a bucket.
         """
-        scheme, _, rest = root.partition("://")
-        bucket, _, prefix = rest.partition("/")
+        scheme, _, location = root.partition("://")
+        bucket, _, prefix = location.partition("/")
         if scheme != "gs" or not bucket:
             raise InputError(f"{root}: must be a path of this machine or gs://BUCKET/PREFIX")
         prefix = prefix.strip("/")
@@ -67,11 +67,11 @@ class GcsStore(ObjectStore):
     # --- reading
 
     def exists(self, name: str) -> bool:
-        # A listing, unlike a look at the object, tells a missing bucket from a missing object.
+        # A listing, unlike a request for the object, distinguishes a missing bucket.
         return self.prefix + name in (blob.name for blob in self._list(name, most=1))
 
     def _list(self, prefix: str, most: int | None = None) -> list[storage.Blob]:
-        with self._told(prefix):
+        with self._plain_errors(prefix):
             options = {"prefix": self.prefix + prefix, "max_results": most, "retry": _RETRY}
             return list(self._bucket.list_blobs(fields=_FIELDS, **options))
 
@@ -79,22 +79,22 @@ class GcsStore(ObjectStore):
         return {name: size for name, size, _ in self.objects(beginning)}
 
     def objects(self, prefix: str) -> list[tuple[str, int, int]]:
-        """Return name, size in bytes and generation of all objects whose names begin so."""
-        found = [(b.name, b.size, b.generation) for b in self._list(prefix)]
-        return [(name.removeprefix(self.prefix), *told) for name, *told in found]
+        """Return name, size in bytes and generation of all objects with a prefix."""
+        blobs = self._list(prefix)
+        return [(b.name.removeprefix(self.prefix), b.size, b.generation) for b in blobs]
 
     def names(self, folder: str = "") -> list[str]:
         base = self.prefix + within(folder)
-        with self._told(folder):
+        with self._plain_errors(folder):
             pages = self._bucket.list_blobs(prefix=base, delimiter="/", retry=_RETRY)
-            found = [blob.name for blob in pages] + [
+            listed = [blob.name for blob in pages] + [
                 folder.rstrip("/") for folder in pages.prefixes
             ]
-        names = {name.removeprefix(base) for name in found}
+        names = {name.removeprefix(base) for name in listed}
         return sorted(name for name in names if name and not name.startswith("."))
 
     def read(self, name: str) -> bytes:
-        with self._told(name):
+        with self._plain_errors(name):
             try:
                 content: bytes = self._blob(name).download_as_bytes(retry=_RETRY)
             except exceptions.NotFound as error:
@@ -104,34 +104,34 @@ class GcsStore(ObjectStore):
     # --- writing
 
     def create(self, name: str, content: bytes | Path) -> None:
-        with self._told(name), contextlib.suppress(exceptions.PreconditionFailed):
+        with self._plain_errors(name), contextlib.suppress(exceptions.PreconditionFailed):
             if isinstance(content, Path):
                 self._blob(name).upload_from_filename(content, if_generation_match=0, retry=_RETRY)
             else:
                 self._blob(name).upload_from_string(content, if_generation_match=0, retry=_RETRY)
 
     def overwrite(self, name: str, content: bytes) -> None:
-        with self._told(name):
+        with self._plain_errors(name):
             self._blob(name).upload_from_string(content, retry=_RETRY)
 
     def exchange(self, name: str, content: bytes, was: Checksum) -> None:
-        with self._told(name):
+        with self._plain_errors(name):
             generation = self._generation(name, was)
             if generation is not None:
-                # A request that came through may be sent again, and fail then.
+                # A request that succeeded may be sent again, and fail then.
                 with contextlib.suppress(exceptions.PreconditionFailed):
                     self._blob(name).upload_from_string(
                         content, if_generation_match=generation, retry=_RETRY
                     )
         try:
-            found = self.checksum(name)
-        except FileNotFoundError as error:  # Of a draft that was put in place meanwhile.
+            current = self.checksum(name)
+        except FileNotFoundError as error:  # A draft may have been put in place meanwhile.
             raise self.changed(name) from error
-        if found != Checksum.from_content(content):
+        if current != Checksum.from_content(content):
             raise self.changed(name)
 
     def _generation(self, name: str, was: Checksum) -> int | None:
-        """Return the generation of an object that has a checksum; None if it has another."""
+        """Return the generation of an object, None if its checksum is not the one given."""
         blob = self._bucket.get_blob(self.prefix + name, retry=_RETRY)
         if blob is None:
             raise self.changed(name)
@@ -143,12 +143,12 @@ class GcsStore(ObjectStore):
 
     def remove(self, names: Collection[str]) -> None:
         for name in names:
-            with self._told(name), contextlib.suppress(exceptions.NotFound):
+            with self._plain_errors(name), contextlib.suppress(exceptions.NotFound):
                 self._blob(name).delete(retry=_RETRY)
 
     def place(self, source: str, target: str) -> None:
         done = (exceptions.PreconditionFailed, exceptions.NotFound)
-        with self._told(target), contextlib.suppress(*done):
+        with self._plain_errors(target), contextlib.suppress(*done):
             blob, token = self._blob(target), None
             while True:
                 token, _, _ = blob.rewrite(
@@ -158,10 +158,10 @@ class GcsStore(ObjectStore):
                     break
 
     @contextlib.contextmanager
-    def _told(self, name: str) -> Iterator[None]:
-        """Tell of failures of the store in one line.
+    def _plain_errors(self, name: str) -> Iterator[None]:
+        """Turn errors of the client into an `InputError` of one line, within the block.
 
-        Objects that are there, or are not, are for the caller: what is not found here is a bucket.
+        The caller handles objects that exist or are missing: what is not found here is a bucket.
         """
         url = self.url(name)
         try:
@@ -178,5 +178,5 @@ class GcsStore(ObjectStore):
 
 @functools.cache
 def _client(emulator: str | None, process: int) -> storage.Client:
-    """Return the client of a process, anonymous on an emulator: a fork must not share sockets."""
+    """Return the client of a process: a forked process must not share sockets with its parent."""
     return storage.Client(project=None)

@@ -25,7 +25,7 @@ from evalsampling.storage.durability import (
 _NOT_ALLOWED = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 _ASIDE = ".aside-"
-"""Begins the name of a draft while it is decided whether it may count."""
+"""Beginning of a draft's name while it is decided whether it may count."""
 
 _PREPARING = ".preparing"
 _IN_USE = ".in-use"
@@ -50,7 +50,7 @@ class LocalStore(Store):
         path = self.directory / folder
         if not path.is_dir():
             return []
-        # A folder that holds nothing is none, as in a bucket: its first file may never have come.
+        # An empty folder does not count, as in a bucket: writing its first file may have failed.
         return sorted(
             entry.name
             for entry in os.scandir(path)
@@ -73,7 +73,7 @@ class LocalStore(Store):
         drafts = self.directory / DRAFTS
         drafts.mkdir(exist_ok=True)
         path = drafts / uuid.uuid4().hex
-        # The system leaves the permissions that the umask does: only it can without a race.
+        # The system applies the umask to the permissions: only it can without a race.
         path.touch(exist_ok=False)
         try:
             yield path
@@ -85,9 +85,9 @@ class LocalStore(Store):
             path.unlink(missing_ok=True)
 
     def _link(self, source: Path, name: str) -> None:
-        # Folders are made within the store alone: a worker that goes on after a job has failed
-        # must not make anew a workspace that was removed.
-        # Nor a draft that was taken for one of a killed command.
+        # Folders are made within the store only: a worker that goes on after its job has failed
+        # must not recreate a workspace that was removed, nor a draft that was taken for one of a
+        # killed command.
         parents = [] if name.startswith(DRAFTS) else PurePath(name).parents[:-1]
         for parent in reversed(parents):
             (self.directory / parent).mkdir(exist_ok=True)
@@ -99,8 +99,10 @@ class LocalStore(Store):
             if error.errno == errno.EPERM and source.stat().st_uid != os.geteuid():
                 raise  # Linux links no file of others that may not be written to.
             if error.errno in (errno.EPERM, errno.ENOTSUP, errno.ENOSYS):
-                told = f"{self.root}: its file system makes no hard links, which a workspace needs"
-                raise InputError(f"{told}: {error.strerror}") from error
+                raise InputError(
+                    f"{self.root}: its file system makes no hard links, which a workspace needs: "
+                    f"{error.strerror}"
+                ) from error
             raise
 
     def write_text(self, name: str, text: str) -> None:
@@ -112,12 +114,12 @@ class LocalStore(Store):
 
     def exchange(self, name: str, content: bytes, was: Checksum) -> None:
         path = self.directory / name
-        found = Checksum.of_file(path) if path.exists() else None
-        if found == Checksum.from_content(content):
+        current = Checksum.of_file(path) if path.exists() else None
+        if current == Checksum.from_content(content):
             return
-        if found != was:
+        if current != was:
             raise self.changed(name)
-        # Killed half-way, it leaves its draft where the next command removes it.
+        # If it is killed half-way, the next command finds its draft there and removes it.
         drafts = self.directory / DRAFTS
         drafts.mkdir(exist_ok=True)
         replace_file(path, content, drafts)
@@ -143,7 +145,7 @@ class LocalStore(Store):
                 shutil.rmtree(path, ignore_errors=True)
 
     def hold(self, directory: Path, folder: str) -> None:
-        """They have been written there, and are flushed."""
+        """Flush the files, which `drafting` has put there already."""
         sync_tree(directory)
         self.sync([folder])
 
@@ -152,7 +154,7 @@ class LocalStore(Store):
 
     def settle(self) -> None:
         try:
-            # Of a sweep that was killed itself.
+            # Drafts that a killed `_sweep` put aside.
             for aside in sorted(self.directory.glob(f"{_ASIDE}*")):
                 if (aside / MARKER).exists():
                     aside.rename(self.directory / DRAFTS / aside.name.removeprefix(_ASIDE))
@@ -165,15 +167,15 @@ class LocalStore(Store):
     def below(self, folder: str) -> list[str]:
         path = self.directory / folder
         # Unlike `Path.rglob`, this goes on if somebody removes a folder meanwhile.
-        found = (Path(at, file) for at, _, files in os.walk(path) for file in files)
-        return sorted(str(file.relative_to(path)) for file in found)
+        paths = (Path(at, file) for at, _, files in os.walk(path) for file in files)
+        return sorted(str(inner.relative_to(path)) for inner in paths)
 
     def place(self, source: str, target: str) -> None:
         with contextlib.suppress(FileNotFoundError):
             self._link(self.directory / source, target)
 
     def _denied(self, error: OSError) -> AccessError:
-        """Return the error of a file that we may not write, or whose folder we may not change."""
+        """Return the error to raise if we may not write a file or change its folder."""
         where = error.filename2 or error.filename or self.root
         return AccessError(f"{where}: cannot be written: {error.strerror}")
 
@@ -184,7 +186,7 @@ class LocalStore(Store):
         super().check_free(products)
 
     def _check_no_file(self) -> None:
-        """Check that neither the directory nor what it is in is a file.
+        """Check that neither the directory nor one of its parents is a file.
 
         Raises:
             InputError: naming the file.
@@ -201,10 +203,10 @@ class LocalStore(Store):
             yield
 
     def _sweep(self) -> None:
-        """Remove what killed commands left.
+        """Remove the drafts and files that killed commands left.
 
-        A machine that does not see our lock may be at it still: its draft is put aside first, as
-        a whole. If it has not said what its marker is by then, it cannot any more.
+        A machine that does not see our lock may still be writing a draft, so the draft is renamed
+        first. If it has no marker's name by then, it cannot get one any more.
         """
         drafts = self.directory / DRAFTS
         for path in [*self.directory.glob(f"{_ASIDE}*"), *drafts.glob("*")]:
@@ -222,10 +224,10 @@ class LocalStore(Store):
 
     @contextlib.contextmanager
     def preparing(self, marker: str, attempt: str, products: Collection[str]) -> Iterator[None]:
-        """As `Store.preparing` says, of one process at a time.
+        """Hold the store as `Store.preparing` says, for one process at a time.
 
-        What a killed one has left is removed first. It is known by its lock file, so no directory
-        of anything else is ever touched.
+        Files that a killed prepare left are removed first. They are recognised by its lock file,
+        so a directory of anything else is never touched.
         """
         self._check_no_file()
         lock = self.directory / _PREPARING
@@ -265,17 +267,17 @@ class LocalStore(Store):
                 path.unlink(missing_ok=True)
 
     def _abandon(self, products: Collection[str]) -> None:
-        """Remove the directory, unless somebody has put something into it.
+        """Remove the directory, unless it holds files of somebody else.
 
-        Else its lock file stays, by which the next prepare knows what else is there as its own.
+        If it does, the lock file stays, by which the next prepare recognises the directory.
         """
         self._clear(products)
         if {*os.listdir(self.directory)} <= {*products, DRAFTS, _PREPARING}:
-            # A worker that has not heard of the end may still write: not where there is no folder.
+            # A worker that still runs cannot write into a folder that was renamed.
             aside = self.directory.with_name(f".{self.directory.name}-{uuid.uuid4().hex}")
             with contextlib.suppress(OSError):
                 self.directory.rename(aside)
-                # But for a call that was under way then, which may put one file more there.
+                # A call that was under way may still put one more file there.
                 while aside.exists():
                     shutil.rmtree(aside, onerror=_unless_new)
 
@@ -283,11 +285,11 @@ class LocalStore(Store):
     def _locked(self, name: str, wait: bool) -> Iterator[int]:
         """Hold a lock that other processes of this machine see, until the block or process ends.
 
-        Gives the descriptor of its file, which may have been removed before the lock was got.
+        Yields the descriptor of the lock file, which may have been removed before it was locked.
 
         Raises:
-            BlockingIOError: if the lock is held and ``wait`` is false.
-            AccessError: if we may not write its file.
+            BlockingIOError: if another process holds the lock and ``wait`` is false.
+            AccessError: if we may not write the lock file.
         """
         try:
             opened = (self.directory / name).open("a")
@@ -301,14 +303,14 @@ class LocalStore(Store):
 
 
 def _is_at(descriptor: int, path: Path) -> bool:
-    """Tell whether an open file is the one at a path."""
+    """Return whether an open file is the one at a path."""
     try:
         return os.path.samestat(os.fstat(descriptor), path.stat())
     except FileNotFoundError:
         return False
 
 
-def _unless_new(_: Any, path: str, told: Any) -> None:
-    """Go on when a folder was not empty after all, or something had gone; else raise the error."""
-    if told[1].errno not in (errno.ENOTEMPTY, errno.ENOENT):
-        raise told[1]
+def _unless_new(_: Any, path: str, error_info: Any) -> None:
+    """Ignore that a folder was not empty or that a file had gone; raise any other error."""
+    if error_info[1].errno not in (errno.ENOTEMPTY, errno.ENOENT):
+        raise error_info[1]

@@ -12,15 +12,15 @@ from evalsampling.storage.checksums import Checksum
 
 
 class ObjectStore(Store):
-    """Objects of which one can be created only if there is none of its name.
+    """A store that can create an object only if there is none of its name.
 
-    What else a store does is made of that. Nobody is kept out: of two commands that create the
-    same marker, one is told that it lost.
+    All that a store does is made of that and a few more methods, which a class below defines. No
+    command is kept out: of two that create the same marker, one gets an error.
     """
 
     shared = True
 
-    # --- what a store of objects writes
+    # --- methods that a store of objects defines
 
     @classmethod
     @abc.abstractmethod
@@ -29,7 +29,7 @@ class ObjectStore(Store):
 
     @abc.abstractmethod
     def sizes(self, beginning: str = "") -> Mapping[str, int]:
-        """Return the bytes of all objects whose names begin so, by name.
+        """Return the sizes in bytes of all objects whose names begin with a text, by name.
 
         Raises:
             InputError: if the store fails, as everywhere below.
@@ -40,38 +40,38 @@ class ObjectStore(Store):
         """Return the content of an object.
 
         Raises:
-            FileNotFoundError: if it is not there.
+            FileNotFoundError: if it does not exist.
         """
 
     @abc.abstractmethod
     def create(self, name: str, content: bytes | Path) -> None:
-        """Create an object of a content, or of that of a local file; one that is there stays."""
+        """Create an object with a content, or with that of a local file; an existing one stays."""
 
     @abc.abstractmethod
     def overwrite(self, name: str, content: bytes) -> None:
-        """Write an object, in place of one that may be there."""
+        """Write an object; an existing one is replaced."""
 
     @abc.abstractmethod
     def exchange(self, name: str, content: bytes, was: Checksum) -> None:
-        """Write an object in place of one that is as it was read, as `Store.exchange` says."""
+        """Replace the content of an object that did not change since it was read."""
 
     @abc.abstractmethod
     def remove(self, names: Collection[str]) -> None:
-        """Remove objects; one that is not there is removed already."""
+        """Remove objects; those that do not exist are skipped."""
 
-    # --- what follows from that
+    # --- methods made of those
 
     def exists(self, name: str) -> bool:
-        """Tell whether there is an object of that name."""
+        """Return whether there is an object of that name."""
         return name in self.sizes(name)
 
     def names(self, folder: str = "") -> list[str]:
-        """Return what objects and folders of a folder are called there, ordered."""
-        found = {name.partition("/")[0] for name in self.below(folder)}
-        return sorted(name for name in found if not name.startswith("."))
+        """Return the names of the objects and folders directly in a folder, ordered."""
+        names = {name.partition("/")[0] for name in self.below(folder)}
+        return sorted(name for name in names if not name.startswith("."))
 
     def below(self, folder: str) -> list[str]:
-        """Return the names of all objects of a folder, within it, ordered."""
+        """Return the names of all objects at any depth of a folder, relative to it, ordered."""
         base = within(folder)
         return sorted(name.removeprefix(base) for name in self.sizes(base))
 
@@ -80,22 +80,22 @@ class ObjectStore(Store):
         return Checksum.from_content(self.read(name))
 
     def make(self) -> None:
-        """Do nothing: there is room."""
+        """Do nothing: a bucket exists before its objects."""
 
     @contextlib.contextmanager
     def new_file(self, name: str) -> Iterator[Path]:
-        """Give a local path to write to, whose file becomes the object when the block ends well."""
+        """Yield a local path to write to; its file becomes the object when the block ends well."""
         with tempfile.TemporaryDirectory() as directory:
             path = Path(directory) / name.rpartition("/")[2]
             yield path
             self.create(name, path)
 
     def write_text(self, name: str, text: str) -> None:
-        """Create an object of text; one that is there stays as it is."""
+        """Create an object of text; an existing one stays as it is."""
         self.create(name, text.encode())
 
     def replace(self, contents: Mapping[str, bytes]) -> None:
-        """Write objects by their names, each in place of one that may be there."""
+        """Write objects by their names; existing ones are replaced."""
         *others, last = contents
         if others:
             with contextlib.suppress(AccessError):  # Who may not remove it may not replace it.
@@ -104,55 +104,56 @@ class ObjectStore(Store):
             self.overwrite(name, content)
 
     def drafts(self) -> list[str]:
-        """Return the names of the drafts that are there."""
+        """Return the names of all drafts."""
         return sorted({name.partition("/")[0] for name in self.below(DRAFTS)})
 
     @contextlib.contextmanager
     def drafting(self, folder: str) -> Iterator[Path]:
-        """Give a local directory for the files of a draft."""
+        """Yield a local directory for the files of a draft."""
         with tempfile.TemporaryDirectory() as directory:
             yield Path(directory)
 
     def hold(self, directory: Path, folder: str) -> None:
-        """Create an object of each file of a local directory."""
+        """Copy each file of a local directory to an object."""
         for path in sorted(directory.rglob("*")):
             if path.is_file():
                 self.create(f"{folder}/{path.relative_to(directory)}", path)
 
     def place(self, source: str, target: str) -> None:
-        """Give an object another name too; if it has gone, or that is there, somebody else has."""
+        """Copy an object to a second name; nothing is done if it has gone, or if that exists."""
         with contextlib.suppress(FileNotFoundError):
             self.create(target, self.read(source))
 
     def sync(self, names: Collection[str]) -> None:
-        """Do nothing: what was created is kept."""
+        """Do nothing: objects are kept once they are created."""
 
     @contextlib.contextmanager
     def one_at_a_time(self) -> Iterator[None]:
-        """Keep nobody out, but put in place what others have left."""
+        """Settle the drafts that others have left; no command is kept out."""
         self.settle()
         yield
 
     @contextlib.contextmanager
     def preparing(self, marker: str, attempt: str, products: Collection[str]) -> Iterator[None]:
-        """Give the store to whoever prepares it; what one wrote who fails is removed."""
+        """Hold the store for a prepare; the files of one that fails are removed."""
         if self.exists(marker):
             raise InputError(f"{self.root}: another prepare has finished there meanwhile")
         self.check_free(products)
         try:
             yield
         except InputError as error:
-            # Of a job that has failed. One that its launcher lost sight of may go on.
+            # An `InputError` means that the job has failed: after other errors it may still run.
             finished = self.exists(marker)
             if not finished or self.read_json(marker).get("attempt") != attempt:
                 self.remove(self.written(products, lambda name: attempt in name))
                 if finished:
-                    # Which removed what this one had written: any step may have missed it.
-                    told = f"{self.root}: another prepare has finished there meanwhile"
-                    raise InputError(told) from error
+                    # It removed the files of this one, on which any step may have failed.
+                    raise InputError(
+                        f"{self.root}: another prepare has finished there meanwhile"
+                    ) from error
             raise
 
 
 def within(folder: str) -> str:
-    """Return how the names of what is in a folder begin."""
+    """Return the beginning of the names of all objects in a folder."""
     return f"{folder}/" if folder else ""

@@ -1,4 +1,4 @@
-"""The files of any store as a file system of Arrow, which only reads."""
+"""The files of any store as a read-only file system of Arrow."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class StoredFiles(pyarrow.fs.FileSystemHandler):  # type: ignore[misc]
-    """Answers Arrow's questions about the files of a store by its ``sizes`` and ``read``."""
+    """A read-only file system over the ``sizes`` and ``read`` of a store."""
 
     def __init__(self, store: "Store") -> None:
         """Name the store."""
@@ -24,7 +24,7 @@ class StoredFiles(pyarrow.fs.FileSystemHandler):  # type: ignore[misc]
         return hash(self.store.root)
 
     def get_type_name(self) -> str:
-        """Return what the file system is called."""
+        """Return the name of this kind of file system."""
         return "evalsampling"
 
     def normalize_path(self, path: str) -> str:
@@ -32,7 +32,7 @@ class StoredFiles(pyarrow.fs.FileSystemHandler):  # type: ignore[misc]
         return path.strip("/")
 
     def get_file_info(self, paths: Sequence[str]) -> list[Any]:
-        """Return what is at some paths: files, folders or nothing."""
+        """Return for each path whether it is a file, a folder or nothing."""
         return [self._info(self.normalize_path(path)) for path in paths]
 
     def _info(self, path: str) -> Any:
@@ -47,29 +47,29 @@ class StoredFiles(pyarrow.fs.FileSystemHandler):  # type: ignore[misc]
         """Return the files and folders that are in a folder, or below it.
 
         Raises:
-            FileNotFoundError: if there is none, unless that is allowed.
+            FileNotFoundError: if there is no such folder, unless the selector allows that.
         """
         folder = self.normalize_path(selector.base_dir)
         base = f"{folder}/".lstrip("/")
         sizes = self.store.sizes(base)
         if not sizes and not selector.allow_not_found:
             raise FileNotFoundError(f"{self.store.url(folder)}: no such folder")
-        found: dict[str, Any] = {}
+        infos: dict[str, Any] = {}
         for name, size in sizes.items():
             parts = name.removeprefix(base).split("/")
             for depth in range(1, len(parts)):
                 inner = base + "/".join(parts[:depth])
                 if depth == 1 or selector.recursive:
-                    found[inner] = pyarrow.fs.FileInfo(inner, pyarrow.fs.FileType.Directory)
+                    infos[inner] = pyarrow.fs.FileInfo(inner, pyarrow.fs.FileType.Directory)
             if len(parts) == 1 or selector.recursive:
-                found[name] = pyarrow.fs.FileInfo(name, pyarrow.fs.FileType.File, size=size)
-        return list(found.values())
+                infos[name] = pyarrow.fs.FileInfo(name, pyarrow.fs.FileType.File, size=size)
+        return list(infos.values())
 
     def open_input_file(self, path: str) -> pa.NativeFile:
-        """Return a file for reading anywhere in it; all of it is read at once.
+        """Return a file for reading at any position; all of it is read at once.
 
         Raises:
-            FileNotFoundError: if it is not there.
+            FileNotFoundError: if it does not exist.
         """
         return pa.PythonFile(pa.BufferReader(self.store.read(self.normalize_path(path))), "r")
 

@@ -1,1 +1,1 @@
-"""Logs, progress, and what must not be written down."""
+"""Logs, progress, and the removal of credentials and values of rows from both."""

@@ -17,16 +17,16 @@ LOG = logging.getLogger("evalsampling")
 LOG.addHandler(logging.NullHandler())
 
 _fields: dict[str, Any] | None = None
-"""What every record of the job tells that is being logged, None if none is."""
+"""Fields of every log record of the current job, None outside a logged job."""
 
 
 _quiet, _verbose = False, False
-"""What people asked for on the command line."""
+"""Options of the command line."""
 
 
 @contextlib.contextmanager
 def verbosity(quiet: bool, verbose: bool) -> Iterator[None]:
-    """For one block, tell people nothing but errors, or all that is logged; neither is the usual.
+    """Print for one block nothing except errors (quiet), or also all that is logged (verbose).
 
     Logs for machines stay as they are.
     """
@@ -44,34 +44,34 @@ def verbosity(quiet: bool, verbose: bool) -> Iterator[None]:
 
 
 def say(line: str) -> None:
-    """Print a line for people to stderr, unless they want none or logs are for machines."""
+    """Print a line for people to stderr, unless quiet or logs are for machines."""
     if not _quiet and not as_json():
         print(line, file=sys.stderr)
 
 
 def as_json() -> bool:
-    """Tell whether logs are asked for in place of text."""
+    """Return whether logs for machines are wanted in place of text."""
     return os.environ.get(VARIABLE) == "json"
 
 
-def told() -> tuple[type[BaseException], ...]:
+def reported_errors() -> tuple[type[BaseException], ...]:
     """Return the kinds of errors reported in one line; any other is a defect of this package."""
-    import pyarrow as pa  # Only where an error has come: most of what starts needs no Arrow.
+    import pyarrow as pa  # Imported after an error only: most commands start without Arrow.
 
     return InputError, OSError, pa.ArrowException, KeyboardInterrupt
 
 
 def one_line(error: BaseException) -> str:
-    """Return the one line that reports an error; one of the system begins with the file."""
+    """Return the line that reports an error; for an error of the system it begins with the file."""
     if isinstance(error, KeyboardInterrupt):
         return "interrupted"
     if isinstance(error, OSError) and error.strerror and isinstance(error.filename, str):
-        # Of a link or a new name the second file is the one that people know.
+        # Of a link or a rename, people know the second file.
         return " ".join(f"{error.filename2 or error.filename}: {error.strerror}".split())
     line = " ".join(str(error).split())
     if "://" not in line:
         return line
-    from evalsampling.telemetry.redaction import without_passwords  # Few errors are of a URL.
+    from evalsampling.telemetry.redaction import without_passwords  # Few errors name a URL.
 
     return without_passwords(line)
 
@@ -82,10 +82,10 @@ def job(name: str, **fields: Any) -> Iterator[None]:
 
     Args:
         name: of the job.
-        **fields: what its records tell, None for nothing.
+        **fields: of its records; those that are None are left out.
 
     Raises:
-        UsageError: if the variable holds something else.
+        UsageError: if the variable is neither ``json`` nor ``text``.
         SystemExit: for a defect, which has been logged.
     """
     global _fields
@@ -106,7 +106,7 @@ def job(name: str, **fields: Any) -> Iterator[None]:
                 yield
             except (Exception, KeyboardInterrupt) as error:
                 tell(seconds=round(time.monotonic() - started, 3))
-                if isinstance(error, told()):
+                if isinstance(error, reported_errors()):
                     LOG.error("%s failed: %s", name, one_line(error))
                     raise
                 LOG.critical("%s failed", name, exc_info=True)
@@ -124,27 +124,27 @@ def tell(**fields: Any) -> None:
 
 
 def stream() -> TextIO:
-    """Return where lines of progress go: to stderr, or into the log."""
+    """Return the stream for lines of progress: stderr, the log, or none if quiet."""
     if _quiet:
         return cast(TextIO, _Nowhere())
     return sys.stderr if _fields is None else cast(TextIO, _Lines())
 
 
 class _Nowhere:
-    """A stream that nobody reads."""
+    """A stream that drops all text."""
 
     def isatty(self) -> bool:
         return False
 
     def write(self, text: str) -> None:
-        """Nothing is kept."""
+        """Drop the text."""
 
     def flush(self) -> None:
-        """Nothing is kept."""
+        """Do nothing."""
 
 
 class _Lines:
-    """A stream of lines, each a record."""
+    """A stream that logs each line as a record."""
 
     def isatty(self) -> bool:
         return False
@@ -153,12 +153,12 @@ class _Lines:
         LOG.info("%s", text.strip())
 
     def flush(self) -> None:
-        """A record is whole."""
+        """Do nothing: records are not buffered."""
 
 
 @contextlib.contextmanager
 def _to_stderr() -> Iterator[None]:
-    """Write all that is logged in this process to stderr, and nothing of it as text."""
+    """Write all that is logged in this process to stderr as JSON, and only as JSON."""
     from evalsampling.telemetry.records import RecordFormatter
 
     root, handler = logging.getLogger(), logging.StreamHandler(sys.stderr)
@@ -175,7 +175,7 @@ def _to_stderr() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _level(level: int) -> Iterator[None]:
-    """Set the level of our own records; without logs people are told in text."""
+    """Set the level of the package's own records for one block."""
     before = LOG.level
     LOG.setLevel(level)
     try:

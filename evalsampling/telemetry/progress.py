@@ -1,4 +1,4 @@
-"""Progress of long work, printed for whoever watches it."""
+"""Progress of long work, printed while it runs."""
 
 import contextlib
 import sys
@@ -11,7 +11,7 @@ _SECONDS_BETWEEN = 1.0
 
 
 class Progress:
-    """Counts units done; other threads of this process may add to it."""
+    """A count of units done and expected, to which threads of this process may add."""
 
     def __init__(self, label: str, unit: str, total: int = 0) -> None:
         """Start at zero of ``total`` units, 0 if that is not known yet."""
@@ -26,7 +26,7 @@ class Progress:
             self._done += units
 
     def expect(self, units: int, times: int = 1) -> None:
-        """Add units that are to be done, each so many times, one pass after the other."""
+        """Add units to be done, in each of `times` passes, one after the other."""
         with self._lock:
             self._total += units * times
             self._times = times
@@ -39,11 +39,11 @@ class Progress:
         rate = self._done / seconds
         share = self._done / self._total
         left = f", {(self._total - self._done) / rate:.0f} s left" if rate else ""
-        one = max(self._total // self._times, 1)
-        number = min(self._done // one, self._times - 1)
-        which = f"pass {number + 1} of {self._times}, " if self._times > 1 else ""
-        done = f"{self._done - number * one:,} of {one:,} {self._unit}"
-        return f"{self._label}: {share:4.0%}  {which}{done}, {rate:,.0f}/s{left}"
+        units = max(self._total // self._times, 1)
+        finished = min(self._done // units, self._times - 1)
+        current = f"pass {finished + 1} of {self._times}, " if self._times > 1 else ""
+        done = f"{self._done - finished * units:,} of {units:,} {self._unit}"
+        return f"{self._label}: {share:4.0%}  {current}{done}, {rate:,.0f}/s{left}"
 
 
 _current: Progress | None = None
@@ -56,14 +56,14 @@ def advance(units: int) -> None:
 
 
 def expect(units: int, times: int = 1) -> None:
-    """Add units to do, each so many times, to the progress that is being printed, if any is."""
+    """Add units to do, in each of `times` passes, to the progress that is printed, if any is."""
     if _current is not None:
         _current.expect(units, times)
 
 
 @contextlib.contextmanager
 def watch(label: str, unit: str, total: int = 0, stream: TextIO = sys.stderr) -> Iterator[None]:
-    """Print a line every second while the block runs: rewritten on a terminal, else every 10."""
+    """Print progress while the block runs: every second on a terminal, else every ten seconds."""
     global _current
     progress = Progress(label, unit, total)
     finished = threading.Event()

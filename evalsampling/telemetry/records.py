@@ -1,4 +1,4 @@
-"""A log record as one JSON object."""
+"""The format of log records: one JSON object each."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -9,20 +9,20 @@ from evalsampling.telemetry.redaction import without_values
 
 
 class RecordFormatter(JsonFormatter):
-    """Time and severity as Cloud Logging names them; no values of rows and no credentials."""
+    """A formatter with Cloud Logging's names; it removes values of rows and credentials."""
 
     def __init__(self, fields: Callable[[], Mapping[str, Any]]) -> None:
         """Format records of a job.
 
         Args:
-            fields: returns what every record of the job tells.
+            fields: returns the fields of every record of the job.
         """
         names = {"levelname": "severity"}
         super().__init__(["levelname", "message"], rename_fields=names, timestamp="time")
         self._job_fields = fields
 
     def process_log_record(self, log_data: dict[str, Any]) -> dict[str, Any]:
-        """Return the object of a record, what it tells of any job first."""
+        """Return the object of a record; the fields that every job has come first."""
         for key in {"message", "exc_info"} & log_data.keys():
             log_data[key] = without_values(log_data[key])
         first = {key: log_data.pop(key) for key in ("time", "severity", "message")}

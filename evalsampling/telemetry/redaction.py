@@ -1,4 +1,4 @@
-"""What is not written down: credentials, and in logs what belongs to rows of the pool."""
+"""Removes credentials from texts, and from logs also values of rows of the pool."""
 
 import contextlib
 import json
@@ -28,14 +28,14 @@ _SLICE = re.compile(
     r"(\blabelled row where [^=]*=).*|(\bwhere [^=]*=).*(?=: | is undefined )|(\bwhere [^=]*=).*",
     re.DOTALL,
 )
-"""What warnings say of a slice: ``where column=value``; a value may be any text."""
+"""The slice in a warning: ``where column=value``; a value may be any text."""
 
 
 def without_credentials(value: Any, name: str = "") -> Any:
     """Return an option without values whose names mark them as credentials.
 
     Args:
-        value: of the option; of lists and mappings each part is judged.
+        value: of the option; lists and mappings are searched.
         name: of the option.
 
     >>> without_credentials({"region": "here", "s3_session_token": "abc"})
@@ -58,7 +58,7 @@ def without_credentials(value: Any, name: str = "") -> Any:
 
 
 def without_passwords(message: str) -> str:
-    """Return a message for people without what a URL in it has before its host.
+    """Return a message for people without the user and password of URLs in it.
 
     >>> without_passwords("s3://key:secret@bucket/a.csv: no such file")
     's3://...@bucket/a.csv: no such file'
@@ -74,5 +74,5 @@ def without_values(message: str) -> str:
     >>> without_values("f1 where city=Bern: fewer than 10 draws")
     'f1 where city=...: fewer than 10 draws'
     """
-    message = _SLICE.sub(lambda found: "".join(filter(None, found.groups())) + HIDDEN, message)
+    message = _SLICE.sub(lambda match: "".join(filter(None, match.groups())) + HIDDEN, message)
     return str(without_credentials(_QUOTED.sub(f"'{HIDDEN}'", message)))

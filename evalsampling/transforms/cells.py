@@ -18,7 +18,7 @@ class SummarizePool(beam.PTransform):
     """First pass: PCollection[PoolBatch] to the PoolSummary of the pool, one element."""
 
     def __init__(self, spec: EvaluationSpec) -> None:
-        """Choose what is to be found out."""
+        """Choose the columns and statistics to summarise."""
         super().__init__()
         self._spec = spec
 
@@ -51,10 +51,10 @@ def _cut(summary: PoolSummary, spec: EvaluationSpec) -> Stratification:
 def stratification_of(
     batches: beam.PCollection[PoolBatch], spec: EvaluationSpec
 ) -> beam.PCollection[Stratification]:
-    """Return the Stratification of a pool, one element: as the spec says, or by a first pass."""
-    given = Stratification.given(spec)
-    if given is not None:
-        return batches.pipeline | "GivenStrata" >> beam.Create([given])
+    """Return the Stratification of a pool, one element: given by the spec, or from a first pass."""
+    stratification = Stratification.given(spec)
+    if stratification is not None:
+        return batches.pipeline | "GivenStrata" >> beam.Create([stratification])
     return batches | "SummarizePool" >> SummarizePool(spec) | "CutStrata" >> CutStrata(spec)
 
 

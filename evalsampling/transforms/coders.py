@@ -1,8 +1,8 @@
 """Coders of batches.
 
-Beam encodes some elements of every step to tell their size. A batch has megabytes, so that would
-cost more than most steps; these coders tell the size of a batch from its buffers. Between steps
-that are not fused batches are pickled.
+Beam encodes some elements of every step to measure their size. A batch has megabytes, so that would
+cost more than most steps; these coders take the size from the buffers of a batch. Between steps
+that are not fused, batches are pickled.
 """
 
 import pickle
@@ -15,7 +15,7 @@ from evalsampling.preparation.assignment import CellBatch
 
 
 class BatchCoder(coders.Coder):
-    """Pickles batches of a class with `nbytes`, and tells their size without doing so."""
+    """A coder that pickles batches, and takes their size from `nbytes` without pickling."""
 
     def encode(self, value: Any) -> bytes:
         return pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)

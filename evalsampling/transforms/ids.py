@@ -19,10 +19,10 @@ from evalsampling.spec import EvaluationSpec
 
 
 class CheckIds(beam.PTransform):
-    """PCollection[CellBatch] to PCollection[int]: hashes that came twice, by shares of them.
+    """PCollection[CellBatch] to PCollection[int]: the number of repeated hashes in each share.
 
-    Gathers eight bytes of every row, so it is for those who ask for it. Fails with an `InputError`
-    if two ids are alike. Where hashes come twice the ids are read again, else nothing is.
+    Gathers eight bytes of every row, so it runs only on request. Fails with an `InputError` if two
+    ids are equal. Ids are read again only if hashes repeat.
     """
 
     def __init__(
@@ -31,10 +31,10 @@ class CheckIds(beam.PTransform):
         """Choose the column.
 
         Args:
-            spec: names it.
-            items: side input of all that the rows were read from.
-            folder: of the one machine on which all workers are, for the hashes; None to shuffle
-                them, which an engine without a disk does in memory.
+            spec: names the column of ids.
+            items: side input of all work items that the rows were read from.
+            folder: for the hashes, if all workers are on one machine; None to shuffle the hashes,
+                which an engine without a disk does in memory.
         """
         super().__init__()
         self._spec = spec

@@ -41,13 +41,13 @@ class Meter:
 
     @contextlib.contextmanager
     def work(self, rows: int) -> Iterator[None]:
-        """Meter the work of the block on so many rows."""
+        """Meter the work of the block, on a number of rows."""
         started = time.perf_counter()
         yield
         self._done(rows, started)
 
     def each(self, batches: Iterator[Batch]) -> Iterator[Batch]:
-        """Meter the making of batches, not what is done with them between two."""
+        """Yield batches, and meter how they are made, but not how they are used."""
         started = time.perf_counter()
         for batch in batches:
             self._done(len(batch), started)
@@ -65,7 +65,7 @@ class Meter:
 
 
 class MeteredMap(beam.DoFn):
-    """Calls a function of a batch and further arguments, metered."""
+    """Calls a function with each batch and further arguments, and meters that."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
@@ -78,7 +78,7 @@ class MeteredMap(beam.DoFn):
 
 
 def resident_mebibytes() -> int:
-    """Return the resident memory of this process; where it is not told, the most it has been."""
+    """Return the resident memory of this process in MiB; its peak if the present one is unknown."""
     try:
         pages = int(_STATM.read_text().split()[1])
         return pages * resource.getpagesize() >> 20
@@ -92,11 +92,11 @@ def read_meters(result: PipelineResult) -> dict[str, dict[str, float]]:
 
     Returns:
         By the name of the step: its rows, seconds (of all threads and workers together), batches,
-        and the most resident mebibytes of a worker after any of them.
+        and the greatest resident memory of a worker after a batch, in MiB.
     """
-    found = result.metrics().query(MetricsFilter().with_namespace(NAMESPACE))
+    metrics = result.metrics().query(MetricsFilter().with_namespace(NAMESPACE))
     steps: dict[str, dict[str, float]] = {}
-    for metric in [*found["counters"], *found["distributions"]]:
+    for metric in [*metrics["counters"], *metrics["distributions"]]:
         step, value = steps.setdefault(_label(metric.key.step), {}), metric.result
         match metric.key.metric.name:
             case "rows":
@@ -111,6 +111,6 @@ def read_meters(result: PipelineResult) -> dict[str, dict[str, float]]:
 
 
 def _label(step: str) -> str:
-    """Return the label of a step, of which portable runners tell the number and no slashes."""
-    found = re.fullmatch(r"ref_AppliedPTransform_(.+)_\d+", step)
-    return step if found is None else found[1].replace("-", "/")
+    """Return the label of a step; portable runners add a number and replace its slashes."""
+    match = re.fullmatch(r"ref_AppliedPTransform_(.+)_\d+", step)
+    return step if match is None else match[1].replace("-", "/")

@@ -17,17 +17,17 @@ from evalsampling.transforms.metering import MeteredMap
 class PoissonSample(beam.PTransform):
     """Keeps a Poisson sample: PCollection[PoolBatch] to PCollection[pa.Table].
 
-    Tables have the columns of the batches and `preparation.poisson.INCLUSION`. The pool is gone
-    through three times: for the strata, for the cells, and to filter it.
+    Tables have the columns of the batches and `preparation.poisson.INCLUSION`. The pool is read
+    three times: for the strata, for the cells, and to filter it.
     """
 
     def __init__(self, spec: EvaluationSpec, by_cell: bool = False) -> None:
-        """Choose what is kept.
+        """Choose the rows to keep.
 
         Args:
             spec: names measure, budget (the number of rows expected), seed and the pool's columns.
-            by_cell: whether rows of a cell share one probability, as in a workspace: then these
-                are the rows of its first round, if that is one of the whole budget.
+            by_cell: whether rows of a cell share one probability, as in a workspace. The sample is
+                then the first round of a workspace that spends the whole budget in it.
         """
         super().__init__()
         self._spec, self._by_cell = spec, by_cell

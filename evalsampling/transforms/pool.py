@@ -21,7 +21,7 @@ from evalsampling.transforms.metering import Meter
 
 
 class InspectPool(beam.PTransform):
-    """Looks into files: PCollection[str], patterns, to PCollection[PoolFile]."""
+    """Inspects files: PCollection[str], patterns of paths, to PCollection[PoolFile]."""
 
     def expand(self, patterns: beam.PCollection[str]) -> beam.PCollection[PoolFile]:
         """Wire the transform."""
@@ -49,7 +49,7 @@ class FetchPool(beam.PTransform):
 
         Args:
             columns: to read, None for all.
-            payload: to read too where that is no further work: see
+            payload: to read too if that costs nothing extra: see
                 `pool.formats.registry.read_batches`.
         """
         super().__init__()

@@ -22,22 +22,22 @@ from evalsampling.transforms.sums import SumFn
 
 
 class DrawReserve(beam.PTransform):
-    """PCollection[CellBatch] to PCollection[tuple[int, Reserve]]: its parts by number.
+    """PCollection[CellBatch] to PCollection[tuple[int, Reserve]]: parts of the reserve by number.
 
     Each bundle keeps the first rows of each cell it sees, then reads their payload; the parts of
-    all bundles are summed. There is one of each part in a bundle, so nothing is gained by summing
-    before the shuffle.
+    all bundles are summed. A bundle has each part once, so summing before the shuffle saves
+    nothing.
     """
 
     def __init__(
         self, spec: EvaluationSpec, capacity: int | None = None, held: HeldRows | None = None
     ) -> None:
-        """Choose what is kept.
+        """Choose the rows to keep.
 
         Args:
             spec: names payload, seed and budget.
             capacity: most rows kept of a cell; by default as many as the spec's budget needs.
-            held: rows an earlier reserve holds, to gather the ones behind them.
+            held: rows of an earlier reserve, to keep only those that follow them.
         """
         super().__init__()
         self._spec = spec
@@ -56,14 +56,14 @@ class DrawReserve(beam.PTransform):
 
 
 class CheckHeld(beam.PTransform):
-    """PCollection[CellBatch] to one element: the pool is the one that an earlier reserve is of.
+    """PCollection[CellBatch] to True, one element, if the pool is that of an earlier reserve.
 
-    Fails with an `InputError` if a file of it has changed, a cell has another number of rows than
-    it had, or others among the first ones. Let whatever writes wait for it, as a side input.
+    Fails with an `InputError` if a file of the pool has changed, or if a cell has another number of
+    rows or other first rows than before. Steps that write should take it as a side input.
     """
 
     def __init__(self, spec: EvaluationSpec, held: HeldRows, pool: Catalog) -> None:
-        """Choose the rows held and the pool they are of, as it was found."""
+        """Choose the rows of the earlier reserve, and the catalog of the pool that was read."""
         super().__init__()
         self._spec = spec
         self._held = held
@@ -83,19 +83,19 @@ def _recount(cells: CellBatch, held: HeldRows, seed: int) -> Any:
     return held.recount(cells, seed)
 
 
-def _compare(found: Any, held: HeldRows, pool: Catalog, path: str) -> bool:
+def _compare(counts: Any, held: HeldRows, pool: Catalog, path: str) -> bool:
     try:
-        held.check_recount(found, path)
+        held.check_recount(counts, path)
     except InputError:
-        pool.check_unchanged(path)  # Which names the file.
+        pool.check_unchanged(path)  # Its error names the file.
         raise
     return True
 
 
 def _split(reserve: Reserve) -> Iterator[tuple[int, bytes]]:
     pa.default_memory_pool().release_unused()
-    for part, some in split_reserve(reserve):
-        yield part, some.to_bytes()
+    for part, piece in split_reserve(reserve):
+        yield part, piece.to_bytes()
 
 
 def _merge(part: int, states: Iterable[bytes]) -> tuple[int, Reserve]:
@@ -104,7 +104,7 @@ def _merge(part: int, states: Iterable[bytes]) -> tuple[int, Reserve]:
 
 @dataclasses.dataclass(frozen=True)
 class _KeptRows:
-    """Rows that a bundle kept, and what they were read from."""
+    """Rows that a bundle kept, and the work items that they were read from."""
 
     reserve: Reserve
     items: tuple[WorkItem, ...]

@@ -19,8 +19,8 @@ class ReplacementSample(beam.PTransform):
     """Draws rows with replacement: PCollection[PoolBatch] to PCollection[pa.Table], one element.
 
     The table has a row for each draw: the columns of the batches and
-    `preparation.with_replacement.WEIGHT`. The pool is gone through three times: for the strata, for
-    what the measure is expected to be, and to draw.
+    `preparation.with_replacement.WEIGHT`. The pool is read three times: for the strata, for the
+    expected measure, and to draw.
     """
 
     def __init__(self, spec: EvaluationSpec) -> None:

@@ -1,4 +1,4 @@
-"""Batches of rows that the annotators did not agree on."""
+"""Adjudication batches: rows on which the annotators disagreed."""
 
 import dataclasses
 import functools
@@ -13,12 +13,12 @@ from evalsampling.workspace.workspace import adjudication_folder, read_together
 
 @dataclasses.dataclass(frozen=True)
 class Adjudication:
-    """A batch of rows that the annotators did not agree on.
+    """A batch of rows on which the annotators disagreed.
 
     Attributes:
         number: from 1.
         tasks: columns task, id, kind, question (from 1) and payload.
-        exported: where the file for who settles them is.
+        exported: path or URL of the file for the adjudicator.
     """
 
     number: int
@@ -27,12 +27,12 @@ class Adjudication:
 
     @property
     def shows_ids(self) -> bool:
-        """Whether the file for who settles them was written over, as it was in Parquet once."""
+        """Whether the adjudicator's file is the one with the ids, as older versions wrote it."""
         return self.exported.endswith(f"/{LINKED}")
 
     @classmethod
     def read(cls, pool: PreparedPool, number: int) -> "Adjudication":
-        """Return what an adjudication batch holds.
+        """Return an adjudication batch.
 
         Raises:
             InputError: naming the file that is missing or damaged.

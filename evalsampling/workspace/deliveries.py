@@ -1,4 +1,4 @@
-"""Labels that came into a workspace, delivery by delivery."""
+"""Deliveries: the labels of a workspace, as they came in."""
 
 import dataclasses
 import functools
@@ -21,16 +21,17 @@ class Delivery:
     Attributes:
         name: hash of the file's content, and a number if that content had come before.
         votes: those that count: columns line, task, id, label, annotator, time, skipped.
-        order: from 1, in which deliveries came in.
-        rejects: votes that do not count.
-        rounds: how many there were then; None of a delivery that was taken before this was kept.
+        order: in which deliveries came in, from 1.
+        rejects: number of votes that do not count.
+        rounds: how many rounds there were then; None for deliveries of older versions.
         replace: whether its labels replace earlier ones.
-        withdraws: the round that was withdrawn, if it is no delivery but tells that.
-        rejected: of votes that do not count, by the task they are about, how many; of a delivery
-            that was taken before this was kept none.
-        bytes: size of the file; None of a delivery that was taken before this was kept.
-        unended: the last line of the file, if that has no end of its own.
-        beginnings: hashes of earlier deliveries that the file begins with: it replaces them.
+        withdraws: the round that it withdraws, if it is a withdrawal and no labels.
+        rejected: number of votes that do not count, by task; empty for deliveries of older
+            versions.
+        bytes: size of the file; None for deliveries of older versions.
+        unended: number of the file's last line, if that line has no end.
+        beginnings: hashes of earlier deliveries with whose content the file begins: it replaces
+            them.
     """
 
     name: str
@@ -50,9 +51,9 @@ class Delivery:
         """Return a delivery, given the name of its file.
 
         Args:
-            workspace: that it came into.
-            name: of the file.
-            checksums: by name, of the files that markers name.
+            workspace: of the delivery.
+            name: of the file in its folder.
+            checksums: of the files that markers name, by name.
 
         Raises:
             InputError: if it cannot be read, or was not written by `estimate`.
@@ -84,10 +85,10 @@ class Delivery:
         return self.name.partition("-")[0]
 
     def replaced(self) -> "Delivery":
-        """Return what stands of it once a file has come that begins with it and goes on.
+        """Return the part of a delivery that still counts after a longer file that begins with it.
 
-        That says all that it said again, but what stood in a last line that was cut short; and its
-        rejects are judged anew there.
+        The longer file repeats all complete lines, so only an unfinished last line goes. Rejected
+        votes are judged with the longer file.
         """
         votes = self.votes
         if self.unended is not None:
@@ -107,19 +108,22 @@ def read_deliveries(workspace: Workspace) -> list[Delivery]:
         marker = store.read_json(f"taken/{name}", ["deliveries"])
         return marker["deliveries"], checksums_of(marker)
 
-    # What is in place was named by a marker before; what a marker names may not be in place.
+    # A file in place was named by a marker before; a file that a marker names may not be in place.
     files = [name for name in store.names("labels") if name.endswith(".parquet")]
-    # Whatever else somebody left there, an editor's copy say, is none of ours.
+    # Other files, such as an editor's copy, are not ours.
     markers = [name for name in store.names("taken") if name.removesuffix(".json").isdecimal()]
-    taken = read_together(read_taken, markers)
-    names = sorted({*files, *(f"{name}.parquet" for names, _ in taken for name in names)})
-    checksums = {name: checksum for _, known in taken for name, checksum in known.items()}
+    marked = read_together(read_taken, markers)
+    names = sorted({*files, *(f"{name}.parquet" for names, _ in marked for name in names)})
+    checksums = {name: checksum for _, part in marked for name, checksum in part.items()}
     read = functools.partial(Delivery.read, workspace, checksums=checksums)
     deliveries = read_together(read, names)
     deliveries = sorted(deliveries, key=lambda delivery: (delivery.order, delivery.name))
-    return with_replaced(deliveries, {one for later in deliveries for one in later.beginnings})
+    digests = {digest for delivery in deliveries for digest in delivery.beginnings}
+    return with_replaced(deliveries, digests)
 
 
 def with_replaced(deliveries: Sequence[Delivery], digests: Collection[str]) -> list[Delivery]:
-    """Return deliveries, of those with some hashes what stands once they are replaced."""
-    return [one.replaced() if one.digest in digests else one for one in deliveries]
+    """Return deliveries in order, those with some hashes reduced to what `replaced` keeps."""
+    return [
+        delivery.replaced() if delivery.digest in digests else delivery for delivery in deliveries
+    ]

@@ -1,4 +1,4 @@
-"""Rows whose payload was erased: what is kept of that, and text about them that is not."""
+"""Rows whose payload was erased: the records of that, and clearing text about these rows."""
 
 import csv
 import dataclasses
@@ -16,19 +16,19 @@ from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.workspace import NewDelivery
 
 ERASED = "erased"
-"""Reason of a rejected vote on a row that was forgotten."""
+"""Reason of a rejected vote on a row whose payload was erased."""
 
 ROW, FINISHED = "row", "finished"
-"""Keys of a record: a keyed hash of the id; whether nothing was left of the row then."""
+"""Keys of a record: a keyed hash of the id; whether the payload was erased everywhere."""
 
 
 @dataclasses.dataclass(frozen=True)
 class ForgottenRows:
-    """The rows that are forgotten, by keyed hashes of their ids.
+    """The rows whose payload was erased, by keyed hashes of their ids.
 
     Attributes:
-        pool: that has them.
-        finished: of each row, whether the last `forget` of it came to its end.
+        pool: of the rows.
+        finished: for each row, whether its last `forget` finished.
     """
 
     pool: PreparedPool
@@ -36,7 +36,7 @@ class ForgottenRows:
 
     @classmethod
     def read(cls, pool: PreparedPool) -> "ForgottenRows":
-        """Return the rows that a workspace has forgotten, or is about to.
+        """Return the rows whose payload was erased from a workspace, or is being erased.
 
         Raises:
             InputError: if a record cannot be read.
@@ -45,19 +45,19 @@ class ForgottenRows:
         finished: dict[str, bool] = {}
         for name in store.names(FORGOTTEN):
             record = store.read_json(f"{FORGOTTEN}/{name}", [ROW])
-            finished[record[ROW]] = record.get(FINISHED, True)  # Of before it was kept.
+            finished[record[ROW]] = record.get(FINISHED, True)  # Older versions did not keep it.
         return cls(pool, finished)
 
     def hash(self, id: str) -> str:
-        """Return what a row is called in a record."""
+        """Return the keyed hash that stands for a row in a record."""
         return opaque_name(self.pool.task_key, FORGOTTEN, id)
 
     def cleared(self, new: NewDelivery, id_of_task: Mapping[str, str]) -> NewDelivery:
-        """Return a delivery without what it says about these rows beside their labels.
+        """Return a delivery without comments and other text on these rows; labels stay.
 
         Args:
             new: the delivery.
-            id_of_task: what each task is about.
+            id_of_task: the id of the row or item of each task.
         """
         if not self.finished:
             return new
@@ -68,18 +68,18 @@ class ForgottenRows:
         return dataclasses.replace(new, votes=votes, rejects=without_text(new.rejects, tasks, ids))
 
     def _row(self, id: str) -> str:
-        """Return the id of the row that something was asked about: of an item its query."""
+        """Return the id of the row of a task's id: for an item of a list, that of its query."""
         return id if self.pool.spec.pool.lists is None else id.rpartition("/")[0]
 
 
 def is_among(table: pa.Table, column: str, values: Collection[str]) -> Any:
-    """Return which rows have one of some texts in a column."""
-    found = pc.is_in(table[column].cast(pa.string()), pa.array(sorted(values), pa.string()))
-    return pc.fill_null(found, False)
+    """Return a mask of the rows that have one of some texts in a column."""
+    matches = pc.is_in(table[column].cast(pa.string()), pa.array(sorted(values), pa.string()))
+    return pc.fill_null(matches, False)
 
 
 def without(table: pa.Table, rows: Any, columns: Collection[str]) -> pa.Table:
-    """Return a table with nulls in some columns, those that it has, of some rows."""
+    """Return a table with nulls in some columns, if it has them, of the rows of a mask."""
     for name in columns:
         if name in table.column_names:
             place = table.column_names.index(name)
@@ -90,21 +90,21 @@ def without(table: pa.Table, rows: Any, columns: Collection[str]) -> pa.Table:
 
 
 def without_text(rejects: pa.Table, tasks: Collection[str], ids: Collection[str]) -> pa.Table:
-    """Return rejected votes without what they say about some rows: label and reason.
+    """Return rejected votes without label and reason where they are about some rows.
 
     Args:
         rejects: columns as of `workspace.NewDelivery`.
         tasks: about the rows.
         ids: of the rows.
     """
-    about = pc.or_(is_among(rejects, "task", tasks), is_among(rejects, "id", ids))
-    rejects = without(rejects, about, ["label"])
-    reason = pc.if_else(about, pa.scalar(ERASED), rejects["reason"])
+    selected = pc.or_(is_among(rejects, "task", tasks), is_among(rejects, "id", ids))
+    rejects = without(rejects, selected, ["label"])
+    reason = pc.if_else(selected, pa.scalar(ERASED), rejects["reason"])
     return rejects.set_column(rejects.column_names.index("reason"), "reason", reason)
 
 
 def rejects_without_text(content: bytes, tasks: Collection[str], ids: Collection[str]) -> bytes:
-    """Return the content of a `.rejects.csv` as `without_text` leaves it.
+    """Return the content of a `.rejects.csv` without label and reason, as `without_text` does.
 
     Args:
         content: of the file.

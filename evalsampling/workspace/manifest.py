@@ -1,4 +1,4 @@
-"""Manifests: what a job was asked to do, with what, on what, and what came of it."""
+"""Manifests of jobs: options, inputs, versions, and counts of results."""
 
 import dataclasses
 import datetime
@@ -20,10 +20,10 @@ _KEYS = ("started", "seconds", "runner", "counts")
 
 @dataclasses.dataclass(frozen=True)
 class ExecutionContext:
-    """What jobs run on.
+    """The runner of a job.
 
     Attributes:
-        runner: name of the Beam runner; None for a command that does the work itself.
+        runner: name of the Beam runner; None for a command that runs without Beam.
         beam: Beam's options, without credentials.
     """
 
@@ -41,16 +41,16 @@ class ExecutionContext:
         started: float,
         deliveries: Sequence[Mapping[str, Any]] = (),
     ) -> dict[str, Any]:
-        """Return the manifest of a job that is about to have done its work.
+        """Return the manifest of a job, as it is written at the job's end.
 
         Args:
             job: its name.
             spec: of the evaluation.
-            pool: its fingerprint, see `pool.catalog.Catalog.fingerprint`.
-            options: what was asked.
-            counts: of rows, and what else was counted.
-            started: when, in seconds since 1970.
-            deliveries: of labels, that it was given.
+            pool: fingerprint of the pool, see `pool.catalog.Catalog.fingerprint`.
+            options: of the command.
+            counts: of rows and other things, by name.
+            started: time of the start, in seconds since 1970.
+            deliveries: records of the deliveries of labels that the job was given.
         """
         began = datetime.datetime.fromtimestamp(started, datetime.UTC)
         return {
@@ -77,7 +77,7 @@ HERE = ExecutionContext()
 
 @dataclasses.dataclass(frozen=True)
 class JobRecord:
-    """What is kept of a job.
+    """The record that is kept of a job.
 
     Attributes:
         name: of the job.
@@ -91,12 +91,12 @@ class JobRecord:
 
     @property
     def started(self) -> str:
-        """When, as ISO 8601 has it."""
+        """Time of the start, in ISO 8601."""
         return str(self.manifest["started"])
 
     @property
     def seconds(self) -> float:
-        """How long it took."""
+        """Duration in seconds."""
         return float(self.manifest["seconds"])
 
     @property
@@ -106,11 +106,11 @@ class JobRecord:
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """Rows, and what else was counted."""
+        """Counts of rows and other things, by name."""
         return dict(self.manifest["counts"])
 
     def to_json(self) -> dict[str, Any]:
-        """Return the object that stands for it in `status --json`."""
+        """Return the object of the job in `status --json`."""
         return {"steps": self.steps, **self.manifest}
 
 
@@ -122,7 +122,7 @@ def read_jobs(workspace: Workspace) -> list[JobRecord]:
     """
     manifests = _read_folder(workspace, "jobs", _KEYS)
     steps = {
-        job: {name: told for name, told in of_job.items() if name != VERSION}
+        job: {name: cost for name, cost in of_job.items() if name != VERSION}
         for job, of_job in _read_folder(workspace, "steps").items()
     }
     order = sorted(manifests, key=lambda name: (manifests[name]["started"], name))
@@ -132,7 +132,7 @@ def read_jobs(workspace: Workspace) -> list[JobRecord]:
 def _read_folder(
     workspace: Workspace, folder: str, keys: Sequence[str] = ()
 ) -> dict[str, dict[str, Any]]:
-    """Return the JSON objects of a folder, which have some keys, by name."""
+    """Return the JSON objects of a folder, by name; each must have some keys."""
     store = workspace.store
     stems = [name.removesuffix(".json") for name in store.names(folder) if name.endswith(".json")]
     read = functools.partial(store.read_json, keys=keys)
@@ -142,17 +142,17 @@ def _read_folder(
 
 def versions() -> dict[str, str]:
     """Return the versions of Python and of the packages that results may depend on."""
-    import importlib.metadata  # Which loads all that reads mail, and only jobs need.
+    import importlib.metadata  # It imports the package `email`, and only jobs need it.
 
     packages = {name: importlib.metadata.version(name) for name in _PACKAGES}
     return {"python": platform.python_version(), **packages}
 
 
 def pool_digest(pool: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return number, bytes and SHA-256 of the list of a pool's files.
+    """Return number and total bytes of a pool's files, and the SHA-256 of their list.
 
     Args:
-        pool: its fingerprint, see `pool.catalog.Catalog.fingerprint`.
+        pool: fingerprint of the pool, see `pool.catalog.Catalog.fingerprint`.
     """
     size = sum(file["size"] for file in pool)
     return {"files": len(pool), "bytes": size, "sha256": digest(pool)}

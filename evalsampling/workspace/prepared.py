@@ -1,4 +1,4 @@
-"""What `prepare` leaves in a workspace: the marker, cells, slices and reserve."""
+"""The prepared pool in a workspace: the marker, cells, slices and reserve."""
 
 import dataclasses
 import functools
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from evalsampling.preparation.stratification import Stratification
 
 _OLDEST = 2
-"""Version of the marker that is still read: since 3 it says how annotators' names compare."""
+"""Oldest version of the marker that is read; since 3 it says how annotators' names compare."""
 
 _MARKER_KEYS = (
     "spec", "directory", "rows", "partition", "pool", "seconds", "runner", "versions",
@@ -43,17 +43,17 @@ _MARKER_KEYS = (
 
 
 _MEANS = ("prior.", "system.", "cost.relative")
-"""How the names of the columns begin that the cell table is made from, in their order."""
+"""Beginnings of the names of the columns that the cell table is made from."""
 
 
 @dataclasses.dataclass(frozen=True)
 class PreparedPool:
-    """A pool as `prepare` left it, and its budget; tables are read as they are needed.
+    """A pool as `prepare` stored it, and its budget; tables are read when they are needed.
 
     Attributes:
-        workspace: where it is.
+        workspace: that holds it.
         marker: contents of evaluation.json.
-        budgets: what the budget was raised to, in order.
+        budgets: the budgets after each raise, in order.
     """
 
     workspace: Workspace
@@ -62,10 +62,10 @@ class PreparedPool:
 
     @classmethod
     def read(cls, workspace: Workspace) -> "PreparedPool":
-        """Read the marker of a workspace.
+        """Return the prepared pool of a workspace, after reading its marker.
 
         Raises:
-            InputError: if the workspace is not prepared, or by another version.
+            InputError: if the workspace is not prepared, or by a version that is not read.
         """
         store = workspace.store
         store.settle_if_allowed()
@@ -79,15 +79,15 @@ class PreparedPool:
         return cls(workspace, store.read_json(MARKER, _MARKER_KEYS), _budgets(store))
 
     def reread(self) -> "PreparedPool":
-        """Return the pool with the budget that it has now, which alone may change."""
+        """Return the pool with its present budget, the only part that may change."""
         budgets = _budgets(self.workspace.store)
         return self if budgets == self.budgets else dataclasses.replace(self, budgets=budgets)
 
     @functools.cached_property
     def spec(self) -> EvaluationSpec:
-        """The spec the workspace was prepared with, with the budget that it has now."""
-        now = self.budgets[-1] if self.budgets else self.own_spec.limits
-        return dataclasses.replace(self.own_spec, budget=now.labels, money=now.money)
+        """The spec the workspace was prepared with, with the present budget."""
+        budget = self.budgets[-1] if self.budgets else self.own_spec.limits
+        return dataclasses.replace(self.own_spec, budget=budget.labels, money=budget.money)
 
     @functools.cached_property
     def own_spec(self) -> EvaluationSpec:
@@ -103,7 +103,7 @@ class PreparedPool:
 
     @property
     def folds_names(self) -> bool:
-        """Whether spellings of an annotator's name are one person; in older workspaces not."""
+        """Whether spellings of an annotator's name count as one person; not in old workspaces."""
         return self.marker.get(ANNOTATORS) == FOLDED
 
     def batch_name(self, number: int) -> str:
@@ -112,12 +112,12 @@ class PreparedPool:
 
     @functools.cached_property
     def checksums(self) -> Checksums:
-        """Checksums of the files that `prepare` wrote; none in a workspace older than these."""
+        """Checksums of the files that `prepare` wrote; workspaces of old versions have none."""
         return checksums_of(self.marker)
 
     @functools.cached_property
     def stratification(self) -> "Stratification":
-        """How the pool is cut into cells; what only counts labels loads no measure."""
+        """The partition of the pool into cells; commands that only count labels never load it."""
         from evalsampling.preparation.stratification import Stratification
 
         return Stratification.from_mapping(self.marker["partition"], self.spec)
@@ -144,12 +144,12 @@ class PreparedPool:
         values, counts = [], []
         for name in names:
             rows = stored.filter(pc.equal(stored["column"], name))
-            known = sorted(set(rows["value"].to_pylist()))
-            by_cell = np.zeros((len(known), len(self.table)), dtype=np.int64)
-            place = pc.index_in(rows["value"], value_set=pa.array(known, pa.string())).to_numpy()
+            distinct = sorted(set(rows["value"].to_pylist()))
+            by_cell = np.zeros((len(distinct), len(self.table)), dtype=np.int64)
+            place = pc.index_in(rows["value"], value_set=pa.array(distinct, pa.string())).to_numpy()
             cell = np.searchsorted(self.table.code, rows[CELL].to_numpy())
             by_cell[place, cell] = rows["count"].to_numpy()
-            values.append(tuple(known))
+            values.append(tuple(distinct))
             counts.append(by_cell)
         return Slices(names, tuple(values), tuple(counts))
 
@@ -165,7 +165,7 @@ class PreparedPool:
         return PermanentNumbers.of_hashes(cell, hashes, self.table.count)
 
     def read_rows(self, cell: npt.NDArray[np.int64], rank: npt.NDArray[np.int64]) -> pa.Table:
-        """Look up rows of the reserve.
+        """Return rows of the reserve by cell and rank.
 
         Args:
             cell: shape (n,): cell codes.
@@ -173,7 +173,7 @@ class PreparedPool:
 
         Returns:
             Columns id, outputs, slices and payload, the last two with their prefixes; rows in the
-            order asked for.
+            order of the arguments.
 
         Raises:
             InputError: if the reserve of a cell is too short.
@@ -189,7 +189,7 @@ class PreparedPool:
 
 
 def _budgets(store: Store) -> tuple[Budget, ...]:
-    """Return what the budget was raised to, in order."""
+    """Return the budgets after each raise, in order."""
     names = sorted(name for name in store.names(BUDGETS) if name.endswith(".json"))
     return tuple(
         Budget.read(Section("", store.read_json(f"{BUDGETS}/{name}", ["budget"]))) for name in names
@@ -203,8 +203,8 @@ def cells_to_store(
 
     Args:
         table: the cells.
-        mean: shape (cells, columns): what the table was made from, see `CellGrid.table`.
-        stratification: how the pool is cut into them.
+        mean: shape (cells, columns): means that the table was made from, see `CellGrid.table`.
+        stratification: the partition of the pool into these cells.
     """
     bin, slot, cost_class = stratification.grid.places(table.code)
     columns = {
@@ -222,13 +222,13 @@ def cells_to_store(
 
 
 def slices_to_store(slices: Slices, table: CellTable) -> pa.Table:
-    """Return the contents of slices.parquet: rows of each value of each column in each cell."""
+    """Return the contents of slices.parquet: counts of rows by column, value and cell."""
     columns: dict[str, list[Any]] = {"column": [], "value": [], CELL: [], "count": []}
     for name, values, counts in zip(slices.names, slices.values, slices.counts, strict=True):
         for value, by_cell in zip(values, counts, strict=True):
-            there = np.flatnonzero(by_cell)
-            columns["column"] += [name] * len(there)
-            columns["value"] += [value] * len(there)
-            columns[CELL] += table.code[there].tolist()
-            columns["count"] += by_cell[there].tolist()
+            cells = np.flatnonzero(by_cell)
+            columns["column"] += [name] * len(cells)
+            columns["value"] += [value] * len(cells)
+            columns[CELL] += table.code[cells].tolist()
+            columns["count"] += by_cell[cells].tolist()
     return pa.table(columns)

@@ -1,4 +1,4 @@
-"""The files of the reserve in a workspace."""
+"""The files of the reserve in a workspace: written in parts, read by cell and rank."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -22,18 +22,18 @@ _GROUP_ROWS = 1024
 
 @dataclasses.dataclass(frozen=True)
 class ReserveFiles:
-    """Parts that `prepare` has written, and those that were added later.
+    """The parts of the reserve that `prepare` wrote, and those of later top-ups.
 
     Attributes:
         store: of the workspace.
-        attempt: in the names of the parts of the `prepare` that counts; empty where there is one.
+        attempt: in the names of the parts of the `prepare` that finished; empty if names have none.
     """
 
     store: Store
     attempt: str
 
     def write_part(self, part: int, reserve: Reserve) -> tuple[str, Checksum]:
-        """Write a part, whose cells are in no other, and return its name and checksum."""
+        """Write a part, and return its name and checksum; its cells are in no other part."""
         name = f"part-{part:05d}-{self.attempt}".rstrip("-")
         return self._write(name, reserve.ranks, reserve)
 
@@ -62,15 +62,15 @@ class ReserveFiles:
     def read(
         self, cell: npt.NDArray[np.int64], rank: npt.NDArray[np.int64], columns: Sequence[str]
     ) -> pa.Table:
-        """Look up rows.
+        """Return columns of rows by cell and rank.
 
         Args:
             cell: shape (n,): cell codes.
             rank: shape (n,): places in the cells' permanent order.
-            columns: that are wanted.
+            columns: to read.
 
         Returns:
-            Those columns; rows in the order asked for.
+            Those columns; rows in the order of the arguments.
 
         Raises:
             InputError: if the reserve of a cell is too short.
@@ -78,21 +78,21 @@ class ReserveFiles:
         stride = int(rank.max(initial=0)) + 1
         keys = cell * stride + rank
         key = pc.add(pc.multiply(pc.field(CELL), stride), pc.field(RANK))
-        # The first two conditions pass over whole row groups, the last finds the rows.
-        wanted = pc.field(CELL).isin(pa.array(np.unique(cell)))
-        wanted &= (pc.field(RANK) >= int(rank.min(initial=0))) & (pc.field(RANK) < stride)
-        wanted &= key.isin(pa.array(np.unique(keys)))
-        held = self._read([CELL, RANK, *columns], wanted)
-        there = held[CELL].to_numpy() * stride + held[RANK].to_numpy()
-        missing = ~np.isin(keys, there)
+        # The first two conditions skip whole row groups, the last selects the rows.
+        condition = pc.field(CELL).isin(pa.array(np.unique(cell)))
+        condition &= (pc.field(RANK) >= int(rank.min(initial=0))) & (pc.field(RANK) < stride)
+        condition &= key.isin(pa.array(np.unique(keys)))
+        held = self._read([CELL, RANK, *columns], condition)
+        held_keys = held[CELL].to_numpy() * stride + held[RANK].to_numpy()
+        missing = ~np.isin(keys, held_keys)
         if missing.any():
             raise InputError(
                 f"{self.store.root}: cell {cell[missing][0]} needs more rows than its reserve "
                 f"holds; run `evalsampling prepare SPEC --top-up {len(cell)}` and then this "
                 "command again"
             )
-        order = np.argsort(there)
-        rows = order[np.searchsorted(there, keys, sorter=order)]
+        order = np.argsort(held_keys)
+        rows = order[np.searchsorted(held_keys, keys, sorter=order)]
         return held.select(columns).take(pa.array(rows, type=pa.int64())).combine_chunks()
 
     def hashes(self) -> tuple[npt.NDArray[np.int64], UInt64Array]:
@@ -105,7 +105,7 @@ class ReserveFiles:
         return _each_once(self._read([CELL, RANK, HASH, ID]))
 
     def with_hashes(self, hashes: npt.NDArray[np.uint64]) -> pa.Table:
-        """Return hash, id, file and row of the rows that have some hashes."""
+        """Return hash, id, file and row of the rows with some hashes."""
         return self._read([HASH, ID, FILE, ROW], pc.field(HASH).isin(pa.array(hashes)))
 
     def _read(self, columns: Sequence[str], filters: Any = None) -> pa.Table:
@@ -120,7 +120,7 @@ class ReserveFiles:
 
     @property
     def parts(self) -> int:
-        """Number of the parts of the `prepare`."""
+        """Number of parts that the `prepare` wrote."""
         names = self.store.names(FOLDER)
         return sum(self.attempt in name and not _is_top_up(name) for name in names)
 
@@ -132,14 +132,14 @@ class ReserveFiles:
 
 
 def top_up_name(number: int) -> str:
-    """Return what the files of a top-up begin with."""
+    """Return the beginning of the names of a top-up's files."""
     return f"top-up-{number:04d}"
 
 
 def _each_once(held: pa.Table) -> pa.Table:
-    """Return the rows of a reserve by cell and rank, those of two top-ups once.
+    """Return the rows of a reserve by cell and rank, without repetitions.
 
-    Of two top-ups at once, or of one that was killed and run again, both may have a row.
+    A row may be in two top-ups that ran at once, or in one that was killed and its repetition.
     """
     cell, rank = held[CELL].to_numpy(), held[RANK].to_numpy()
     order = np.lexsort((rank, cell))

@@ -1,4 +1,4 @@
-"""What rounds left behind in a workspace."""
+"""The files of rounds in a workspace."""
 
 import dataclasses
 import functools
@@ -23,16 +23,16 @@ from evalsampling.workspace.workspace import read_together, round_folder
 
 @dataclasses.dataclass(frozen=True)
 class RoundFiles:
-    """What one round left behind.
+    """The contents of one round's files.
 
     Attributes:
         number: from 1.
         design: contents of design.json.
         draws: contents of draws.parquet.
         batch: contents of batch.parquet.
-        exported: where the file for the annotators is, None if it had no new rows.
-        closed: whether it was closed by hand, and its folder says so.
-        controls: tasks of the batch that are none of the design's: gold rows and repeats.
+        exported: path or URL of the file for the annotators, None if the round had no new rows.
+        closed: whether the round has closed.json, written when it is closed by hand.
+        controls: tasks of the batch that check annotators: gold rows and repeats.
     """
 
     number: int
@@ -61,21 +61,21 @@ class RoundFiles:
             draws=store.read_table(f"{folder}/draws.parquet", checksums),
             batch=store.parse_table(name, content),
             exported=pool.workspace.tasks_of(number, design["exported"]),
-            closed=_is_there(store, f"{folder}/closed.json"),
+            closed=_exists_intact(store, f"{folder}/closed.json"),
             controls=Controls(store.read_table(controls, checksums))
             if controls in checksums
             else Controls.none(),
         )
-        found = Checksum.from_content(content)
-        if name in checksums and not store.is_as_written(name, checksums[name], found):
+        current = Checksum.from_content(content)
+        if name in checksums and not store.is_as_written(name, checksums[name], current):
             files._check_batch(pool, store.url(name))
         return files
 
     def _check_batch(self, pool: PreparedPool, url: str) -> None:
-        """Check a batch that is not as it was written: the payload may have been removed.
+        """Check that a batch which is not as it was written lacks only its payload.
 
         Raises:
-            InputError: if anything else was done to it.
+            InputError: if anything else was changed.
         """
         ids = self.subjects(pool.spec)
         asked = dict(zip(self.new_tasks(pool.spec, pool.task_key), ids, strict=True))
@@ -93,11 +93,11 @@ class RoundFiles:
         return self.draws.filter(self.draws["new"])
 
     def subjects(self, spec: EvaluationSpec) -> list[Any]:
-        """Return what its questions ask about, in order: ids of rows, or of items of queries."""
+        """Return the ids of the rows, or items of queries, that the round asked about, in order."""
         return self.asked[ID].to_pylist() if spec.pool.lists is None else item_ids(self.asked)
 
     def new_tasks(self, spec: EvaluationSpec, key: bytes) -> list[str]:
-        """Return the tasks of the questions it asked, in the order of their draws.
+        """Return the tasks of the round's questions, in the order of their draws.
 
         Args:
             spec: of the evaluation.
@@ -113,14 +113,14 @@ class RoundFiles:
 
     @property
     def closes(self) -> Sequence[int]:
-        """Earlier rounds that it closed by being drawn; none of before that was kept."""
+        """Earlier rounds that were closed when this one was drawn; empty in old versions' files."""
         return tuple(self.design.get("closes", ()))
 
     @property
     def round(self) -> Round:
-        """Its draws, without what is known of their rows."""
+        """The draws of the round, without outputs and labels of their rows."""
         posterior = self.design["posterior"]
-        chances = self.design.get("cell_probability")  # Of before it was kept: absent.
+        chances = self.design.get("cell_probability")  # Older versions did not keep it.
         return Round(
             question=self.draws["question"].to_numpy() - 1,
             probability=self.draws["q"].to_numpy(),
@@ -146,16 +146,16 @@ def read_rounds(pool: PreparedPool) -> list[RoundFiles]:
     return read_together(functools.partial(RoundFiles.read, pool), numbers)
 
 
-def _is_there(store: Store, name: str) -> bool:
-    """Tell whether there is a JSON file, which is as it was written then.
+def _exists_intact(store: Store, name: str) -> bool:
+    """Return whether a JSON file exists, after checking that it is as it was written.
 
     Raises:
-        InputError: if it is not.
+        InputError: if it exists and is not.
     """
-    there = store.exists(name)
-    if there:
+    exists = store.exists(name)
+    if exists:
         store.read_json(name)
-    return there
+    return exists
 
 
 def _id_of_task(batch: pa.Table) -> dict[Any, Any]:

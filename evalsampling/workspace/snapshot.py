@@ -1,4 +1,4 @@
-"""Rounds, deliveries and labels of a workspace, as they are at one moment."""
+"""Rounds, deliveries and labels of a workspace at one moment."""
 
 import dataclasses
 import functools
@@ -35,18 +35,18 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Snapshot:
-    """What a workspace holds at one moment: read once by a command, never changed.
+    """The content of a workspace at one moment: read once by a command, never changed.
 
-    After something was added, `reread` returns another one.
+    After files were added, `reread` returns a new snapshot.
 
     Attributes:
-        pool: what `prepare` left.
-        deliveries: of labels, in the order they came in.
-        rounds: in order, also those that were withdrawn.
+        pool: as `prepare` stored it.
+        deliveries: of labels, in the order in which they came in.
+        rounds: in order, withdrawn ones among them.
         adjudications: in order.
-        decide: what decides by all votes, where the spec's rule does: `decided_by` that rule, or
-            `voted_labels` where nobody asks which class a label is.
-        forgotten: number of the next record of what is forgotten, before anything was read.
+        decide: decides labels by all votes together, if the spec's rule is of that kind: by default
+            `decided_by` that rule; `voted_labels` if the classes of labels do not matter.
+        forgotten: number of the next record of erased payload, before anything was read.
     """
 
     pool: PreparedPool
@@ -58,20 +58,20 @@ class Snapshot:
 
     @classmethod
     def read(cls, pool: PreparedPool) -> "Snapshot":
-        """Read deliveries and rounds of a prepared workspace.
+        """Return the snapshot of a prepared pool, after reading its deliveries and rounds.
 
         Raises:
             InputError: if a file cannot be read, or a round is missing.
         """
         forgotten = pool.workspace.next_forgotten
-        # Deliveries before rounds: those they are about are there by then.
+        # Deliveries are read first, so that the rounds they are about are found.
         deliveries = read_deliveries(pool.workspace)
         rounds, adjudications = read_rounds(pool), read_adjudications(pool)
         return cls(pool, deliveries, rounds, adjudications, forgotten=forgotten)
 
     @classmethod
     def at(cls, path: str | Path) -> "Snapshot":
-        """Read what a workspace holds.
+        """Return the snapshot of the workspace at a path or URL.
 
         Raises:
             InputError: if it is not prepared, or as `read` says.
@@ -79,7 +79,7 @@ class Snapshot:
         return cls.read(PreparedPool.read(Workspace(path)))
 
     def reread(self) -> "Snapshot":
-        """Read again, after something was added to the workspace."""
+        """Return a new snapshot, after files were added to the workspace."""
         return Snapshot.read(self.pool.reread())
 
     # --- questions
@@ -88,15 +88,15 @@ class Snapshot:
     def withdrawn(self) -> frozenset[int]:
         """Numbers of the rounds that were withdrawn.
 
-        Each later round says which had been withdrawn when it was drawn: a withdrawal that it does
-        not know of came too late, in a store that keeps nobody out, and is void. One that came in
-        when deliveries had been read, and was followed by a round, is known by that round.
+        Each later round lists the rounds withdrawn when it was drawn. A withdrawal that it does not
+        list came too late, in a store that keeps nobody out, and is void. One that came in after
+        deliveries had been read, and was followed by a round, is listed by that round.
         """
-        told = {one.withdraws for one in self.deliveries if one.withdraws is not None}
-        told = told.union(*(files.design.get("withdrawn", ()) for files in self.rounds))
+        numbers = {item.withdraws for item in self.deliveries if item.withdraws is not None}
+        numbers = numbers.union(*(files.design.get("withdrawn", ()) for files in self.rounds))
         return frozenset(
             number
-            for number in told
+            for number in numbers
             if all(
                 number in files.design.get("withdrawn", ())
                 for files in self.rounds
@@ -106,20 +106,20 @@ class Snapshot:
 
     @functools.cached_property
     def standing(self) -> Sequence[RoundFiles]:
-        """The rounds that were not withdrawn: those of the history."""
+        """The rounds that were not withdrawn, which make up the history."""
         return [files for files in self.rounds if files.number not in self.withdrawn]
 
     @property
     def next_round_size(self) -> int:
-        """New rows of the next round, if nobody asks for others: withdrawn rounds do not count."""
+        """Default number of new rows of the next round; withdrawn rounds do not count."""
         return self.pool.spec.round_size.after(len(self.standing))
 
     @functools.cached_property
     def tasks(self) -> list[str]:
-        """Tasks of all questions, in the order of the history's.
+        """Tasks of all questions, in the order of the history.
 
-        Of queries, which are the questions of the history, there is a task for each item. All that
-        is about votes numbers tasks; the history alone numbers queries.
+        In a pool of rankings a question of the history is a query, and each of its items is a task.
+        Only the history numbers queries; everything about votes numbers tasks.
         """
         return [
             task
@@ -129,37 +129,37 @@ class Snapshot:
 
     @functools.cached_property
     def ids(self) -> list[str]:
-        """Ids of what was asked about as text, in the order of the tasks."""
+        """Ids of the rows or items of all tasks as text, in the order of the tasks."""
         return [str(id) for files in self.standing for id in files.subjects(self.pool.spec)]
 
     @functools.cached_property
     def question_of_task(self) -> Mapping[str, int]:
-        """The question behind each task."""
+        """The number of the question of each task, from 0."""
         return {task: question for question, task in enumerate(self.tasks)}
 
     @functools.cached_property
     def controls(self) -> Controls:
-        """The gold rows and repeats of all rounds that stand."""
+        """The gold rows and repeats of all rounds that were not withdrawn."""
         return Controls.concatenate([files.controls for files in self.standing])
 
     @functools.cached_property
-    def _settling(self) -> list[tuple[str, str, int]]:
-        """Task, id and question of each task of an adjudication batch, of rounds that stand."""
-        known = set(range(len(self.tasks)))
+    def _adjudication_tasks(self) -> list[tuple[str, str, int]]:
+        """Task, id and question of each adjudication task, of rounds that were not withdrawn."""
+        questions = range(len(self.tasks))
         return [
             (task, str(id), question - 1)
             for batch in self.adjudications
             for task, id, question in zip(
                 *(batch.tasks[name].to_pylist() for name in (TASK, ID, "question")), strict=True
             )
-            if question - 1 in known and self.ids[question - 1] == str(id)
+            if question - 1 in questions and self.ids[question - 1] == str(id)
         ]
 
     @functools.cached_property
     def subject_of_task(self) -> Mapping[str, int]:
-        """What votes on each task are about: questions first, then adjudications and controls."""
-        others = [*(task for task, _, _ in self._settling), *self.controls.tasks]
-        return {task: subject for subject, task in enumerate([*self.tasks, *others])}
+        """The subject of votes on each task: questions first, then adjudications and controls."""
+        further = [*(task for task, _, _ in self._adjudication_tasks), *self.controls.tasks]
+        return {task: subject for subject, task in enumerate([*self.tasks, *further])}
 
     # --- answers
 
@@ -167,35 +167,35 @@ class Snapshot:
     def tally(self) -> Tally:
         """The votes on all subjects."""
         first = len(self.tasks)
-        settles = {first + place: q for place, (_, _, q) in enumerate(self._settling)}
+        settles = {first + place: q for place, (_, _, q) in enumerate(self._adjudication_tasks)}
         labels = self.pool.spec.labels
         rule = EACH if labels.oracle == "stochastic" else labels.rule
         tally = Tally(Subjects(first, settles, labels.votes), rule=rule)
         decide = self.decide or functools.partial(decided_by, self.pool.spec)
-        # A rule that looks at all votes does so once for all that came before the next round.
-        for rounds, deliveries in itertools.groupby(self.deliveries, self._standing_then):
-            for one in deliveries:
-                answers = answers_of(one.votes, self.subject_of_task, labels.codes)
-                tally.add(answers, one.replace, rounds)
+        # A rule that looks at all votes is applied once to all deliveries between two rounds.
+        for rounds, deliveries in itertools.groupby(self.deliveries, self._rounds_before):
+            for delivery in deliveries:
+                answers = answers_of(delivery.votes, self.subject_of_task, labels.codes)
+                tally.add(answers, delivery.replace, rounds)
             if tally.looks_at_all:
                 tally.decide_together(decide(tally), rounds)
         return tally
 
-    def _standing_then(self, delivery: Delivery) -> int:
-        """Return how many of the rounds that stand there were when a delivery came in."""
-        # Of a delivery that does not tell, all rounds may be from before it.
+    def _rounds_before(self, delivery: Delivery) -> int:
+        """Return how many rounds, withdrawn ones left out, there were when a delivery came in."""
+        # Deliveries of older versions do not say, so all rounds may have been there.
         if delivery.rounds is None:
             return len(self.standing)
         return sum(files.number <= delivery.rounds for files in self.standing)
 
     @functools.cached_property
     def labels(self) -> npt.NDArray[np.int64]:
-        """Class code of each question, shape (questions,), `NO_LABEL` where none is decided."""
+        """Class code of each task's label, shape (tasks,), `NO_LABEL` where none is decided."""
         return self.tally.codes
 
     @property
     def answers(self) -> int:
-        """Number of questions with a label; of queries, those whose items are all graded."""
+        """Number of questions with a label; a query has one if all its items are graded."""
         if self.pool.spec.pool.lists is not None:
             return len(self.history.labelled)
         return int(np.sum(self.labels != NO_LABEL))
@@ -203,14 +203,14 @@ class Snapshot:
     @functools.cached_property
     def control_subjects(self) -> Sequence[ControlSubject]:
         """The gold rows and repeats among the subjects of votes."""
-        first = len(self.tasks) + len(self._settling)
+        first = len(self.tasks) + len(self._adjudication_tasks)
         return control_subjects(self.controls, first, self.pool.spec.labels.codes)
 
     @property
     def gold(self) -> npt.NDArray[np.int64]:
-        """Gold rows that are decided, by their class and by their label: (classes, classes).
+        """Counts of gold rows by true class and decided label, shape (classes, classes).
 
-        Numbers have no gold rows: (0, 0).
+        Labels that are numbers have no gold rows: shape (0, 0).
         """
         classes = len(self.pool.spec.labels.codes)
         return gold_table(self.tally, self.control_subjects, classes)
@@ -218,30 +218,30 @@ class Snapshot:
     @functools.cached_property
     def late(self) -> int:
         """Number of questions whose first answer came after a later round had been drawn."""
-        met = [
+        round_of_question = [
             place
             for place, files in enumerate(self.standing, start=1)
             for _ in files.subjects(self.pool.spec)
         ]
-        seen: set[int] = set()
+        answered: set[int] = set()
         late = 0
-        for one in self.deliveries:
-            rounds = self._standing_then(one)
-            for task in {*one.votes["task"].to_pylist()}:
+        for delivery in self.deliveries:
+            rounds = self._rounds_before(delivery)
+            for task in {*delivery.votes["task"].to_pylist()}:
                 question = self.question_of_task.get(task)
-                if question is not None and question not in seen:
-                    seen.add(question)
-                    late += one.rounds is not None and rounds > met[question]
+                if question is not None and question not in answered:
+                    answered.add(question)
+                    late += delivery.rounds is not None and rounds > round_of_question[question]
         return late
 
     @functools.cached_property
     def states(self) -> Sequence[State]:
-        """Where each question stands."""
+        """The state of each question: open, decided, disputed, skipped or unsure."""
         return self.tally.states(range(len(self.tasks)))
 
     @functools.cached_property
     def answered(self) -> frozenset[int]:
-        """Questions that wait for no answer: they have a label, or were declined."""
+        """Questions that wait for no more votes: they have a label, or were declined."""
         return frozenset(question for question, state in enumerate(self.states) if not state.waits)
 
     @functools.cached_property
@@ -258,31 +258,31 @@ class Snapshot:
 
     @functools.cached_property
     def closed(self) -> Sequence[int]:
-        """Rounds that were closed by hand, or by a later one that was drawn in their place."""
+        """Numbers of the rounds that were closed by hand, or by drawing a later one."""
         by_hand = {files.number for files in self.rounds if files.closed}
         return sorted(by_hand.union(*(files.closes for files in self.rounds)))
 
     @property
     def half_closed(self) -> list[int]:
-        """Rounds that the last one closes whose files do not say so: its `sample` was killed."""
+        """Rounds closed by the last one whose closed.json is missing, as `sample` was killed."""
         closes = self.rounds[-1].closes if self.rounds else ()
         return [number for number in closes if not self.rounds[number - 1].closed]
 
     @property
     def rejects(self) -> int:
-        """Rows of all deliveries that were rejected, and not made up for by a later one."""
-        # The same content delivered again is judged anew: the last judgement counts.
+        """Number of rejected votes of all deliveries whose tasks have no valid vote later."""
+        # The same content delivered again is judged again, and the last judgement counts.
         unresolved: dict[str, int] = {}
         answered: set[str] = set()
-        for one in reversed(self.deliveries):
-            mended = sum(count for task, count in one.rejected.items() if task in answered)
-            unresolved.setdefault(one.digest, one.rejects - mended)
-            answered.update(one.votes["task"].to_pylist())
+        for delivery in reversed(self.deliveries):
+            mended = sum(count for task, count in delivery.rejected.items() if task in answered)
+            unresolved.setdefault(delivery.digest, delivery.rejects - mended)
+            answered.update(delivery.votes["task"].to_pylist())
         return sum(unresolved.values())
 
     @property
     def register(self) -> Register:
-        """What the next delivery is checked against."""
+        """The register of tasks, ids and votes against which the next delivery is checked."""
         questions_of_id: dict[str, list[int]] = {}
         for question, id in enumerate(self.ids):
             questions_of_id.setdefault(id, []).append(question)
@@ -290,7 +290,7 @@ class Snapshot:
         return Register(
             question_of_task=self.subject_of_task,
             questions_of_id=questions_of_id,
-            ids=[*self.ids, *(id for _, id, _ in self._settling), *controls.ids],
+            ids=[*self.ids, *(id for _, id, _ in self._adjudication_tasks), *controls.ids],
             tasks=list(self.subject_of_task),
             labels=self.labels,
             codes=labels.codes,
@@ -312,22 +312,22 @@ class Snapshot:
 
     @property
     def _pairs(self) -> Mapping[Pair, Sequence[int]]:
-        """The questions about each pair of records, if the spec says which columns name them."""
+        """The questions about each pair of records, if the spec names the columns of records."""
         records = self.pool.spec.sink.records
-        found: dict[Pair, list[int]] = {}
+        questions_of_pair: dict[Pair, list[int]] = {}
         for files in () if records is None else self.standing:
             assert records is not None
             of_tasks = splink.pairs_of(files.batch, records)
             for task, pair in zip(files.batch[TASK].to_pylist(), of_tasks, strict=True):
                 if pair is not None:
-                    found.setdefault(pair, []).append(self.question_of_task[task])
-        return found
+                    questions_of_pair.setdefault(pair, []).append(self.question_of_task[task])
+        return questions_of_pair
 
     # --- the evaluation
 
     @functools.cached_property
     def history(self) -> History:
-        """The rounds, their rows and the labels."""
+        """The history of the evaluation: rounds that were not withdrawn, rows and labels."""
         pool = self.pool
         if pool.spec.pool.lists is not None:
             return self._history_of_queries()
@@ -352,7 +352,7 @@ class Snapshot:
         return dataclasses.replace(history, label=self.labels, corrected=corrected, shares=shares)
 
     def _history_of_queries(self) -> History:
-        """Return the history of a pool of queries, with the grades of those that are graded."""
+        """Return the history of a pool of queries, with the grades of all graded queries."""
         from evalsampling.evaluation.graded import empty_history
         from evalsampling.measures.build import build_gains
 
@@ -377,7 +377,7 @@ class Snapshot:
 
     @property
     def _ends(self) -> npt.NDArray[np.int64]:
-        """Where the tasks of each round that stands end."""
+        """Index after the last task of each round that was not withdrawn."""
         sizes = [len(files.subjects(self.pool.spec)) for files in self.standing]
         return np.cumsum(np.array(sizes, dtype=np.int64))
 
@@ -385,7 +385,7 @@ class Snapshot:
     def analysis(self) -> "Analysis":
         """What all rounds and labels so far say.
 
-        What only counts labels loads no measure and no sampler.
+        Commands that only count labels never call it, so they load no measure and no sampler.
         """
         from evalsampling.evaluation.analysis import Analysis
 

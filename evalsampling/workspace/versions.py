@@ -1,9 +1,9 @@
-"""Versions of the files of a workspace: what this package can know, and what it cannot.
+"""Versions of the kinds of files of a workspace, as this package writes and reads them.
 
-A file that has a version greater than the one here was written by a later package, and may mean
-something else by the same words: it is refused wherever it is read. One without was written
-before its kind had any, and is of the first. A marker's version is that of the whole draft it came
-in with: of the Parquet files that it names. A delivery has one in its metadata besides.
+A file with a greater version than the one here was written by a later package, and its keys may
+have another meaning: reading it is an error. A file without a version was written before its kind
+had one, and counts as version 1. The version of a marker is also that of the Parquet files it
+names. A delivery has a version in its metadata as well.
 """
 
 import re
@@ -25,15 +25,15 @@ _LATEST = (
     (r"steps/[^/]+\.json", 1),
     (r"estimates/[^/]+\.json", 1),
 )
-"""Names of the files of each kind, and the version that this package writes."""
+"""Pattern of the names of each kind of files, and the version that this package writes."""
 
 
 def latest_version(name: str) -> int | None:
-    """Return the version in which a file of a workspace is written; None if it has none."""
+    """Return the version that this package writes in a file of a name; None if it has none."""
     return next((latest for names, latest in _LATEST if re.fullmatch(names, name)), None)
 
 
 def with_version(name: str, content: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the content of a file with the version of its kind, if that has any."""
+    """Return the content of a file with the version of its kind, if there is one."""
     latest = latest_version(name)
     return dict(content) if latest is None else {VERSION: latest, **content}

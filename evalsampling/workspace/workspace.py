@@ -1,8 +1,8 @@
-"""The workspace: where the files of one evaluation are, and how they come in.
+"""The workspace: the files of one evaluation, where they are and how they are added.
 
-Files are only added, never rewritten; what belongs together comes in together. See
-docs/workspace.md for every file and column, `storage` for where they are, and `snapshot` for what
-they hold.
+Files are only added, never rewritten; files that belong together come in together. See
+docs/workspace.md for every file and column, `storage` for where they are, and `snapshot` for their
+contents.
 """
 
 import contextlib
@@ -28,29 +28,29 @@ from evalsampling.workspace.versions import latest_version, with_version
 
 MARKER = "evaluation.json"
 BUDGETS = "budgets"
-"""Folder of what the budget was raised to."""
+"""Folder of raised budgets."""
 
 ANNOTATORS, FOLDED = "annotators", "folded"
-"""Key of the marker, and what it says: spellings of an annotator's name are one person."""
+"""Key of the marker, and its value if spellings of an annotator's name count as one person."""
 
 _PRODUCTS = ("cells.parquet", "reserve", "scored", "slices.parquet")
-"""What `prepare` writes before the marker."""
+"""Files and folders that `prepare` writes before the marker."""
 
 _KEY_BYTES = 16
 
 _READERS = 8
-"""Files read at once: a request to a store takes its time."""
+"""Files read concurrently, as each request to a store takes a while."""
 
 
 @dataclasses.dataclass(frozen=True)
 class NewDelivery:
-    """Labels that are about to be taken.
+    """A delivery of labels that is to be stored.
 
     Attributes:
         name: see `deliveries.Delivery`.
-        votes: those that count, columns as of `deliveries.Delivery`.
-        rejects: those that do not: columns file, line, task, id, label, reason.
-        details: kept beside the votes.
+        votes: those that count, with the columns of `deliveries.Delivery`.
+        rejects: votes that do not count: columns file, line, task, id, label, reason.
+        details: metadata to store with the votes.
     """
 
     name: str
@@ -60,7 +60,7 @@ class NewDelivery:
 
 
 class Workspace:
-    """Adds to the files of one evaluation, and knows where they are."""
+    """The files of one evaluation: their places, and methods that add to them."""
 
     def __init__(self, path: str | Path) -> None:
         """Name a workspace, a directory or ``gs://bucket/prefix``; nothing is read yet."""
@@ -117,7 +117,7 @@ class Workspace:
                 write_parquet(slices, draft.path("slices.parquet"), "snappy")
             _write_manifest(draft, manifest)
             try:
-                # No option of a job and no part of its graph: who sees those sees no secret.
+                # Made here, so that no option of a job and no part of its graph shows the secret.
                 key = secrets.token_hex(_KEY_BYTES)
                 draft.commit(MARKER, {**content, ANNOTATORS: FOLDED, "key": key})
             except FileExistsError as error:
@@ -126,18 +126,18 @@ class Workspace:
                         f"{self.path}: another prepare has finished there meanwhile"
                     ) from error
             else:
-                others = self.store.written(_PRODUCTS, lambda name: attempt not in name)
-                self.store.remove(others)
+                failed = self.store.written(_PRODUCTS, lambda name: attempt not in name)
+                self.store.remove(failed)
 
     def preparing(self, attempt: str = "") -> contextlib.AbstractContextManager[None]:
-        """Hold the workspace while it is prepared; unless it is then, all that was written goes.
+        """Hold the workspace while it is prepared; a failed `prepare` leaves nothing behind.
 
         Args:
-            attempt: part of the names of what this `prepare` writes.
+            attempt: part of the names of the files that this `prepare` writes.
 
         Raises:
-            InputError: if there is anything else, or, where it can be known, somebody is preparing
-                it or has just done so.
+            InputError: if the directory holds other files, or if another `prepare` is seen at work
+                or has just finished.
         """
         return self.store.preparing(MARKER, attempt, _PRODUCTS)
 
@@ -145,7 +145,7 @@ class Workspace:
         """Check that a `prepare` which holds no lock may be started.
 
         Raises:
-            InputError: if there is anything but what such a `prepare` leaves when it fails.
+            InputError: if there are other files than such a `prepare` leaves when it fails.
         """
         self.store.check_free(_PRODUCTS)
 
@@ -153,7 +153,7 @@ class Workspace:
 
     @contextlib.contextmanager
     def temporary_result(self) -> Iterator[tuple[str, Callable[[], Any]]]:
-        """Give a URL for a job to write JSON to, and a function that reads it, for one block."""
+        """Yield a URL for a job to write JSON to, and a function that reads it."""
         name = f".answer-{uuid.uuid4().hex}.json"
         try:
             yield self.store.url(name), lambda: json.loads(self.store.read(name))
@@ -161,16 +161,16 @@ class Workspace:
             self.store.remove([name])
 
     def add_manifest(self, manifest: dict[str, Any]) -> None:
-        """Keep the manifest of a job."""
+        """Store the manifest of a job."""
         self.store.write_json(_manifest(manifest["job"]), manifest)
 
     def add_steps(self, job: str, steps: dict[str, dict[str, float]]) -> None:
-        """Keep what the steps of a job have cost."""
+        """Store rows, time and memory of the steps of a job."""
         self.store.write_json(f"steps/{job}.json", steps)
 
     @contextlib.contextmanager
     def in_use(self) -> Iterator[None]:
-        """Let one command at a time add rounds and labels; others wait.
+        """Hold the workspace to add rounds and labels; other commands wait.
 
         Raises:
             InputError: if the workspace is not prepared.
@@ -180,7 +180,7 @@ class Workspace:
             yield
 
     def add_budget(self, number: int, content: dict[str, Any], manifest: dict[str, Any]) -> None:
-        """Keep a larger budget.
+        """Store a larger budget.
 
         Args:
             number: of the budget, from 1.
@@ -188,61 +188,61 @@ class Workspace:
             manifest: of the job.
 
         Raises:
-            InputError: if somebody else raised it meanwhile; nothing of theirs is changed.
+            InputError: if another command raised the budget meanwhile; its files are not changed.
         """
         with self.store.draft() as draft:
             _write_manifest(draft, manifest)
             self._commit_next(draft, f"{BUDGETS}/{number:04d}.json", content, "raised the budget")
 
     def next_number(self, folder: str) -> int:
-        """Return the number of the next of the JSON files that a folder numbers."""
+        """Return the next free number, from 1, of the numbered JSON files in a folder."""
         stems = (name.removesuffix(".json") for name in self.store.names(folder))
         return 1 + max((int(stem) for stem in stems if stem.isdecimal()), default=0)
 
     def add_forgotten(self, number: int, content: dict[str, Any]) -> None:
-        """Keep a record of what files are like once something in them is forgotten.
+        """Store a record of erased payload, with the checksums of the files after it.
 
         Args:
-            number: of the record, from 1: the next when the files were read.
+            number: of the record, from 1: the next one when the files were read.
             content: of its file.
 
         Raises:
-            InputError: if somebody else kept one meanwhile; nothing of theirs is changed.
+            InputError: if another command added a record meanwhile; its files are not changed.
         """
         with self.store.draft() as draft:
             self._commit_next(draft, f"{FORGOTTEN}/{number:04d}.json", content, "erased something")
 
     @property
     def next_forgotten(self) -> int:
-        """Number of the next record of what is forgotten."""
+        """Number of the next record of erased payload."""
         return self.next_number(FORGOTTEN)
 
-    def _check_forgotten(self, then: int) -> None:
-        """Check that nothing was forgotten since the number of the next record was ``then``.
+    def _check_forgotten(self, number: int) -> None:
+        """Check that no payload was erased since `number` was that of the next record.
 
-        Who forgets writes a record and looks at all drafts afterwards: either sees the other.
+        `forget` writes a record and looks at all drafts afterwards, so either sees the other.
 
         Raises:
-            InputError: if something was.
+            InputError: if payload was erased.
         """
-        if self.next_forgotten != then:
+        if self.next_forgotten != number:
             raise _meanwhile(self.path, "erased something")
 
     def _commit_next(self, draft: Draft, name: str, content: dict[str, Any], done: str) -> None:
-        """End a draft with a numbered file; ``done`` is what another command that has it did."""
+        """Commit a draft by a numbered file; ``done`` says what another command did that has it."""
         try:
             draft.commit(name, content)
         except FileExistsError as error:
             raise _meanwhile(self.path, done) from error
 
     def check_outside(self, file: str) -> None:
-        """Check that a file which is written for people is not among those of the workspace.
+        """Check that the file of an option `--to` is outside the workspace.
 
         Args:
-            file: what `--to` named, or its URL.
+            file: its path or URL.
 
         Raises:
-            InputError: if it is.
+            InputError: if it is inside.
         """
         below = folder_of(f"{self.path.rstrip('/')}/file")
         if f"{folder_of(file)}/".startswith(f"{below}/"):
@@ -254,17 +254,17 @@ class Workspace:
     def new_round(
         self, number: int, design: dict[str, Any], manifest: dict[str, Any], forgotten: int
     ) -> Iterator[Path]:
-        """Give a directory for the other files of a round, which comes in when all is well.
+        """Yield a directory for the other files of a round, which is added if the block succeeds.
 
         Args:
             number: of the round, the next one.
             design: for design.json.
             manifest: of the job.
-            forgotten: number of the next record of what is forgotten, before the payload was read.
+            forgotten: number of the next record of erased payload, before the payload was read.
 
         Raises:
-            InputError: if somebody else added a round or erased something meanwhile; nothing of
-                theirs is changed.
+            InputError: if another command added a round or erased payload meanwhile; its files are
+                not changed.
         """
         folder = round_folder(number)
         with self._new_batch(folder, design, manifest, "round", forgotten) as directory:
@@ -274,7 +274,7 @@ class Workspace:
     def new_adjudication(
         self, number: int, design: dict[str, Any], manifest: dict[str, Any], forgotten: int
     ) -> Iterator[Path]:
-        """Give a directory for the other files of an adjudication batch, as `new_round` does."""
+        """Yield a directory for the other files of an adjudication batch, as `new_round` does."""
         folder = adjudication_folder(number)
         with self._new_batch(folder, design, manifest, "batch", forgotten) as directory:
             yield directory
@@ -300,38 +300,38 @@ class Workspace:
                 raise _meanwhile(self.store.url(folder), f"made this {called}") from error
 
     def tasks_of(self, number: int, exported: str | None) -> str | None:
-        """Return where the tasks of a round are, None if it had no new rows.
+        """Return the path or URL of the tasks of a round, None if it had no new rows.
 
         Args:
             number: of the round.
-            exported: what its design calls the file.
+            exported: name of the file in the round's design.
         """
         return None if exported is None else self.store.url(f"{round_folder(number)}/{exported}")
 
     def close_round(self, number: int, reason: str) -> None:
-        """Close a round by hand; twice is once."""
+        """Close a round by hand; closing it again changes nothing."""
         self.store.write_json(f"{round_folder(number)}/closed.json", {"reason": reason})
 
     # --- labels and estimates
 
     def add_deliveries(self, first: int, deliveries: Sequence[NewDelivery], forgotten: int) -> None:
-        """Take deliveries: all of them, or none.
+        """Store deliveries: all of them, or none.
 
         Args:
-            first: place of the first one in the order they came in, from 1.
-            deliveries: to take.
-            forgotten: number of the next record of what is forgotten, when they were cleared.
+            first: place of the first one in the order in which they came in, from 1.
+            deliveries: to store.
+            forgotten: number of the next record of erased payload, when they were cleared.
 
         Raises:
-            InputError: if somebody else took a delivery or erased something meanwhile; nothing of
-                theirs is changed.
+            InputError: if another command took a delivery or erased payload meanwhile; its files
+                are not changed.
         """
         with self.store.draft() as draft:
             for order, new in enumerate(deliveries, start=first):
                 name = f"labels/{new.name}.parquet"
-                told = {**new.details, "rejects": len(new.rejects), "order": order}
-                details = json.dumps(with_version(name, told))
-                stored = new.votes.replace_schema_metadata({"evalsampling": details})
+                details = {**new.details, "rejects": len(new.rejects), "order": order}
+                metadata = {"evalsampling": json.dumps(with_version(name, details))}
+                stored = new.votes.replace_schema_metadata(metadata)
                 write_parquet(stored, draft.path(name))
                 if len(new.rejects):
                     _write_rejects(new.rejects, draft.path(_rejects(new.name)))
@@ -343,21 +343,21 @@ class Workspace:
                 raise _meanwhile(self.store.url("labels"), "took labels") from error
 
     def rejects_of(self, name: str) -> str:
-        """Return where the rejected rows of a delivery are listed: see docs/workspace.md."""
+        """Return the path or URL of a delivery's rejected rows: see docs/workspace.md."""
         return self.store.url(_rejects(name))
 
     def has_estimate(self, name: str) -> bool:
-        """Tell whether an estimate is kept."""
+        """Return whether an estimate is stored."""
         return self.store.exists(f"estimates/{name}.json")
 
     def add_estimate(self, name: str, content: dict[str, Any], manifest: dict[str, Any]) -> None:
-        """Keep an estimate and the manifest of its job, which is first: no estimate lacks one."""
+        """Store an estimate after the manifest of its job, so that no estimate lacks one."""
         self.add_manifest(manifest)
         self.store.write_json(f"estimates/{name}.json", content)
 
 
 def read_together(read: Callable[[Any], Any], names: Sequence[Any]) -> list[Any]:
-    """Read several things at once, in the order they are asked for."""
+    """Return the results of reading names concurrently, in the order of the names."""
     with ThreadPoolExecutor(_READERS) as readers:
         return list(readers.map(read, names))
 
@@ -381,7 +381,7 @@ def _rejects(name: str) -> str:
 
 
 def _write_rejects(rejects: pa.Table, path: Path) -> None:
-    """Write rejected rows as CSV that a spreadsheet opens; what was given may be a formula."""
+    """Write rejected rows as CSV for a spreadsheet, which takes no value for a formula."""
     columns = [[escaped(value) for value in column.to_pylist()] for column in rejects.columns]
     with path.open("w", encoding="utf-8-sig", newline="") as file:
         lines = csv.writer(file)
@@ -395,6 +395,6 @@ def _manifest(job: str) -> str:
 
 def _write_manifest(draft: Draft, manifest: dict[str, Any]) -> None:
     path = draft.path(_manifest(manifest["job"]))
-    told = sealed(with_version(_manifest(manifest["job"]), manifest))
-    text = json.dumps(told, indent=1, allow_nan=False)
+    content = sealed(with_version(_manifest(manifest["job"]), manifest))
+    text = json.dumps(content, indent=1, allow_nan=False)
     path.write_text(text + "\n", encoding="utf-8")
