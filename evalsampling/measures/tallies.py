@@ -1,4 +1,4 @@
-"""Numbers of rows that measures of classes are functions of: false negatives, errors."""
+"""Numbers of rows that measures of classes are functions of, such as false negatives."""
 
 import dataclasses
 from collections.abc import Callable
@@ -12,16 +12,16 @@ IntArray = npt.NDArray[np.int64]
 
 @dataclasses.dataclass(frozen=True)
 class Tally:
-    """A number of rows, told by prediction and label, that a measure is monotone in.
+    """A number of rows, counted by prediction and label, that a measure is monotone in.
 
-    Whatever the other tallies of the measure are, and wherever it is defined.
+    This holds at all values of the measure's other tallies, wherever it is defined.
 
     Attributes:
         name: what is counted, in words: "false negatives".
-        among: of what, in words: "rows predicted negative".
-        may_count: of class codes predicted, shape (n,): which rows may count.
-        counts: of these and of labels, shape (n,) each: which rows count; only such as may.
-        rises: whether the measure rises with the number, or else falls.
+        among: the rows that may count, in words: "rows predicted negative".
+        may_count: returns, for predicted class codes, shape (n,), which rows may count.
+        counts: returns, for these and labels, shape (n,) each, which rows count; all may count.
+        rises: whether the measure rises with the number; otherwise it falls.
     """
 
     name: str
