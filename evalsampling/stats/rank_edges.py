@@ -12,7 +12,7 @@ def log_rank_edges(
     """Cut leaves that end, from the highest score down, at ranks K, K g, K g^2, ..., N.
 
     K is the number of leaves (N if that is less), so g = (N / K)^(1 / (K - 1)). A leaf ends with
-    the bin in which its rank is reached; ranks within one bin are told apart by none.
+    the bin in which its rank is reached; no edge lies within a bin.
 
     Args:
         lower_ends: shape (bins,), ascending.
