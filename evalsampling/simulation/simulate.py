@@ -134,29 +134,29 @@ def title(requested: Requested, systems: Sequence[str | None]) -> str:
 
 
 def run_repeat(
-    known: KnownPool, sampler: Sampler, measures: Sequence[Requested], plan: Plan, repeat: int
+    pool: KnownPool, sampler: Sampler, measures: Sequence[Requested], plan: Plan, repeat: int
 ) -> list[list[Point]]:
     """Return the points of one simulated evaluation: for each budget, one for each measure."""
     seeds = np.random.SeedSequence([plan.seed, repeat]).generate_state(2, np.uint64)
-    systems = known.outputs.prediction.shape[1]
-    empty = known.table.outputs.take(np.zeros(0, dtype=np.int64))
-    history = dataclasses.replace(History.start(systems, known.table.classes), outputs=empty)
+    systems = pool.outputs.prediction.shape[1]
+    empty = pool.table.outputs.take(np.zeros(0, dtype=np.int64))
+    history = dataclasses.replace(History.start(systems, pool.table.classes), outputs=empty)
     evaluation = Evaluation(
-        table=known.table,
+        table=pool.table,
         sampler=sampler,
         measures=measures,
         seed=int(seeds[0]),
         confidence=plan.confidence,
         history=history,
         scope=ReportedDomains(
-            systems=known.systems,
+            systems=pool.systems,
             bands_seed=int(seeds[0]) if plan.bands else None,
             assumption_light=plan.assumption_light,
             methods=OWN,
         ),
         hidden=plan.hidden,
     )
-    oracle = Urns(known, int(seeds[1]))
+    oracle = Urns(pool, int(seeds[1]))
     started, stuck, points = time.process_time(), 0, []
     for budget in plan.budgets:
         while (left := _left(budget, evaluation, plan.by_cost)) > 0:
@@ -173,7 +173,7 @@ def run_repeat(
             evaluation.history = oracle.answer(evaluation.history)
             stuck = 0 if len(rows) else stuck + len(evaluation.history.rounds[-1].question)
         seconds = time.process_time() - started
-        points.append(_points(evaluation, known, seconds, plan))
+        points.append(_points(evaluation, pool, seconds, plan))
     assert NO_LABEL not in evaluation.history.label
     return points
 
@@ -185,14 +185,14 @@ def _left(budget: float, evaluation: Evaluation, by_cost: bool) -> float:
     return budget - evaluation.spent(len(evaluation.history))
 
 
-def _points(evaluation: Evaluation, known: KnownPool, seconds: float, plan: Plan) -> list[Point]:
+def _points(evaluation: Evaluation, pool: KnownPool, seconds: float, plan: Plan) -> list[Point]:
     """Return the current estimates of every measure."""
     history = evaluation.history
     most = math.inf if plan.bands else MOST_INTERVALS
     many = [len(measure.components) > most for measure in evaluation.measures]
     few = [m for m, is_many in zip(evaluation.measures, many, strict=True) if not is_many]
     estimates = iter(evaluation.estimate(few) if few else [])
-    divergence = _divergence(evaluation, known) if plan.divergence else None
+    divergence = _divergence(evaluation, pool) if plan.divergence else None
     points = []
     for measure, is_many in zip(evaluation.measures, many, strict=True):
         own = () if is_many else tuple(itertools.islice(estimates, len(measure.components)))
@@ -206,11 +206,11 @@ def _points(evaluation: Evaluation, known: KnownPool, seconds: float, plan: Plan
     return points
 
 
-def _divergence(evaluation: Evaluation, known: KnownPool) -> float | None:
+def _divergence(evaluation: Evaluation, pool: KnownPool) -> float | None:
     sampler = evaluation.sampler
-    if known.outputs.grades is not None:  # The best proposal for queries is not known.
+    if pool.outputs.grades is not None:  # The best proposal for queries is not known.
         return None
     proposal = sampler.proposal(evaluation.table, evaluation.history)
-    if proposal is None or hold_numbers(known.label):
+    if proposal is None or hold_numbers(pool.label):
         return None
-    return divergence(sampler.measure, evaluation.table, known.labels, evaluation.history, proposal)
+    return divergence(sampler.measure, evaluation.table, pool.labels, evaluation.history, proposal)

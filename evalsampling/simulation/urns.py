@@ -13,10 +13,10 @@ from evalsampling.stats.history import History
 class Urns:
     """An oracle for a known pool: an urn of the rows of each cell, drawn as questions come."""
 
-    def __init__(self, known: KnownPool, seed: int) -> None:
-        self._known = known
-        self._left = known.count.copy()
-        self._first = np.searchsorted(known.cell, np.arange(len(known.table) + 1))
+    def __init__(self, pool: KnownPool, seed: int) -> None:
+        self._pool = pool
+        self._left = pool.count.copy()
+        self._first = np.searchsorted(pool.cell, np.arange(len(pool.table) + 1))
         self._rng = np.random.Generator(np.random.PCG64(seed))
         self._kind: dict[tuple[int, int], int] = {}
         self._kinds: list[int] = []
@@ -37,5 +37,5 @@ class Urns:
                 self._kind[place] = kind
             self._kinds.append(kind)
         kinds = np.array(self._kinds, dtype=np.int64)
-        history = history.with_rows(self._known.outputs.take(kinds), history.slice)
-        return history.with_labels(self._known.label[kinds])
+        history = history.with_rows(self._pool.outputs.take(kinds), history.slice)
+        return history.with_labels(self._pool.label[kinds])

@@ -13,27 +13,27 @@ JOINT = "+"
 """Separator of the labels in the text of a set."""
 
 
-def set_text(labels: Iterable[str], known: Sequence[str]) -> str:
+def set_text(labels: Iterable[str], all_labels: Sequence[str]) -> str:
     """Return the text of a set of labels, in the order of all labels.
 
     Args:
-        labels: labels of the set, in any order; unknown ones come last.
-        known: all labels.
+        labels: labels of the set, in any order; others than `all_labels` come last.
+        all_labels: the labels of the pool.
     """
     given = set(labels)
-    ordered = [label for label in known if label in given]
-    return JOINT.join([*ordered, *sorted(given - set(known))]) or EMPTY
+    ordered = [label for label in all_labels if label in given]
+    return JOINT.join([*ordered, *sorted(given - set(all_labels))]) or EMPTY
 
 
-def set_classes(known: Sequence[str]) -> tuple[str, ...]:
+def set_classes(all_labels: Sequence[str]) -> tuple[str, ...]:
     """Return the texts of all sets; the code of a set has a bit for each label, the first lowest.
 
     Args:
-        known: all labels.
+        all_labels: the labels of the pool.
     """
     return tuple(
-        set_text((label for place, label in enumerate(known) if code >> place & 1), known)
-        for code in range(1 << len(known))
+        set_text((label for bit, label in enumerate(all_labels) if code >> bit & 1), all_labels)
+        for code in range(1 << len(all_labels))
     )
 
 

@@ -91,13 +91,13 @@ def read_rankers(section: Section) -> tuple[SystemSpec, ...]:
     return tuple(rankers)
 
 
-def _by_label(where: str, given: Mapping[Any, Any], known: Sequence[str]) -> dict[str, str]:
+def _by_label(where: str, given: Mapping[Any, Any], labels: Sequence[str]) -> dict[str, str]:
     """Return the column of each label, in the order of the labels."""
     columns = {str(key): column for key, column in given.items()}
     texts = all(isinstance(column, str) for column in columns.values())
-    if set(columns) != set(known) or not texts:
-        raise InputError(f"{where}: must name a column for each of {list(known)}, got {given!r}")
-    return {label: columns[label] for label in known}
+    if set(columns) != set(labels) or not texts:
+        raise InputError(f"{where}: must name a column for each of {list(labels)}, got {given!r}")
+    return {label: columns[label] for label in labels}
 
 
 def read_probability(section: Section, labels: LabelsSpec) -> Probability:

@@ -31,7 +31,7 @@ class SignatureCounts:
     """Counts of rows by signature, exact for few signatures, else of a sample: a mergeable state.
 
     If a pool has no more signatures than ``limit``, all of its rows are counted; if it has more,
-    only those of a simple random sample, the ``limit`` rows of least hash. This
+    only those of a simple random sample, the ``limit`` rows of least hash. Which of the two
     depends on the signatures alone, so any sharding of a pool gives the same state.
 
     Attributes:

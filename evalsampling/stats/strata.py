@@ -45,7 +45,7 @@ def csf_edges(lower_ends: FloatArray, counts: npt.NDArray[np.int64], leaves: int
     that holds rows can carry an edge, so that no leaf is empty.
 
     Args:
-        lower_ends: shape (bins,), ascending, of bins equally wide but for outliers.
+        lower_ends: shape (bins,), ascending, of bins equally wide except for outliers.
         counts: shape (bins,), rows in each bin.
         leaves: most leaves wanted, at least 1.
 
@@ -85,7 +85,7 @@ def equal_count_edges(
     leaves are as uneven as those bins (its method wants finer ones than the others).
 
     Args:
-        lower_ends: shape (bins,), ascending, of bins equally wide but for outliers.
+        lower_ends: shape (bins,), ascending, of bins equally wide except for outliers.
         counts: shape (bins,), rows in each bin, sum(counts) x leaves below 2^63.
         leaves: most leaves wanted, at least 1.
 
