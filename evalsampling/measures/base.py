@@ -1,4 +1,4 @@
-"""What a measure is: per-row losses, a mapping of their mean, its Jacobian."""
+"""The base of all measures: per-row losses, a function of their mean, its Jacobian."""
 
 import abc
 import dataclasses

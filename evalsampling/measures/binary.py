@@ -55,7 +55,7 @@ class Accuracy(Measure):
 
     @property
     def tallies(self) -> tuple[Tally, ...]:
-        """The errors."""
+        """The tally of errors."""
         return (errors(),)
 
     def risk_at(self, counts: Sequence[float], predicted: IntArray) -> FloatArray:
@@ -106,7 +106,7 @@ class Binary(Measure):
 
     @property
     def tallies(self) -> tuple[Tally, ...]:
-        """True positives and false negatives, where the shares in `made_of` depend on them."""
+        """Tallies of true positives and false negatives, if shares in `made_of` depend on them."""
         on_hits = set(self.made_of) - {"npv"}
         on_misses = set(self.made_of) - {"precision"}
         return (
@@ -303,7 +303,7 @@ class Prevalence(Binary, Mean):
 
     @property
     def tallies(self) -> tuple[Tally, ...]:
-        """The positives, whatever is predicted."""
+        """The tally of positives, whatever is predicted."""
         return (positives(self.positive),)
 
     def risk_at(self, counts: Sequence[float], predicted: IntArray) -> FloatArray:

@@ -1,4 +1,4 @@
-"""How far a row's label is expected to move a measure: what the [Y] designs are proportional to.
+"""Expected deviation of a measure by a row's label, which the designs of [Y] are proportional to.
 
 References:
     [Y] Yilmaz, Hayes, Habib, Burgess and Barber, *Sample Efficient Model Evaluation*, 2021,

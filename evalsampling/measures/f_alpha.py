@@ -18,7 +18,7 @@ from evalsampling.measures.base import Component, FloatArray, IntArray, Share
 from evalsampling.measures.binary import Binary
 from evalsampling.measures.mean_and_ratio import Ratio, divide
 from evalsampling.measures.multiclass import Averaged, MicroF1
-from evalsampling.measures.tallies import Tally, right_predictions, wrongly_predicted
+from evalsampling.measures.tallies import Tally
 from evalsampling.spec.parameters import check_share
 from evalsampling.stats.outputs import Outputs
 
@@ -103,18 +103,6 @@ class MicroFAlpha(MicroF1):
         denominator = self.alpha * int(predicted[self._codes].sum()) + (1 - self.alpha) * labels
         return np.array([counts[0], denominator]) / rows
 
-    @property
-    def tallies(self) -> tuple[Tally, ...]:
-        """Right predictions; and wrong ones of the averaged classes, unless these are all."""
-        if self.sets:
-            return ()
-        right = right_predictions(self._codes)
-        return (
-            (right,)
-            if len(self._codes) == self.classes
-            else (right, wrongly_predicted(self._codes))
-        )
-
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
         """Return the pooled counts, shape (n, 2)."""
         f, y = self._flags(outputs, label)
@@ -147,7 +135,7 @@ class PerClassFAlpha(Averaged):
 
     @property
     def components(self) -> tuple[Component, ...]:
-        """One for each class."""
+        """One component for each class."""
         return tuple(
             Component(f"{self.name}[{self._title(code)}]", self.bounds, self.system)
             for code in self._codes.tolist()
@@ -201,7 +189,7 @@ class MacroFAlpha(PerClassFAlpha):
 
     @property
     def components(self) -> tuple[Component, ...]:
-        """The mean."""
+        """One component, the mean."""
         return (Component(self.name, self.bounds, self.system),)
 
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
@@ -210,7 +198,7 @@ class MacroFAlpha(PerClassFAlpha):
 
     @property
     def tallies(self) -> tuple[Tally, ...]:
-        """True positives and false negatives of each averaged class; none of sets."""
+        """Tallies of true positives and false negatives of each averaged class; none with sets."""
         return Averaged.tallies.__get__(self)
 
     def value(self, risk: FloatArray) -> FloatArray:

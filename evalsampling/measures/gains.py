@@ -163,14 +163,14 @@ class GainMoments:
 
     @classmethod
     def of_cells(cls, gains: Sequence[Gain], table: CellTable) -> "GainMoments":
-        """Return the moments of the queries of each cell: the table holds their means."""
+        """Return the mean moments of the queries of each cell, which the table has."""
         kinds = table.outputs.probability[:, :, 0]
         systems = table.outputs.prediction.shape[1]
         return cls.from_shares(gains, table.mean_by_cell(kinds), systems)
 
     @classmethod
     def from_shares(cls, gains: Sequence[Gain], shares: FloatArray, systems: int) -> "GainMoments":
-        """Return the moments that the method `shares` of this class turned into ``shares``."""
+        """Return the moments of given ``shares``: the inverse of the method `shares`."""
         largest = np.array([gain.largest for gain in gains])
         means, seconds = np.split(shares, [len(gains) * systems], axis=1)
         shape = (len(shares), len(gains), systems)

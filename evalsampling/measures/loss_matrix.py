@@ -102,7 +102,7 @@ class TableRisk(_OfTable, Mean):
 
     @property
     def tallies(self) -> tuple[Tally, ...]:
-        """The errors, if all cost the same."""
+        """The tally of errors, if all cost the same."""
         return (errors(rises=True),) if self.losses == ZERO_ONE else ()
 
     def risk_at(self, counts: Sequence[float], predicted: IntArray) -> FloatArray:

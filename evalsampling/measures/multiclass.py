@@ -97,7 +97,7 @@ class Averaged(Measure):
 
     @property
     def tallies(self) -> tuple[Tally, ...]:
-        """True positives and false negatives of each averaged class; none of sets."""
+        """Tallies of true positives and false negatives of each averaged class; none with sets."""
         if self.sets:
             return ()
         return tuple(
@@ -252,16 +252,16 @@ class MicroF1(Averaged, Ratio):
 
     @property
     def known(self) -> tuple[int, ...]:
-        """R2 if it is 1, which it is over all classes, but not with sets."""
+        """R2, where it is 1: over all classes, without sets."""
         return (1,) if not self.sets and len(self._codes) == self.classes else ()
 
     @property
     def tallies(self) -> tuple[Tally, ...]:
-        """Right predictions; and wrong ones of the averaged classes, unless these are all."""
+        """Tallies of right predictions and, unless all classes are averaged, of wrong ones."""
         if self.sets:
             return ()
-        right = right_predictions(self._codes)
-        return (right,) if self.known else (right, wrongly_predicted(self._codes))
+        right, is_all = right_predictions(self._codes), len(self._codes) == self.classes
+        return (right,) if is_all else (right, wrongly_predicted(self._codes))
 
     def risk_at(self, counts: Sequence[float], predicted: IntArray) -> FloatArray:
         """Return R: the share of right predictions, and half that of labels and predictions."""

@@ -333,7 +333,7 @@ def _imagine_defined(
     seed: Sequence[int],
     off: bool = False,
 ) -> tuple[KnownPool, list[npt.NDArray[np.float64]]]:
-    """Return an imagined pool on which all measures are defined, and their true values.
+    """Return an imagined pool on which every measure has a value, and the true values.
 
     Raises:
         InputError: if the scores make such a pool unlikely.

@@ -207,7 +207,7 @@ class EvaluationSpec:
     def from_mapping(
         cls, content: Any, directory: str | Path, is_stored: bool = False
     ) -> "EvaluationSpec":
-        """Return the spec with the content of a spec file, checked as far as `load` does.
+        """Return the spec with the content of a spec file, with the checks of `load`.
 
         Args:
             content: the parsed file.

@@ -193,13 +193,13 @@ class CellSums:
         return code, count, mean.astype(np.float64)
 
     def to_bytes(self) -> bytes:
-        """Serialise without loss."""
+        """Return the state as bytes, without loss."""
         parts = (np.array(self.low.shape), self.count, self.high, self.low)
         return b"".join(part.astype("<i8").tobytes() for part in parts)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "CellSums":
-        """Restore what `to_bytes` wrote."""
+        """Return the state that `to_bytes` wrote."""
         values = np.frombuffer(data, "<i8").astype(np.int64)
         cells, columns = values[:2].tolist()
         count, words = np.split(values[2:], [cells])

@@ -1,4 +1,4 @@
-"""Whether Markov chains from different starts agree.
+"""Convergence of Markov chains: whether chains from different starts agree.
 
 References:
     C. C. Margossian, M. D. Hoffman, P. Sountsov, L. Riou-Durand, A. Vehtari and A. Gelman, *Nested

@@ -16,7 +16,7 @@ FloatArray = npt.NDArray[np.float64]
 
 @dataclasses.dataclass(frozen=True)
 class Schedule:
-    """How long chains run.
+    """The number and the length of chains, and their steps.
 
     Attributes:
         chains: run side by side.

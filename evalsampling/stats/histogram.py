@@ -135,13 +135,13 @@ class ScoreHistogram:
             return np.ldexp(first + np.arange(len(self.counts), dtype=np.float64), self.exponent)
 
     def to_bytes(self) -> bytes:
-        """Serialise without loss."""
+        """Return the state as bytes, without loss."""
         state = dataclasses.asdict(self) | {"counts": self.counts.tolist()}
         return json.dumps(state).encode()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "ScoreHistogram":
-        """Restore what `to_bytes` wrote."""
+        """Return the state that `to_bytes` wrote."""
         state = json.loads(data)
         return cls(**state | {"counts": np.array(state["counts"], dtype=np.int64)})
 

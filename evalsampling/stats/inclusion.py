@@ -63,7 +63,7 @@ def rows_within(money: float, size: FloatArray, rows: IntArray, cost: FloatArray
 
 
 def mix_evenly(size: FloatArray, rows: IntArray, even: float) -> FloatArray:
-    """Return a measure of size a share of which is spread evenly over rows, shape (cells,).
+    """Return a measure of size of which a share is spread evenly over rows, shape (cells,).
 
     The sizes of all rows sum to 1: a defensive mixture, which gives every row a chance.
 

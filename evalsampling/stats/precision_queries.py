@@ -39,7 +39,7 @@ class QueryBound:
     delta: float
 
     def published(self, p_min: float, queries: int) -> int:
-        """Return the answers that a query takes by [SX] equation 5, its s.
+        """Return s of [SX] equation 5, the number of answers that a query takes.
 
         Args:
             p_min: least precision of the list.

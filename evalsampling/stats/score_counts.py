@@ -1,4 +1,4 @@
-"""Mergeable counts of scores in bins whose width outlying scores do not decide."""
+"""Mergeable counts of scores in bins whose width does not depend on outliers."""
 
 import dataclasses
 import json
@@ -139,13 +139,13 @@ class ScoreCounts:
         return ScoreBins(lower, upper, counts, minimum, maximum)
 
     def to_bytes(self) -> bytes:
-        """Serialise without loss."""
+        """Return the state as bytes, without loss."""
         head = {"extreme": self.extreme.tolist(), "extreme_rows": self.extreme_rows.tolist()}
         return json.dumps(head).encode() + b"\n" + self.bulk.to_bytes()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "ScoreCounts":
-        """Restore what `to_bytes` wrote."""
+        """Return the state that `to_bytes` wrote."""
         end = data.index(b"\n")
         head: dict[str, Any] = json.loads(data[:end])
         return cls(

@@ -110,7 +110,7 @@ class SignatureCounts:
         return _counted(self.sample_code) if self.sampled else (self.code, self.count)
 
     def to_bytes(self) -> bytes:
-        """Serialise without loss."""
+        """Return the state as bytes, without loss."""
         head = np.array([self.limit, self.sampled, len(self.code), len(self.sample_code)])
         parts = (head, self.code, self.count, self.sample_code)
         integers = b"".join(part.astype("<i8").tobytes() for part in parts)
@@ -118,7 +118,7 @@ class SignatureCounts:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "SignatureCounts":
-        """Restore what `to_bytes` wrote."""
+        """Return the state that `to_bytes` wrote."""
         values = np.frombuffer(data, "<i8").astype(np.int64)
         limit, sampled, codes, rows = values[:4].tolist()
         ends = np.cumsum([codes, codes, rows])

@@ -61,13 +61,13 @@ class SliceCounts:
         )
 
     def to_bytes(self) -> bytes:
-        """Serialise without loss."""
+        """Return the state as bytes, without loss."""
         columns = [{v: counts.tolist() for v, counts in column.items()} for column in self.columns]
         return json.dumps([self.cells, columns]).encode()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "SliceCounts":
-        """Restore what `to_bytes` wrote."""
+        """Return the state that `to_bytes` wrote."""
         cells, columns = json.loads(data)
         return cls(
             cells,

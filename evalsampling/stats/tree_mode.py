@@ -1,4 +1,4 @@
-"""Climbing to a mode of the Dirichlet-tree posterior of a deterministic oracle.
+"""Steps that climb to a mode of the Dirichlet-tree posterior of a deterministic oracle.
 
 The posterior is a function of the joint probabilities phi_yk = theta_y psi_yk alone. With S_yc the
 sum of phi_yk over the leaves k under a node c, and theta_y that of the root,
