@@ -78,7 +78,7 @@ class Answers:
             if not stochastic or known[question] == NO_LABEL:
                 open_questions.append(question)
         found: dict[int, int] = {}
-        classes = codes.told if isinstance(codes, NumberCodes) else list(codes)
+        classes = codes.words if isinstance(codes, NumberCodes) else list(codes)
         for value, text in zip(self.ids, self.texts, strict=True):
             if text not in codes:
                 raise InputError(

@@ -1,4 +1,4 @@
-"""What a measure is: per-row losses, a mapping of their mean, its Jacobian."""
+"""The base of all measures: per-row losses, a function of their mean, its Jacobian."""
 
 import abc
 import dataclasses
@@ -26,8 +26,8 @@ class Component:
     """One of the numbers a measure consists of.
 
     Attributes:
-        name: in results; that of the measure, unless it has several.
-        bounds: least and greatest value, infinite where there is none.
+        name: its name in results: that of the measure, unless the measure has several components.
+        bounds: least and greatest possible value, infinite if unbounded.
         system: number of the system it is about.
         threshold: the score threshold it is about, if any.
         against: number of the system that it is compared with, if any.
@@ -42,10 +42,10 @@ class Component:
 
 @dataclasses.dataclass(frozen=True)
 class Share:
-    """A share that a measure depends on: how many of some rows are hits.
+    """A share that a measure depends on: the fraction of hits among certain rows.
 
-    What was never met has no variance in the labels: a share whose labelled rows are all hits, or
-    all misses, says nothing of its error, and neither does a measure that depends on it.
+    If all labelled rows of a share are hits, or all are misses, its sample variance is 0 and tells
+    nothing about its error, nor about that of a measure that depends on it.
 
     Attributes:
         name: of the share, "recall".
@@ -71,18 +71,18 @@ class Share:
 def rows_of_class(
     label: IntArray, code: int, hits: BoolArray | None = None, title: str | None = None
 ) -> Share:
-    """Return the share of hits among the rows of one class; without hits, the rows alone.
+    """Return the share of hits among the rows of one class; without ``hits``, only its rows.
 
     Args:
         label: shape (n,): class codes.
-        code: of the class.
+        code: code of the class.
         hits: shape (n,): which rows are hits.
         title: what the class is called; its code if not given.
     """
-    called = str(code) if title is None else title
+    title = str(code) if title is None else title
     return Share(
-        name=f"recall of class {called}",
-        rows_name=f"labels of class {called}",
+        name=f"recall of class {title}",
+        rows_name=f"labels of class {title}",
         rows=label == code,
         hits=hits,
         hit_name="right prediction",
@@ -91,7 +91,7 @@ def rows_of_class(
 
 
 def takes_columns(value: Callable[[Any, FloatArray], FloatArray]) -> Any:
-    """Mark a measure's `value` as one that also takes n risks as columns: (d, n) to (m, n)."""
+    """Return a measure's `value`, marked as taking n risks as columns too: (d, n) to (m, n)."""
     value.takes_columns = True  # type: ignore[attr-defined]
     return value
 
@@ -99,9 +99,9 @@ def takes_columns(value: Callable[[Any, FloatArray], FloatArray]) -> Any:
 class Measure(abc.ABC):
     """A generalized measure G = g(R), R = E[l(x, y)], R in R^d and G in R^m ([MR] definition 1).
 
-    Predictions and labels are class codes, the places of the classes in the spec's list. One's
-    own measure needs `name`, `loss` and `value`; all else has a default. The default Jacobian is
-    exact if `value` works on complex numbers too.
+    Predictions and labels are class codes, the indices of the classes in the spec's list. A
+    measure of your own needs `name`, `loss` and `value`; all else has a default. The default
+    Jacobian is exact if `value` works on complex numbers too.
 
     Attributes:
         name: in specs and results, parameters included.
@@ -109,7 +109,7 @@ class Measure(abc.ABC):
         bounds: least and greatest value of each component.
         evidence_name: what `evidence` counts, in words, for reasons and warnings: "positives".
         looks_at: which outputs the loss depends on: "prediction", "score", "probability".
-        affine: whether g is R or 1 - R, up to constants: whether its slope is the same everywhere.
+        affine: whether g is affine in R, so that its Jacobian is the same everywhere.
         of_system: whether its value depends on the system.
     """
 
@@ -146,7 +146,7 @@ class Measure(abc.ABC):
 
     @property
     def undefined_without(self) -> str:
-        """What the measure is undefined without, in words that follow "no"."""
+        """The rows without which the measure is undefined, in words that follow "no"."""
         return self.evidence_name
 
     @property
@@ -156,16 +156,17 @@ class Measure(abc.ABC):
 
     @property
     def size(self) -> int:
-        """The number d of entries of the loss; by default, that of the loss of no rows.
+        """The number d of entries of the loss.
 
-        These have two classes, unless the measure has an attribute `classes`.
+        By default read off the loss of zero rows, with two classes unless the measure has an
+        attribute `classes`.
         """
         outputs = Outputs.none(self.system + 1, getattr(self, "classes", 2))
         return self.loss(outputs, np.zeros(0, dtype=np.int64)).shape[1]
 
     @property
     def known(self) -> tuple[int, ...]:
-        """Places, in the loss, of what does not involve the label: their means are no secret."""
+        """Indices of entries of the loss that do not involve the label: their means are known."""
         return ()
 
     def jacobian(self, risk: FloatArray) -> FloatArray:
@@ -178,17 +179,17 @@ class Measure(abc.ABC):
     def evidence(self, outputs: Outputs, label: IntArray) -> BoolArray:
         """Return which rows carry the estimate, shape (n,); all by default.
 
-        A normal approximation may be trusted once enough of *these* were seen: for recall the
-        positives, however many negatives there are beside them.
+        A normal approximation may be trusted once enough of *these* are labelled: for recall the
+        positives, however many negatives have labels.
         """
         return np.ones(len(label), dtype=bool)
 
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
-        """Return the shares that the measure depends on: it claims no more than each of them may.
+        """Return the shares that the measure depends on: an interval needs enough labels of each.
 
-        By default, which is cautious: the rows that carry the estimate, and for each class the
-        share of its rows that are predicted right. So there is no interval before right and wrong
-        predictions of every class were met.
+        The default is cautious: the rows that carry the estimate, and for each class the share of
+        its rows that are predicted right. So there is no interval until rows of every class with
+        right and with wrong predictions are labelled.
 
         Args:
             outputs: of n rows.
@@ -201,54 +202,54 @@ class Measure(abc.ABC):
             *(rows_of_class(label, code, right) for code in range(classes)),
         )
 
-    # What bounds on numbers of rows say of the measure.
+    # Bounds of the measure that follow from bounds on numbers of rows.
 
     @property
     def tallies(self) -> tuple[Tally, ...]:
-        """Numbers of rows it is a function of, monotone in each; by default it is not."""
+        """Numbers of rows that the measure is a function of, monotone in each; none by default."""
         return ()
 
     def risk_at(self, counts: Sequence[float], predicted: IntArray) -> FloatArray:
-        """Return R where the tallies have some values, shape (d,).
+        """Return R at given values of the tallies, shape (d,).
 
         Args:
-            counts: of each tally.
+            counts: the value of each tally.
             predicted: shape (classes,): rows predicted to be of each class, at least one row.
         """
         raise NotImplementedError(f"{self.name} has no tallies")
 
-    # What is known of the loss of rows whose scores lie between those of two others.
+    # Losses of rows whose scores lie between two bounds.
 
     def is_settled(self, low: Outputs, high: Outputs) -> bool:
-        """Tell whether rows with outputs between these all have the same losses as these.
+        """Tell whether all rows with outputs between two bounds have the same losses as these.
 
         Args:
-            low: of n rows.
-            high: of n rows, the same but for scores that are at least as great.
+            low: outputs of n rows.
+            high: the same outputs, with scores that are at least as great.
         """
         return self.looks_at <= PREDICTION
 
     def may_add(self, low: Outputs, high: Outputs, label: IntArray) -> BoolArray:
-        """Return whether a row between may have a loss other than 0, shape (n,)."""
+        """Return whether a row between the bounds may have a nonzero loss, shape (n,)."""
         if self.is_settled(low, high):
             return self.adds(low, label)
         return np.ones(len(label), dtype=bool)
 
     def must_add(self, low: Outputs, high: Outputs, label: IntArray) -> BoolArray:
-        """Return whether every row between has a loss other than 0, shape (n,).
+        """Return whether every row between the bounds has a nonzero loss, shape (n,).
 
-        Taken to be so if both rows have.
+        By default, whether both bounds have one.
         """
         return self.adds(low, label) & self.adds(high, label)
 
-    # Measures whose loss has a structure do these without ever making the matrices.
+    # Measures whose losses have a structure override these, to make no matrix of losses.
 
     def mean_loss(self, outputs: Outputs, label: IntArray, weight: FloatArray) -> FloatArray:
         """Return sum_i weight_i l_i, shape (d,)."""
         return weight @ self.loss(outputs, label)
 
     def adds(self, outputs: Outputs, label: IntArray) -> BoolArray:
-        """Return which rows have a loss other than 0, shape (n,)."""
+        """Return which rows have a nonzero loss, shape (n,)."""
         return np.any(self.loss(outputs, label) != 0, axis=1)
 
     def influence(self, outputs: Outputs, label: IntArray, risk: FloatArray) -> FloatArray:
@@ -260,7 +261,7 @@ class Measure(abc.ABC):
         return np.nansum(self.influence(outputs, label, risk) ** 2, axis=1)
 
     def proposal_norm(self, outputs: Outputs, label: IntArray, risk: FloatArray) -> FloatArray:
-        """Return the size of each row's loss to a variance-minimising proposal, shape (n,).
+        """Return the size of each row's loss for a variance-minimising proposal, shape (n,).
 
         By default ||Dg(risk) l||.
         """
@@ -268,10 +269,10 @@ class Measure(abc.ABC):
 
 
 def check_defined(measure: Measure, risk: FloatArray) -> None:
-    """Check that a measure means something on a pool.
+    """Check that a measure is defined on a pool.
 
     Raises:
-        InputError: if it is undefined at ``risk``, shape (d,), so that no row adds to it.
+        InputError: if it is undefined at ``risk``, shape (d,): no row adds to it.
     """
     if np.all(np.isnan(measure.value(risk))):
         raise InputError(

@@ -23,11 +23,11 @@ from evalsampling.measures.tallies import Tally, errors, false_negatives, positi
 from evalsampling.stats.outputs import Outputs
 
 ROUNDING = 1e-12
-"""A share this close to 1 differs from it by rounding only: no pool has so many rows."""
+"""A share this close to 1 differs from it by rounding only: no pool has 1e12 rows."""
 
 
 def is_inside(share: FloatArray) -> BoolArray:
-    """Return whether shares, maybe complex, are neither 0 nor 1 (nor beyond, being weighted)."""
+    """Return whether shares, maybe complex, lie strictly between 0 and 1 up to rounding."""
     return np.asarray((np.real(share) > 0) & (np.real(share) < 1 - ROUNDING))
 
 
@@ -55,7 +55,7 @@ class Accuracy(Measure):
 
     @property
     def tallies(self) -> tuple[Tally, ...]:
-        """The errors."""
+        """The tally of errors."""
         return (errors(),)
 
     def risk_at(self, counts: Sequence[float], predicted: IntArray) -> FloatArray:
@@ -79,7 +79,7 @@ class Binary(Measure):
     Attributes:
         positive: code of the positive class.
         system: number of the system it is about.
-        made_of: names of the shares it is a function of, of those in `_SHARES`.
+        made_of: names in `_SHARES` of the shares that the measure is a function of.
     """
 
     made_of: ClassVar[tuple[str, ...]] = ()
@@ -94,19 +94,19 @@ class Binary(Measure):
         return label == self.positive
 
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
-        """Return the shares it is made of."""
+        """Return the shares that the measure is a function of."""
         f, y = self._predicted(outputs), label == self.positive
         rows = {"positives": y, "negatives": ~y}
         rows |= {"predicted positives": f, "predicted negatives": ~f}
-        found = []
+        shares = []
         for name in self.made_of:
             among, hits, hit, miss = _SHARES[name]
-            found.append(Share(name, among, rows[among], rows[hits], hit, miss))
-        return tuple(found)
+            shares.append(Share(name, among, rows[among], rows[hits], hit, miss))
+        return tuple(shares)
 
     @property
     def tallies(self) -> tuple[Tally, ...]:
-        """True positives and false negatives, as far as the shares it is made of depend on them."""
+        """Tallies of true positives and false negatives, if shares in `made_of` depend on them."""
         on_hits = set(self.made_of) - {"npv"}
         on_misses = set(self.made_of) - {"precision"}
         return (
@@ -137,13 +137,13 @@ _SHARES = {
     "precision": ("predicted positives", "positives", "true positive", "false positive"),
     "npv": ("predicted negatives", "negatives", "true negative", "false negative"),
 }
-"""Of each share: its rows, which of them are hits, and the words for a hit and for a miss."""
+"""For each share: its rows, which of them are hits, and the words for a hit and for a miss."""
 
 
 def four_kinds(
     positive: int, system: int, predicted: IntArray
 ) -> tuple[Outputs, IntArray, tuple[int, int]]:
-    """Return true positives, false positives, false negatives and true negatives, one row of each.
+    """Return one row each of true positives, false positives, false negatives, true negatives.
 
     Args:
         positive: code of the positive class.
@@ -258,8 +258,8 @@ class FalsePositiveRate(Binary, Ratio):
 
     @property
     def tallies(self) -> tuple[Tally, ...]:
-        """Those of specificity: one falls as the other rises."""
-        return tuple(dataclasses.replace(one, rises=not one.rises) for one in super().tallies)
+        """The tallies of specificity, in the opposite direction."""
+        return tuple(dataclasses.replace(tally, rises=not tally.rises) for tally in super().tallies)
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
         """Return [(1 - y) f, 1 - y], shape (n, 2)."""
@@ -292,18 +292,18 @@ class NegativePredictiveValue(Binary, Ratio):
 
 @dataclasses.dataclass(frozen=True)
 class Prevalence(Binary, Mean):
-    """Share of positives: l = [y], g(R) = R. No system has a part in it."""
+    """Share of positives: l = [y], g(R) = R. It depends on no system."""
 
     name = "prevalence"
     of_system = False
 
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
-        """Return the positives: their number is all it depends on."""
+        """Return the positives: the measure depends on their number alone."""
         return (Share(self.name, self.evidence_name, self.evidence(outputs, label)),)
 
     @property
     def tallies(self) -> tuple[Tally, ...]:
-        """The positives, whatever is predicted."""
+        """The tally of positives, whatever is predicted."""
         return (positives(self.positive),)
 
     def risk_at(self, counts: Sequence[float], predicted: IntArray) -> FloatArray:

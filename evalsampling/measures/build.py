@@ -1,4 +1,4 @@
-"""The measures that a spec asks for, and what follows from them for the cells of the pool."""
+"""The measures that a spec asks for, and what they require of the cells of the pool."""
 
 import copy
 import dataclasses
@@ -27,27 +27,27 @@ Range = tuple[float, float]
 def build_measures(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> list[Requested]:
     """Return the measures to report, each for every system it is about.
 
-    An entry that is about several systems also comes as the differences of the first from each
-    other one.
+    For an entry about several systems, the differences between the first system and each other
+    one are added.
 
     Args:
-        spec: names them.
+        spec: names the measures.
         ranges: least and greatest score of each system, None where it is not known.
 
     Raises:
         InputError: naming a measure or parameter that is wrong, or what the pool lacks.
     """
-    reported = [one for entry in spec.measures for one in build_reported(entry, spec, ranges)]
-    # What is listed stands where it was listed first, also if it comes by itself.
-    return list({(one.name, systems_of(measure_of(one))): one for one in reported}.values())
+    reported = [item for entry in spec.measures for item in build_reported(entry, spec, ranges)]
+    # Duplicates, such as a difference that is listed and also added here, keep their first place.
+    return list({(item.name, systems_of(measure_of(item))): item for item in reported}.values())
 
 
 def build_reported(
     entry: MeasureSpec, spec: EvaluationSpec, ranges: Sequence[Range | None]
 ) -> list[Requested]:
-    """Return the measures that an entry stands for in reports: see `build_measures`."""
+    """Return the measures that are reported for an entry: see `build_measures`."""
     if entry.name == JOINT:
-        return [one for part in entry.parts for one in build_reported(part, spec, ranges)]
+        return [item for part in entry.parts for item in build_reported(part, spec, ranges)]
     built = build_entry(entry, spec, ranges)
     if entry.name in COMPARISONS:
         return built
@@ -56,20 +56,20 @@ def build_reported(
 
 
 GIVEN = ("positive", "numbers", "classes", "system", "sets", "titles")
-"""Fields of measures that follow from the spec."""
+"""Fields of measures that are filled in from the spec."""
 
 
 def entry_of(item: Any) -> Any:
-    """Return an entry of a spec's ``measure`` for a measure or its class; others as they are.
+    """Return an entry of a spec's ``measure`` for a measure or its class; other items unchanged.
 
-    What follows from the spec, as the number of classes, is left to it. Of a list, and of the parts
-    of a mapping, each.
+    Fields that are filled in from the spec, such as the number of classes, are left out. Lists and
+    the values of mappings are converted item by item.
 
     Raises:
-        InputError: of a comparison that is made already.
+        InputError: the item is a comparison.
     """
     if isinstance(item, list | tuple):
-        return [entry_of(one) for one in item]
+        return [entry_of(part) for part in item]
     if isinstance(item, Mapping):
         return {key: entry_of(value) for key, value in item.items()}
     if isinstance(item, Calibrated):
@@ -84,9 +84,9 @@ def entry_of(item: Any) -> Any:
         return item
     names = BY_NAME.references(type(item))
     entry: dict[str, Any] = {"name": item.name if item.name in names else names[-1]}
-    made: Any = item
-    for field in dataclasses.fields(made) if dataclasses.is_dataclass(made) else ():
-        value = getattr(made, field.name)
+    fields: Any = dataclasses.fields(item) if dataclasses.is_dataclass(item) else ()
+    for field in fields:
+        value = getattr(item, field.name)
         if field.init and field.name not in GIVEN and value != field.default:
             entry[field.name] = list(value) if isinstance(value, tuple) else value
     return entry
@@ -95,18 +95,18 @@ def entry_of(item: Any) -> Any:
 def choose_measures(
     entry: Any, listed: Sequence[Requested], spec: EvaluationSpec, ranges: Sequence[Range | None]
 ) -> list[Requested]:
-    """Return the measures of a name: those listed, or any other with its defaults.
+    """Return the listed measures of a name, or else the measure of that name with its defaults.
 
     Args:
         entry: a name, or a mapping as an entry of the spec's ``measure``.
         listed: measures that are looked at first.
-        spec: tells systems and classes.
+        spec: has the systems and classes.
         ranges: see `build_measures`.
 
     Raises:
-        InputError: if there is no such measure.
+        InputError: there is no such measure.
     """
-    of_name = [one for one in listed if entry in (one.name, one.components[0].name)]
+    of_name = [item for item in listed if entry in (item.name, item.components[0].name)]
     return of_name or build_reported(MeasureSpec.parse(entry), spec, ranges)
 
 
@@ -123,10 +123,10 @@ def compare(kind: str, first: Requested, other: Requested) -> Requested:
 def build_joints(
     spec: EvaluationSpec, ranges: Sequence[Range | None]
 ) -> list[tuple[Requested, ...]]:
-    """Return the measures of each entry ``joint``, whose regions are reported too.
+    """Return the measures of each entry ``joint``, for which regions are reported too.
 
     Args:
-        spec: names them.
+        spec: names the measures.
         ranges: see `build_measures`.
     """
     return [
@@ -135,24 +135,24 @@ def build_joints(
 
 
 def build_driver(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> Measure:
-    """Return the measure whose variance is to be small: the first listed, of all its systems.
+    """Return the measure whose variance is to be small: the first entry, for all its systems.
 
     Args:
-        spec: names it.
+        spec: names the measure.
         ranges: see `build_measures`.
     """
     return as_one(build_entry(spec.measures[0], spec, ranges))
 
 
 def build_gains(spec: EvaluationSpec) -> tuple[gains.Gain, ...]:
-    """Return the gains that the measures of a spec are made of, each once."""
+    """Return the distinct gains that the measures of a spec are made of."""
     ranges = _assumed_ranges(spec)
-    return gains.gains_of([measure_of(one) for one in build_measures(spec, ranges)])
+    return gains.gains_of([measure_of(item) for item in build_measures(spec, ranges)])
 
 
 def as_one(requested: Sequence[Requested]) -> Measure:
-    """Return a measure by itself, several as a joint one."""
-    parts = tuple(measure_of(one) for one in requested)
+    """Return a single measure as it is, several as a joint one."""
+    parts = tuple(measure_of(item) for item in requested)
     return parts[0] if len(parts) == 1 else Joint(parts)
 
 
@@ -162,21 +162,21 @@ def build_entry(
     """Return the measures that an entry stands for: one for each system it is about.
 
     Args:
-        entry: of the spec's ``measure``, or like one.
-        spec: tells systems and classes.
+        entry: an entry of the spec's ``measure``, or like one.
+        spec: has the systems and classes.
         ranges: see `build_measures`.
 
     Raises:
         InputError: naming a measure or parameter that is wrong, or what the pool lacks.
     """
     if entry.name == JOINT:
-        return [one for part in entry.parts for one in build_entry(part, spec, ranges)]
+        return [item for part in entry.parts for item in build_entry(part, spec, ranges)]
     if entry.name in COMPARISONS:
-        return [_compared(entry, spec, ranges)]
+        return [_build_comparison(entry, spec, ranges)]
     names = [system.name for system in spec.pool.systems]
     if entry.system is not None and entry.system not in names:
-        known = ", ".join(name for name in names if name) or "the spec has no systems"
-        raise InputError(f"measure.system: unknown system {entry.system!r}; known: {known}")
+        choices = ", ".join(name for name in names if name) or "the spec has no systems"
+        raise InputError(f"measure.system: unknown system {entry.system!r}; known: {choices}")
     built = [
         _Builder(entry, spec, number, ranges[number]).build()
         for number, name in enumerate(names)
@@ -188,7 +188,7 @@ def build_entry(
         raise InputError(f"measure.calibrate: {error}") from error
 
 
-def _compared(
+def _build_comparison(
     entry: MeasureSpec, spec: EvaluationSpec, ranges: Sequence[Range | None]
 ) -> Requested:
     """Return the comparison that an entry stands for."""
@@ -201,8 +201,8 @@ def _compared(
             raise InputError(f"measure.{key}: which of {', '.join(names)}?")
         named[key] = name = name or default
         if name not in names:
-            known = ", ".join(names)
-            raise InputError(f"measure.{key}: unknown system {name!r}; known: {known}")
+            choices = ", ".join(names)
+            raise InputError(f"measure.{key}: unknown system {name!r}; known: {choices}")
     if named["of"] == named["against"]:
         raise InputError(f"measure.against: {named['of']!r} is compared with itself")
     part = entry.parts[0]
@@ -217,13 +217,13 @@ def _compared(
 
 @dataclasses.dataclass(frozen=True)
 class _Builder:
-    """An entry of the spec and one system that it is about.
+    """What `build` makes a measure of: an entry of the spec and one system that it is about.
 
     Attributes:
-        entry: names a measure, no joint one.
-        spec: the entry's.
+        entry: names a measure that is not joint.
+        spec: the spec that the entry belongs to.
         system: number of the system.
-        bounds: its least and greatest score, None if they are not known.
+        bounds: least and greatest score of the system, None if they are not known.
     """
 
     entry: MeasureSpec
@@ -235,30 +235,30 @@ class _Builder:
         """Return the measure."""
         name = self.entry.name
         if ":" in name:
-            measure = self._own(load_object("measure", name, self.spec.pool.directory))
+            measure = self._import_own(load_object("measure", name, self.spec.pool.directory))
         else:
-            known = BY_NAME if self.spec.pool.lists is None else gains.BY_NAME
-            check_name("measure", name, known)
-            measure = self._made(known[name])
+            makers = BY_NAME if self.spec.pool.lists is None else gains.BY_NAME
+            check_name("measure", name, makers)
+            measure = self._construct(makers[name])
         self._check_outputs(measure)
         return measure
 
-    def _own(self, found: Any) -> Measure:
-        """Return a measure of the user's own: an instance, or one of a class."""
+    def _import_own(self, loaded: Any) -> Measure:
+        """Return a measure of the user's own from a loaded instance or class."""
         name, parameters = self.entry.name, self.entry.parameters
-        is_class = isinstance(found, type) and issubclass(found, Measure)
-        if is_class and dataclasses.is_dataclass(found):
-            return self._made(found)
-        if not (is_class or isinstance(found, Measure)):
+        is_class = isinstance(loaded, type) and issubclass(loaded, Measure)
+        if is_class and dataclasses.is_dataclass(loaded):
+            return self._construct(loaded)
+        if not (is_class or isinstance(loaded, Measure)):
             raise InputError(f"measure: {name} is not a measure")
         if parameters:
             raise InputError(f"measure: {name} has no parameters, got {', '.join(parameters)}")
-        measure: Measure = found() if is_class else copy.copy(found)
+        measure: Measure = loaded() if is_class else copy.copy(loaded)
         object.__setattr__(measure, "system", self.system)
         return measure
 
-    def _made(self, maker: Any) -> Measure:
-        """Return a measure of a class that is a dataclass."""
+    def _construct(self, maker: Any) -> Measure:
+        """Return a measure of a class that is a dataclass, with the fields that the spec gives."""
         labels = self.spec.labels
         names = {field.name for field in dataclasses.fields(maker)}
         if labels.numbers is not None and "numbers" not in names and ":" not in self.entry.name:
@@ -295,20 +295,20 @@ class _Builder:
             given["beta"] = 1.0
         measure: Measure = construct("measure", maker, self.entry.name, parameters, given)
         if of_class is not None:
-            inner = measure.name.removesuffix(")").partition("(")
-            told = ", ".join(filter(None, [inner[2], f"positive={of_class}"]))
-            object.__setattr__(measure, "name", f"{inner[0]}({told})")
+            word, _, shown = measure.name.removesuffix(")").partition("(")
+            shown = ", ".join(filter(None, [shown, f"positive={of_class}"]))
+            object.__setattr__(measure, "name", f"{word}({shown})")
         return measure
 
     def _code(self, value: Any) -> int:
-        """Return the code of the class that a measure is to be about."""
+        """Return the code of the class that the measure takes as positive."""
         codes = self.spec.labels.codes
         if isinstance(value, bool) or str(value) not in codes:
             raise InputError(f"measure.positive: {value!r} is none of {list(codes)}")
         return codes[str(value)]
 
     def _check_outputs(self, measure: Measure) -> None:
-        """Check that the system has an output that the measure looks at."""
+        """Check that the system has one of the outputs that the measure looks at."""
         system = self.spec.pool.systems[self.system]
         if self.spec.pool.lists is not None:
             return
@@ -316,12 +316,12 @@ class _Builder:
         if system.probability is not None or system.score is not None:
             available.add("probability")
         if not measure.looks_at & available:
-            of = "" if system.name is None else f" of system {system.name}"
+            whose = "" if system.name is None else f" of system {system.name}"
             needed = " or a ".join(sorted(measure.looks_at))
-            raise InputError(f"measure: {self.entry.name}{of} needs a {needed}")
+            raise InputError(f"measure: {self.entry.name}{whose} needs a {needed}")
 
     def _thresholds(self, wanted: Any) -> tuple[float, ...]:
-        """Return the thresholds: as given, or so many from the least score to the greatest."""
+        """Return the thresholds as listed, or the number asked for, evenly over the scores."""
         if isinstance(wanted, list):
             numbers = [x for x in wanted if isinstance(x, int | float) and not isinstance(x, bool)]
             if len(numbers) < len(wanted):
@@ -342,7 +342,7 @@ class _Builder:
     def _codes(self, over: Any) -> tuple[int, ...]:
         """Return the codes of classes listed by name."""
         labels = self.spec.labels
-        codes = {one: code for code, one in enumerate(labels.multilabel)} or labels.codes
+        codes = {name: code for code, name in enumerate(labels.multilabel)} or labels.codes
         if not isinstance(over, list) or not over:
             raise InputError(f"measure.over: must be a list of classes, got {over!r}")
         for value in over:
@@ -359,11 +359,11 @@ def thresholded_parts(measure: Measure) -> list[Thresholded]:
     return [part for part in parts if isinstance(part, Thresholded)]
 
 
-# --- what the measures ask of the cells
+# --- what the measures require of the cells
 
 
 def driving_thresholds(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> FloatArray:
-    """Return the thresholds that bins must not cross, ascending: those of the driving measure.
+    """Return the thresholds of the driving measure, ascending, which must be edges of bins.
 
     Args:
         spec: names the measure.
@@ -387,12 +387,12 @@ def needs_ranges(spec: EvaluationSpec) -> bool:
     if spec.pool.lists is not None:
         return False
     scored: list[PoolSpec | SystemSpec] = [spec.pool, *spec.pool.systems]
-    unknown = any(one.probability is None and one.score is not None for one in scored)
+    unknown = any(part.probability is None and part.score is not None for part in scored)
     return unknown or any(_counts_thresholds(entry) for entry in spec.measures)
 
 
 def needs_signature_counts(spec: EvaluationSpec) -> bool:
-    """Tell whether there may be more signatures than there is room for cells."""
+    """Tell whether there may be more cells than `MAX_CELLS`, so that signatures are counted."""
     return most_bins(spec) * math.prod(spec.signature_shape) > MAX_CELLS
 
 
@@ -405,7 +405,7 @@ def _counts_thresholds(entry: MeasureSpec) -> bool:
 
 
 def _assumed_ranges(spec: EvaluationSpec) -> list[Range | None]:
-    """Return where scores are taken to lie until the pool is known."""
+    """Return the ranges of scores that are assumed until the pool has been read."""
     return [(0.0, 1.0) for _ in spec.pool.systems]
 
 
@@ -425,11 +425,11 @@ def check_measures(spec: EvaluationSpec) -> None:
             f"pool.systems: {len(spec.pool.systems)} rankers are too many for {bins} leaves, "
             f"at most {MAX_CELLS} cells are possible: lower strata.leaves"
         )
-    listed = [one for entry in spec.measures for one in build_entry(entry, spec, ranges)]
-    names = [(one.name, *systems_of(measure_of(one))) for one in listed]
-    for told in names:
-        if names.count(told) > 1:
-            raise InputError(f"measure: {told[0]} is listed twice")
+    listed = [item for entry in spec.measures for item in build_entry(entry, spec, ranges)]
+    keys = [(item.name, *systems_of(measure_of(item))) for item in listed]
+    for key in keys:
+        if keys.count(key) > 1:
+            raise InputError(f"measure: {key[0]} is listed twice")
     for part in thresholded_parts(build_driver(spec, ranges)):
         if part.system or spec.pool.score != spec.pool.systems[0].score:
             raise InputError(

@@ -1,4 +1,4 @@
-"""An option of estimation: weights calibrated to the totals of a measure that are known."""
+"""An option of estimation: weights calibrated to the known totals of a measure."""
 
 import dataclasses
 
@@ -12,22 +12,22 @@ MOST_KNOWN = 16
 class Calibrated:
     """A measure to be estimated with weights calibrated to its known totals.
 
-    It stands where a measure to estimate is asked for and is no measure itself: samplers sample
-    for `measure`, and what is estimated is its value. (Plugging the totals in would undo the
-    cancellation between numerator and denominator of a ratio.)
+    It can be given wherever a measure to estimate is expected, but it is not a `Measure`: samplers
+    sample for `measure`, and the value of `measure` is estimated. (Plugging the totals in would
+    undo the cancellation between numerator and denominator of a ratio.)
 
     Attributes:
-        measure: what to estimate; the means of its losses at the places `Measure.known` are known.
+        measure: the measure to estimate; `Measure.known` says which means of its loss are known.
 
     Raises:
-        TypeError: that is no measure.
-        ValueError: nothing of its loss is known, or too much for a regression.
+        TypeError: `measure` is not a measure.
+        ValueError: it has no known total, or too many for a regression.
     """
 
     measure: Measure
 
     def __post_init__(self) -> None:
-        """Check that there is something to calibrate to."""
+        """Check that the measure has known totals, and not too many."""
         if not isinstance(self.measure, Measure):
             raise TypeError(f"only a measure can be calibrated, got {self.measure!r}")
         if not self.measure.known:
@@ -47,7 +47,7 @@ class Calibrated:
 
     @property
     def components(self) -> tuple[Component, ...]:
-        """Those of the measure under the names that they have in results."""
+        """The components of the measure, under their names in results."""
         return tuple(
             dataclasses.replace(component, name=f"{component.name}, calibrated")
             for component in self.measure.components
@@ -55,9 +55,9 @@ class Calibrated:
 
 
 Requested = Measure | Calibrated
-"""What to estimate: a measure, with design weights or with calibrated ones."""
+"""A measure to estimate, with design weights or with calibrated ones."""
 
 
 def measure_of(requested: Requested) -> Measure:
-    """Return the measure that is to be estimated, whatever the weights."""
+    """Return the measure to be estimated, whatever its weights."""
     return requested.measure if isinstance(requested, Calibrated) else requested

@@ -1,7 +1,7 @@
-"""One measure of two systems, compared: the difference or the ratio of its values.
+"""Comparisons of two systems: the difference or the ratio of their values of one measure.
 
-Both values come from the same labels, so their errors go together; the Jacobian of the two tells
-by how much.
+Both values come from the same labels, so their errors are correlated; the Jacobian of the
+comparison accounts for it.
 
 References:
     C. Sawade, *Active Evaluation of Predictive Models*, University of Potsdam 2012, section 3.2.1
@@ -30,11 +30,11 @@ from evalsampling.measures.mean_and_ratio import divide
 from evalsampling.stats.outputs import Outputs
 
 GUARD = 0.1
-"""Share of the sizes of both systems' losses that stays in that of their difference.
+"""Weight of both systems' own losses in the size of the loss of their comparison.
 
-Where both systems' values are expected to be the same, what rows on which the systems agree add to
-the difference cancels. They would next to never be drawn, and the difference would be far off if
-the values are not the same after all."""
+Where both systems are expected to have the same value, the contributions of rows on which they
+agree cancel. Such rows would hardly ever be drawn, and the estimate would be far off if the values
+differ after all."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,11 +42,11 @@ class Comparison(Measure):
     """A measure of one system compared with the same measure of another one.
 
     Attributes:
-        first: of the one system.
-        other: of the other one.
+        first: the measure of the one system.
+        other: the same measure of the other system.
 
     Raises:
-        ValueError: they are no two such measures, or such as have no comparison.
+        ValueError: they are not one measure of two systems, or that measure cannot be compared.
     """
 
     first: Measure
@@ -55,27 +55,27 @@ class Comparison(Measure):
 
     def __post_init__(self) -> None:
         """Check the two measures, and name the comparison."""
-        one, other = self.first, self.other
-        if (type(one), one.name) != (type(other), other.name) or one.system == other.system:
+        first, other = self.first, self.other
+        if (type(first), first.name) != (type(other), other.name) or first.system == other.system:
             raise ValueError(
-                f"{one.name} of system {one.system} and {other.name} of system {other.system} "
+                f"{first.name} of system {first.system} and {other.name} of system {other.system} "
                 "cannot be compared: it takes one measure of two systems"
             )
-        if not (one.looks_at and one.of_system):
-            raise ValueError(f"{one.name} cannot be compared: it is of no system")
-        if not are_comparable(one, other):
+        if not (first.looks_at and first.of_system):
+            raise ValueError(f"{first.name} cannot be compared: it is of no system")
+        if not are_comparable(first, other):
             raise ValueError(
-                f"{one.name} cannot be compared: its points are at other thresholds of each "
+                f"{first.name} cannot be compared: its points are at other thresholds of each "
                 "system's score; list the thresholds"
             )
-        object.__setattr__(self, "name", f"{self.kind}({one.name})")
-        object.__setattr__(self, "system", one.system)
-        object.__setattr__(self, "evidence_name", one.evidence_name)
-        object.__setattr__(self, "looks_at", one.looks_at | other.looks_at)
+        object.__setattr__(self, "name", f"{self.kind}({first.name})")
+        object.__setattr__(self, "system", first.system)
+        object.__setattr__(self, "evidence_name", first.evidence_name)
+        object.__setattr__(self, "looks_at", first.looks_at | other.looks_at)
 
     @property
     def undefined_without(self) -> str:
-        """What either measure is undefined without."""
+        """The rows without which either measure is undefined, in words that follow "no"."""
         return self.both.undefined_without
 
     @abc.abstractmethod
@@ -84,21 +84,21 @@ class Comparison(Measure):
 
     @abc.abstractmethod
     def slopes(self, first: FloatArray, other: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the derivatives of the comparison by the one value and by the other."""
+        """Return the derivatives of the comparison for the first value and for the other."""
 
     def extremes(
         self, first: tuple[FloatArray, FloatArray], other: tuple[FloatArray, FloatArray]
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the least and the greatest comparison, of values of each system between ends.
+        """Return the least and the greatest comparison of values that lie between bounds.
 
-        It rises with the one value and falls with the other.
+        The comparison rises with the first value and falls with the other.
 
         Args:
-            first: least and greatest values of the one system, of any shape.
-            other: of the other one, of the same shape.
+            first: least and greatest values of the first system, of any shape.
+            other: least and greatest values of the other system, of the same shape.
 
         Returns:
-            Of that shape each; NaN in both where it is undefined at either end.
+            Two arrays of that shape; NaN in both where the comparison is undefined at either end.
         """
         low, high = self.compare(first[0], other[1]), self.compare(first[1], other[0])
         is_defined = np.isfinite(low) & np.isfinite(high)
@@ -111,12 +111,12 @@ class Comparison(Measure):
 
     @property
     def size(self) -> int:
-        """The sum of the sizes of both."""
+        """The number of entries of both losses."""
         return self.both.size
 
     @property
     def known(self) -> tuple[int, ...]:
-        """Those of both."""
+        """Indices of the known entries of both losses."""
         return self.both.known
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
@@ -124,7 +124,7 @@ class Comparison(Measure):
         return self.both.loss(outputs, label)
 
     def value(self, risk: FloatArray) -> FloatArray:
-        """Return the comparison of both values, shape (m,): NaN where one is undefined."""
+        """Return the comparison of both values, shape (m,): NaN where either is undefined."""
         return self.compare(*np.split(self.both.value(risk), 2))
 
     def jacobian(self, risk: FloatArray) -> FloatArray:
@@ -140,7 +140,7 @@ class Comparison(Measure):
         return first * by_first + other * by_other
 
     def proposal_norm(self, outputs: Outputs, label: IntArray, risk: FloatArray) -> FloatArray:
-        """Return the size of each row's loss, some of that of both systems in it: see `GUARD`."""
+        """Return the size of each row's loss, with a part of both systems' own: see `GUARD`."""
         guard = self.both.squared_norm(outputs, label, risk)
         return np.asarray(np.sqrt(self.squared_norm(outputs, label, risk) + GUARD**2 * guard))
 
@@ -149,19 +149,19 @@ class Comparison(Measure):
         return self.both.mean_loss(outputs, label, weight)
 
     def adds(self, outputs: Outputs, label: IntArray) -> BoolArray:
-        """Return which rows add to either, shape (n,)."""
+        """Return which rows add to either value, shape (n,)."""
         return self.both.adds(outputs, label)
 
     def is_settled(self, low: Outputs, high: Outputs) -> bool:
-        """Tell whether both are."""
+        """Tell whether rows between the bounds have the same losses for both measures."""
         return self.both.is_settled(low, high)
 
     def may_add(self, low: Outputs, high: Outputs, label: IntArray) -> BoolArray:
-        """Return whether a row between may add to either, shape (n,)."""
+        """Return whether a row between the bounds may add to either value, shape (n,)."""
         return self.both.may_add(low, high, label)
 
     def must_add(self, low: Outputs, high: Outputs, label: IntArray) -> BoolArray:
-        """Return whether every row between adds to either, shape (n,)."""
+        """Return whether every row between the bounds adds to either value, shape (n,)."""
         return self.both.must_add(low, high, label)
 
     def evidence(self, outputs: Outputs, label: IntArray) -> BoolArray:
@@ -169,7 +169,7 @@ class Comparison(Measure):
         return self.both.evidence(outputs, label)
 
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
-        """Return those of both measures, and the rows on which the systems differ."""
+        """Return the shares of both measures, and the rows on which the systems differ."""
         return (
             *self.first.shares(outputs, label),
             *self.other.shares(outputs, label),
@@ -177,21 +177,22 @@ class Comparison(Measure):
         )
 
     def agrees(self, outputs: Outputs) -> BoolArray:
-        """Return on which rows the two systems say the same, shape (n,).
+        """Return the rows where both systems have the same outputs, shape (n,).
 
-        Of what the measure looks at; a probability is that of its cell where rows are not known.
+        Only outputs that the measure looks at count. Where only cells are known, a probability is
+        that of the cell.
         """
-        one, other = self.first.system, self.other.system
+        first, other = self.first.system, self.other.system
         same = np.ones(len(outputs), dtype=bool)
         if "prediction" in self.looks_at:
-            same &= outputs.prediction[:, one] == outputs.prediction[:, other]
+            same &= outputs.prediction[:, first] == outputs.prediction[:, other]
         if "score" in self.looks_at:
-            same &= outputs.score[:, one] == outputs.score[:, other]
+            same &= outputs.score[:, first] == outputs.score[:, other]
         if "probability" in self.looks_at:
-            same &= np.all(outputs.probability[:, one] == outputs.probability[:, other], axis=1)
+            same &= np.all(outputs.probability[:, first] == outputs.probability[:, other], axis=1)
         if "grades" in self.looks_at:
-            # Of a query, what is predicted is whether the list is another one than the first's.
-            same &= np.all(outputs.prediction[:, [one, other]] == 0, axis=1)
+            # The prediction of a query says whether the list differs from the first system's.
+            same &= np.all(outputs.prediction[:, [first, other]] == 0, axis=1)
         return same
 
     def _influences(
@@ -203,20 +204,18 @@ class Comparison(Measure):
 
 @dataclasses.dataclass(frozen=True)
 class Difference(Comparison):
-    """The value of a measure of one system less that of another: g(R) = g1(R1) - g2(R2)."""
+    """The value of a measure of one system minus that of another: g(R) = g1(R1) - g2(R2)."""
 
     kind = "difference"
 
     @property
     def components(self) -> tuple[Component, ...]:
-        """Those of the measure; each lies between the differences of its bounds."""
+        """The components of the measure, with the bounds of a difference."""
         return tuple(
-            dataclasses.replace(
-                one, bounds=(one.bounds[0] - one.bounds[1], one.bounds[1] - one.bounds[0]),
-                against=self.other.system,
-            )
-            for one in self.first.components
-        )  # fmt: skip
+            dataclasses.replace(part, bounds=(low - high, high - low), against=self.other.system)
+            for part in self.first.components
+            for low, high in [part.bounds]
+        )
 
     def compare(self, first: FloatArray, other: FloatArray) -> FloatArray:
         """Return the difference."""
@@ -229,10 +228,9 @@ class Difference(Comparison):
 
 @dataclasses.dataclass(frozen=True)
 class MeanDifference(Difference):
-    """The difference of a measure that is a mean loss but for sign and constant: that of a mean.
+    """The difference of an affine measure, as a mean loss: l = Dg (l1 - l2), g(R) = R.
 
-    l = Dg (l1 - l2), g(R) = R: rows on which both systems have the same loss add nothing, so
-    nothing of them need be known.
+    Rows on which both systems have the same loss add nothing, so their labels are not needed.
     """
 
     def __post_init__(self) -> None:
@@ -252,7 +250,7 @@ class MeanDifference(Difference):
         return ()
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
-        """Return what a row adds to the one value less what it adds to the other, shape (n, m)."""
+        """Return what each row adds to the first value minus that to the other, shape (n, m)."""
         first, other = self._influences(outputs, label, np.zeros(self.both.size))
         return first - other
 
@@ -269,7 +267,7 @@ class MeanDifference(Difference):
     proposal_norm = Measure.proposal_norm
 
     def adds(self, outputs: Outputs, label: IntArray) -> BoolArray:
-        """Return which rows have another loss than 0, shape (n,); of queries, may have one."""
+        """Return which rows have a nonzero loss, or which queries may have one, shape (n,)."""
         if "grades" in self.looks_at and outputs.grades is None:
             return ~self.agrees(outputs)
         return Measure.adds(self, outputs, label)
@@ -282,20 +280,20 @@ class MeanDifference(Difference):
         return self.adds(outputs, label)
 
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
-        """Return those of both measures, and the rows that favour one of the systems."""
+        """Return the shares of both measures, and the rows that favour one of the systems."""
         favouring = Share(self.name, "rows that favour one system", self.adds(outputs, label))
         return (*super().shares(outputs, label)[:-1], favouring)
 
 
 @dataclasses.dataclass(frozen=True)
 class Quotient(Comparison):
-    """The value of a measure of one system by that of another: g(R) = g1(R1) / g2(R2).
+    """The value of a measure of one system divided by that of another: g(R) = g1(R1) / g2(R2).
 
     Undefined where the other value is 0.
 
     Raises:
-        ValueError: see `Comparison`; and of a measure that can be negative, of which a larger ratio
-            does not tell the better system.
+        ValueError: see `Comparison`; or the measure can be negative, so that a larger ratio need
+            not mean a better system.
     """
 
     kind = "ratio"
@@ -303,24 +301,24 @@ class Quotient(Comparison):
     def __post_init__(self) -> None:
         """Check the two measures, and name the comparison."""
         super().__post_init__()
-        if any(one.bounds[0] < 0 for one in self.first.components):
+        if any(component.bounds[0] < 0 for component in self.first.components):
             raise ValueError(
                 f"{self.first.name} can be negative, so it has no ratio: ask for the difference"
             )
 
     @property
     def components(self) -> tuple[Component, ...]:
-        """Those of the measure, under the name of the ratio."""
+        """The components of the measure, under the name of the ratio."""
         return tuple(
             dataclasses.replace(
-                one, name=f"ratio({one.name})", bounds=(0.0, np.inf), against=self.other.system
+                part, name=f"ratio({part.name})", bounds=(0.0, np.inf), against=self.other.system
             )
-            for one in self.first.components
+            for part in self.first.components
         )
 
     @property
     def undefined_without(self) -> str:
-        """What either measure is undefined without, and a second one but 0."""
+        """The rows that both values need, and a nonzero second value, in words after "no"."""
         return f"{super().undefined_without}, or no {self.first.name} of the second but 0"
 
     def compare(self, first: FloatArray, other: FloatArray) -> FloatArray:
@@ -334,15 +332,15 @@ class Quotient(Comparison):
 
 
 def are_comparable(first: Measure, other: Measure) -> bool:
-    """Tell whether two measures, each of its own system, have a difference.
+    """Tell whether two measures, of one system each, can be compared.
 
-    One that is the same for all systems has none; nor have curves whose points are at different
-    thresholds.
+    They cannot if the measure does not depend on the system, or if they are curves whose points
+    are at different thresholds.
     """
     if (type(first), first.name) != (type(other), other.name):
         return False
-    at = [[one.threshold for one in measure.components] for measure in (first, other)]
-    return bool(first.looks_at) and first.of_system and at[0] == at[1]
+    left, right = ([part.threshold for part in measure.components] for measure in (first, other))
+    return bool(first.looks_at) and first.of_system and left == right
 
 
 def systems_of(measure: Measure) -> tuple[int, ...]:
@@ -353,7 +351,7 @@ def systems_of(measure: Measure) -> tuple[int, ...]:
 
 
 def difference(first: Measure, other: Measure) -> Difference:
-    """Return the difference of a measure of two systems, as a mean where it is one.
+    """Return the difference of a measure of two systems, as a mean loss if the measure is affine.
 
     Raises:
         ValueError: see `Comparison`.
@@ -362,24 +360,24 @@ def difference(first: Measure, other: Measure) -> Difference:
 
 
 def pairs_of(measure: Measure) -> tuple[Difference, ...]:
-    """Return the differences that a measure names, or those of all pairs of its systems.
+    """Return the differences of pairs of systems that a measure asks for, maybe none.
 
-    Of a joint measure: the differences among its parts, and each system's value less that of every
-    later one. None if it compares nothing.
+    For a joint measure: the differences among its parts, and each system's value minus that of
+    every later one.
     """
     parts = parts_of(measure)
     listed = [part for part in parts if isinstance(part, Difference)]
     own = [part for part in parts if not isinstance(part, Comparison)]
     pairs = [
-        difference(one, other)
-        for one, other in itertools.combinations(own, 2)
-        if are_comparable(one, other)
+        difference(first, other)
+        for first, other in itertools.combinations(own, 2)
+        if are_comparable(first, other)
     ]
     return (*listed, *pairs)
 
 
 def is_aimed_at(measure: Measure, driver: Measure) -> bool:
-    """Tell whether a measure drives the sampling: it, or both measures that it compares."""
+    """Tell whether a measure, or both measures that it compares, are part of the driving one."""
     if is_part_of(measure, driver):
         return True
     if not isinstance(measure, Comparison):
@@ -395,13 +393,13 @@ BY_KIND: Mapping[str, Callable[[Measure, Measure], Comparison]] = {
 
 
 def is_nil(measure: Measure, outputs: Outputs) -> bool:
-    """Tell whether two systems that are compared say the same of all rows of a pool.
+    """Tell whether a measure is the difference of two systems that agree on the whole pool.
 
     Args:
-        measure: any.
-        outputs: of a row of each kind that there is.
+        measure: any measure.
+        outputs: outputs of one row of each kind in the pool.
     """
-    told = measure.looks_at <= PREDICTION or measure.looks_at == frozenset({"grades"})
-    if not isinstance(measure, Difference) or not told:
+    is_exact = measure.looks_at <= PREDICTION or measure.looks_at == frozenset({"grades"})
+    if not isinstance(measure, Difference) or not is_exact:
         return False
     return bool(measure.agrees(outputs).all())

@@ -24,7 +24,7 @@ class ConfusionMatrix(Measure):
     Attributes:
         classes: number of classes C, at least 2.
         system: number of the system it is about.
-        titles: of the classes; their codes if there are none.
+        titles: names of the classes; their codes if empty.
     """
 
     classes: int
@@ -36,7 +36,7 @@ class ConfusionMatrix(Measure):
 
     @property
     def components(self) -> tuple[Component, ...]:
-        """One for each label and prediction: ``confusion_matrix[label as prediction]``."""
+        """A component ``confusion_matrix[label as prediction]`` for each label and prediction."""
         return tuple(
             Component(f"{self.name}[{label} as {prediction}]", self.bounds, self.system)
             for label in self._titles

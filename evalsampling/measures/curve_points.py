@@ -1,6 +1,6 @@
-"""Single points of curves that are told by one of their values, not by a threshold.
+"""Single points of curves, chosen by one of their values instead of by a threshold.
 
-So systems whose scores are on different scales can be compared at such a point.
+At such a point systems can be compared whose scores are on different scales.
 """
 
 import dataclasses
@@ -13,17 +13,17 @@ from evalsampling.measures.curves import Area
 
 @dataclasses.dataclass(frozen=True)
 class PrecisionAtRecall(Area):
-    """Precision where the threshold is so low that a given share of the positives is found.
+    """Precision at the threshold where recall has a given value r.
 
-    With T* = r P, g(R) = T* / F*, F* being the share of rows reached where T* is: interpolated
-    between the two thresholds that T* lies between. Below the first all rows are reached, beyond
-    the last none. Undefined without positives.
+    g(R) = T* / F* with T* = r P; F*, the share of rows that reach the threshold where T* positives
+    do, is interpolated between the two neighbouring thresholds. All rows reach a threshold below
+    the first, none one above the last. Undefined without positives.
 
     Attributes:
         recall: r, in (0, 1].
 
     Raises:
-        ValueError: it is no such number.
+        ValueError: `recall` is not such a number.
     """
 
     recall: float = 0.9
@@ -54,16 +54,15 @@ class PrecisionAtRecall(Area):
         by_rows[place : place + 2] = share, 1 - share
         by_hits[place : place + 2] = -slope * share, -slope * (1 - share)
         by_positives = by_hits[0] + slope * self.recall
-        by = np.concatenate([by_rows[1:-1], by_hits[1:-1], [by_positives]])
-        by *= -self.recall * risk[-1] / rows**2
-        by[-1] += self.recall / rows
-        return by[None]
+        gradient = np.concatenate([by_rows[1:-1], by_hits[1:-1], [by_positives]])
+        gradient *= -self.recall * risk[-1] / rows**2
+        gradient[-1] += self.recall / rows
+        return gradient[None]
 
     def _reached(self, risk: FloatArray) -> tuple[float, int, float, float]:
-        """Return F*, the threshold before it, how far it is from the next, and dF / dT there."""
+        """Return F*, the index of the threshold below it, the weight of that one, and dF / dT."""
         passed, hits, positives = self._parts(risk)
-        passed, hits = (np.concatenate([[whole], one, [0]]) for whole, one in
-                        ((1, passed), (positives, hits)))  # fmt: skip
+        passed, hits = np.concatenate([[1], passed, [0]]), np.concatenate([[positives], hits, [0]])
         wanted = self.recall * positives
         enough = np.real(hits) >= np.real(wanted) * (1 - _ROUNDING)
         place = int(np.flatnonzero(enough)[-1])
@@ -74,4 +73,4 @@ class PrecisionAtRecall(Area):
 
 
 _ROUNDING = 1e-12
-"""By how much positives may fall short: all of them are the sum of others in another order."""
+"""Relative rounding error of counts of positives, which are summed in different orders."""

@@ -35,12 +35,12 @@ class Thresholded(Measure):
     """A measure of scores, over thresholds. The evidence is the positives.
 
     Attributes:
-        thresholds: L finite numbers, strictly increasing; a spec may say how many instead.
+        thresholds: L finite numbers, strictly increasing; a spec may give their number instead.
         positive: code of the positive class.
         system: number of the system it is about.
 
     Raises:
-        ValueError: there is no threshold, or they are not such numbers.
+        ValueError: there is no threshold, or they are not finite and strictly increasing.
     """
 
     thresholds: tuple[float, ...]
@@ -49,7 +49,7 @@ class Thresholded(Measure):
     evidence_name = "positives"
     looks_at = frozenset({"score"})
     usual_thresholds: ClassVar[int] = 1024
-    """L of [MR] section 6.3, unless a spec says another."""
+    """The default of L, from [MR] section 6.3."""
 
     def __post_init__(self) -> None:
         """Check the thresholds."""
@@ -80,7 +80,7 @@ class Thresholded(Measure):
         return label == self.positive
 
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
-        """Return the positives and the negatives: an area is no better known than either."""
+        """Return the positives and the negatives: an area needs enough labels of both."""
         return (
             Share("positives", "positives", label == self.positive),
             Share("negatives", "negatives", label != self.positive),
@@ -95,7 +95,7 @@ class Thresholded(Measure):
         return np.concatenate([rows[1:], positives[1:], positives[:1]])
 
     def adds(self, outputs: Outputs, label: IntArray) -> BoolArray:
-        """Return the positives and whatever reaches a threshold, shape (n,)."""
+        """Return the positives and all rows that reach a threshold, shape (n,)."""
         bins, y = self._bins(outputs, label)
         return (bins > 0) | (y == 1)
 
@@ -108,7 +108,7 @@ class Thresholded(Measure):
         return bool(np.array_equal(first, last))
 
     def may_add(self, low: Outputs, high: Outputs, label: IntArray) -> BoolArray:
-        """Return whether the greater score adds: adding grows with the score."""
+        """Return whether the row with the greater score adds, shape (n,)."""
         return self.adds(high, label)
 
     def squared_norm(self, outputs: Outputs, label: IntArray, risk: FloatArray) -> FloatArray:
@@ -136,7 +136,7 @@ class Thresholded(Measure):
 
 
 def _from_above(bins: IntArray, weight: FloatArray, length: int) -> FloatArray:
-    """Return for every bin the weight in it and all above: exactly 0 where there is none."""
+    """Return for every bin the weight in it and above: exactly 0 where no row is."""
     return np.cumsum(np.bincount(bins, weight, length)[::-1], dtype=np.float64)[::-1]
 
 
@@ -149,10 +149,10 @@ def _roc_points(
     passed: FloatArray, hits: FloatArray, positives: float
 ) -> tuple[FloatArray, FloatArray]:
     """Return true and false positive rates, each of shape (L,): NaN without such rows."""
-    nothing = np.full_like(hits, np.nan)
+    undefined = np.full_like(hits, np.nan)
     share = np.real(positives)
-    true_rate = hits / positives if share > 0 else nothing
-    false_rate = (passed - hits) / (1 - positives) if share < 1 - ROUNDING else nothing
+    true_rate = hits / positives if share > 0 else undefined
+    false_rate = (passed - hits) / (1 - positives) if share < 1 - ROUNDING else undefined
     return true_rate, false_rate
 
 
@@ -164,7 +164,7 @@ class Curve(Thresholded):
 
     @abc.abstractmethod
     def _partials(self, risk: FloatArray) -> FloatArray:
-        """Return derivatives by F_i, T_i and P, shape (3, 2, L): NaN where undefined."""
+        """Return the derivatives for F_i, T_i and P, shape (3, 2, L): NaN where undefined."""
 
     @functools.cached_property
     def components(self) -> tuple[Component, ...]:
@@ -181,13 +181,13 @@ class Curve(Thresholded):
 
     def _positive(self, label: IntArray) -> BoolArray:
         """Return which rows are positives, once for each threshold, shape (n, L)."""
-        of_all = (len(label), len(self.thresholds))
-        return np.broadcast_to((label == self.positive)[:, None], of_all)
+        shape = (len(label), len(self.thresholds))
+        return np.broadcast_to((label == self.positive)[:, None], shape)
 
     def _share(
         self, word: int, rows_name: str, rows: BoolArray, hits: BoolArray, hit: str, miss: str
     ) -> Share:
-        """Return the share that one of the two values is, at each threshold."""
+        """Return one of the two values as a share of rows at each threshold."""
         length = len(self.thresholds)
         places = (word * length, (word + 1) * length)
         return Share(self.words[word], rows_name, rows, hits, hit, miss, places)
@@ -251,14 +251,12 @@ class PRCurve(Curve):
     def _partials(self, risk: FloatArray) -> FloatArray:
         passed, hits, positives = self._parts(risk)
         per_row = divide(np.ones_like(passed), passed)
-        per_positive = 1 / positives if positives else np.nan
-        zero = 0 * per_row
-        one = np.full_like(hits, per_positive)
+        per_positive = np.full_like(hits, 1 / positives if positives else np.nan)
         return np.array(
             [
-                [-hits * per_row**2, 0 * one],
-                [per_row, one],
-                [zero, -hits * one**2],
+                [-hits * per_row**2, 0 * per_positive],
+                [per_row, per_positive],
+                [0 * per_row, -hits * per_positive**2],
             ]
         )
 
@@ -288,7 +286,7 @@ class ROCCurve(Curve):
     def _partials(self, risk: FloatArray) -> FloatArray:
         passed, hits, positives = self._parts(risk)
         true_rate, false_rate = _roc_points(passed, hits, positives)
-        # Where a rate is undefined, 0 times it is too.
+        # The products with 0 keep NaN where a rate is undefined.
         per_positive = (1 + 0 * true_rate) / (positives or np.nan)
         per_negative = (1 + 0 * false_rate) / ((1 - positives) or np.nan)
         return np.array(
@@ -302,7 +300,7 @@ class ROCCurve(Curve):
 
 @dataclasses.dataclass(frozen=True)
 class Area(Thresholded):
-    """One number from a whole curve; a subclass has its `jacobian`."""
+    """Base of measures that are one number of a whole curve."""
 
     @abc.abstractmethod
     def jacobian(self, risk: FloatArray) -> FloatArray:

@@ -1,4 +1,4 @@
-"""How far a row's label is expected to move a measure: what the [Y] designs are proportional to.
+"""Expected deviation of a measure by a row's label, which the designs of [Y] are proportional to.
 
 References:
     [Y] Yilmaz, Hayes, Habib, Burgess and Barber, *Sample Efficient Model Evaluation*, 2021,
@@ -40,7 +40,7 @@ class Deviation:
     def from_cells(
         cls, measure: Measure, table: CellTable, prior: FloatArray, smoothing: float = 1.0
     ) -> "Deviation":
-        """Return the deviation whose R_a is that of the cells.
+        """Return the deviation with the R_a that the cells give.
 
         Args:
             measure: l and g.
@@ -49,7 +49,7 @@ class Deviation:
             smoothing: lambda, in [0, 1].
 
         Raises:
-            InputError: if the measure is undefined there.
+            InputError: the measure is undefined at R_a.
         """
         anticipated = anticipate(prior, smoothing)
         risk = model_risk(measure, table, table.count[:, None] * anticipated) / table.rows

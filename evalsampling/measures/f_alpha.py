@@ -1,4 +1,4 @@
-"""F_alpha and what is made of it over classes or labels: one family from recall to precision.
+"""F_alpha and its averages over classes or labels: one family from recall to precision.
 
 F_alpha = TP / (alpha (TP + FP) + (1 - alpha) (TP + FN)): alpha 0 is recall, 1 precision, 1/2 F1,
 and 1 / (1 + beta^2) is F_beta; F_eta is F_alpha. y_c, f_c and tp_c are 1 if the row is of class c,
@@ -18,7 +18,7 @@ from evalsampling.measures.base import Component, FloatArray, IntArray, Share
 from evalsampling.measures.binary import Binary
 from evalsampling.measures.mean_and_ratio import Ratio, divide
 from evalsampling.measures.multiclass import Averaged, MicroF1
-from evalsampling.measures.tallies import Tally, right_predictions, wrongly_predicted
+from evalsampling.measures.tallies import Tally
 from evalsampling.spec.parameters import check_share
 from evalsampling.stats.outputs import Outputs
 
@@ -27,7 +27,7 @@ from evalsampling.stats.outputs import Outputs
 class FAlpha(Binary, Ratio):
     """F_alpha: l = [y f, alpha f + (1 - alpha) y], g(R) = R1 / R2 ([Y] eq. 3).
 
-    Undefined if no row that counts in the denominator is positive or predicted so.
+    Undefined if no row adds to the denominator.
 
     Attributes:
         alpha: weight of precision in the weighted harmonic mean, in [0, 1].
@@ -88,45 +88,33 @@ class MicroFAlpha(MicroF1):
 
     @property
     def undefined_without(self) -> str:  # type: ignore[override]
-        """What the denominator counts."""
+        """The rows that the denominator counts, in words that follow "no"."""
         return f"{_counted(self.alpha)} of the classes"
 
     @property
     def known(self) -> tuple[int, ...]:
-        """Over all classes R2 is 1; and what precision divides by are the predictions."""
+        """R2 if it involves no label: over all classes, where it is 1, and of precision."""
         return (1,) if self.alpha == 1 else super().known
 
     def risk_at(self, counts: Sequence[float], predicted: IntArray) -> FloatArray:
-        """Return shares of right predictions, and of what the denominator counts: (2,)."""
+        """Return the share of right predictions and the denominator, shape (2,)."""
         rows = int(predicted.sum())
         labels = rows if len(counts) == 1 else sum(counts)
-        below = self.alpha * int(predicted[self._codes].sum()) + (1 - self.alpha) * labels
-        return np.array([counts[0], below]) / rows
-
-    @property
-    def tallies(self) -> tuple[Tally, ...]:
-        """Right predictions; and wrong ones of the averaged classes, unless these are all."""
-        if self.sets:
-            return ()
-        right = right_predictions(self._codes)
-        return (
-            (right,)
-            if len(self._codes) == self.classes
-            else (right, wrongly_predicted(self._codes))
-        )
+        denominator = self.alpha * int(predicted[self._codes].sum()) + (1 - self.alpha) * labels
+        return np.array([counts[0], denominator]) / rows
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
         """Return the pooled counts, shape (n, 2)."""
         f, y = self._flags(outputs, label)
-        below = self.alpha * f + (1 - self.alpha) * y
-        return np.stack([(y * f).sum(axis=1), below.sum(axis=1)], axis=1)
+        denominator = self.alpha * f + (1 - self.alpha) * y
+        return np.stack([(y * f).sum(axis=1), denominator.sum(axis=1)], axis=1)
 
 
 @dataclasses.dataclass(frozen=True)
 class PerClassFAlpha(Averaged):
     """F_alpha of each class or label: l = [tp_c (C), alpha f_c + (1 - alpha) y_c (C)].
 
-    A component is undefined if its class has nothing that the denominator counts.
+    A component is undefined if no row adds to its denominator.
 
     Attributes:
         alpha: weight of precision, in [0, 1].
@@ -142,12 +130,12 @@ class PerClassFAlpha(Averaged):
 
     @property
     def undefined_without(self) -> str:  # type: ignore[override]
-        """What the denominator of a class counts."""
+        """The rows that the denominator of a class counts, in words that follow "no"."""
         return f"{_counted(self.alpha)} of a class"
 
     @property
     def components(self) -> tuple[Component, ...]:
-        """One for each class."""
+        """One component for each class."""
         return tuple(
             Component(f"{self.name}[{self._title(code)}]", self.bounds, self.system)
             for code in self._codes.tolist()
@@ -155,16 +143,16 @@ class PerClassFAlpha(Averaged):
 
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
         """Return recall and precision of each class, for its component."""
-        found = super().shares(outputs, label)
-        each = len(found) // len(self._codes)
+        shares = super().shares(outputs, label)
+        per_class = len(shares) // len(self._codes)
         return tuple(
-            dataclasses.replace(share, components=(place // each, place // each + 1))
-            for place, share in enumerate(found)
+            dataclasses.replace(share, components=(place // per_class, place // per_class + 1))
+            for place, share in enumerate(shares)
         )
 
     @property
     def known(self) -> tuple[int, ...]:
-        """What precision divides by: the shares predicted."""
+        """The C shares of predictions, if they are the denominators: those of precision."""
         classes = len(self._codes)
         return tuple(range(classes, 2 * classes)) if self.alpha == 1 else ()
 
@@ -175,17 +163,17 @@ class PerClassFAlpha(Averaged):
 
     def value(self, risk: FloatArray) -> FloatArray:
         """Return F_alpha of each class, shape (C,), NaN where it is undefined."""
-        hit, below = np.split(risk, 2)
-        return divide(hit, below)
+        hit, denominator = np.split(risk, 2)
+        return divide(hit, denominator)
 
     def jacobian(self, risk: FloatArray) -> FloatArray:
         """Return Dg, shape (C, 2 C): NaN where `value` is."""
-        hit, below = np.split(risk, 2)
-        by_hit = divide(np.ones_like(hit), below)
-        by_below = -divide(hit, below) * by_hit
-        found = np.concatenate([np.diag(by_hit), np.diag(by_below)], axis=1)
-        found[np.isnan(by_hit)] = np.nan
-        return found
+        hit, denominator = np.split(risk, 2)
+        by_hit = divide(np.ones_like(hit), denominator)
+        by_denominator = -divide(hit, denominator) * by_hit
+        result = np.concatenate([np.diag(by_hit), np.diag(by_denominator)], axis=1)
+        result[np.isnan(by_hit)] = np.nan
+        return result
 
     @property
     def tallies(self) -> tuple[Tally, ...]:
@@ -195,16 +183,13 @@ class PerClassFAlpha(Averaged):
 
 @dataclasses.dataclass(frozen=True)
 class MacroFAlpha(PerClassFAlpha):
-    """Mean of the F_alphas of C classes or labels.
-
-    Undefined if one of them is.
-    """
+    """Mean of the F_alphas of C classes or labels, undefined if one of them is."""
 
     _word = "macro_f_alpha"
 
     @property
     def components(self) -> tuple[Component, ...]:
-        """The mean."""
+        """One component, the mean."""
         return (Component(self.name, self.bounds, self.system),)
 
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
@@ -213,7 +198,7 @@ class MacroFAlpha(PerClassFAlpha):
 
     @property
     def tallies(self) -> tuple[Tally, ...]:
-        """True positives and false negatives of each averaged class; none of sets."""
+        """Tallies of true positives and false negatives of each averaged class; none with sets."""
         return Averaged.tallies.__get__(self)
 
     def value(self, risk: FloatArray) -> FloatArray:
@@ -231,7 +216,7 @@ def _counted(alpha: float) -> str:
 
 
 def _show_alpha(measure: Averaged, alpha: float) -> None:
-    """Check alpha, and put it into the name of a measure that is not named after its own."""
+    """Check alpha, and show it in the name of a measure whose name has "f_alpha" in it."""
     check_share("alpha", alpha)
     name = measure.name.replace("f_alpha", f"f_alpha(alpha={alpha:g})")
     object.__setattr__(measure, "name", name)

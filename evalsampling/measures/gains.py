@@ -1,7 +1,7 @@
 """Gains of rankings: measures of queries, by the grades of the items that are ranked.
 
-A query is a row, labelled once all items of the lists are graded. What is expected of a query
-before that stands in the cell table as moments of the gains (`GainMoments`).
+A query is a row, labelled once all items of the lists are graded. What a model expects of a query
+before that is in the cell table, as moments of the gains (`GainMoments`).
 
 References:
     [AE] C. Sawade, *Active Evaluation of Predictive Models*, University of Potsdam 2012, chapter 6.
@@ -28,15 +28,15 @@ MOST_RANKS = 1000
 
 @dataclasses.dataclass(frozen=True)
 class Gain(Mean):
-    """The mean over all queries of a gain of the list of one system: l = L(x, y), g(R) = R.
+    """The mean gain of one system's lists over all queries: l = L(x, y), g(R) = R.
 
     Attributes:
         system: number of the system.
         classes: how many grades there are, from 0 on.
-        cut: ranks of the list that count, from the first.
+        cut: how many ranks of the list count, from the first.
 
     Raises:
-        ValueError: `cut` is no such number.
+        ValueError: `cut` is not a whole number from 1 to `MOST_RANKS`.
     """
 
     system: int = 0
@@ -67,7 +67,7 @@ class Gain(Mean):
 
     @abc.abstractmethod
     def of_grades(self, grade: IntArray) -> FloatArray:
-        """Return the gain of lists, shape (n,), of the grades at their ranks, (n, ranks)."""
+        """Return the gains of lists, shape (n,), given the grades by rank, shape (n, ranks)."""
 
     @abc.abstractmethod
     def expected(self, lists: ExpectedLists) -> tuple[FloatArray, FloatArray]:
@@ -80,15 +80,15 @@ class Gain(Mean):
         return self.of_grades(outputs.grades[:, self.system, : self.cut])[:, None]
 
     def is_settled(self, low: Outputs, high: Outputs) -> bool:
-        """Return that no score matters: lists are what they are."""
+        """Return True: no gain depends on a score."""
         return True
 
     def adds(self, outputs: Outputs, label: IntArray) -> BoolArray:
-        """Return that every query may have a gain."""
+        """Return True for each query, as it may have a gain: shape (n,)."""
         return np.ones(len(label), dtype=bool)
 
     def must_add(self, low: Outputs, high: Outputs, label: IntArray) -> BoolArray:
-        """Return that no query must have one."""
+        """Return False for each query, as its gain may be 0: shape (n,)."""
         return np.zeros(len(label), dtype=bool)
 
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
@@ -137,12 +137,12 @@ class ERR(Gain):
 
 
 BY_NAME: Mapping[str, Callable[..., Gain]] = {"dcg": DCG, "err": ERR}
-"""What a spec of a pool of queries may name."""
+"""The measures that a spec of a pool of queries may name."""
 
 
 @dataclasses.dataclass(frozen=True)
 class GainMoments:
-    """What is expected of the gains of queries, or of the queries of each cell, on average.
+    """Expected gains and their products, of single queries or averaged over each cell's queries.
 
     Attributes:
         gains: names of the gains.
@@ -156,32 +156,32 @@ class GainMoments:
 
     @classmethod
     def of_lists(cls, gains: Sequence[Gain], lists: ExpectedLists) -> "GainMoments":
-        """Return the moments of some queries, of gains of any system."""
-        found = [gain.expected(lists) for gain in gains]
-        mean, second = (np.stack(one, axis=1) for one in zip(*found, strict=True))
+        """Return the moments of the gains of queries, for the lists of all systems."""
+        moments = [gain.expected(lists) for gain in gains]
+        mean, second = (np.stack(parts, axis=1) for parts in zip(*moments, strict=True))
         return cls(tuple(gain.name for gain in gains), mean, second)
 
     @classmethod
     def of_cells(cls, gains: Sequence[Gain], table: CellTable) -> "GainMoments":
-        """Return the moments of the queries of each cell: the table holds their means."""
+        """Return the mean moments of the queries of each cell, which the table has."""
         kinds = table.outputs.probability[:, :, 0]
         systems = table.outputs.prediction.shape[1]
         return cls.from_shares(gains, table.mean_by_cell(kinds), systems)
 
     @classmethod
     def from_shares(cls, gains: Sequence[Gain], shares: FloatArray, systems: int) -> "GainMoments":
-        """Restore what `shares` returned, of so many systems."""
+        """Return the moments of given ``shares``: the inverse of the method `shares`."""
         largest = np.array([gain.largest for gain in gains])
         means, seconds = np.split(shares, [len(gains) * systems], axis=1)
-        n, each = len(shares), (len(gains), systems)
+        shape = (len(shares), len(gains), systems)
         return cls(
             tuple(gain.name for gain in gains),
-            means.reshape(n, *each) * largest[:, None],
-            seconds.reshape(n, *each, systems) * largest[:, None, None] ** 2,
+            means.reshape(shape) * largest[:, None],
+            seconds.reshape(*shape, systems) * largest[:, None, None] ** 2,
         )
 
     def shares(self, gains: Sequence[Gain]) -> FloatArray:
-        """Return all moments by the greatest they can be, shape (n, columns), in [0, 1]."""
+        """Return all moments divided by their maxima, shape (n, columns), in [0, 1]."""
         largest = np.array([gain.largest for gain in gains])
         parts = (self.mean / largest[:, None], self.second / largest[:, None, None] ** 2)
         flat = [part.reshape(len(part), math.prod(part.shape[1:])) for part in parts]
@@ -194,16 +194,16 @@ class GainMoments:
             ValueError: the measure is neither, or its moments are not among these.
         """
         signs = _contrast(measure, self.mean.shape[2])
-        one = measure.first if isinstance(measure, Difference) else measure
-        if signs is None or one.name not in self.gains:
+        gain = measure.first if isinstance(measure, Difference) else measure
+        if signs is None or gain.name not in self.gains:
             raise ValueError(f"{measure.name}: nothing is expected of it")
-        place = self.gains.index(one.name)
+        place = self.gains.index(gain.name)
         mean, second = self.mean[:, place], self.second[:, place]
         return mean @ signs, np.maximum(np.einsum("nst,s,t->n", second, signs, signs), 0.0)
 
 
 def _contrast(measure: Measure, systems: int) -> FloatArray | None:
-    """Return what to multiply the gains of the systems with, shape (systems,); None if no gain."""
+    """Return the coefficient of each system's gain, shape (systems,); None without a gain."""
     signs = np.zeros(systems)
     if isinstance(measure, Difference) and isinstance(measure.first, Gain):
         signs[measure.first.system], signs[measure.other.system] = 1.0, -1.0
@@ -215,11 +215,11 @@ def _contrast(measure: Measure, systems: int) -> FloatArray | None:
 
 
 def gains_of(measures: Sequence[Measure]) -> tuple[Gain, ...]:
-    """Return the gains that measures are made of, each once, in order."""
-    found: dict[str, Gain] = {}
+    """Return the distinct gains that measures are made of, in order."""
+    gains: dict[str, Gain] = {}
     for measure in measures:
         for part in parts_of(measure):
-            one = getattr(part, "first", part)
-            if isinstance(one, Gain):
-                found.setdefault(one.name, one)
-    return tuple(found.values())
+            gain = getattr(part, "first", part)
+            if isinstance(gain, Gain):
+                gains.setdefault(gain.name, gain)
+    return tuple(gains.values())

@@ -24,8 +24,8 @@ class Joint(Measure):
         measures: the measures, at least one, in the order of the components.
 
     Raises:
-        TypeError: something there is no measure.
-        ValueError: there is none.
+        TypeError: one of `measures` is not a measure.
+        ValueError: `measures` is empty.
     """
 
     measures: tuple[Measure, ...]
@@ -43,7 +43,7 @@ class Joint(Measure):
 
     @property
     def undefined_without(self) -> str:
-        """What all parts are undefined without."""
+        """The rows without which one of the parts is undefined, in words that follow "no"."""
         return ", or no ".join(dict.fromkeys(part.undefined_without for part in self.measures))
 
     @property
@@ -53,7 +53,7 @@ class Joint(Measure):
 
     @functools.cached_property
     def components(self) -> tuple[Component, ...]:
-        """Those of the parts, in order."""
+        """The components of all parts, in order."""
         return tuple(component for part in self.parts for component in part.components)
 
     @property
@@ -63,7 +63,7 @@ class Joint(Measure):
 
     @property
     def known(self) -> tuple[int, ...]:
-        """Those of the parts, each shifted to its place."""
+        """Indices, in the joint loss, of the known entries of the parts' losses."""
         starts = (0, *self._ends[:-1])
         return tuple(
             start + place
@@ -98,31 +98,31 @@ class Joint(Measure):
         return np.any([part.evidence(outputs, label) for part in self.parts], axis=0)
 
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
-        """Return those of the parts, each for the components of its part."""
-        found, start = [], 0
+        """Return the shares of the parts, each for the components of its part."""
+        shares, start = [], 0
         for part in self.parts:
             size = len(part.components)
             for share in part.shares(outputs, label):
                 first, end = share.components or (0, size)
-                here = (start + first, start + end)
-                found.append(dataclasses.replace(share, components=here))
+                places = (start + first, start + end)
+                shares.append(dataclasses.replace(share, components=places))
             start += size
-        return tuple(found)
+        return tuple(shares)
 
     def is_settled(self, low: Outputs, high: Outputs) -> bool:
-        """Tell whether all parts are."""
+        """Tell whether rows between the bounds have the same losses for all parts."""
         return all(part.is_settled(low, high) for part in self.parts)
 
     def may_add(self, low: Outputs, high: Outputs, label: IntArray) -> BoolArray:
-        """Return whether a row between may add to any part, shape (n,)."""
+        """Return whether a row between the bounds may add to any part, shape (n,)."""
         return np.any([part.may_add(low, high, label) for part in self.parts], axis=0)
 
     def must_add(self, low: Outputs, high: Outputs, label: IntArray) -> BoolArray:
-        """Return whether every row between adds to one of the parts, shape (n,)."""
+        """Return whether every row between the bounds adds to one of the parts, shape (n,)."""
         return np.any([part.must_add(low, high, label) for part in self.parts], axis=0)
 
     def mean_loss(self, outputs: Outputs, label: IntArray, weight: FloatArray) -> FloatArray:
-        """Return sum_i weight_i l_i, shape (d,), as the parts work it out."""
+        """Return sum_i weight_i l_i, shape (d,), computed by the parts."""
         return np.concatenate([part.mean_loss(outputs, label, weight) for part in self.parts])
 
     def adds(self, outputs: Outputs, label: IntArray) -> BoolArray:
@@ -130,7 +130,7 @@ class Joint(Measure):
         return np.any([part.adds(outputs, label) for part in self.parts], axis=0)
 
     def influence(self, outputs: Outputs, label: IntArray, risk: FloatArray) -> FloatArray:
-        """Return Dg(risk) l of each row, shape (n, m), as the parts work it out."""
+        """Return Dg(risk) l of each row, shape (n, m), computed by the parts."""
         parts = [part.influence(outputs, label, own) for part, own in self._split(risk)]
         return np.concatenate(parts, axis=1)
 
@@ -140,7 +140,7 @@ class Joint(Measure):
         return np.sum(parts, axis=0)
 
     def proposal_norm(self, outputs: Outputs, label: IntArray, risk: FloatArray) -> FloatArray:
-        """Return the size of each row's loss, shape (n,): that of the parts, as they tell it."""
+        """Return the size of each row's loss, shape (n,): the root of the sum of parts squared."""
         parts = [part.proposal_norm(outputs, label, own) for part, own in self._split(risk)]
         return np.asarray(np.sqrt(np.sum(np.square(parts), axis=0)))
 
@@ -154,19 +154,19 @@ class Joint(Measure):
 
 
 def parts_of(measure: Measure) -> tuple[Measure, ...]:
-    """Return the measures that a joint one is made of in the end, or the measure itself."""
+    """Return the measures that a joint one consists of, at any depth, or the measure itself."""
     if isinstance(measure, Joint):
-        return tuple(part for one in measure.parts for part in parts_of(one))
+        return tuple(leaf for part in measure.parts for leaf in parts_of(part))
     return (measure,)
 
 
 def is_part_of(measure: Measure, whole: Measure) -> bool:
-    """Tell whether a measure is another, or a part of that."""
+    """Tell whether a measure equals another one, or one of its parts."""
     return any(_is_same(measure, part) for part in parts_of(whole))
 
 
-def _is_same(one: Measure, other: Measure) -> bool:
-    """Tell whether two measures are one; a user's own may be no dataclass and know no equality."""
-    if one == other or dataclasses.is_dataclass(one):
-        return one == other
-    return (type(one), one.name, one.system) == (type(other), other.name, other.system)
+def _is_same(first: Measure, other: Measure) -> bool:
+    """Tell whether two measures are equal; a user's own may be no dataclass, without equality."""
+    if first == other or dataclasses.is_dataclass(first):
+        return first == other
+    return (type(first), first.name, first.system) == (type(other), other.name, other.system)

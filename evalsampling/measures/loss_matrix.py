@@ -1,4 +1,4 @@
-"""Risks whose loss is a table: what it costs to predict one class where another is right.
+"""Risks whose loss is a table: the cost of each prediction for each label.
 
 References:
     [AE] C. Sawade, *Active Evaluation of Predictive Models*, University of Potsdam 2012, eq. 3.1
@@ -60,8 +60,8 @@ class _OfTable(Measure):
             if self.losses in BY_DISTANCE:
                 value = self._numbers()
                 return np.asarray(np.abs(value[:, None] - value) ** BY_DISTANCE[self.losses])
-            known = ", ".join((ZERO_ONE, *BY_DISTANCE))
-            raise ValueError(f"losses must be {known} or a table, got {self.losses!r}")
+            choices = ", ".join((ZERO_ONE, *BY_DISTANCE))
+            raise ValueError(f"losses must be {choices} or a table, got {self.losses!r}")
         return _square("losses", self.losses, self.classes)
 
     def _numbers(self) -> FloatArray:
@@ -75,11 +75,11 @@ class _OfTable(Measure):
             ) from error
 
     def _at(self, table: FloatArray, outputs: Outputs, label: IntArray) -> FloatArray:
-        """Return the entries of rows, shape (n,)."""
+        """Return the entry of a table for each row's prediction and label, shape (n,)."""
         return np.asarray(table[outputs.prediction[:, self.system], label])
 
     def _cheapest(self, outputs: Outputs, label: IntArray) -> BoolArray:
-        """Return which rows were predicted as well as their label allows, shape (n,)."""
+        """Return which rows have the least loss that is possible for their label, shape (n,)."""
         return self._at(self.table, outputs, label) == self.table.min(axis=0)[label]
 
 
@@ -88,7 +88,7 @@ class TableRisk(_OfTable, Mean):
     """Mean loss of predictions: l = L[f, y], g(R) = R.
 
     The error rate with the loss ``zero_one``; the mean squared or absolute error of grades with
-    ``squared`` or ``absolute``; the mean cost of mistakes with a table of one's own.
+    ``squared`` or ``absolute``; the mean cost of mistakes with a table of your own.
     """
 
     def __post_init__(self) -> None:
@@ -96,13 +96,13 @@ class TableRisk(_OfTable, Mean):
         bounds = (float(self.table.min()), float(self.table.max()))
         frozen = _frozen(self.losses)
         object.__setattr__(self, "losses", frozen)
-        name = "risk" if frozen == ZERO_ONE else f"risk(losses={_told(frozen)})"
+        name = "risk" if frozen == ZERO_ONE else f"risk(losses={_as_text(frozen)})"
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "bounds", bounds)
 
     @property
     def tallies(self) -> tuple[Tally, ...]:
-        """The errors, if all cost the same."""
+        """The tally of errors, if all cost the same."""
         return (errors(rises=True),) if self.losses == ZERO_ONE else ()
 
     def risk_at(self, counts: Sequence[float], predicted: IntArray) -> FloatArray:
@@ -114,9 +114,9 @@ class TableRisk(_OfTable, Mean):
         return self._at(self.table, outputs, label)[:, None]
 
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
-        """Return the share of right predictions; of a table of one's own, of each label.
+        """Return the share of right predictions; with a table of your own, one for each label.
 
-        There, one kind of mistake may cost far more than another.
+        In such a table one kind of mistake may cost far more than another.
         """
         right = self._cheapest(outputs, label)
         if not isinstance(self.losses, str):
@@ -147,17 +147,17 @@ class GeneralizedRisk(_OfTable, Ratio):
         weight = _square("weights", self.weights, self.classes)
         if np.any(weight < 0) or not np.any(weight > 0):
             raise ValueError("weights must be at least 0 throughout, and above 0 somewhere")
-        frozen, of_rows = _frozen(self.losses), _frozen(self.weights)
-        object.__setattr__(self, "losses", frozen)
-        object.__setattr__(self, "weights", of_rows)
-        name = f"generalized_risk(losses={_told(frozen)}, weights={_told(of_rows)})"
+        losses, weights = _frozen(self.losses), _frozen(self.weights)
+        object.__setattr__(self, "losses", losses)
+        object.__setattr__(self, "weights", weights)
+        name = f"generalized_risk(losses={_as_text(losses)}, weights={_as_text(weights)})"
         object.__setattr__(self, "name", name)
         counted = table[weight > 0]
         object.__setattr__(self, "bounds", (float(counted.min()), float(counted.max())))
 
     @property
     def known(self) -> tuple[int, ...]:
-        """The mean weight, if labels have no say in it."""
+        """The mean weight, if no weight depends on the label."""
         return (1,) if not np.any(np.ptp(np.array(self.weights), axis=1)) else ()
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
@@ -166,11 +166,11 @@ class GeneralizedRisk(_OfTable, Ratio):
         return np.stack([weight * self._at(self.table, outputs, label), weight], axis=1)
 
     def evidence(self, outputs: Outputs, label: IntArray) -> BoolArray:
-        """Return the rows that have a weight, shape (n,)."""
+        """Return the rows of positive weight, shape (n,)."""
         return self._at(np.array(self.weights), outputs, label) > 0
 
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
-        """Return, among the rows that have a weight, the share of the least loss for the label."""
+        """Return the share of rows of positive weight with the least loss for their label."""
         return (
             Share(
                 name="weighted accuracy",
@@ -184,7 +184,7 @@ class GeneralizedRisk(_OfTable, Ratio):
 
 
 def _square(key: str, given: Any, classes: int) -> FloatArray:
-    """Return a table of the spec, shape (classes, classes).
+    """Return a table of the spec as an array, shape (classes, classes).
 
     Raises:
         ValueError: it is not a row for each predicted class with a finite number for each label.
@@ -208,14 +208,14 @@ def _square(key: str, given: Any, classes: int) -> FloatArray:
 
 
 def _frozen(table: str | Table) -> str | Table:
-    """Return a table as tuples of numbers."""
+    """Return a table as tuples of numbers; a name unchanged."""
     if isinstance(table, str):
         return table
     return tuple(tuple(float(cell) for cell in row) for row in table)
 
 
-def _told(table: str | Table) -> str:
-    """Return a table as text that names it."""
+def _as_text(table: str | Table) -> str:
+    """Return a table as text for the measure's name."""
     if isinstance(table, str):
         return table
     return "[" + ", ".join(f"[{', '.join(f'{cell:g}' for cell in row)}]" for row in table) + "]"

@@ -97,7 +97,7 @@ class Averaged(Measure):
 
     @property
     def tallies(self) -> tuple[Tally, ...]:
-        """True positives and false negatives of each averaged class; none of sets."""
+        """Tallies of true positives and false negatives of each averaged class; none with sets."""
         if self.sets:
             return ()
         return tuple(
@@ -107,7 +107,7 @@ class Averaged(Measure):
         )
 
     def risk_at(self, counts: Sequence[float], predicted: IntArray) -> FloatArray:
-        """Return the mean loss, shape (d,), class by class: each has its own places in the loss."""
+        """Return the mean loss, shape (d,), put together from the entries of each class."""
         risk = []
         for place, code in enumerate(self._codes.tolist()):
             hits, missed = counts[2 * place : 2 * place + 2]
@@ -139,19 +139,17 @@ class Averaged(Measure):
     def _shares_of_labels(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
         """Return recall and precision of each averaged label."""
         f, y = self._holds(outputs.prediction[:, self.system]), self._holds(label)
-        found = []
+        shares = []
         for place, code in enumerate(self._codes.tolist()):
-            here, predicted = y[:, place], f[:, place]
             title = self._title(code)
-            named = f"rows of label {title}", f"rows predicted label {title}"
-            hit = "true positive"
-            found += [
-                Share(f"recall of label {title}", named[0], here, predicted, hit, "false negative"),
-                Share(
-                    f"precision of label {title}", named[1], predicted, here, hit, "false positive"
-                ),
+            labelled = f"rows of label {title}", y[:, place]
+            predicted = f"rows predicted label {title}", f[:, place]
+            recall, precision = f"recall of label {title}", f"precision of label {title}"
+            shares += [
+                Share(recall, *labelled, predicted[1], "true positive", "false negative"),
+                Share(precision, *predicted, labelled[1], "true positive", "false positive"),
             ]
-        return tuple(found)
+        return tuple(shares)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -198,7 +196,7 @@ class WeightedF1(Averaged):
 
     @property
     def tallies(self) -> tuple[Tally, ...]:
-        """None: a true positive more may lower the mean, as it gives its class more weight."""
+        """None: one more true positive may lower the mean, as its class then has more weight."""
         return ()
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
@@ -223,7 +221,7 @@ class WeightedF1(Averaged):
         return np.concatenate([per_half, -each * per_half, by_weight])[None]
 
     def _parts(self, risk: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return F1 of each class, 0 of one that has neither label nor prediction, and weights."""
+        """Return each class's F1, 0 without labels and predictions, and its weight."""
         hit, half, weight = np.split(risk, 3)
         return np.divide(hit, half, out=np.zeros_like(hit), where=half != 0), weight
 
@@ -254,19 +252,19 @@ class MicroF1(Averaged, Ratio):
 
     @property
     def known(self) -> tuple[int, ...]:
-        """Over all classes, R2 is 1; not of sets."""
+        """R2, where it is 1: over all classes, without sets."""
         return (1,) if not self.sets and len(self._codes) == self.classes else ()
 
     @property
     def tallies(self) -> tuple[Tally, ...]:
-        """Right predictions; and wrong ones of the averaged classes, unless these are all."""
+        """Tallies of right predictions and, unless all classes are averaged, of wrong ones."""
         if self.sets:
             return ()
-        right = right_predictions(self._codes)
-        return (right,) if self.known else (right, wrongly_predicted(self._codes))
+        right, is_all = right_predictions(self._codes), len(self._codes) == self.classes
+        return (right,) if is_all else (right, wrongly_predicted(self._codes))
 
     def risk_at(self, counts: Sequence[float], predicted: IntArray) -> FloatArray:
-        """Return shares of right predictions, and of labels and predictions averaged: (2,)."""
+        """Return R: the share of right predictions, and half that of labels and predictions."""
         rows = int(predicted.sum())
         labels = rows if self.known else sum(counts)
         return np.array([counts[0], (labels + int(predicted[self._codes].sum())) / 2]) / rows
@@ -291,7 +289,7 @@ class F1OfMacroAverages(Averaged):
 
     @property
     def known(self) -> tuple[int, ...]:
-        """The C shares predicted."""
+        """Indices of the C shares of predictions."""
         classes = len(self._codes)
         return tuple(range(2 * classes, 3 * classes))
 

@@ -1,4 +1,4 @@
-"""Cells of the table: which add to a measure, what they add, and what labels systems expect."""
+"""Measures on the cell table: which cells add to one, what they add, and what systems predict."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -10,8 +10,7 @@ from evalsampling.stats.cells import CellTable
 from evalsampling.stats.outputs import Outputs
 
 LARGEST_MATRIX = 1 << 22
-"""Most entries of a matrix of losses: of curves with more points, what is made of losses is made
-draw by draw."""
+"""Most entries of a matrix of losses; of curves with more points, losses are made draw by draw."""
 
 
 def adds_to(measure: Measure, table: CellTable) -> BoolArray:
@@ -36,13 +35,13 @@ def cells_adding_to(measure: Measure, table: CellTable) -> BoolArray:
 
 
 def known_exactly(measure: Measure, table: CellTable) -> bool:
-    """Tell whether the cells alone give the losses of their rows."""
+    """Tell whether the cell of a row and its label determine the row's loss."""
     settled = measure.is_settled(table.outputs, table.upper_outputs)
     return settled and not bool(table.is_mixed.any())
 
 
 def model_risk(measure: Measure, table: CellTable, mass: FloatArray) -> FloatArray:
-    """Return the sum of the losses of rows, R of a model up to the number of rows, shape (d,).
+    """Return the total loss of rows with given labels, shape (d,): R times the number of rows.
 
     Args:
         measure: the measure.
@@ -60,26 +59,26 @@ def model_risk(measure: Measure, table: CellTable, mass: FloatArray) -> FloatArr
 
 
 def bounding_outputs(measure: Measure, table: CellTable) -> list[Outputs]:
-    """Return rows that stand for those of each kind: one, or two where the score matters."""
+    """Return outputs that stand for the rows of each kind: one set, or two if scores matter."""
     low, high = table.outputs, table.upper_outputs
     return [low] if low is high or measure.is_settled(low, high) else [low, high]
 
 
 def extreme_outputs(measure: Measure, table: CellTable) -> list[list[Outputs]]:
-    """Return, for each way in which a measure may be extreme, outputs for the rows of each class.
+    """Return, for each case in which a measure may be extreme, outputs for the rows of each class.
 
-    Where the cells do not tell which rows reach a threshold, a measure is greatest or least if the
-    rows of one class have scores as great as their kind allows and all others as small, or the
-    reverse. There is one way if the cells tell.
+    Where the cells do not determine which rows reach a threshold, a measure is greatest or least if
+    the rows of one class have scores as great as their kind allows and all others as small, or the
+    reverse. There is one case if the cells determine it.
     """
     classes = range(table.classes)
     views = bounding_outputs(measure, table)
     if len(views) == 1:
         return [views * table.classes]
     low, high = views
-    chosen = {tuple(y == k for y in classes) for k in classes}
-    chosen |= {tuple(y != k for y in classes) for k in classes}
-    return [[high if raised else low for raised in way] for way in sorted(chosen)]
+    cases = {tuple(y == k for y in classes) for k in classes}
+    cases |= {tuple(y != k for y in classes) for k in classes}
+    return [[high if raised else low for raised in case] for case in sorted(cases)]
 
 
 def rows_of_cells(
@@ -87,7 +86,7 @@ def rows_of_cells(
 ) -> tuple[Outputs, IntArray]:
     """Return rows that stand for those of some cells, with every label that they may have.
 
-    To a measure that does not look at probabilities they are 0, in no memory: of C classes there
+    Probabilities that the measure does not look at are 0 and take no memory: with C classes there
     would be C^2 for each cell.
 
     Args:
@@ -100,8 +99,8 @@ def rows_of_cells(
     _, systems, classes = views[0].probability.shape
     looks_at_them = "probability" in measure.looks_at
     if not looks_at_them:
-        none = np.zeros((len(kinds), systems, 0))
-        views = [dataclasses.replace(one, probability=none) for one in views]
+        empty = np.zeros((len(kinds), systems, 0))
+        views = [dataclasses.replace(view, probability=empty) for view in views]
     outputs = Outputs.concatenate([view for view in views for _ in range(table.classes)])
     if not looks_at_them:
         zeros = np.broadcast_to(0.0, (len(outputs), systems, classes))
@@ -113,7 +112,7 @@ def rows_of_cells(
 def numbers_of_rows(
     measure: Measure, table: CellTable, chosen: BoolArray, by_class: FloatArray
 ) -> FloatArray:
-    """Return how many rows each of those that `rows_of_cells` returns stands for: shape (n,).
+    """Return how many rows of the pool each row of `rows_of_cells` stands for, shape (n,).
 
     Args:
         measure: what the rows are for.
@@ -128,7 +127,7 @@ def numbers_of_rows(
 
 
 def each_label(table: CellTable) -> list[IntArray]:
-    """Every label, given to a row of each kind."""
+    """Return, for each class, the labels of rows of each kind if all are of that class."""
     return [np.full(len(table.outputs), y, dtype=np.int64) for y in range(table.classes)]
 
 
@@ -138,5 +137,5 @@ def predictive(table: CellTable, systems: Sequence[int]) -> FloatArray:
     A system without probabilities of its own has the prior.
     """
     own = table.outputs.probability[:, systems]
-    is_told = own.sum(axis=2, keepdims=True) > 0
-    return np.where(is_told, own, table.prior[table.kind_cell][:, None])
+    has_own = own.sum(axis=2, keepdims=True) > 0
+    return np.where(has_own, own, table.prior[table.kind_cell][:, None])

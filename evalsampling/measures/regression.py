@@ -21,8 +21,8 @@ from evalsampling.stats.outputs import Outputs
 class OfNumbers(Measure):
     """Base of measures of predicted numbers, whose predictive variance is the score.
 
-    A label that no model expects is a number. Those that it expects are errors of so many
-    standard deviations (`stats.normal_errors`).
+    An observed label is the code of a number. The labels that a model expects are codes of errors
+    in units of the standard deviation (`stats.normal_errors`).
 
     Attributes:
         numbers: the range of the labels.
@@ -35,7 +35,7 @@ class OfNumbers(Measure):
     bounds = (0.0, math.inf)
 
     def __post_init__(self) -> None:
-        """Check that labels are numbers."""
+        """Check that the labels have a range, so that they are numbers."""
         if self.numbers is None:
             raise ValueError("it is about numbers: labels.range is missing")
 
@@ -45,11 +45,11 @@ class OfNumbers(Measure):
         is_number = label >= FIRST
         deviation = np.sqrt(np.maximum(outputs.score[:, self.system], 0.0))
         expected = ERRORS[np.where(is_number, 0, label)] * deviation
-        found = (outputs.prediction[:, self.system] - label) * self.numbers.step
-        return np.where(is_number, found, expected)
+        observed = (outputs.prediction[:, self.system] - label) * self.numbers.step
+        return np.where(is_number, observed, expected)
 
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
-        """Return the rows: a mean of numbers that are all different is no share of them."""
+        """Return the rows alone: a mean of numbers has no hits."""
         return (Share("labels", "labels", np.ones(len(label), dtype=bool)),)
 
 

@@ -11,7 +11,7 @@ from evalsampling.stats.outputs import Outputs
 
 
 class Risk(Mean):
-    """A mean loss of predicted probabilities: no better than what is known of the rarest class."""
+    """Base of mean losses of predicted probabilities: intervals need labels of every class."""
 
     looks_at = frozenset({"probability"})
 
@@ -44,10 +44,10 @@ class LogLoss(Risk):
 
     Attributes:
         system: number of the system it is about.
-        clip: p_y is cut to [clip, 1 - clip], that the loss be bounded; above 0, below 0.5.
+        clip: p_y is cut to [clip, 1 - clip] to bound the loss; above 0, below 0.5.
 
     Raises:
-        ValueError: `clip` is no such number.
+        ValueError: `clip` is not such a number.
     """
 
     system: int = 0

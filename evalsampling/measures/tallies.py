@@ -1,4 +1,4 @@
-"""Numbers of rows that measures of classes are functions of: false negatives, errors."""
+"""Numbers of rows that measures of classes are functions of, such as false negatives."""
 
 import dataclasses
 from collections.abc import Callable
@@ -12,16 +12,16 @@ IntArray = npt.NDArray[np.int64]
 
 @dataclasses.dataclass(frozen=True)
 class Tally:
-    """A number of rows, told by prediction and label, that a measure is monotone in.
+    """A number of rows, counted by prediction and label, that a measure is monotone in.
 
-    Whatever the other tallies of the measure are, and wherever it is defined.
+    This holds at all values of the measure's other tallies, wherever it is defined.
 
     Attributes:
         name: what is counted, in words: "false negatives".
-        among: of what, in words: "rows predicted negative".
-        may_count: of class codes predicted, shape (n,): which rows may count.
-        counts: of these and of labels, shape (n,) each: which rows count; only such as may.
-        rises: whether the measure rises with the number, or else falls.
+        among: the rows that may count, in words: "rows predicted negative".
+        may_count: returns, for predicted class codes, shape (n,), which rows may count.
+        counts: returns, for these and labels, shape (n,) each, which rows count; all may count.
+        rises: whether the measure rises with the number; otherwise it falls.
     """
 
     name: str
@@ -32,11 +32,11 @@ class Tally:
 
 
 def true_positives(positive: int, of_class: str = "") -> Tally:
-    """Return the tally of rows of a class that are predicted so.
+    """Return the tally of rows of a class that are predicted as that class.
 
     Args:
         positive: code of the class.
-        of_class: words for it if there are several, " of class 2".
+        of_class: words for the class if there are several, " of class 2".
     """
     return Tally(
         f"true positives{of_class}",
@@ -47,7 +47,7 @@ def true_positives(positive: int, of_class: str = "") -> Tally:
 
 
 def false_negatives(positive: int, of_class: str = "") -> Tally:
-    """Return the tally of rows of a class that are not predicted so; see `true_positives`."""
+    """Return the tally of rows of a class that are predicted as another; see `true_positives`."""
     return Tally(
         f"false negatives{of_class}",
         f"rows predicted negative{of_class}",
@@ -63,7 +63,7 @@ def positives(positive: int) -> Tally:
 
 
 def errors(rises: bool = False) -> Tally:
-    """Return the tally of all wrong predictions; ``rises``: whether the measure counts them."""
+    """Return the tally of wrong predictions, with which the measure rises if ``rises``."""
     return Tally("errors", "rows", _all, lambda prediction, label: prediction != label, rises)
 
 
@@ -78,7 +78,7 @@ def right_predictions(codes: IntArray) -> Tally:
 
 
 def wrongly_predicted(codes: IntArray) -> Tally:
-    """Return the tally of rows of some classes that are predicted another one."""
+    """Return the tally of rows of some classes that are predicted as another class."""
     return Tally(
         "rows of the averaged classes predicted wrong",
         "rows",

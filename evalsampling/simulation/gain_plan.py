@@ -1,6 +1,6 @@
-"""Plans of rankings: standard errors and powers to expect, in closed form.
+"""Plans for rankings: expected standard errors and powers, in closed form.
 
-What is expected of the gain of each query stands in the cell table, so nothing need be imagined.
+Moments of the gains of queries are in the cell table, so no labels need be simulated.
 
 References:
     C. Sawade, *Active Evaluation of Predictive Models*, University of Potsdam 2012, lemma 3.4 and
@@ -35,12 +35,12 @@ from evalsampling.stats.history import History
 
 @dataclasses.dataclass(frozen=True)
 class GainPlanner:
-    """One sampler and what its queries are expected to say.
+    """Predictions of the errors and tests of one sampler, from its first proposal.
 
     Attributes:
-        sampler: draws with replacement.
+        sampler: a sampler that draws with replacement.
         table: the cells.
-        moments: of the gains in each cell.
+        moments: moments of the gains in each cell.
         confidence: level of the intervals.
     """
 
@@ -51,16 +51,16 @@ class GainPlanner:
 
     @functools.cached_property
     def proposal(self) -> Proposal:
-        """The chances of one draw."""
-        found = self.sampler.proposal(self.table, History.start(self.moments.mean.shape[2], 1))
-        assert found is not None
-        return found
+        """The first proposal of the sampler."""
+        proposal = self.sampler.proposal(self.table, History.start(self.moments.mean.shape[2], 1))
+        assert proposal is not None
+        return proposal
 
     def one_draw(self, measure: Measure) -> tuple[float, float]:
-        """Return what is expected of a measure, and the deviation of one draw's contribution.
+        """Return the expected value R of a measure, and the standard deviation of one draw's term.
 
-        The root of sum over queries of E (L - R)^2 / (M^2 q) if weights are self-normalised (lemma
-        3.4), else of that of E L^2, less R^2.
+        Its square is the sum over queries of E (L - R)^2 / (M^2 q) if weights are self-normalised
+        (lemma 3.4), otherwise the sum of E L^2 / (M^2 q) minus R^2.
         """
         mean, square = self.moments.of(measure)
         count, rows = self.table.count, self.table.rows
@@ -76,7 +76,7 @@ class GainPlanner:
         return value, math.sqrt(max(variance, 0.0))
 
     def at(self, measure: Measure, budget: float, by_cost: bool) -> dict[str, float | None]:
-        """Return what to expect of a budget of queries, or of money; of too few is no test."""
+        """Return the expected error, half-width and power of a budget of queries, or of money."""
         effort = effort_of(self.sampler, self.table, budget, by_cost)
         draws, queries = effort["draws"], effort["labels"]
         if not self.sampler.can_estimate(self.table, measure):
@@ -97,39 +97,39 @@ class GainPlanner:
     def for_power(
         self, measure: Difference, wanted: float, effect: float | None
     ) -> dict[str, float | int | None]:
-        """Return the draws whose test has a power, and what they come to.
+        """Return the draws whose test has a given power, and the labels and cost they take.
 
-        By the noncentral t distribution; as many queries at least as a claim takes.
+        By the noncentral t distribution, with at least the queries that a claim needs.
 
         Args:
             measure: the difference that is tested.
             wanted: the power.
             effect: the true difference; None for the expected one.
         """
-        nothing = dict.fromkeys(("standard_error", "half_width", "draws", "labels", "cost"))
+        unknown = dict.fromkeys(("standard_error", "half_width", "draws", "labels", "cost"))
         if not self.sampler.can_estimate(self.table, measure):
-            return {**nothing, "power": wanted}
+            return {**unknown, "power": wanted}
         value, deviation = self.one_draw(measure)
         effect = value if effect is None else effect
         if not effect or not deviation:
-            return {**nothing, "power": wanted}
+            return {**unknown, "power": wanted}
         fewest = effort_of(self.sampler, self.table, FEWEST_EVIDENCE, by_cost=False)["draws"]
         draws = required_draws_of_student(effect, deviation, wanted, 1 - self.confidence)
         draws = max(draws, int(fewest or 0) + 1)
         error = deviation / math.sqrt(draws)
         effort = effort_of_draws(self.proposal, self.table, draws)
-        return {**nothing, "power": wanted, "standard_error": error, **effort}
+        return {**unknown, "power": wanted, "standard_error": error, **effort}
 
     def for_half_width(self, measure: Measure, wanted: float) -> dict[str, float | None]:
-        """Return the fewest draws whose half-width is as small as wanted, and what they come to."""
-        nothing = dict.fromkeys(("standard_error", "power", "draws", "labels", "cost"))
+        """Return the fewest draws with the wanted half-width, and the labels and cost they take."""
+        unknown = dict.fromkeys(("standard_error", "power", "draws", "labels", "cost"))
         if not self.sampler.can_estimate(self.table, measure):
-            return {**nothing, "half_width": wanted}
+            return {**unknown, "half_width": wanted}
         deviation = self.one_draw(measure)[1]
         reach = float(scipy.special.ndtri((1 + self.confidence) / 2))
         draws = math.ceil((reach * deviation / wanted) ** 2)
         effort = effort_of_draws(self.proposal, self.table, draws)
-        return {**nothing, "half_width": wanted, "standard_error": wanted / reach, **effort}
+        return {**unknown, "half_width": wanted, "standard_error": wanted / reach, **effort}
 
 
 def plan_gains(
@@ -142,38 +142,38 @@ def plan_gains(
     wanted_power: float | None = None,
     effect: float | None = None,
 ) -> list[dict[str, Any]]:
-    """Predict errors of gains of rankings, if the probabilities of the grades are right.
+    """Return predicted errors of gains of rankings if the probabilities of the grades are right.
 
     Args:
         spec: of the evaluation of queries.
         table: the cells of the pool.
         ranges: of the systems' scores, none of which is known.
-        names: of the samplers.
-        budgets: numbers of queries, or money if the spec's budget is of that.
-        half_width: to find the budget for, too.
-        wanted_power: of a difference, to find the budget for, too.
+        names: names of the samplers.
+        budgets: numbers of queries, or money if the spec's budget is money.
+        half_width: if given, the budget for it is returned too.
+        wanted_power: if given, the budgets of differences for it are returned too.
         effect: the true difference that the power is for; by default the expected one.
 
     Returns:
-        As `simulation.plan.plan`.
+        The same as `simulation.plan.plan`.
     """
     systems = tuple(system.name for system in spec.pool.systems)
     moments = GainMoments.of_cells(build_gains(spec), table)
     by_cost = spec.money is not None
-    measures = [one for one in build_measures(spec, ranges)
-                if not isinstance(measure_of(one), Quotient)]  # fmt: skip
-    told: list[dict[str, Any]] = []
+    measures = [item for item in build_measures(spec, ranges)
+                if not isinstance(measure_of(item), Quotient)]  # fmt: skip
+    entries: list[dict[str, Any]] = []
     for name in names:
         sampler = build_sampler(spec, ranges, name)
         planner = GainPlanner(sampler, table, moments, spec.confidence)
         for requested in measures:
             measure = measure_of(requested)
             head = {"sampler": sampler.name, "measure": title(requested, systems)}
-            told += [head | {"budget": one} | planner.at(measure, one, by_cost) for one in budgets]
-            found = []
+            entries += [head | {"budget": b} | planner.at(measure, b, by_cost) for b in budgets]
+            goals = []
             if half_width is not None:
-                found.append(planner.for_half_width(measure, half_width))
+                goals.append(planner.for_half_width(measure, half_width))
             if wanted_power is not None and isinstance(measure, Difference):
-                found.append(planner.for_power(measure, wanted_power, effect))
-            told += [head | {"budget": paid_by(one, by_cost)} | one for one in found]
-    return told
+                goals.append(planner.for_power(measure, wanted_power, effect))
+            entries += [head | {"budget": paid_by(goal, by_cost)} | goal for goal in goals]
+    return entries

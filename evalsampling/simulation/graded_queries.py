@@ -1,4 +1,4 @@
-"""Pools of queries whose grades are all known: for simulations."""
+"""Pools of queries with all true grades, for simulations."""
 
 import dataclasses
 from pathlib import Path
@@ -33,9 +33,9 @@ class Grades:
     """True grades of the items of queries, by the items' names.
 
     Attributes:
-        path: of their file.
-        items: names, see `labels.items.item_ids`.
-        grade: shape (items,).
+        path: the file they were read from.
+        items: names of the items, see `labels.items.item_ids`.
+        grade: shape (items,): code of each item's grade.
     """
 
     path: Path
@@ -44,13 +44,13 @@ class Grades:
 
     @classmethod
     def read(cls, path: Path, spec: EvaluationSpec) -> "Grades":
-        """Read a Parquet file with the spec's id column, its column of items, and ``grade``.
+        """Return the grades in a Parquet file: the spec's id column, its items, and ``grade``.
 
         Raises:
             InputError: for anything wrong with the file, naming column and row.
         """
         assert spec.pool.lists is not None
-        named = [spec.pool.id, spec.pool.lists.items, GRADE]
+        names = [spec.pool.id, spec.pool.lists.items, GRADE]
         try:
             table = pq.read_table(path).combine_chunks()
         except (OSError, pa.ArrowException) as error:
@@ -58,32 +58,32 @@ class Grades:
         if not len(table):
             raise InputError(f"{path}: no labels")
         batch = PoolBatch(table.to_batches()[0], str(path))
-        id, items, grade = batch.column(named[0]), *(list_column(batch, one) for one in named[1:])
-        lengths = [pc.list_value_length(one).to_numpy() for one in (items, grade)]
+        id, items, grade = batch.column(names[0]), *(list_column(batch, name) for name in names[1:])
+        lengths = [pc.list_value_length(column).to_numpy() for column in (items, grade)]
         wrong = np.flatnonzero(lengths[0] != lengths[1])
         if len(wrong):
             row = int(wrong[0])
-            told = f"{lengths[1][row]} grades for {lengths[0][row]} items"
-            raise batch.error(GRADE, row, told)
+            reason = f"{lengths[1][row]} grades for {lengths[0][row]} items"
+            raise batch.error(GRADE, row, reason)
         stored = pa.table({ID: id, list_names(0)[0]: items})
         values = pc.list_flatten(grade)
-        known = pc.index_in(values.cast(pa.string()), value_set=pa.array(list(spec.labels.codes)))
-        if known.null_count:
-            at = pc.index(known.is_null(), True).as_py()
+        codes = pc.index_in(values.cast(pa.string()), value_set=pa.array(list(spec.labels.codes)))
+        if codes.null_count:
+            at = pc.index(codes.is_null(), True).as_py()
             row = int(np.searchsorted(np.cumsum(lengths[0]), at, side="right"))
             raise batch.error(GRADE, row, f"{values[at].as_py()!r} is no grade")
-        return cls(path, pa.array(item_ids(stored), pa.string()), known.to_numpy().astype(np.int64))
+        return cls(path, pa.array(item_ids(stored), pa.string()), codes.to_numpy().astype(np.int64))
 
     def of(self, rows: pa.Table) -> IntArray:
         """Return the grades of the items of stored queries, in the order of `item_ids`.
 
         Raises:
-            InputError: naming an item that has none.
+            InputError: naming an item without a grade.
         """
-        asked = pa.array(item_ids(rows), pa.string())
-        place = pc.index_in(asked, value_set=self.items)
+        items = pa.array(item_ids(rows), pa.string())
+        place = pc.index_in(items, value_set=self.items)
         if place.null_count:
-            missing = asked[pc.index(place.is_null(), True).as_py()].as_py()
+            missing = items[pc.index(place.is_null(), True).as_py()].as_py()
             raise InputError(f"{self.path}: item {missing!r} has no grade")
         return self.grade[place.to_numpy()]
 
@@ -93,7 +93,7 @@ def read_graded(
 ) -> tuple[CellTable, IntArray, Outputs]:
     """Return the cells of a pool of queries, the cell of each query, and all grades by rank.
 
-    All queries are held in memory, for their truth is known: then there are not too many.
+    All queries are held in memory: with known grades there are not too many.
 
     Args:
         spec: of the evaluation.

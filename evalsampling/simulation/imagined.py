@@ -1,4 +1,4 @@
-"""Pools imagined before any label: their labels are drawn from the scores' probabilities."""
+"""Imagined pools for plans before any label: labels drawn from the scores' probabilities."""
 
 import dataclasses
 import math
@@ -18,7 +18,7 @@ from evalsampling.stats.score_summary import LEAST_OF_POOL, prior_log_odds
 FloatArray = npt.NDArray[np.float64]
 
 OFF = {"slope": (-0.5, 0.8), "number": (0.0, 1.0), "hidden": (math.log(0.04), 2.5)}
-"""Means and standard deviations of the logarithms of how far the probabilities of models are off.
+"""Means and standard deviations of the logarithms of errors of real models' probabilities.
 
 Slope and hidden positives are those of curves fitted to all labels of 53 real pools
 (docs/studies/calibrated-trials.md). The number of positives is a judgement: it is within a factor
@@ -26,7 +26,7 @@ of e of that expected on 31 of these, and far below on most others, whose positi
 whose scores are no probabilities."""
 
 _FARTHEST = 1e3
-"""Largest change of the logarithm of a probability: beyond, labels are as good as certain."""
+"""Largest change of the logarithm of a probability: beyond it labels are practically certain."""
 
 
 def imagine(table: CellTable, systems: tuple[str | None, ...], seed: Sequence[int]) -> KnownPool:
@@ -50,11 +50,11 @@ def imagine(table: CellTable, systems: tuple[str | None, ...], seed: Sequence[in
 
 
 def miscalibrated(table: CellTable, rng: np.random.Generator) -> CellTable:
-    """Return the table with probabilities as far from those given as a real model's are from true.
+    """Return the table with its probabilities changed at random, as far as real models are off.
 
-    The log-odds of the second class are taken times exp(s), their shift makes its expected rows
-    those given times exp(t), and hidden positives are added, r times as many, spread evenly: s, t
-    and log r are normal (`OFF`).
+    The log-odds of the second class are multiplied by exp(s), and shifted so that its expected
+    number of rows is multiplied by exp(t); then r times as many hidden positives are added, spread
+    evenly. s, t and log r are normal (`OFF`).
 
     Args:
         table: of two classes.
@@ -68,11 +68,11 @@ def miscalibrated(table: CellTable, rng: np.random.Generator) -> CellTable:
     log_odds = slope * prior_log_odds(given, table.rows)
     wanted = float(np.clip(number * (table.count @ given) / table.rows, least, 0.9))
 
-    def missing(shift: float) -> float:
+    def excess(shift: float) -> float:
         return float(table.count @ scipy.special.expit(log_odds + shift)) / table.rows - wanted
 
     far = 50 + float(np.abs(log_odds).max())
-    rate = scipy.special.expit(log_odds + scipy.optimize.brentq(missing, -far, far))
+    rate = scipy.special.expit(log_odds + scipy.optimize.brentq(excess, -far, far))
     background = min(hidden * wanted, 0.5)
     positive = rate + (1 - rate) * background
     return dataclasses.replace(table, prior=np.stack([1 - positive, positive], axis=1))
@@ -91,20 +91,20 @@ def _whole_shares(table: CellTable) -> npt.NDArray[np.int64]:
 
 
 def with_value(measure: Measure, table: CellTable, wanted: float) -> CellTable | None:
-    """Return the table with probabilities that make expect a given value of a measure.
+    """Return the table with probabilities under which a measure has a wanted expected value.
 
-    Those of a label y are multiplied by exp(t d(y)), d being the influence of a row with that label
-    on the measure: of all that make d as great on average, these are the nearest in relative
-    entropy (I. Csiszár, *I-divergence geometry of probability distributions and minimization
-    problems*, Annals of Probability 3, 1975).
+    The probability of a label y is multiplied by exp(t d(y)), d being the influence of a row with
+    that label on the measure: of all probabilities with the same mean of d, these are the nearest
+    in relative entropy (I. Csiszár, *I-divergence geometry of probability distributions and
+    minimization problems*, Annals of Probability 3, 1975).
 
     Args:
-        measure: of one component.
+        measure: a measure of one component.
         table: the cells.
         wanted: the value.
 
     Returns:
-        None if no such probabilities make expect it.
+        None if no t gives that value.
     """
     influence = influence_by_cell(measure, table, _expected_risk(measure, table))[:, :, 0]
     largest = float(np.abs(influence).max())
@@ -118,18 +118,17 @@ def with_value(measure: Measure, table: CellTable, wanted: float) -> CellTable |
         prior = np.exp(height - height.max(axis=1, keepdims=True))
         return dataclasses.replace(table, prior=prior / prior.sum(axis=1, keepdims=True))
 
-    def missing(t: float) -> float:
-        there = tilted(t)
-        return float(measure.value(_expected_risk(measure, there))[0]) - wanted
+    def excess(t: float) -> float:
+        return float(measure.value(_expected_risk(measure, tilted(t)))[0]) - wanted
 
-    far = math.copysign(1 / largest, -missing(0.0)) / 64
-    while missing(far) * far < 0:
+    far = math.copysign(1 / largest, -excess(0.0)) / 64
+    while excess(far) * far < 0:
         if abs(far) * largest > _FARTHEST:
             return None
         far *= 2
-    return tilted(float(scipy.optimize.brentq(missing, 0.0, far)))
+    return tilted(float(scipy.optimize.brentq(excess, 0.0, far)))
 
 
 def _expected_risk(measure: Measure, table: CellTable) -> FloatArray:
-    """Return the mean loss that the probabilities of a table make expect, shape (d,)."""
+    """Return the expected mean loss under the probabilities of a table, shape (d,)."""
     return np.asarray(model_risk(measure, table, table.prior * table.count[:, None]) / table.rows)

@@ -1,10 +1,10 @@
-"""Planning: standard errors and interval widths to expect of a budget, before any label.
+"""Planning: expected standard errors and interval widths of a budget, before any label.
 
-The scores' probabilities are taken at their word: labels are drawn from them, cell by cell, and
-whole evaluations are run on these. So every sampler is judged by what it does, and the answer is
-as good as the scores are. How good that is, nobody knows before any label; so of two classes the
-same is done with probabilities as far off as those of real models are (`imagined.miscalibrated`),
-which tells between what half-widths to expect.
+The scores' probabilities are taken to be right: labels are drawn from them, cell by cell, and
+whole evaluations are run on these. So every sampler is judged by what it does, and plans are as
+good as the scores are. That is not known before any label; so for two classes the same is done
+with probabilities as far off as those of real models (`imagined.miscalibrated`), which gives a
+range of half-widths.
 """
 
 import dataclasses
@@ -37,19 +37,19 @@ from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellTable
 
 MOST_ATTEMPTS = 100
-"""Pools imagined before a measure counts as undefined."""
+"""Imagined pools without a value after which a measure counts as undefined."""
 
 MOST_LABELS = 25_600
-"""Largest budget that is searched for a half-width: beyond it plans take hours."""
+"""Largest budget in the search for a half-width: beyond it plans take hours."""
 
 FEWEST_LABELS = 50
-"""First budget that is planned for unless others are asked for."""
+"""The default budgets begin between this and twice as much."""
 
 
 def usable_samplers(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> list[str]:
     """Return the names of the samplers that take a spec's measure and oracle, and can be planned.
 
-    Those that query ranks cannot: how many answers they need follows from what they find.
+    Those that query ranks cannot: how many answers they need depends on the labels.
     """
     usable = []
     for name in samplers.BY_NAME:
@@ -75,34 +75,34 @@ def plan(
     report: Callable[[int], None] = lambda repeats: None,
     workers: int | None = None,
 ) -> list[dict[str, Any]]:
-    """Predict standard errors and half-widths of intervals.
+    """Return predicted standard errors and half-widths of intervals, before any label.
 
     Args:
         spec: of the evaluation.
         table: the cells of the pool.
         ranges: of the systems' scores.
-        names: of the samplers.
+        names: names of the samplers.
         budgets: numbers of labels, increasing; by default doubling up to the spec's budget.
-            Amounts of money if that is of money.
-        repeats: evaluations a sampler, each with labels of its own.
-        half_width: to find the budget for, too.
-        power: of a comparison, to find the draws for, too.
-        effect: the true difference, or logarithm of a ratio, that the power is for; by default that
-            which the scores make expect.
-        report: called with the number of repeats that were just finished, less than 0 when all are
+            Amounts of money if that is money.
+        repeats: evaluations of each sampler, each with labels of its own.
+        half_width: if given, the budget for it is returned too.
+        power: if given, the budgets of comparisons for it are returned too.
+        effect: the true difference, or logarithm of a ratio, that the power is for; by default the
+            one expected by the scores.
+        report: called with the number of repeats that were just finished, negative when all are
             made again for a larger budget.
         workers: processes; one a core by default.
 
     Returns:
-        The object `plan --json` prints. With ``half_width`` one entry more for each sampler and
-        measure, whose budget is the one from which on the half-width is met (interpolated), None
-        if it is beyond the largest. Unless budgets are given, the largest is doubled until it is
-        met, up to the rows of the pool and `MOST_LABELS`. With ``power`` one for each comparison
-        and sampler that draws with replacement, whose budget pays for the draws that its test needs
+        The object `plan --json` prints. With ``half_width`` one more entry for each sampler and
+        measure, whose budget is the least that gives the half-width (interpolated), None if it is
+        beyond the largest. Unless budgets are given, the largest is doubled until it is enough, up
+        to the rows of the pool and `MOST_LABELS`. With ``power`` one for each comparison and
+        sampler that draws with replacement, whose budget pays for the draws that its test needs
         (`simulation.power.draws_for`), None if there is no such number.
 
     Raises:
-        InputError: if a measure is not to be told from the cells, or undefined if the scores are
+        InputError: if a measure does not follow from the cells, or is undefined if the scores are
             right, or if a sampler queries ranks: the message says what its first round takes.
     """
     if spec.pool.lists is not None:
@@ -135,7 +135,6 @@ def plan(
         assumption_light=False,
         by_cost=spec.money is not None,
     )
-    is_told_off = table.classes == 2 and obstacle(table) is None
     systems = tuple(system.name for system in spec.pool.systems)
     savings = [saving_of(measure_of(requested), table) for requested in measures]
     spreads = _spreads(table, systems, measures, plan, built, workers, report)
@@ -147,13 +146,13 @@ def plan(
         plan = dataclasses.replace(plan, budgets=more)
         report(-repeats * len(built))
         spreads = _spreads(table, systems, measures, plan, built, workers, report)
-    told: list[dict[str, Any]] = []
+    entries: list[dict[str, Any]] = []
     ranges_if_off = (
         _ranges_if_off(table, systems, measures, plan, built, workers)
-        if is_told_off
+        if table.classes == 2 and obstacle(table) is None
         else [[[NO_RANGE] * len(plan.budgets)] * len(measures)] * len(built)
     )
-    for sampler, of_sampler, if_off in zip(built, spreads, ranges_if_off, strict=True):
+    for sampler, sampler_spreads, if_off in zip(built, spreads, ranges_if_off, strict=True):
         for m, requested in enumerate(measures):
             rows = [
                 {
@@ -165,11 +164,13 @@ def plan(
                     **effort_of(sampler, table, budget, plan.by_cost),
                     "saving": savings[m],
                 }
-                for budget, spread, off in zip(plan.budgets, of_sampler[m], if_off[m], strict=True)
+                for budget, spread, off in zip(
+                    plan.budgets, sampler_spreads[m], if_off[m], strict=True
+                )
             ]
-            told += rows
+            entries += rows
             if half_width is not None:
-                told.append(_needed(rows, half_width))
+                entries.append(_needed(rows, half_width))
             measure = measure_of(requested)
             if power is not None and isinstance(measure, Comparison):
                 test = draws_for(
@@ -177,10 +178,9 @@ def plan(
                 )
                 if test is not None:
                     budget = paid_by(test, plan.by_cost)
-                    found = {**test, "budget": budget, "half_width": None, "power": power}
-                    found |= NO_RANGE
-                    told.append({**rows[0], **found})
-    return told
+                    needed = {**test, "budget": budget, "half_width": None, "power": power}
+                    entries.append({**rows[0], **needed, **NO_RANGE})
+    return entries
 
 
 NO_RANGE: dict[str, float | None] = {"half_width_low": None, "half_width_high": None}
@@ -198,9 +198,9 @@ def _spreads(
     workers: int | None,
     report: Callable[[int], None],
 ) -> list[list[list[Spread]]]:
-    """Return what to expect of each sampler, measure and budget."""
-    each = functools.partial(_repeat, table, systems, measures=measures, plan=plan)
-    all_runs = repeat_all(each, built, plan.repeats, workers, report)
+    """Return the expected spread of each sampler, measure and budget."""
+    run = functools.partial(_repeat, table, systems, measures=measures, plan=plan)
+    all_runs = repeat_all(run, built, plan.repeats, workers, report)
     bounds = [requested.components[0].bounds for requested in measures]
     most = [(high - low) / 2 for low, high in bounds]
     return _summed_up(all_runs, lambda points, m: _spread(points, plan.confidence, most[m]))
@@ -214,18 +214,18 @@ def _ranges_if_off(
     built: Sequence[samplers.Sampler],
     workers: int | None,
 ) -> list[list[list[Spread]]]:
-    """Return between what the half-widths are of eight in ten pools whose probabilities are off."""
-    each = functools.partial(_repeat, table, systems, measures=measures, plan=plan, off=True)
+    """Return the range of half-widths of eight in ten pools with miscalibrated probabilities."""
+    run = functools.partial(_repeat, table, systems, measures=measures, plan=plan, off=True)
     repeats = max(plan.repeats // 2, 1)
-    all_runs = repeat_all(each, built, repeats, workers, lambda repeats: None)
-    return _summed_up(all_runs, lambda points, m: _range([one.half for one in points]))
+    all_runs = repeat_all(run, built, repeats, workers, lambda repeats: None)
+    return _summed_up(all_runs, lambda points, m: _range([point.half for point in points]))
 
 
 def _summed_up(
-    all_runs: Sequence[Sequence[list[list["_Seen"]]]],
-    sum_up: Callable[[list["_Seen"], int], Spread],
+    all_runs: Sequence[Sequence[list[list["_Outcome"]]]],
+    sum_up: Callable[[list["_Outcome"], int], Spread],
 ) -> list[list[list[Spread]]]:
-    """Return what all repeats say together: of each sampler, measure (its place) and budget."""
+    """Return the summary of all repeats for each sampler, measure (by its index) and budget."""
     return [
         [
             [sum_up([run[b][m] for run in runs], m) for b in range(len(runs[0]))]
@@ -236,11 +236,11 @@ def _summed_up(
 
 
 def _range(halves: Sequence[float | None]) -> Spread:
-    """Return the quantiles .1 and .9 of half-widths, of which some may be none."""
-    known = [half for half in halves if half is not None]
-    if not known or not np.isfinite(known).all():
+    """Return the quantiles .1 and .9 of half-widths, some of which may be None."""
+    given = [half for half in halves if half is not None]
+    if not given or not np.isfinite(given).all():
         return NO_RANGE
-    low, high = np.quantile(known, [0.1, 0.9])
+    low, high = np.quantile(given, [0.1, 0.9])
     return {"half_width_low": float(low), "half_width_high": float(high)}
 
 
@@ -253,24 +253,24 @@ def _doubled(
     """Return budgets with one of twice the last, if that may make intervals narrow enough.
 
     Args:
-        budgets: planned for so far.
-        most: what all rows of the pool, or as many as may be planned for, come to.
-        spreads: of these budgets.
-        half_width: that is wanted.
+        budgets: the budgets so far.
+        most: the largest budget, see `_most`.
+        spreads: spreads of each sampler, measure and budget.
+        half_width: the half-width that is wanted.
 
     Returns:
-        None if every sampler and measure has it, or the last budget is as large as may be.
+        None if every sampler and measure has that half-width, or the last budget is the largest.
     """
     last = min(2 * budgets[-1], most)
     if last <= budgets[-1]:
         return None
-    halves = [of_measure[-1]["half_width"] for one in spreads for of_measure in one]
+    halves = [by_budget[-1]["half_width"] for by_measure in spreads for by_budget in by_measure]
     is_wide = any(half is not None and half > half_width for half in halves)
     return (*budgets, last) if is_wide else None
 
 
 def _most(table: CellTable, plan: Plan) -> float:
-    """Return the largest budget that may be planned for: of labels, or the money they cost."""
+    """Return the largest budget in the search for a half-width: labels, or the money they cost."""
     labels = min(table.rows, MOST_LABELS)
     if not plan.by_cost:
         return labels
@@ -279,7 +279,7 @@ def _most(table: CellTable, plan: Plan) -> float:
 
 
 def _budgets(spec: EvaluationSpec, table: CellTable) -> tuple[float, ...]:
-    """Return the spec's budget and what is left of it halved again and again."""
+    """Return budgets that double up to the spec's budget."""
     if spec.money is None:
         budgets: list[float] = [spec.budget]
         while budgets[0] >= 2 * FEWEST_LABELS:
@@ -293,14 +293,14 @@ def _budgets(spec: EvaluationSpec, table: CellTable) -> tuple[float, ...]:
 
 
 @dataclasses.dataclass(frozen=True)
-class _Seen:
-    """What one imagined evaluation says of a measure.
+class _Outcome:
+    """Error, interval and test of a measure in one imagined evaluation.
 
     Attributes:
         square: squared error.
-        half: half-width of its interval, None if there is none.
-        p_value: of a comparison, None if there is none.
-        is_compared: whether it is one.
+        half: half-width of the interval, None without interval.
+        p_value: p-value of the test, None without test.
+        is_compared: whether the measure is a comparison.
     """
 
     square: float
@@ -317,11 +317,13 @@ def _repeat(
     plan: Plan,
     repeat: int,
     off: bool = False,
-) -> list[list[_Seen]]:
-    """Return what counts of each budget and measure; with ``off``, of probabilities that are."""
-    known, truth = _imagine_defined(table, systems, measures, (plan.seed, repeat), off)
-    points = run_repeat(known, sampler, measures, plan, repeat)
-    return [[_error(point, true) for point, true in zip(row, truth, strict=True)] for row in points]
+) -> list[list[_Outcome]]:
+    """Return outcomes by budget and measure, with miscalibrated probabilities if ``off``."""
+    pool, truth = _imagine_defined(table, systems, measures, (plan.seed, repeat), off)
+    points = run_repeat(pool, sampler, measures, plan, repeat)
+    return [
+        [_outcome(point, true) for point, true in zip(row, truth, strict=True)] for row in points
+    ]
 
 
 def _imagine_defined(
@@ -331,20 +333,20 @@ def _imagine_defined(
     seed: Sequence[int],
     off: bool = False,
 ) -> tuple[KnownPool, list[npt.NDArray[np.float64]]]:
-    """Imagine a pool on which the measures have a value: they are asked for, so it is likely.
+    """Return an imagined pool on which every measure has a value, and the true values.
 
     Raises:
-        InputError: if the scores make it unlikely.
+        InputError: if the scores make such a pool unlikely.
     """
     for attempt in range(MOST_ATTEMPTS):
-        there = table
+        source = table
         if off:
-            there = miscalibrated(table, np.random.default_rng([*seed, attempt, 1]))
+            source = miscalibrated(table, np.random.default_rng([*seed, attempt, 1]))
         # The sampler knows the probabilities as they were given.
-        known = dataclasses.replace(imagine(there, systems, (*seed, attempt)), table=table)
-        truth = [known.value(measure_of(requested)) for requested in measures]
+        pool = dataclasses.replace(imagine(source, systems, (*seed, attempt)), table=table)
+        truth = [pool.value(measure_of(requested)) for requested in measures]
         if all(np.isfinite(value).any() for value in truth):
-            return known, truth
+            return pool, truth
     names = [m.name for m, v in zip(measures, truth, strict=True) if not np.isfinite(v).any()]
     raise InputError(
         f"if the scores are right, {names[0]} is as good as always undefined (0/0) on this pool: "
@@ -352,31 +354,31 @@ def _imagine_defined(
     )
 
 
-def _error(point: Point, truth: npt.NDArray[np.float64]) -> _Seen:
-    known = np.isfinite(truth)
-    square = float(np.sum((np.nan_to_num(point.value) - truth)[known] ** 2))
+def _outcome(point: Point, truth: npt.NDArray[np.float64]) -> _Outcome:
+    is_defined = np.isfinite(truth)
+    square = float(np.sum((np.nan_to_num(point.value) - truth)[is_defined] ** 2))
     widths = [e.intervals[0].high - e.intervals[0].low for e in point.estimates]
-    tested = [one.significance for one in point.estimates if one.significance is not None]
-    return _Seen(
+    tests = [e.significance for e in point.estimates if e.significance is not None]
+    return _Outcome(
         square,
         float(np.mean(widths)) / 2 if widths else None,
-        tested[0].p_value if tested else None,
-        any(one.target.null is not None for one in point.estimates),
+        tests[0].p_value if tests else None,
+        any(e.target.null is not None for e in point.estimates),
     )
 
 
-def _spread(points: Sequence[_Seen], confidence: float, most: float) -> Spread:
-    """Return the root mean squared error, the half-width to expect, and the power of a test.
+def _spread(points: Sequence[_Outcome], confidence: float, most: float) -> Spread:
+    """Return the root mean squared error, the expected half-width, and the power of a test.
 
-    That of the default interval in the middle repeat, and not less than the normal quantile times
-    the error: an interval that is narrower than that is narrow by luck.
+    The half-width is the median one of the default intervals, but at least the normal quantile
+    times the error: intervals narrower than that are narrow by luck.
     """
-    error = float(np.sqrt(np.mean([one.square for one in points])))
-    halves = [one.half for one in points if one.half is not None]
+    error = float(np.sqrt(np.mean([point.square for point in points])))
+    halves = [point.half for point in points if point.half is not None]
     power = None
-    if all(one.is_compared for one in points):
-        rejected = [one.p_value is not None and one.p_value <= 1 - confidence for one in points]
-        power = float(np.mean(rejected))
+    if all(point.is_compared for point in points):
+        p_values = [point.p_value for point in points]
+        power = float(np.mean([p is not None and p <= 1 - confidence for p in p_values]))
     if not halves:
         return {"standard_error": error, "half_width": None, "power": power}
     least = min(float(scipy.special.ndtri((1 + confidence) / 2)) * error, most)
@@ -385,10 +387,10 @@ def _spread(points: Sequence[_Seen], confidence: float, most: float) -> Spread:
 
 
 def _needed(rows: Sequence[dict[str, Any]], half_width: float) -> dict[str, Any]:
-    """Return the entry of the budget whose half-width is the one wanted.
+    """Return the entry of the least budget with a wanted half-width.
 
     Between two budgets the logarithm of the half-width is taken to be linear in that of the
-    budget; from one without a finite half-width to the next nothing is known, and it is the next.
+    budget; after a budget without a finite half-width, the next one is returned.
     """
     unknown = dict.fromkeys(("budget", "standard_error", "power", "draws", "labels", "cost"))
     entry: dict[str, Any] = {**rows[0], **unknown, **NO_RANGE}
@@ -412,12 +414,12 @@ def _needed(rows: Sequence[dict[str, Any]], half_width: float) -> dict[str, Any]
 
 def _whole_or_money(budget: float, rows: Sequence[dict[str, Any]]) -> float:
     """Return a budget of labels rounded up, one of money as it is."""
-    of_labels = all(isinstance(row["budget"], int) for row in rows)
-    return math.ceil(budget) if of_labels else budget
+    is_labels = all(isinstance(row["budget"], int) for row in rows)
+    return math.ceil(budget) if is_labels else budget
 
 
-def _between(one: float, other: float, share: float) -> float:
-    """Return the point between two numbers, on the logarithmic scale if both are above 0."""
-    if one <= 0 or other <= 0:
-        return one + share * (other - one)
-    return math.exp(math.log(one) + share * (math.log(other) - math.log(one)))
+def _between(first: float, last: float, share: float) -> float:
+    """Return the number between two others, on the logarithmic scale if both are above 0."""
+    if first <= 0 or last <= 0:
+        return first + share * (last - first)
+    return math.exp(math.log(first) + share * (math.log(last) - math.log(first)))

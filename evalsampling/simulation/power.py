@@ -1,4 +1,4 @@
-"""How many draws a comparison of systems takes, before any label."""
+"""The draws that a comparison of systems needs, before any label."""
 
 import dataclasses
 import functools
@@ -22,13 +22,13 @@ from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
 
 TESTS = 200
-"""Tests simulated of each number of draws: the standard error of their share is 3.5 % or less."""
+"""Simulated tests for each number of draws: the standard error of a share is 3.5 % or less."""
 
 MOST_DRAWS = 2000
-"""Draws up to which tests are simulated; of more the formula is right, and simulations are slow."""
+"""Most draws of simulated tests; beyond, the formula is accurate, and simulations are slow."""
 
 STEP = 1.4
-"""By what draws grow, or shrink, in search of a power."""
+"""Factor by which draws grow, or shrink, in search of a power."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,10 +37,10 @@ class PowerPlanner:
 
     Attributes:
         measure: the comparison.
-        sampler: draws with replacement.
+        sampler: a sampler that draws with replacement.
         pool: returns the pool of each test, by its number.
-        confidence: one less the level of the test.
-        seed: of the draws.
+        confidence: 1 minus the level of the test.
+        seed: seed of the draws.
         workers: processes; one a core by default.
     """
 
@@ -58,7 +58,7 @@ class PowerPlanner:
         return float(np.mean(rejected))
 
     def draws(self, start: int, wanted: float) -> int | None:
-        """Return the draws whose tests have a power, to 5 %; None if `MOST_DRAWS` have not.
+        """Return the draws that give tests a power, to 5 %; None if `MOST_DRAWS` are too few.
 
         Args:
             start: first guess, at least 2.
@@ -82,13 +82,13 @@ class PowerPlanner:
 
     def rejects(self, sampler: ReplacementSampler, repeat: int) -> bool:
         """Tell whether the test of one round on one pool is significant."""
-        known = self.pool(repeat)
-        table, history = known.table, History.start(len(known.systems), known.table.classes)
+        pool = self.pool(repeat)
+        table, history = pool.table, History.start(len(pool.systems), pool.table.classes)
         rng = np.random.Generator(np.random.PCG64([self.seed, repeat]))
-        history = Urns(known, repeat).answer(sampler.design(table, history, table.rows, rng))
-        scope = ReportedDomains(systems=known.systems, anytime=False)
-        (found,) = sampler.estimate(table, history, [self.measure], self.confidence, scope)
-        p_value = None if found.significance is None else found.significance.p_value
+        history = Urns(pool, repeat).answer(sampler.design(table, history, table.rows, rng))
+        scope = ReportedDomains(systems=pool.systems, anytime=False)
+        (estimate,) = sampler.estimate(table, history, [self.measure], self.confidence, scope)
+        p_value = None if estimate.significance is None else estimate.significance.p_value
         return p_value is not None and p_value <= 1 - self.confidence
 
 
@@ -104,23 +104,23 @@ def draws_for(
 ) -> dict[str, Any] | None:
     """Return the draws that a test needs under a sampler's first proposal, if scores are right.
 
-    By the noncentral t distribution, and up to `MOST_DRAWS` by simulated tests, which know the
-    tails of few draws and what claims take. They start from where the formula leads.
+    By the noncentral t distribution, and up to `MOST_DRAWS` by simulated tests, which account for
+    the heavy tails of few draws and the evidence that claims need. They start at the formula's.
 
     Args:
         measure: the comparison to be tested.
-        sampler: draws with replacement; of any other there is no such number, None.
+        sampler: the result is None unless it draws with replacement and can estimate `measure`.
         table: the cells.
-        confidence: one less the level of the test.
-        power: wanted; there is none of several components.
-        effect: the true difference, or logarithm of a ratio; None for that which the scores make
-            expect. Of any other, probabilities are those nearest to the scores' that have it.
-        seed: of the simulated tests.
+        confidence: 1 minus the level of the test.
+        power: the wanted power; measures of several components have none.
+        effect: the true difference, or logarithm of a ratio; None for the one expected by the
+            scores. For any other, the nearest probabilities that expect it are used.
+        seed: seed of the simulated tests.
         workers: processes for them; one a core by default.
 
     Returns:
-        ``draws``, and the ``labels`` and ``cost`` to expect of them; None each if there is no such
-        number.
+        ``draws``, and their expected ``labels`` and ``cost``; each None if no number of draws has
+        the power.
     """
     start = History.start(table.outputs.prediction.shape[1], table.classes)
     proposal = sampler.proposal(table, start)
@@ -129,27 +129,30 @@ def draws_for(
     if len(measure.components) > 1:
         return None
     assert proposal is not None
-    nothing = dict.fromkeys(("standard_error", "draws", "labels", "cost"))
-    imagined = table if effect is None else _with_effect(measure, table, effect)
+    unknown = dict.fromkeys(("standard_error", "draws", "labels", "cost"))
+    imagined: CellTable | None = table
+    if effect is not None:
+        wanted = math.exp(effect) if isinstance(measure, Quotient) else effect
+        imagined = with_value(measure, table, wanted)
     if imagined is None:
-        return nothing
+        return unknown
     normalised = sampler.inputs(table, start, confidence).self_normalised
     chance = proposal.cell_probability
     value, deviation = draw_moments(measure, imagined, chance, normalised)
     if isinstance(measure, Quotient):
         if value <= 0:
-            return nothing
+            return unknown
         value, deviation = math.log(value), deviation / value
     if value == 0 or not math.isfinite(value) or deviation == 0:
-        return nothing
+        return unknown
     draws = required_draws_of_student(value, deviation, power, 1 - confidence)
     if draws <= MOST_DRAWS and not sampler.stochastic:
         pool = functools.partial(imagined_pool, table, imagined, seed)
         planner = PowerPlanner(measure, sampler, pool, confidence, seed, workers)
-        found = planner.draws(draws, power)
-        if found is None:
-            return nothing
-        draws = found
+        simulated = planner.draws(draws, power)
+        if simulated is None:
+            return unknown
+        draws = simulated
     effort = effort_of_draws(proposal, table, draws)
     if sampler.stochastic:
         effort |= {"labels": float(draws)}
@@ -157,12 +160,6 @@ def draws_for(
 
 
 def imagined_pool(table: CellTable, imagined: CellTable, seed: int, repeat: int) -> KnownPool:
-    """Return a pool as a sampler sees it, with labels that another table's probabilities expect."""
+    """Return a pool with the cells of ``table`` and labels from ``imagined``'s probabilities."""
     systems = tuple(map(str, range(table.outputs.prediction.shape[1])))
     return dataclasses.replace(imagine(imagined, systems, (seed, repeat)), table=table)
-
-
-def _with_effect(measure: Comparison, table: CellTable, effect: float) -> CellTable | None:
-    """Return the table with probabilities that make expect an effect: see `draws_for`."""
-    value = math.exp(effect) if isinstance(measure, Quotient) else effect
-    return with_value(measure, table, value)

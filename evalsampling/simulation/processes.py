@@ -22,10 +22,10 @@ def repeat_all(
     workers: int | None,
     report: Callable[[int], None],
 ) -> list[list[Run]]:
-    """Call ``run(sampler=..., repeat=...)`` for every sampler and repeat, in processes.
+    """Return ``run(sampler=..., repeat=...)`` for every sampler and repeat, run in processes.
 
     Returns:
-        The results of each sampler, by repeat.
+        For each sampler a list of the results by repeat.
     """
     others = set(multiprocessing.active_children())
     with concurrent.futures.ProcessPoolExecutor(workers or os.cpu_count(), None, _begin) as pool:
@@ -37,19 +37,19 @@ def repeat_all(
             for _ in concurrent.futures.as_completed(itertools.chain.from_iterable(jobs)):
                 report(1)
         except BaseException:
-            # Nobody wants what they are at: a repeat may take a minute.
+            # Results of running repeats are not needed, and one may take a minute.
             pool.shutdown(wait=False, cancel_futures=True)
             for process in set(multiprocessing.active_children()) - others:
                 process.terminate()
             raise
-    return [[job.result() for job in of_sampler] for of_sampler in jobs]
+    return [[job.result() for job in sampler_jobs] for sampler_jobs in jobs]
 
 
 def _begin() -> None:
-    """Prepare a process for repeats, of which there is one for each core.
+    """Prepare a worker process, of which there is one for each core.
 
-    Ctrl-C, which reaches all processes of a terminal, is left to the one that started this. Linear
-    algebra keeps to one thread: several for each core wait for each other.
+    Ctrl-C reaches all processes of a terminal and is left to the parent. Linear algebra uses one
+    thread: several for each core would wait for each other.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threadpool_limits(1)

@@ -1,4 +1,4 @@
-"""Simulation: how a sampler would have done on a pool whose truth is known.
+"""Simulation: errors and coverage of evaluations of a pool whose truth is known.
 
 Rows come from urns (`simulation.urns`), so a repeat costs the same whatever the size of the pool.
 """
@@ -37,22 +37,22 @@ MOST_INTERVALS = 64
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """What to simulate.
+    """Which repeats to simulate, and what to estimate in them.
 
     Attributes:
         budgets: numbers of distinct labels at which estimates are taken, increasing; amounts of
             money if `by_cost`.
         round_size: new rows of each round.
-        repeats: how often.
-        seed: of the draws and labels.
+        repeats: number of repeats.
+        seed: seed of the draws and labels.
         confidence: level of the intervals.
         divergence: whether proposals are compared with the best one.
-        bands: whether curves get intervals too, however many points they have, and their
-            simultaneous bands; that takes time.
-        hidden: prior of the positives that scores do not tell; None for no model-based
-            intervals, which take a tenth of a second each time.
+        bands: whether curves of any number of points get intervals and simultaneous bands, which
+            takes time.
+        hidden: prior of positives that scores do not reveal; None for no model-based intervals,
+            which take a tenth of a second each time.
         assumption_light: whether assumption-light intervals are made, which takes time too.
-        by_cost: whether budgets are of money.
+        by_cost: whether budgets are money.
     """
 
     budgets: tuple[float, ...]
@@ -75,13 +75,13 @@ def simulate(
     workers: int | None = None,
     report: Callable[[int], None] = lambda repeats: None,
 ) -> dict[str, Any]:
-    """Repeat evaluations of a pool whose truth is known.
+    """Return summaries of repeated evaluations of a pool whose truth is known.
 
     Args:
         known: the pool.
-        samplers: to try, each with its own measure to drive it.
-        measures: to estimate.
-        plan: what to do.
+        samplers: samplers to compare, each with its own driving measure.
+        measures: measures to estimate.
+        plan: budgets, rounds and repeats.
         workers: processes; one a core by default. The result does not depend on it.
         report: called with the number of repeats that were just finished.
 
@@ -89,8 +89,8 @@ def simulate(
         The object `simulate --json` prints.
 
     Raises:
-        InputError: if the truth of a measure is undefined, or the oracle stochastic: of that a file
-            with one label a row is not the truth.
+        InputError: if the truth of a measure is undefined, or the oracle is stochastic: then one
+            label a row is not the truth.
     """
     if any(sampler.stochastic for sampler in samplers):
         raise InputError("labels.oracle: only a deterministic oracle can be simulated from labels")
@@ -100,8 +100,8 @@ def simulate(
             raise InputError(
                 f"{measure.name} of this pool is undefined (0/0): nothing to compare with"
             )
-    each = functools.partial(run_repeat, known, measures=measures, plan=plan)
-    all_runs = repeat_all(each, samplers, plan.repeats, workers, report)
+    run = functools.partial(run_repeat, known, measures=measures, plan=plan)
+    all_runs = repeat_all(run, samplers, plan.repeats, workers, report)
     titles = [title(measure, known.systems) for measure in measures]
     results = []
     for sampler, runs in zip(samplers, all_runs, strict=True):
@@ -116,11 +116,11 @@ def simulate(
                         **summary(points, truth[m], plan.confidence),
                     }
                 )
-    told = {
+    values = {
         name: value.tolist() if len(value) > 1 else float(value[0])
         for name, value in zip(titles, truth, strict=True)
     }
-    return {"truth": told, "results": results}
+    return {"truth": values, "results": results}
 
 
 def title(requested: Requested, systems: Sequence[str | None]) -> str:
@@ -130,33 +130,33 @@ def title(requested: Requested, systems: Sequence[str | None]) -> str:
     measure = measure_of(requested)
     name = requested.components[0].name if isinstance(measure, Comparison) else requested.name
     return " against ".join([f"{name} of {systems[measure.system]}",
-                             *(str(systems[one]) for one in systems_of(measure)[1:])])  # fmt: skip
+                             *(str(systems[i]) for i in systems_of(measure)[1:])])  # fmt: skip
 
 
 def run_repeat(
-    known: KnownPool, sampler: Sampler, measures: Sequence[Requested], plan: Plan, repeat: int
+    pool: KnownPool, sampler: Sampler, measures: Sequence[Requested], plan: Plan, repeat: int
 ) -> list[list[Point]]:
     """Return the points of one simulated evaluation: for each budget, one for each measure."""
     seeds = np.random.SeedSequence([plan.seed, repeat]).generate_state(2, np.uint64)
-    systems = known.outputs.prediction.shape[1]
-    nothing = known.table.outputs.take(np.zeros(0, dtype=np.int64))
-    history = dataclasses.replace(History.start(systems, known.table.classes), outputs=nothing)
+    systems = pool.outputs.prediction.shape[1]
+    empty = pool.table.outputs.take(np.zeros(0, dtype=np.int64))
+    history = dataclasses.replace(History.start(systems, pool.table.classes), outputs=empty)
     analysis = Analysis(
-        table=known.table,
+        table=pool.table,
         sampler=sampler,
         measures=measures,
         seed=int(seeds[0]),
         confidence=plan.confidence,
         history=history,
         scope=ReportedDomains(
-            systems=known.systems,
+            systems=pool.systems,
             bands_seed=int(seeds[0]) if plan.bands else None,
             assumption_light=plan.assumption_light,
             methods=OWN,
         ),
         hidden=plan.hidden,
     )
-    oracle = Urns(known, int(seeds[1]))
+    oracle = Urns(pool, int(seeds[1]))
     started, stuck, points = time.process_time(), 0, []
     for budget in plan.budgets:
         while (left := _left(budget, analysis, plan.by_cost)) > 0:
@@ -168,50 +168,50 @@ def run_repeat(
                 drawn = analysis.with_round(size, money=left)
             else:
                 drawn = analysis.with_round(size, budget=int(left))
-            if drawn is analysis:  # what is left buys no label
+            if drawn is analysis:  # the rest of the budget buys no label
                 break
             is_stuck = len(drawn.history) == len(analysis.history)
             analysis = analysis.with_history(oracle.answer(drawn.history))
             stuck = stuck + len(analysis.history.rounds[-1].question) if is_stuck else 0
         seconds = time.process_time() - started
-        points.append(_points(analysis, known, seconds, plan))
+        points.append(_points(analysis, pool, seconds, plan))
     assert NO_LABEL not in analysis.history.label
     return points
 
 
 def _left(budget: float, analysis: Analysis, by_cost: bool) -> float:
-    """Return how much of a budget is left, where every question has an answer."""
+    """Return how much of a budget is left if every question has an answer."""
     if by_cost:
         return budget - analysis.history.money
     return budget - analysis.spent(len(analysis.history))
 
 
-def _points(analysis: Analysis, known: KnownPool, seconds: float, plan: Plan) -> list[Point]:
-    """Return the estimates of every measure at this moment."""
+def _points(analysis: Analysis, pool: KnownPool, seconds: float, plan: Plan) -> list[Point]:
+    """Return the current estimates of every measure."""
     history = analysis.history
     most = math.inf if plan.bands else MOST_INTERVALS
     many = [len(measure.components) > most for measure in analysis.measures]
     few = [m for m, is_many in zip(analysis.measures, many, strict=True) if not is_many]
     estimates = iter(analysis.estimate(few) if few else [])
-    divergence = _divergence(analysis, known) if plan.divergence else None
+    divergence = _divergence(analysis, pool) if plan.divergence else None
     points = []
     for measure, is_many in zip(analysis.measures, many, strict=True):
         own = () if is_many else tuple(itertools.islice(estimates, len(measure.components)))
-        value = np.array([np.nan if one.value is None else one.value for one in own])
+        value = np.array([np.nan if part.value is None else part.value for part in own])
         if is_many:
             value = analysis.sampler.value(
                 analysis.table, history, measure_of(measure), analysis.confidence
             )
-        asked = len(history.question), len(history), history.money
-        points.append(Point(value, own, *asked, seconds, divergence))
+        effort = len(history.question), len(history), history.money
+        points.append(Point(value, own, *effort, seconds, divergence))
     return points
 
 
-def _divergence(analysis: Analysis, known: KnownPool) -> float | None:
+def _divergence(analysis: Analysis, pool: KnownPool) -> float | None:
     sampler = analysis.sampler
-    if known.outputs.grades is not None:  # No best one is known of queries.
+    if pool.outputs.grades is not None:  # No best one is pool of queries.
         return None
     proposal = sampler.proposal(analysis.table, analysis.history)
-    if proposal is None or hold_numbers(known.label):
+    if proposal is None or hold_numbers(pool.label):
         return None
-    return divergence(sampler.measure, analysis.table, known.labels, analysis.history, proposal)
+    return divergence(sampler.measure, analysis.table, pool.labels, analysis.history, proposal)

@@ -1,4 +1,4 @@
-"""What repeats of an evaluation say together: errors of estimates, coverage of intervals."""
+"""Summaries of repeats of an evaluation: errors of estimates, coverage of intervals."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -20,12 +20,12 @@ class Point:
 
     Attributes:
         value: shape (components,), NaN where undefined.
-        estimates: of the components; empty where only values are compared.
-        draws: so far.
-        labels: so far.
-        cost: of these; their number if all cost the same.
-        seconds: of processor time so far.
-        divergence: of the latest proposal from the best one, if it can be told.
+        estimates: estimates of the components; empty where only values are compared.
+        draws: number of draws so far.
+        labels: number of labels so far.
+        cost: cost of these labels; their number if all cost the same.
+        seconds: processor time so far.
+        divergence: divergence of the latest proposal from the best one; None if it is not known.
     """
 
     value: FloatArray
@@ -38,7 +38,7 @@ class Point:
 
 
 def summary(points: Sequence[Point], truth: FloatArray, confidence: float) -> dict[str, Any]:
-    """Sum up the repeats; for a measure of several components the errors add up in squares."""
+    """Return a summary of the repeats; squared errors of several components are summed."""
     counted = np.isfinite(truth)
     values = np.stack([point.value for point in points])[:, counted]
     errors = np.nan_to_num(values) - truth[counted]
@@ -62,24 +62,25 @@ def summary(points: Sequence[Point], truth: FloatArray, confidence: float) -> di
 
 
 def _methods(points: Sequence[Point]) -> list[str]:
-    """Return the methods of intervals that stand beside the default one."""
-    found = {
+    """Return the methods of the intervals reported beside the default one."""
+    methods = {
         interval.method: None
         for point in points
         for estimate in point.estimates
         for interval in estimate.intervals[1:]
         if (interval.low, interval.high) != estimate.target.bounds
     }
-    return sorted(found)
+    return sorted(methods)
 
 
 def _intervals(
     points: Sequence[Point], truth: FloatArray, confidence: float, method: str | None
 ) -> dict[str, Any]:
-    """Sum up the intervals of one method, or of the default.
+    """Return coverage, width and score of the intervals of one method, or of the default.
 
-    Where the first of its kind claims nothing, no method does that rests on the labels met: it then
-    counts with that one. Where it is missing it counts with the default.
+    Where the first interval of a kind claims nothing, so does every other method of the kind that
+    rests on the same labels; it then counts with that interval. Where a method is missing, it
+    counts with the default.
     """
     compared = _compared(points, truth)
     if compared is None:
@@ -95,7 +96,7 @@ def _intervals(
 
 
 def _claims(points: Sequence[Point], truth: FloatArray) -> dict[str, Any]:
-    """Tell how many default intervals are not the whole range, and how many of these cover."""
+    """Return the share of default intervals that are not the whole range, and their coverage."""
     compared = _compared(points, truth)
     if compared is None:
         return {"claims": None, "coverage_of_claims": None}
@@ -108,7 +109,7 @@ def _claims(points: Sequence[Point], truth: FloatArray) -> dict[str, Any]:
 
 
 def _compared(points: Sequence[Point], truth: FloatArray) -> list[tuple[Estimate, float]] | None:
-    """Return each estimate with the truth, where there is one; None without estimates."""
+    """Return each estimate with its true value, if that is defined; None without estimates."""
     if not all(point.estimates for point in points):
         return None
     return [
@@ -125,5 +126,5 @@ def _interval(estimate: Estimate, method: str | None) -> Interval:
         return default
     chosen = next((i for i in estimate.intervals if i.method == method), default)
     first = next(i for i in estimate.intervals if i.kind == chosen.kind)
-    says_nothing = (first.low, first.high) == estimate.target.bounds
-    return first if says_nothing and method not in ("wald", METHOD) else chosen
+    claims_nothing = (first.low, first.high) == estimate.target.bounds
+    return first if claims_nothing and method not in ("wald", METHOD) else chosen

@@ -1,4 +1,4 @@
-"""Pools with known labels, as counts of rows that samplers and measures cannot tell apart."""
+"""Pools with known labels, as counts of rows that samplers and measures treat alike."""
 
 import dataclasses
 import functools
@@ -30,7 +30,7 @@ from evalsampling.stats.outputs import Outputs
 from evalsampling.storage.filesystems import one_line, unreadable
 
 _FINEST = 1024
-"""Steps in which probabilities are told apart: losses are then right to one in a million."""
+"""Steps to which probabilities are rounded: losses are then exact to one in a million."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,9 +44,9 @@ class KnownPool:
         table: the cells.
         cell: shape (kinds,), ascending: index into the table.
         label: shape (kinds,): true label.
-        count: shape (kinds,): rows.
-        outputs: of the rows of each kind.
-        systems: their names.
+        count: shape (kinds,): number of rows.
+        outputs: outputs for the rows of each kind.
+        systems: names of the systems.
     """
 
     table: CellTable
@@ -58,13 +58,13 @@ class KnownPool:
 
     @classmethod
     def read(cls, spec: EvaluationSpec, stratification: Stratification, truth: Path) -> "KnownPool":
-        """Read a pool and its truth.
+        """Return a pool that is read from its files, with its truth.
 
         Args:
             spec: of the evaluation.
             stratification: how the pool is cut into cells (`preparation.local.stratify_pool`).
-            truth: Parquet or CSV file with the spec's id column and ``label``; of queries as
-                `graded_queries.Grades.read` says.
+            truth: Parquet or CSV file with the spec's id column and ``label``; for queries see
+                `graded_queries.Grades.read`.
 
         Raises:
             InputError: for anything wrong with either.
@@ -108,11 +108,11 @@ class KnownPool:
 
 @dataclasses.dataclass(frozen=True)
 class _Kinds:
-    """Rows grouped by what tells them apart.
+    """Rows grouped by cell, label and distinguishable outputs.
 
     Attributes:
-        key: shape (kinds, columns), distinct: cell code, label, then what outputs differ in.
-        count: shape (kinds,).
+        key: shape (kinds, columns), distinct: cell code, label, then bins of outputs.
+        count: shape (kinds,): rows of each kind.
         outputs: means over the rows of each kind.
     """
 
@@ -159,7 +159,7 @@ class _Kinds:
 
         def mean(values: FloatArray) -> FloatArray:
             shape = (-1, *(1 for _ in values.shape[1:]))
-            with np.errstate(invalid="ignore"):  # infinite scores stand for unknown ones
+            with np.errstate(invalid="ignore"):  # unknown scores are infinite
                 sums = np.add.reduceat(values[order] * weight.reshape(shape), first, axis=0)
             return sums / total.reshape(shape)
 
@@ -170,7 +170,7 @@ class _Kinds:
             total,
             Outputs(
                 outputs.prediction[order][first],
-                # By rounding the mean of equal scores may be below them, and below a threshold.
+                # Rounding may put the mean of equal scores below them, and below a threshold.
                 np.clip(mean(outputs.score), least, greatest),
                 mean(outputs.probability),
                 cost=None if outputs.cost is None else mean(outputs.cost),
@@ -181,9 +181,9 @@ class _Kinds:
 def _distinctions(
     spec: EvaluationSpec, stratification: Stratification
 ) -> tuple[list[FloatArray], list[bool]]:
-    """Return, for each system, the score thresholds and whether probabilities tell rows apart.
+    """Return, for each system, edges between distinct scores and whether probabilities matter.
 
-    A measure of the user's own may look at anything, so its scores are told apart finely too.
+    A measure of the user's own may look at any score, so for it edges are close.
     """
     systems = range(len(spec.pool.systems))
     cuts: list[list[FloatArray]] = [[np.zeros(0)] for _ in systems]
@@ -236,18 +236,18 @@ class _Truth:
     @classmethod
     def _of_sets(cls, path: Path, batch: PoolBatch, spec: EvaluationSpec) -> "_Truth":
         """Return the sets of labels of rows: lists, or a column ``label.<label>`` for each."""
-        known = spec.labels.multilabel
+        labels = spec.labels.multilabel
         name = "label" if "label" in batch.rows.schema.names else None
-        by_label = {} if name else {label: f"{FLAG}{label}" for label in known}
-        codes = read_label_sets(batch, name, by_label, known)
+        by_label = {} if name else {label: f"{FLAG}{label}" for label in labels}
+        codes = read_label_sets(batch, name, by_label, labels)
         return cls(path, _distinct_ids(batch, spec.pool.id), codes)
 
     def codes_of(self, batch: PoolBatch, ids: pa.Array) -> IntArray:
-        """Return the label codes of rows."""
-        known = self.ids
-        if known.type != ids.type:
-            ids, known = ids.cast(pa.string()), known.cast(pa.string())
-        place = pc.index_in(ids, value_set=known)
+        """Return the true label codes of rows, shape (n,)."""
+        labelled = self.ids
+        if labelled.type != ids.type:
+            ids, labelled = ids.cast(pa.string()), labelled.cast(pa.string())
+        place = pc.index_in(ids, value_set=labelled)
         if place.null_count:
             row = pc.index(place.is_null(), True).as_py()
             raise InputError(
@@ -257,32 +257,27 @@ class _Truth:
         return self.codes[place.to_numpy()]
 
 
-def _parsed(batch: PoolBatch, column: pa.Array) -> pa.Array:
-    """Return the numbers of a column of text."""
-    try:
-        return column.cast(pa.float64())
-    except pa.ArrowInvalid as error:
-        raise batch.error("label", 0, f"must be numbers: {one_line(error)}") from error
-
-
-def _numbers(batch: PoolBatch, known: NumberRange) -> IntArray:
+def _numbers(batch: PoolBatch, numbers: NumberRange) -> IntArray:
     """Return the codes of labels that are numbers, shape (n,)."""
     column = batch.column("label")
     if pa.types.is_string(column.type):
-        column = _parsed(batch, column)
+        try:
+            column = column.cast(pa.float64())
+        except pa.ArrowInvalid as error:
+            raise batch.error("label", 0, f"must be numbers: {one_line(error)}") from error
     given = PoolBatch(pa.record_batch({"label": column}), batch.path).numbers("label")
     values = given.astype(np.float64, copy=False)
-    outside = ~known.holds(values)
+    outside = ~numbers.holds(values)
     if outside.any():
         row = int(np.argmax(outside))
         raise batch.error(
-            "label", row, f"{values[row]:g} is not from {known.low:g} to {known.high:g}"
+            "label", row, f"{values[row]:g} is not from {numbers.low:g} to {numbers.high:g}"
         )
-    return known.codes(values)
+    return numbers.codes(values)
 
 
 def _distinct_ids(batch: PoolBatch, name: str) -> pa.Array:
-    """Return the ids of rows, checked to be different."""
+    """Return the ids of rows, checked to be distinct."""
     ids = batch.ids(name)
     check_unique_ids([batch], name)
     return ids

@@ -1,7 +1,7 @@
 """Labels of a simulated oracle, drawn from urns.
 
-Rows of a cell are exchangeable, so the rows that a random order would bring are drawn from the
-cell's urn of kinds as they are asked for.
+Rows of a cell are exchangeable, so instead of ordering them at random, each question draws a kind
+of row from the urn of its cell.
 """
 
 import numpy as np
@@ -11,20 +11,20 @@ from evalsampling.stats.history import History
 
 
 class Urns:
-    """The rows of each cell in random order, drawn as they are asked for."""
+    """An oracle for a known pool: an urn of the rows of each cell, drawn as questions come."""
 
-    def __init__(self, known: KnownPool, seed: int) -> None:
-        self._known = known
-        self._left = known.count.copy()
-        self._first = np.searchsorted(known.cell, np.arange(len(known.table) + 1))
+    def __init__(self, pool: KnownPool, seed: int) -> None:
+        self._pool = pool
+        self._left = pool.count.copy()
+        self._first = np.searchsorted(pool.cell, np.arange(len(pool.table) + 1))
         self._rng = np.random.Generator(np.random.PCG64(seed))
         self._kind: dict[tuple[int, int], int] = {}
         self._kinds: list[int] = []
 
     def answer(self, history: History) -> History:
-        """Return the history with the rows and labels of all questions that were asked."""
-        asked = len(self._kinds)
-        cells, ranks = history.cell[asked:].tolist(), history.rank[asked:].tolist()
+        """Return the history with the rows and labels of all its questions."""
+        answered = len(self._kinds)
+        cells, ranks = history.cell[answered:].tolist(), history.rank[answered:].tolist()
         uniforms = self._rng.random(len(cells)).tolist()
         for place, uniform in zip(zip(cells, ranks, strict=True), uniforms, strict=True):
             kind = self._kind.get(place)
@@ -37,5 +37,5 @@ class Urns:
                 self._kind[place] = kind
             self._kinds.append(kind)
         kinds = np.array(self._kinds, dtype=np.int64)
-        history = history.with_rows(self._known.outputs.take(kinds), history.slice)
-        return history.with_labels(self._known.label[kinds])
+        history = history.with_rows(self._pool.outputs.take(kinds), history.slice)
+        return history.with_labels(self._pool.label[kinds])

@@ -1,4 +1,4 @@
-"""How much may be labelled: so many labels, so much money, or both."""
+"""The budget of an evaluation: a number of labels, an amount of money, or both."""
 
 import dataclasses
 import math
@@ -9,17 +9,16 @@ from evalsampling.errors import InputError
 from evalsampling.spec.sections import Section
 
 NO_BUDGET = 10**9
-"""Budget of labels where money is all there is."""
+"""Budget of labels that stands for no limit, where only money is limited."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Budget:
-    """Limits to what is labelled: whichever comes first.
+    """Limits of labels and of money; an evaluation ends at the one it reaches first.
 
     Attributes:
-        labels: labels wanted in all, of draws if the oracle is stochastic; `NO_BUDGET` for no
-            limit.
-        money: what labels may cost, in all, in the unit of ``pool.cost``; None for no limit.
+        labels: most labels in all, or draws if the oracle is stochastic; `NO_BUDGET` for no limit.
+        money: greatest total cost of labels, in the unit of ``pool.cost``; None for no limit.
     """
 
     labels: int
@@ -27,7 +26,7 @@ class Budget:
 
     @classmethod
     def read(cls, top: Section) -> "Budget":
-        """Read the key ``budget``: of labels (``1000``), of money (``{cost: 500}``) or both.
+        """Return the key ``budget``, checked: labels (``1000``), money (``{cost: 500}``) or both.
 
         Raises:
             InputError: naming the key that is wrong.
@@ -44,7 +43,7 @@ class Budget:
         return cls(section.integer("labels", NO_BUDGET, least=1), money)
 
     def to_mapping(self) -> Any:
-        """Return what the key ``budget`` says."""
+        """Return the value of the key ``budget`` in a spec."""
         if self.money is None:
             return self.labels
         labels = {} if self.labels == NO_BUDGET else {"labels": self.labels}
@@ -52,7 +51,7 @@ class Budget:
 
     @property
     def words(self) -> str:
-        """Return it for a reader: ``1,000 labels``, ``money 500.00``."""
+        """The budget in words: ``1,000 labels``, ``money 500.00``."""
         labels = f"{self.labels:,} label{'s' * (self.labels != 1)}"
         if self.money is None:
             return labels
@@ -60,22 +59,26 @@ class Budget:
 
     @property
     def arguments(self) -> str:
-        """Return what `evalsampling budget` is to be told of it after the workspace."""
+        """The arguments of `evalsampling budget`, after the workspace, that set this budget."""
         if self.money is None:
             return str(self.labels)
         return f"{self.money:g}" + f" --labels {self.labels}" * (self.labels != NO_BUDGET)
 
     def allows(self, other: "Budget") -> bool:
-        """Tell whether whatever another budget pays for is paid for by this one, too."""
+        """Tell whether another budget is within the limits of this one."""
         if self.money is None or other.money is None:
             return self.money == other.money and self.labels >= other.labels
         return self.money >= other.money and self.labels >= other.labels
 
     def raised(self, amount: float, labels: int | None = None) -> "Budget":
-        """Return the budget of another amount, of money if there is any, and of other labels.
+        """Return the budget with another amount, of money if it has any, else of labels.
+
+        Args:
+            amount: the new amount.
+            labels: the new limit of labels beside money; None to keep it.
 
         Raises:
-            InputError: if there are no such labels.
+            InputError: if the amount is of labels and not whole, or ``labels`` is given, too.
         """
         if self.money is not None:
             return Budget(labels or self.labels, amount)

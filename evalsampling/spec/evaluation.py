@@ -28,7 +28,7 @@ MAX_CELLS = 4096
 """Most cells a pool is cut into."""
 
 LARGEST_ROUND = 10**9
-"""Where a growing round stops growing."""
+"""Size at which a growing round stops growing."""
 
 CUT_METHODS: Registry[Any] = Registry(
     "cut_methods",
@@ -50,10 +50,10 @@ STOP_INTERVALS = ("default", "assumption-light")
 """Intervals whose width may end an evaluation: the second kind may be looked at often."""
 
 TESTS = ("anytime", "fixed")
-"""P-values that may end an evaluation: such as may be looked at often, and such as may not."""
+"""P-values that may end an evaluation: the first kind may be looked at often."""
 
 WORKSPACE_STORES = ("gs",)
-"""Schemes of our own stores that hold a workspace: those that create a file only if it is new."""
+"""Schemes of our own stores that can hold a workspace, as they create a file only if it is new."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,7 +61,7 @@ class StrataSpec:
     """How the score is cut into leaves and the leaves into a tree.
 
     Attributes:
-        method: of `CUT_METHODS`, ``module:object``, or ``kd`` for a k-d tree over the features.
+        method: name in `CUT_METHODS`, ``module:object``, or ``kd`` for a k-d tree over features.
         leaves: most leaves wanted.
         branching: children of a node of the tree.
         edges: explicit interior edges, strictly increasing, or None to compute them.
@@ -83,15 +83,15 @@ class RoundSize:
     """New rows of each round: first, first x growth, first x growth^2, ...
 
     Attributes:
-        first: of the first round, at least 1.
-        growth: from one round to the next, at least 1.
+        first: size of the first round, at least 1.
+        growth: factor from one round to the next, at least 1.
     """
 
     first: int
     growth: float = 1.0
 
     def after(self, rounds: int) -> int:
-        """Return the size of the round that follows so many rounds."""
+        """Return the size of the round that follows ``rounds`` rounds."""
         return math.floor(min(self.first * self.growth ** min(rounds, 100), LARGEST_ROUND))
 
 
@@ -100,8 +100,8 @@ class SamplerSpec:
     """The spec's ``sampler``; `samplers.build` makes a sampler of it.
 
     Attributes:
-        name: of `samplers.BY_NAME`, or ``module:class``.
-        parameters: given with it.
+        name: name in `samplers.BY_NAME`, or ``module:class``.
+        parameters: parameters given with the name.
     """
 
     name: str
@@ -109,7 +109,7 @@ class SamplerSpec:
 
 
 def _sampler(top: Section, pool: PoolSpec, labels: LabelsSpec) -> SamplerSpec:
-    """Return the sampler: by default the calibrated design where a calibration curve can be."""
+    """Return the sampler, by default the calibrated design if it has a model of the labels."""
     given = top.get("sampler")
     if given is not None:
         chosen = SamplerSpec(*name_and_parameters("sampler", given))
@@ -131,7 +131,7 @@ def _sampler(top: Section, pool: PoolSpec, labels: LabelsSpec) -> SamplerSpec:
 
 @dataclasses.dataclass(frozen=True)
 class EvaluationSpec:
-    """All that a spec file says of one evaluation, defaults filled in.
+    """The content of a spec file, with defaults filled in.
 
     Attributes:
         pool: the rows.
@@ -139,8 +139,7 @@ class EvaluationSpec:
         measures: the first drives the sampling, all are reported.
         strata: leaves and tree.
         sampler: the sampler.
-        budget: distinct rows labelled, in all; of a stochastic oracle, tasks. At most so many if
-            there is an amount of money, too.
+        budget: most distinct rows to label in all; with a stochastic oracle, tasks.
         round_size: new rows sent to annotators in a round.
         confidence: level of the intervals, in (0, 1).
         stop_half_width: no further round is drawn once half the width of every interval is at most
@@ -149,9 +148,9 @@ class EvaluationSpec:
         stop_significance: no further round is drawn once the p-values of the comparisons of the
             first measure are at most this; None for no such stop.
         stop_test: which p-values: one of `TESTS`.
-        money: what labels may cost, in all, in the unit of ``pool.cost``; None for a budget of
+        money: greatest total cost of labels, in the unit of ``pool.cost``; None for a budget of
             labels alone.
-        hidden: prior of the positives that scores do not tell, behind model-based intervals.
+        hidden: prior of the positives that scores do not reveal, for model-based intervals.
         seed: in [0, 2^64).
         sink: how batches are sent out.
         workspace: absolute path of the workspace, or None.
@@ -177,13 +176,13 @@ class EvaluationSpec:
 
     @classmethod
     def load(cls, path: str | Path) -> "EvaluationSpec":
-        """Return what a YAML file says; relative paths in it resolve against its directory.
+        """Return the spec in a YAML file; relative paths in it resolve against its directory.
 
         Names of measures and samplers, and their parameters, are checked where these are built:
         `evaluation.specs.load_spec` checks them too.
 
         Args:
-            path: of the file, or its URL in a store.
+            path: path of the file, or its URL in a store.
 
         Raises:
             InputError: naming the file and the key that is wrong.
@@ -197,7 +196,7 @@ class EvaluationSpec:
             raise InputError(f"{path}: cannot be read: not UTF-8") from error
         except RecursionError as error:
             raise InputError(f"{path}: not valid YAML: nested too deeply") from error
-        except (yaml.YAMLError, ValueError) as error:  # ValueError: a day that is none, say.
+        except (yaml.YAMLError, ValueError) as error:  # ValueError: a date that does not exist, say
             raise InputError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from error
         try:
             return cls.from_mapping(content, folder_of(path))
@@ -208,13 +207,13 @@ class EvaluationSpec:
     def from_mapping(
         cls, content: Any, directory: str | Path, is_stored: bool = False
     ) -> "EvaluationSpec":
-        """Return what the content of a spec file says, checked as far as `load` does.
+        """Return the spec with the content of a spec file, with the checks of `load`.
 
         Args:
             content: the parsed file.
-            directory: or its URL, relative paths resolve against it.
-            is_stored: whether it is of a workspace. Parts that it names need not be installed here:
-                only what needs one refuses.
+            directory: path or URL that relative paths resolve against.
+            is_stored: whether it is the spec of a workspace. The parts that it names need not be
+                installed: an error comes where one is used.
 
         Raises:
             InputError: naming the key that is wrong.
@@ -258,7 +257,7 @@ class EvaluationSpec:
         return spec
 
     def _check(self) -> None:
-        """Check what the parts of the spec have to do with each other."""
+        """Check that the sections of the spec go together."""
         if not 0 < self.confidence < 1:
             raise InputError(f"confidence: must be between 0 and 1, got {self.confidence}")
         if self.money is not None and self.pool.cost is None:
@@ -301,13 +300,13 @@ class EvaluationSpec:
         }
 
     def _other_stops(self) -> dict[str, Any]:
-        """Return what else `stop` says, without what is not wished for, as it was before."""
-        told: dict[str, Any] = {}
+        """Return the newer keys of `stop` that are used: specs of older workspaces lack them."""
+        stops: dict[str, Any] = {}
         if self.stop_interval != STOP_INTERVALS[0]:
-            told["interval"] = self.stop_interval
+            stops["interval"] = self.stop_interval
         if self.stop_significance is not None:
-            told |= {"significance": self.stop_significance, "test": self.stop_test}
-        return told
+            stops |= {"significance": self.stop_significance, "test": self.stop_test}
+        return stops
 
     @property
     def limits(self) -> Budget:
@@ -321,14 +320,14 @@ class EvaluationSpec:
 
     @property
     def label_prior(self) -> HiddenPrior | None:
-        """What model-based intervals start from; None where labels are numbers."""
+        """Prior of hidden positives for model-based intervals; None where labels are numbers."""
         return self.hidden if self.labels.numbers is None else None
 
     @property
     def signature_shape(self) -> tuple[int, ...]:
-        """Number of classes of each system.
+        """Number of classes that each system can predict.
 
-        Of queries: whether its list is another one than that of the first system.
+        For queries 2, whether its list differs from that of the first system, which has 1.
         """
         systems = len(self.pool.systems)
         if self.pool.lists is not None:
@@ -337,7 +336,7 @@ class EvaluationSpec:
 
     @property
     def row_classes(self) -> int:
-        """Number of classes of a row: one of a query, whose items have the grades."""
+        """Number of classes of a row: 1 for queries, whose items have the grades."""
         return self.signature_shape[0]
 
 
@@ -360,7 +359,7 @@ def _strata(section: Section) -> StrataSpec:
 
 
 def _of_moments(strata: StrataSpec, section: Section) -> StrataSpec:
-    """Return the strata of queries, which are cut from what is expected of their gains."""
+    """Return the strata of queries, which are cut from moments of their gains."""
     for key in ("method", "edges"):
         if section.get(key) not in (None, KD):
             raise InputError(

@@ -1,4 +1,4 @@
-"""What a spec says of positives that no score tells from negatives."""
+"""The spec's prior of positives that no score distinguishes from negatives."""
 
 import dataclasses
 
@@ -6,18 +6,18 @@ from evalsampling.errors import InputError
 from evalsampling.spec.sections import Section
 
 MOST_CLASSES = 10
-"""Classes beyond which labels have no model: a calibration curve is fitted for each."""
+"""Most classes for which labels have a model: a calibration curve is fitted for each."""
 
 
 @dataclasses.dataclass(frozen=True)
 class HiddenPrior:
-    """What is thought, before any label, of positives that no score tells from negatives.
+    """Lognormal prior of the positives that no score distinguishes from negatives.
 
-    Their number by that of the positives that scores tell has a lognormal prior.
+    It is that of their number divided by the number of the other positives.
 
     Attributes:
-        share: its median, above 0.
-        spread: the standard deviation of its logarithm, above 0.
+        share: median of the ratio, above 0.
+        spread: standard deviation of its logarithm, above 0.
     """
 
     share: float = 0.05

@@ -1,4 +1,4 @@
-"""What a spec says of labels."""
+"""The section ``labels`` of a spec: classes, oracle, votes and control tasks."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -11,14 +11,14 @@ from evalsampling.spec.numbers import EXPECTED, NumberCodes, NumberRange
 from evalsampling.spec.sections import READ_FROM, Section, absolute, number, shown
 
 MAJORITY, MODEL, MEDIAN = "majority", "dawid-skene", "median"
-"""How several votes decide a row."""
+"""Rules by which several votes decide a row."""
 
 VOTE_RULES: Registry[Any] = Registry(
     "vote_rules",
     {MODEL: "evalsampling.labels.dawid_skene:DAWID_SKENE"},
     "evalsampling.labels.vote_rules:VoteRule",
 )
-"""Rules that look at all votes together, by name; `MAJORITY` looks at those of a row."""
+"""Rules that look at all votes together, by name; `MAJORITY` looks at the votes of each row."""
 
 KEYS = (
     "classes",
@@ -41,7 +41,7 @@ class GoldSpec:
 
     Attributes:
         path: absolute path or URL of their file: payload columns and ``label``.
-        rows: of them in a batch.
+        rows: number of gold rows in a batch.
     """
 
     path: str
@@ -50,24 +50,24 @@ class GoldSpec:
 
 @dataclasses.dataclass(frozen=True)
 class LabelsSpec:
-    """What a label may be.
+    """The possible labels, and how they are obtained.
 
     Attributes:
-        classes: integers or strings, at least two; their places here are their codes.
+        classes: integers or strings, at least two; their indices are their codes.
         positive: the positive class, by default the last: a spec names the class itself, in Python
             it is the code.
         oracle: ``deterministic`` or ``stochastic``.
         votes: answers wanted for each task, of as many annotators.
         gold: rows whose class is known, None for none.
         repeats: rows of earlier rounds that are asked about again, in every batch.
-        rule: how votes decide: ``majority``, a name of `VOTE_RULES` or ``module:object``; of
+        rule: how votes decide: ``majority``, a name of `VOTE_RULES` or ``module:object``; for
             numbers ``median``.
         multilabel: the labels of which a row may have several; then the classes are their sets.
             Empty where a row is of one class.
         numbers: the range of labels that are numbers; then the classes are the errors that a
             prediction expects (`stats.normal_errors`). None where labels are classes.
-        meanings: of classes as text, or of labels of which a row may have several, what annotators
-            are told they mean.
+        meanings: explanations for annotators, by the text of the class or, where a row may have
+            several labels, by the label.
     """
 
     classes: tuple[int | str, ...]
@@ -83,22 +83,22 @@ class LabelsSpec:
 
     @property
     def offered(self) -> tuple[str, ...]:
-        """What annotators choose from, as text."""
+        """The texts that annotators choose from: classes, or labels of a multi-label pool."""
         return self.multilabel or tuple(map(str, self.classes))
 
     @property
     def codes(self) -> Mapping[str, int]:
-        """Code of each class by its text, the form in which labels are compared."""
+        """Code of each class by its text; labels are compared as text."""
         if self.numbers is not None:
             return NumberCodes(self.numbers)
         return {str(c): code for code, c in enumerate(self.classes)}
 
 
 def read_labels(section: Section, directory: str) -> LabelsSpec:
-    """Return what the section ``labels`` says, checked.
+    """Return the section ``labels``, checked.
 
     Args:
-        section: of the file.
+        section: the section.
         directory: relative paths resolve against it.
 
     Raises:
@@ -154,18 +154,18 @@ def read_labels(section: Section, directory: str) -> LabelsSpec:
 
 
 def _meanings(section: Section, offered: Sequence[str]) -> dict[str, str]:
-    """Return what classes mean, in their order."""
-    told = {str(key): value for key, value in section.content.items()}
-    for key, value in told.items():
+    """Return the meanings of classes, in the order of the classes."""
+    meanings = {str(key): value for key, value in section.content.items()}
+    for key, value in meanings.items():
         if key not in offered:
             raise InputError(f"{section.name}: {key!r} is none of: {', '.join(offered)}")
         if not isinstance(value, str) or not value.strip():
             raise InputError(f"{section.name}.{key}: must be text, got {value!r}")
-    return {one: told[one].strip() for one in offered if one in told}
+    return {key: meanings[key].strip() for key in offered if key in meanings}
 
 
 def _numbers(section: Section) -> LabelsSpec:
-    """Return what is said of labels that are numbers.
+    """Return the section ``labels`` for labels that are numbers.
 
     Raises:
         InputError: naming the key that is wrong, or that is for classes only.
@@ -195,7 +195,7 @@ def _numbers(section: Section) -> LabelsSpec:
 
 
 def _multilabel(section: Section) -> tuple[str, ...]:
-    """Return the labels of which a row may have several; none where it is of one class."""
+    """Return the labels of which a row may have several; empty where a row is of one class."""
     labels = section.get("multilabel")
     if labels is None:
         return ()
@@ -232,7 +232,7 @@ def _gold(section: Section, directory: str) -> GoldSpec:
 
 
 def labels_mapping(labels: LabelsSpec) -> dict[str, Any]:
-    """Return the section ``labels``, with the defaults that every spec had from the start."""
+    """Return the section ``labels`` as a mapping, with defaults except those of newer keys."""
     mapping: dict[str, Any] = {"oracle": labels.oracle}
     if labels.numbers is not None:
         mapping["range"] = [labels.numbers.low, labels.numbers.high]
@@ -241,7 +241,7 @@ def labels_mapping(labels: LabelsSpec) -> dict[str, Any]:
     else:
         mapping["classes"] = list(labels.classes)
         mapping["positive"] = labels.classes[labels.positive]
-    # What came later is left out where it is not used: specs of older workspaces are compared.
+    # Newer keys are left out where they are not used: specs of older workspaces are compared.
     if labels.votes > 1:
         mapping["votes"] = labels.votes
     if labels.gold is not None:

@@ -1,4 +1,4 @@
-"""What a spec says of pools whose rows are queries, each with a list of items."""
+"""The section ``pool.lists`` of a spec: pools whose rows are queries with lists of items."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -13,9 +13,9 @@ class ListsSpec:
     """The columns of a query that all systems share.
 
     Attributes:
-        items: column with the list of the items' ids, no two alike within a query.
-        payload: columns with a list each, of one value for every item; annotators are shown that of
-            the item they grade.
+        items: column with the list of the items' ids, all different within a query.
+        payload: columns of lists with one value for every item; annotators see the value of the
+            item they grade.
     """
 
     items: str
@@ -23,7 +23,7 @@ class ListsSpec:
 
 
 def read_lists(pool: Section) -> ListsSpec | None:
-    """Return what ``pool.lists`` says, checked; None if rows are no queries.
+    """Return the section ``pool.lists``, checked; None if rows are no queries.
 
     Args:
         pool: the section ``pool``.
@@ -52,7 +52,7 @@ def lists_mapping(lists: ListsSpec) -> dict[str, Any]:
 
 
 def check_grades(labels: Mapping[str, Any]) -> None:
-    """Check that what ``labels`` says goes with items that are graded.
+    """Check that the section ``labels`` suits items that are graded.
 
     Args:
         labels: fields of `LabelsSpec` by name.

@@ -1,4 +1,4 @@
-"""What a spec says of measures."""
+"""The entries of a spec's ``measure``."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -18,11 +18,11 @@ class MeasureSpec:
     """An entry of the spec's ``measure``; `measures.build` makes measures of it.
 
     Attributes:
-        name: of `measures.BY_NAME`, ``joint``, of `COMPARISONS`, or ``module:object``.
-        parameters: given with it.
+        name: name in `measures.BY_NAME` or `COMPARISONS`, ``joint``, or ``module:object``.
+        parameters: parameters given with the name.
         system: name of the system it is about; None for each of them.
         calibrate: whether its known totals are used.
-        parts: of a joint measure; of a comparison the measure that is compared.
+        parts: parts of a joint measure; for a comparison the measure that is compared.
         of: name of the system that is compared; None for the first.
         against: name of the system that it is compared with; None for the second.
     """
@@ -37,7 +37,7 @@ class MeasureSpec:
 
     @classmethod
     def parse(cls, item: Any) -> "MeasureSpec":
-        """Return what an entry says, its form checked; names are checked by `measures.build`.
+        """Return an entry, its form checked; names are checked by `measures.build`.
 
         Raises:
             InputError: naming the key that is wrong.
@@ -61,7 +61,7 @@ class MeasureSpec:
 
     @classmethod
     def _comparison(cls, kind: str, item: Mapping[str, Any]) -> "MeasureSpec":
-        """Return what an entry says that compares two systems."""
+        """Return an entry that compares two systems."""
         section = Section("measure", item)
         section.check_keys(kind, "of", "against")
         part = cls.parse(item[kind])

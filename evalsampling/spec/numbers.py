@@ -1,7 +1,7 @@
 """Labels that are numbers, as whole codes.
 
-Everything that draws and weighs rows knows labels as codes. Those of numbers are far above those of
-classes; in the place of classes stand four errors that a model expects (`stats.normal_errors`).
+Samplers and estimators know labels as codes. Codes of numbers are far above those of classes; in
+place of classes there are four errors that a model expects (`stats.normal_errors`).
 """
 
 import dataclasses
@@ -15,13 +15,13 @@ IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
 EXPECTED = ("far below", "below", "above", "far above")
-"""The errors that a model expects; their places are the codes 0 to 3."""
+"""The errors that a model expects; their codes are 0 to 3."""
 
 FIRST = 1 << 20
 """Code of the least number of a range."""
 
 STEPS = 1 << 40
-"""Steps of a range: a number is known to one part in 10^12 of it."""
+"""Steps of a range: a number is stored to one part in 10^12 of it."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,16 +38,16 @@ class NumberRange:
 
     @property
     def step(self) -> float:
-        """What one code is from the next."""
+        """Difference between the numbers of two neighbouring codes."""
         return (self.high - self.low) / STEPS
 
     @property
     def ends(self) -> tuple[str, str]:
-        """The least and the greatest number, as they are written."""
+        """The least and the greatest number as text."""
         return _written(self.low), _written(self.high)
 
     def codes(self, values: FloatArray) -> IntArray:
-        """Return the codes of numbers, shape (n,); of those outside the range too."""
+        """Return the codes of numbers, shape (n,), which may lie outside the range."""
         return FIRST + np.rint((values - self.low) / self.step).astype(np.int64)
 
     def values(self, codes: IntArray) -> FloatArray:
@@ -61,10 +61,12 @@ class NumberRange:
 
 @dataclasses.dataclass(frozen=True)
 class NumberCodes(Mapping[str, int]):
-    """The codes of numbers by their texts, as of classes; there are too many to list.
+    """The codes of numbers by their texts, in place of a mapping from classes to codes.
+
+    There are too many numbers to list, so iteration yields none.
 
     Attributes:
-        range: the numbers that there can be.
+        range: the possible numbers.
     """
 
     range: NumberRange
@@ -73,7 +75,7 @@ class NumberCodes(Mapping[str, int]):
         """Return the code of a text.
 
         Raises:
-            KeyError: it is no number of the range.
+            KeyError: the text is no number of the range.
         """
         try:
             value = float(text)
@@ -84,11 +86,11 @@ class NumberCodes(Mapping[str, int]):
         return int(self.range.codes(np.array(value)))
 
     def __iter__(self) -> Iterator[str]:
-        """Return an iterator over nothing."""
+        """Return an empty iterator: no number is listed."""
         return iter(())
 
     def __len__(self) -> int:
-        """Return 0: no class is listed."""
+        """Return 0: no number is listed."""
         return 0
 
     def __hash__(self) -> int:
@@ -96,14 +98,14 @@ class NumberCodes(Mapping[str, int]):
         return hash(self.range)
 
     @property
-    def told(self) -> str:
-        """Return what a label may be, in words."""
+    def words(self) -> str:
+        """The possible labels, in words."""
         return "the numbers from {} to {}".format(*self.range.ends)
 
     def text(self, code: int) -> str:
-        """Return the text of the code of a number: the shortest that has this code.
+        """Return the text of the number of a code: the shortest that has this code.
 
-        It has as many decimals as steps tell apart, or more where these are not enough.
+        It has as many decimals as a step has, or more where these are not enough.
         """
         decimals = -math.ceil(math.log10(self.range.step))
         value = min(max(float(self.range.values(np.array(code))), self.range.low), self.range.high)

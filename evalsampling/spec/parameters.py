@@ -1,4 +1,4 @@
-"""Measures and samplers as a spec names them: a name and parameters of a class."""
+"""Names and parameters of measures and samplers in a spec, and instances made from them."""
 
 import dataclasses
 from collections.abc import Collection, Mapping
@@ -9,14 +9,14 @@ from evalsampling.spec.sections import is_number, nearest, shown
 
 
 def name_and_parameters(kind: str, item: Any) -> tuple[str, dict[str, Any]]:
-    """Return the name and the parameters of an entry: text, or a mapping with ``name``.
+    """Return the name and the parameters of an entry, which is a name or a mapping with ``name``.
 
     Args:
         kind: "measure" or "sampler", for messages.
         item: the entry.
 
     Raises:
-        InputError: if its name is no text.
+        InputError: if the name is not text.
     """
     content = item if isinstance(item, Mapping) else {"name": item}
     name = content.get("name")
@@ -26,10 +26,10 @@ def name_and_parameters(kind: str, item: Any) -> tuple[str, dict[str, Any]]:
 
 
 def check_name(kind: str, name: str, known: Collection[str]) -> None:
-    """Check that there is a measure or sampler of a name.
+    """Check that a measure or sampler has a name.
 
     Raises:
-        InputError: naming the nearest there is, if there is none.
+        InputError: if none has, with the nearest known name.
     """
     if name not in known:
         hint = nearest(name, list(known)).replace("valid keys", "known")
@@ -44,9 +44,9 @@ def construct(
     Args:
         kind: "measure" or "sampler", for messages.
         maker: the class.
-        name: in the spec.
-        parameters: given there.
-        given: values of the fields that a spec does not give; of these, what the class has.
+        name: its name in the spec.
+        parameters: parameters given in the spec.
+        given: values of fields that a spec does not give; those that the class lacks are ignored.
 
     Raises:
         InputError: naming a parameter that is unknown or wrong.
@@ -65,10 +65,10 @@ def construct(
 
 
 def number(key: str, value: Any) -> float:
-    """Return a parameter that is a finite number.
+    """Return a parameter as a float, checked to be a finite number.
 
     Raises:
-        ValueError: if it is none, naming the key.
+        ValueError: if it is not one, naming the key.
     """
     if not is_number(value):
         raise ValueError(f"{key} must be a number, got {shown(value)}")

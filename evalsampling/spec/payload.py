@@ -1,4 +1,4 @@
-"""What a spec says of the columns that annotators see."""
+"""The key ``pool.payload`` of a spec: columns that annotators see, and how."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from evalsampling.errors import InputError
 from evalsampling.spec.sections import Section
 
 MASKS = ("redact", "hash", "truncate")
-"""How a payload column may be shown."""
+"""Ways to show a payload column other than as it is."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Mask:
 
     Attributes:
         how: ``redact``, ``hash`` or ``truncate``.
-        characters: shown of each text, if it is cut.
+        characters: length to which texts are truncated.
     """
 
     how: str
@@ -55,7 +55,7 @@ def _mask(column: str, how: Any) -> Mask:
 
 
 def shown_mapping(name: str, mask: Mask | None) -> Any:
-    """Return an entry of the key ``payload``."""
+    """Return the entry of a column under the key ``payload``."""
     if mask is None:
         return name
     return {name: {"truncate": mask.characters} if mask.how == "truncate" else mask.how}

@@ -1,4 +1,4 @@
-"""What a spec says of the pool."""
+"""The section ``pool`` of a spec: where the rows are, and their columns."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -36,22 +36,22 @@ class PoolSpec:
 
     Attributes:
         path: absolute path or pattern of its files, of this machine or one of `READ_FROM`.
-        id: column that names each row: integers or strings, no two alike.
+        id: column that identifies each row: integers or strings, all different.
         score: numeric column that drives the strata, finite; None if features do. Where labels are
             numbers a spec names the column `variance` in its place.
-        probability: where the prior is: a column of the probability of the positive class, or a
-            column for each class, or None to take it from the score.
-        systems: at least one.
-        slices: columns whose values are reported apart.
+        probability: the prior: a column of the probability of the positive class, or a column for
+            each class, or None to take it from the score.
+        systems: the systems under evaluation, at least one.
+        slices: columns for whose values results are reported separately.
         features: numeric columns, for strata without a score.
         payload: columns shown to annotators.
         scorer: ``module:function`` that adds columns to Arrow record batches, if any.
-        directory: looked in first for modules the spec names: the spec's own.
-        masks: by payload column, how it is shown; a column that is not here is shown as it is.
-        lists: of rows that are queries; None of any other pool. Then a system's score is a list, of
-            one number for every item; its probability a list of lists, of one for every grade; and
-            it has no prediction.
-        cost: numeric column of what a label costs, above 0; None if all labels cost the same.
+        directory: searched first for modules that the spec names: the directory of the spec.
+        masks: how payload columns are shown, by column; those not here are shown as they are.
+        lists: columns of rows that are queries; None for other pools. For queries, a system's score
+            is a list with a number for every item; its probability a list of lists, one for every
+            grade; and it has no prediction.
+        cost: numeric column of the cost of a label, above 0; None if all labels cost the same.
     """
 
     path: str
@@ -70,16 +70,16 @@ class PoolSpec:
 
     @property
     def mistaken_ids(self) -> Sequence[str]:
-        """Columns of the payload that a delivery would take for the ids of its rows."""
+        """Payload columns that a delivery would mistake for the ids of its rows."""
         as_it_is = self.lists is None and self.id not in self.masks
         return mistaken_ids(self.payload, self.id, as_it_is)
 
 
 def read_pool(section: Section, labels: LabelsSpec, directory: str, by_features: bool) -> PoolSpec:
-    """Return what the section ``pool`` says, checked.
+    """Return the section ``pool``, checked.
 
     Args:
-        section: of the file.
+        section: the section.
         labels: the classes.
         directory: relative paths resolve against it.
         by_features: whether the strata are cut from features, so that no score is needed.
@@ -159,7 +159,7 @@ def read_pool(section: Section, labels: LabelsSpec, directory: str, by_features:
 
 
 def _variance(section: Section, by_features: bool) -> str:
-    """Return the column of predictive variances, which is the score of numbers.
+    """Return the column of predictive variances, which takes the place of a score for numbers.
 
     Raises:
         InputError: naming the key that is missing, or that is for classes only.
@@ -194,8 +194,10 @@ def pool_mapping(pool: PoolSpec, labels: LabelsSpec) -> dict[str, Any]:
             mapping[key] = list(columns)
     if pool.cost is not None:
         mapping["cost"] = pool.cost
-    of_items = () if pool.lists is None else pool.lists.payload
+    item_payload = () if pool.lists is None else pool.lists.payload
     mapping["payload"] = [
-        shown_mapping(name, pool.masks.get(name)) for name in pool.payload if name not in of_items
+        shown_mapping(name, pool.masks.get(name))
+        for name in pool.payload
+        if name not in item_payload
     ]
     return mapping | ({"scorer": pool.scorer} if pool.scorer else {})

@@ -15,36 +15,36 @@ from evalsampling.parts.registry import Registry
 from evalsampling.storage import STORES, is_url
 
 READ_FROM = ("gs", "s3", "hdfs")
-"""Where files that are only read may be beside this machine and stores of other packages."""
+"""Schemes of stores with files that are only read, beside those of other packages."""
 
 
-_passed_over: contextvars.ContextVar[list[str] | None] = contextvars.ContextVar(
-    "_passed_over", default=None
+_collected: contextvars.ContextVar[list[str] | None] = contextvars.ContextVar(
+    "_collected", default=None
 )
 
 
 @contextlib.contextmanager
 def unknown_keys() -> Iterator[list[str]]:
-    """Give a list that gets a message for each unknown key; while the block runs none is refused.
+    """Yield a list that collects messages of unknown keys, which raise no error in the block.
 
-    The rest of a section is read as if such a key were not there.
+    The rest of a section is read as if it had no such key.
     """
     messages: list[str] = []
-    token = _passed_over.set(messages)
+    token = _collected.set(messages)
     try:
         yield messages
     finally:
-        _passed_over.reset(token)
+        _collected.reset(token)
 
 
 class Section:
     """A mapping of the file, with typed and checked access to its keys.
 
     Attributes:
-        name: of the section.
-        content: of it.
-        is_stored: whether it is of a workspace, so that its names of parts were checked before,
-            where these parts were installed.
+        name: path of the section in the file, empty at the top.
+        content: the mapping.
+        is_stored: whether it is from the spec of a workspace, whose names of parts were checked
+            when it was made.
     """
 
     def __init__(self, name: str, content: Any, is_stored: bool = False) -> None:
@@ -58,26 +58,26 @@ class Section:
         return f"{self.name}.{key}" if self.name else key
 
     def check_keys(self, *known: str, below: Mapping[str, Collection[str]] | None = None) -> None:
-        """Raise an `InputError` for a key that is not known, naming the nearest one.
+        """Raise an `InputError` for an unknown key, with the nearest known one.
 
         Args:
-            known: keys.
-            below: those of the sections in here, by the section, where a key may be meant to be.
+            known: the known keys.
+            below: keys of sections within this one, by section, to which a key may belong.
         """
         paths = [self._path(name) for name in known]
         hints = {
-            key: f"; it is a key of {one}" for one, keys in (below or {}).items() for key in keys
+            key: f"; it is a key of {name}" for name, keys in (below or {}).items() for key in keys
         }
         unknown = [str(key) for key in self.content if key not in known]
         messages = [
             f"unknown key {self._path(key)}{hints.get(key) or nearest(self._path(key), paths)}"
             for key in unknown
         ]
-        told = _passed_over.get()
-        if messages and told is None:
+        collected = _collected.get()
+        if messages and collected is None:
             raise InputError(messages[0])
-        if messages and told is not None:
-            told += messages
+        if messages and collected is not None:
+            collected += messages
             self.content = {key: self.content[key] for key in known if key in self.content}
 
     def get(self, key: str, default: Any = None) -> Any:
@@ -104,21 +104,21 @@ class Section:
         """Return the name of a part, or a ``module:object``; the part is not imported.
 
         Args:
-            key: where it stands.
-            parts: that there are.
-            default: the name if there is none.
-            ours: names beside those of the parts.
+            key: the key.
+            parts: registry of the parts.
+            default: the name if the key is missing.
+            ours: further names that are allowed.
 
         Raises:
-            InputError: if it is no name of a part; in a stored spec any text is one.
+            InputError: if it is no name of a part; a stored spec may name any.
         """
         name = self.get(key, default)
         if isinstance(name, str) and (
             self.is_stored or ":" in name or name in ours or name in parts
         ):
             return name
-        known = ", ".join([*ours, *parts])
-        raise InputError(f"{self._path(key)}: must be one of {known}, got {name!r}")
+        choices = ", ".join([*ours, *parts])
+        raise InputError(f"{self._path(key)}: must be one of {choices}, got {name!r}")
 
     def integer(self, key: str, default: int, least: int) -> int:
         """Return a whole number of at least ``least``."""
@@ -145,7 +145,7 @@ class Section:
 
 
 def number(path: str, value: Any) -> float:
-    """Check that a value, named by its path, is a finite number."""
+    """Return a value as a float, checked to be a finite number; errors name its path."""
     if not is_number(value):
         raise InputError(f"{path}: must be a number, got {shown(value)}")
     return float(value)
@@ -162,12 +162,12 @@ def is_number(value: Any) -> bool:
 
 
 def shown(value: Any) -> str:
-    """Return a value for a message, without the middle of a number of hundreds of digits."""
+    """Return a value as text for a message; very long numbers are shortened."""
     return reprlib.repr(value) if isinstance(value, int) else repr(value)
 
 
 def nearest(key: str, known: Sequence[str]) -> str:
-    """Return the end of a message that names the known key most like another."""
+    """Return the end of a message about an unknown key, with the most similar known one."""
     near = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
     return f"; did you mean {near[0]}?" if near else f"; valid keys: {', '.join(known)}"
 
@@ -176,13 +176,13 @@ def absolute(key: str, path: str | None, directory: str, stores: Sequence[str]) 
     """Return a path, resolved against a directory.
 
     Args:
-        key: where it stands, for messages.
-        path: as given.
-        directory: of the spec, or its URL.
-        stores: schemes of other machines that it may have, beside those of installed packages.
+        key: the key of the path, for messages.
+        path: the path as given.
+        directory: path or URL of the directory of the spec.
+        stores: schemes of stores that it may have, beside those of installed packages.
 
     Raises:
-        InputError: for a path of another machine, or with characters that no path has.
+        InputError: for a path of any other store, or with characters that no path has.
     """
     if path is None:
         return None
@@ -196,6 +196,5 @@ def absolute(key: str, path: str | None, directory: str, stores: Sequence[str]) 
     scheme, _, rest = path.partition("://")
     if scheme in stores or scheme in STORES:
         return f"{scheme}://{rest.rstrip('/')}"
-    known = dict.fromkeys([*stores, *STORES])
-    also = " or ".join(f"{store}://" for store in known)
-    raise InputError(f"{key}: must be a path of this machine or of {also}, got {path!r}")
+    schemes = " or ".join(f"{store}://" for store in dict.fromkeys([*stores, *STORES]))
+    raise InputError(f"{key}: must be a path of this machine or of {schemes}, got {path!r}")

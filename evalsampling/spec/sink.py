@@ -1,4 +1,4 @@
-"""What a spec says of the batches that are sent out."""
+"""The section ``sink`` of a spec: the batches that are sent to annotators."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -22,10 +22,10 @@ SINKS: Registry[Any] = Registry(
     },
     "evalsampling.labels.sinks:Sink",
 )
-"""Formats of the batches that go out, by name."""
+"""Formats of batches, by name."""
 
 _CSV = ("csv", "vendor", "splink")
-"""Formats that a spreadsheet may open, and may take text in for a formula."""
+"""Formats in which a spreadsheet may mistake text for a formula."""
 
 _SIDES = ("left", "right")
 _RECORD_KEYS = ("left", "right", "left_source", "right_source")
@@ -36,10 +36,10 @@ class RecordColumns:
     """Payload columns that name the two records of a row.
 
     Attributes:
-        left: id of the left one.
-        right: id of the right one.
-        left_source: data set of the left one, None if there is one only.
-        right_source: likewise.
+        left: column of the left record's id.
+        right: column of the right record's id.
+        left_source: column of the left record's data set, None if there is only one data set.
+        right_source: column of the right record's data set, None likewise.
     """
 
     left: str
@@ -50,16 +50,16 @@ class RecordColumns:
 
 @dataclasses.dataclass(frozen=True)
 class SinkSpec:
-    """How batches are sent out.
+    """How batches are sent to annotators.
 
     Attributes:
-        format: of `SINKS`, or ``module:object``.
-        question: what annotators are asked, in a sentence.
-        sides: what the names of the columns of the left and of the right record begin or end
-            with, None if rows are no pairs.
+        format: name in `SINKS`, or ``module:object``.
+        question: the question to annotators, in a sentence.
+        sides: prefixes or suffixes of the columns of the left and of the right record, None if
+            rows are no pairs.
         records: columns that name the two records, None if there are none.
         chunk: most tasks in one file of Label Studio.
-        escape: whether text that a spreadsheet takes for a formula has an apostrophe before it.
+        escape: whether text that a spreadsheet may mistake for a formula gets an apostrophe.
     """
 
     format: str = "csv"
@@ -73,12 +73,12 @@ class SinkSpec:
     def read(
         cls, section: Section, payload: Sequence[str], mistaken: Sequence[str] = ()
     ) -> "SinkSpec":
-        """Return what the section ``sink`` says, checked.
+        """Return the section ``sink``, checked.
 
         Args:
-            section: of the file.
-            payload: columns that annotators are shown.
-            mistaken: those that would be taken for the ids of the rows, and are not.
+            section: the section.
+            payload: columns that annotators see.
+            mistaken: columns among these that would be mistaken for the ids of the rows.
 
         Raises:
             InputError: naming the key that is wrong.
@@ -91,8 +91,8 @@ class SinkSpec:
         if escape and chosen == "xlsx":
             raise InputError("sink.escape: the cells of an xlsx file are text and need none")
         if escape and chosen not in _CSV:
-            known = ", ".join(_CSV)
-            raise InputError(f"sink.escape: is of {known}, which are CSV; {chosen} is not")
+            formats = ", ".join(_CSV)
+            raise InputError(f"sink.escape: is of {formats}, which are CSV; {chosen} is not")
         _check_columns(chosen, payload, mistaken)
         sink = cls(
             format=chosen,
@@ -107,7 +107,7 @@ class SinkSpec:
         return sink
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return the section; what is not used is left out, as in specs of older workspaces."""
+        """Return the section as a mapping, without unused keys, as specs of older workspaces."""
         mapping: dict[str, Any] = {"format": self.format}
         if self.question is not None:
             mapping["question"] = self.question
@@ -124,30 +124,30 @@ class SinkSpec:
 
 
 _ANSWERED_ELSEWHERE = ("label-studio", "ground-truth")
-"""Formats whose files of tasks do not come back with the answers in them and the payload beside."""
+"""Formats whose deliveries have answers in files of their own, without the payload columns."""
 
 EVERY_BATCH = ("task", "label")
-"""Columns of every batch, which no column of the payload can be called."""
+"""Columns of every batch, whose names no payload column can have."""
 
 _ID = "id"
-"""What a delivery may call the ids of the rows, whatever the pool calls them."""
+"""Name that a delivery may use for the ids of the rows, whatever their name in the pool."""
 
 _READ = ("annotator", "skipped", "comment", "time", "clerical_match_score")
-"""Columns of a delivery that an answer is read from, beside those that every batch has."""
+"""Columns of a delivery that are read, beside those that every batch has."""
 
 
 def is_taken(name: str) -> bool:
-    """Tell whether a name stands for something else in a batch or a delivery, in some format."""
+    """Tell whether a column name has another meaning in a batch or a delivery of some format."""
     return name in (*EVERY_BATCH, _ID) or _is_answer(name)
 
 
 def mistaken_ids(payload: Sequence[str], id: str, as_it_is: bool) -> list[str]:
-    """Return the columns of the payload that a delivery would take for the ids of its rows.
+    """Return the payload columns that a delivery would mistake for the ids of its rows.
 
     Args:
-        payload: columns that annotators are shown.
+        payload: columns that annotators see.
         id: column of the ids.
-        as_it_is: whether annotators would be shown the ids of the tasks' rows in it.
+        as_it_is: whether the column of ids, if it is in the payload, is shown as it is.
     """
     return [name for name in payload if name in (_ID, id) and not (name == id and as_it_is)]
 
@@ -157,7 +157,7 @@ def _is_answer(name: str) -> bool:
 
 
 def _check_columns(chosen: str, payload: Sequence[str], mistaken: Sequence[str]) -> None:
-    """Refuse columns of the payload that would be taken for others when the file comes back."""
+    """Raise an `InputError` for payload columns that would be mistaken for others in a delivery."""
     for name in () if chosen in _ANSWERED_ELSEWHERE else payload:
         if name in mistaken:
             raise InputError(

@@ -1,4 +1,4 @@
-"""YAML as plain data: no mapping has a key twice, and aliases stand for little."""
+"""YAML as plain data, without duplicate keys and without aliases that expand to a lot."""
 
 import itertools
 from collections.abc import Iterator
@@ -9,28 +9,28 @@ import yaml
 from evalsampling.errors import InputError
 
 MOST_ALIASED = 10_000
-"""Values that aliases may stand for together: a few lines of aliases may stand for billions."""
+"""Most values that all aliases expand to: a few lines of aliases may expand to billions."""
 
 
 class _Loader(yaml.SafeLoader):
-    """Reads plain YAML, and refuses a key that a mapping has twice: YAML takes the last one."""
+    """Loader of plain YAML that refuses duplicate keys, of which YAML would take the last."""
 
     def get_single_node(self) -> Any:
         """Return the root of a document.
 
         Raises:
-            InputError: naming the line of a value whose aliases stand for too many, or for itself.
+            InputError: naming the line of a value that aliases expand too far, or in itself.
         """
         root = super().get_single_node()
         if root is not None:
-            _aliased(root, {})
+            _expanded(root, {})
         return root
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
-        """Return what a mapping holds.
+        """Return the mapping of a node.
 
         Raises:
-            InputError: naming the line of a key that is there twice.
+            InputError: naming the line of a duplicate key.
         """
         seen = set()
         keys = [key for key, _ in node.value] if isinstance(node, yaml.MappingNode) else []
@@ -42,33 +42,33 @@ class _Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
-def _aliased(node: Any, aliased: dict[int, tuple[int, int] | None]) -> tuple[int, int]:
-    """Return how many values a node stands for, and how many of them come from aliases.
+def _expanded(node: Any, counted: dict[int, tuple[int, int] | None]) -> tuple[int, int]:
+    """Return how many values a node expands to, and how many of them come from aliases.
 
     Args:
-        node: of the document.
-        aliased: the same by the ids of nodes that were counted, None of those that are being.
+        node: a node of the document.
+        counted: results by the ids of nodes visited before, None for the parents of this one.
 
     Raises:
-        InputError: as `_Loader.get_single_node` says.
+        InputError: see `_Loader.get_single_node`.
     """
     line = node.start_mark.line + 1
-    aliased[id(node)] = None
+    counted[id(node)] = None
     values, repeated = 1, 0
     for child in _children(node):
-        if id(child) in aliased:
-            known = aliased[id(child)]
-            if known is None:
+        if id(child) in counted:
+            count = counted[id(child)]
+            if count is None:
                 raise InputError(f"line {line}: a value is a part of itself")
-            values, repeated = values + known[0], repeated + known[0]
+            values, repeated = values + count[0], repeated + count[0]
         else:
-            more = _aliased(child, aliased)
+            more = _expanded(child, counted)
             values, repeated = values + more[0], repeated + more[1]
         if repeated > MOST_ALIASED:
             raise InputError(
                 f"line {line}: aliases stand for more than {MOST_ALIASED:,} values: write them out"
             )
-    aliased[id(node)] = values, repeated
+    counted[id(node)] = values, repeated
     return values, repeated
 
 
@@ -83,8 +83,8 @@ def load_strictly(text: str) -> Any:
     """Return the content of a YAML document: mappings, lists, texts, numbers, dates, nothing else.
 
     Raises:
-        InputError: if a mapping has a key twice, or aliases stand for too many values.
+        InputError: if a mapping has a duplicate key, or aliases expand to too many values.
         yaml.YAMLError: if it is no YAML, or has a tag of another kind of object.
-        ValueError: if it has a date that is none.
+        ValueError: if it has a date that does not exist.
     """
     return yaml.load(text, _Loader)

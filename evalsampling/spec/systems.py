@@ -1,4 +1,4 @@
-"""What a spec says of the systems under evaluation."""
+"""The key ``pool.systems`` of a spec: the systems under evaluation and their columns."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -14,17 +14,17 @@ Probability = str | Mapping[str, str] | None
 
 @dataclasses.dataclass(frozen=True)
 class SystemSpec:
-    """A system under evaluation and the columns of what it says.
+    """A system under evaluation and the columns of its outputs.
 
     Attributes:
-        name: None for a single system that needs none.
+        name: its name; None for a single system without one.
         score: numeric column, finite, or None.
         prediction: column of predicted classes, or None to compare the score with `threshold`.
         threshold: scores at or above it predict the positive class.
         probability: column of the probability of the positive class, a column for each class (by
             the class's text; of a multi-label pool, for each label), or None to take it from the
             score.
-        by_label: column of 0 and 1 for each label, in place of one of lists; empty if there is one.
+        by_label: columns of 0 and 1, by label, in place of a column of lists; empty with that.
     """
 
     name: str | None
@@ -38,7 +38,7 @@ class SystemSpec:
 def read_system(
     section: Section, name: str | None, labels: LabelsSpec, score: str | None, default: str | None
 ) -> SystemSpec:
-    """Return what is said of one system, checked."""
+    """Return one system, checked."""
     where = f"{section.name}.prediction"
     prediction, threshold = section.get("prediction", default), None
     if labels.multilabel and isinstance(prediction, Mapping):
@@ -58,7 +58,7 @@ def read_system(
 
 
 def read_systems(section: Section, labels: LabelsSpec) -> tuple[SystemSpec, ...]:
-    """Return what the section ``systems`` says, checked.
+    """Return the systems of the section ``systems``, checked.
 
     Raises:
         InputError: naming the key that is wrong.
@@ -91,20 +91,20 @@ def read_rankers(section: Section) -> tuple[SystemSpec, ...]:
     return tuple(rankers)
 
 
-def _by_label(where: str, given: Mapping[Any, Any], known: Sequence[str]) -> dict[str, str]:
+def _by_label(where: str, given: Mapping[Any, Any], labels: Sequence[str]) -> dict[str, str]:
     """Return the column of each label, in the order of the labels."""
     columns = {str(key): column for key, column in given.items()}
     texts = all(isinstance(column, str) for column in columns.values())
-    if set(columns) != set(known) or not texts:
-        raise InputError(f"{where}: must name a column for each of {list(known)}, got {given!r}")
-    return {label: columns[label] for label in known}
+    if set(columns) != set(labels) or not texts:
+        raise InputError(f"{where}: must name a column for each of {list(labels)}, got {given!r}")
+    return {label: columns[label] for label in labels}
 
 
 def read_probability(section: Section, labels: LabelsSpec) -> Probability:
-    """Return what a key ``probability`` says, checked.
+    """Return the value of a key ``probability``, checked.
 
     Raises:
-        InputError: naming the key, if it is no column, or not one for each class.
+        InputError: naming the key, if it is not a column, or a column for each class.
     """
     value = section.get("probability")
     if labels.multilabel and isinstance(value, Mapping):
@@ -130,19 +130,19 @@ def read_probability(section: Section, labels: LabelsSpec) -> Probability:
 
 
 def number_of(labels: LabelsSpec) -> str:
-    """Return how many classes or labels there are, in words."""
+    """Return the number of classes or labels, in words."""
     if labels.multilabel:
         return f"{len(labels.multilabel)} labels"
     return f"{len(labels.classes)} classes"
 
 
 def prediction_mapping(system: SystemSpec) -> Any:
-    """Return a key ``prediction``."""
+    """Return the value of the key ``prediction`` of a system."""
     return system.prediction or dict(system.by_label) or {"threshold": system.threshold}
 
 
 def system_mapping(system: SystemSpec, labels: LabelsSpec) -> dict[str, Any]:
-    """Return a system of the section ``systems``."""
+    """Return a system as a mapping, as in the section ``systems``."""
     mapping: dict[str, Any] = {}
     if system.prediction or system.by_label or system.threshold is not None:
         mapping["prediction"] = prediction_mapping(system)
@@ -154,7 +154,7 @@ def system_mapping(system: SystemSpec, labels: LabelsSpec) -> dict[str, Any]:
 
 
 def probability_mapping(probability: str | Mapping[str, str], labels: LabelsSpec) -> Any:
-    """Return a key ``probability``, classes as they stand in the spec."""
+    """Return the value of a key ``probability``, with classes as in the spec."""
     if isinstance(probability, str):
         return probability
     if labels.multilabel:

@@ -1,4 +1,4 @@
-"""How far annotators agree, and how often each of them is right, with intervals.
+"""Agreement of annotators, and shares of independent trials, with intervals.
 
 References:
     K. Krippendorff, *Computing Krippendorff's Alpha-Reliability*, University of Pennsylvania 2011.
@@ -22,11 +22,11 @@ class Agreement:
     """Krippendorff's alpha, with an interval.
 
     Attributes:
-        alpha: 1 if all agree, 0 if no more than by chance; None if all votes are alike.
+        alpha: 1 if all agree, 0 if no more than by chance; None if all votes are equal.
         low: lower end, None without alpha.
-        high: upper end, likewise.
-        rows: that have two votes or more.
-        votes: of these rows.
+        high: upper end, None without alpha.
+        rows: number of rows that have two votes or more.
+        votes: number of votes on these rows.
     """
 
     alpha: float | None
@@ -39,11 +39,11 @@ class Agreement:
 def krippendorff_alpha(counts: IntArray, confidence: float = 0.95) -> Agreement:
     """Return Krippendorff's alpha for nominal data, any number of votes a row.
 
-    alpha = 1 - D_o / D_e: D_o is the share of pairs of votes on a row that differ, each row
-    weighing as much as it has votes, and D_e that of all pairs of votes. The interval is alpha +- t
-    times the jackknife's standard error over the rows, cut at 1. Where no two votes differ that
-    error is 0; then the lower end is what rows with a difference would make of it, were their share
-    at its upper limit by Clopper and Pearson.
+    alpha = 1 - D_o / D_e: D_o is the share of pairs of votes on a row that differ, rows weighted by
+    their number of votes, and D_e that of all pairs of votes. The interval is alpha +- t times the
+    jackknife's standard error over the rows, cut at 1. Where no two votes on a row differ that
+    error is 0; the lower end is then alpha if the share of rows with a difference were at its upper
+    limit by Clopper and Pearson.
 
     Args:
         counts: shape (rows, classes): votes for each class. Rows with less than two are left out.
@@ -63,12 +63,12 @@ def krippendorff_alpha_of_numbers(
 ) -> Agreement:
     """Return Krippendorff's alpha for interval data: a pair counts by its squared difference.
 
-    The interval is that of `krippendorff_alpha`; where no two votes on a row differ, a row with a
-    difference is taken to have that of two votes on any rows.
+    The interval is that of `krippendorff_alpha`; where no two votes on a row differ, the difference
+    of a row that has one is taken to be the mean one of two votes on any rows.
 
     Args:
         value: shape (votes,).
-        row: shape (votes,): that each is about. Rows with less than two are left out.
+        row: shape (votes,): the row of each vote. Rows with less than two are left out.
         confidence: of the interval, in (0, 1).
     """
     _, row, size = np.unique(row, return_inverse=True, return_counts=True)
@@ -89,7 +89,7 @@ _ROUNDING = 1e-12
 
 
 def _differing_pairs(totals: FloatArray) -> FloatArray:
-    """Return the pairs of votes of two classes, from the votes of each: shape (...)."""
+    """Return the number of ordered pairs of votes that differ, (...), from (..., classes) votes."""
     votes = totals.sum(axis=-1)
     return np.asarray(votes * (votes - 1) - (totals * (totals - 1)).sum(axis=-1))
 
@@ -106,10 +106,10 @@ def _with_interval(
 
     Args:
         size: shape (rows,): votes of each row, at least 2.
-        differing: shape (rows,): differences of its pairs, over its other votes.
-        expected: differences of the pairs of all votes.
+        differing: shape (rows,): total difference of its ordered pairs, over its votes minus 1.
+        expected: total difference of the ordered pairs of all votes.
         without: shape (rows,): the same without the votes of a row.
-        chance: difference of a row that has one, over that of any two votes, inverted.
+        chance: mean difference of any two votes, over that of a row that has one.
         confidence: in (0, 1).
     """
     rows, votes = len(size), int(size.sum())
@@ -122,9 +122,9 @@ def _with_interval(
         return Agreement(alpha, max(1 - share / chance, -1.0), 1.0, rows, votes)
     if rows < 3:
         return Agreement(alpha, -1.0, 1.0, rows, votes)
-    left = _alpha(differing.sum() - differing, without, votes - size)
-    left = np.where(np.isfinite(left), left, 1.0)
-    error = np.sqrt((rows - 1) / rows * ((left - left.mean()) ** 2).sum())
+    left_out = _alpha(differing.sum() - differing, without, votes - size)
+    left_out = np.where(np.isfinite(left_out), left_out, 1.0)
+    error = np.sqrt((rows - 1) / rows * ((left_out - left_out.mean()) ** 2).sum())
     reach = float(scipy.special.stdtrit(rows - 1, 1 - tail)) * float(error)
     return Agreement(alpha, max(alpha - reach, -1.0), min(alpha + reach, 1.0), rows, votes)
 
@@ -140,8 +140,8 @@ class Share:
     """A share of independent trials, with the interval of Clopper and Pearson.
 
     Attributes:
-        hits: how many of them.
-        trials: how many there were.
+        hits: number of hits.
+        trials: number of trials.
         share: hits / trials, None without trials.
         low: lower end, in [0, 1].
         high: upper end, in [0, 1].
@@ -158,8 +158,8 @@ class Share:
         """Return the share of hits among trials.
 
         Args:
-            hits: how many.
-            trials: how many, at least as many.
+            hits: number of hits.
+            trials: number of trials, at least that of hits.
             confidence: of the interval, in (0, 1).
         """
         low, high = clopper_pearson(hits, trials, confidence)

@@ -1,4 +1,4 @@
-"""Draws with replacement of rows that nobody holds together: who arrives first at each draw.
+"""Draws with replacement from a pool in parts: each draw takes the row that arrives first.
 
 Each row arrives at a Poisson process of a rate in proportion to its weight g, and each arrival goes
 to one of the n draws, all alike. So the arrivals at one draw are a process of their own, of rate
@@ -17,7 +17,7 @@ IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
 _AT_A_TIME = 1 << 10
-"""Arrivals that are looked for at a time once rows have arrived."""
+"""Arrivals computed at a time, after the first one of each row."""
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1, _MIX_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
@@ -53,10 +53,10 @@ def arrivals(
         goes_on = at[:, -1] <= until
         waiting, time = waiting[goes_on], at[goes_on, -1]
         number += 2 * block
-    none = np.zeros(0, dtype=np.int64)
+    empty = np.zeros(0, dtype=np.int64)
     return (
-        np.concatenate([none, *rows]),
-        np.concatenate([none, *slots]),
+        np.concatenate([empty, *rows]),
+        np.concatenate([empty, *slots]),
         np.concatenate([np.zeros(0), *times]),
     )
 
@@ -66,7 +66,7 @@ def first_arrivals(
 ) -> tuple[IntArray, FloatArray]:
     """Return the row that arrives first at each draw and when, shape (draws,) each.
 
-    Rows of the same time, which next to never happens, go by their hash.
+    Ties in time, which are very rare, are broken by the hash.
 
     Args:
         hashes: shape (n,): of the rows' ids, keyed by the seed.
@@ -77,18 +77,18 @@ def first_arrivals(
     total = float(weight.sum())
     until = (np.log(draws) + 3) / total if total > 0 else 0.0
     while total > 0 and np.isinf(time).any():
-        of, slot, at = arrivals(hashes, weight, draws, until)
-        order = np.lexsort((hashes[of], at, slot))
+        rows, slot, at = arrivals(hashes, weight, draws, until)
+        order = np.lexsort((hashes[rows], at, slot))
         first = order[np.flatnonzero(np.diff(slot[order], prepend=-1))]
-        row[slot[first]], time[slot[first]] = of[first], at[first]
+        row[slot[first]], time[slot[first]] = rows[first], at[first]
         until *= 2  # some draw was still waiting, which is rare
     return row, time
 
 
 def _uniforms(hashes: UInt64Array, number: IntArray) -> FloatArray:
-    """Return the uniform numbers of rows that have these numbers, in (0, 1), broadcast.
+    """Return the ``number``-th uniform random number of each row, in (0, 1), broadcast.
 
-    The generator SplitMix64, begun at the hash (G. L. Steele, D. Lea and C. H. Flood, *Fast
+    From the generator SplitMix64, started at the hash (G. L. Steele, D. Lea and C. H. Flood, *Fast
     splittable pseudorandom number generators*, OOPSLA 2014).
     """
     with np.errstate(over="ignore"):

@@ -36,22 +36,20 @@ class CellTable:
     of rows; every other cell is of one kind.
 
     Attributes:
-        code: shape (cells,), ascending: the cell's number among all there could be, its name in
-            every file.
+        code: shape (cells,), ascending: the cell's number among all possible ones, used in files.
         leaf: shape (cells,): the leaf of each cell, in [0, leaves).
         count: shape (cells,), int64: rows.
         prior: shape (cells, classes): mean prior probability of each class.
         leaves: number of leaves, none of them empty when cut from the pool.
         kind_cell: shape (kinds,), ascending: index of the cell of each kind.
         kind_share: shape (kinds,): its share of the cell's rows, summing to 1 in each cell.
-        outputs: of a row of each kind: predictions; of the scores what they are at least; mean
-            probabilities; mean cost, the same for all kinds of a cell.
-        upper: shape (kinds, systems): what the scores are at most; None if they are all alike in
-            each kind.
-        cost_class: shape (cells,): of the rows of each cell, in [0, classes of costs); None if
+        outputs: a row for each kind: predictions, least scores, mean probabilities, and mean cost,
+            which is the same for all kinds of a cell.
+        upper: shape (kinds, systems): greatest scores; None if all scores of a kind are equal.
+        cost_class: shape (cells,): class of costs of each cell, in [0, classes of costs); None if
             all labels cost the same.
         numbers: permanent random numbers of the first rows of each cell, for samplers that draw by
-            them; None where nobody knows: then the rows of a cell are exchangeable.
+            them; None if they are not known: the rows of a cell are exchangeable then.
     """
 
     code: IntArray
@@ -82,7 +80,7 @@ class CellTable:
 
     @functools.cached_property
     def cost(self) -> FloatArray | None:
-        """Mean cost of a label of each cell, shape (cells,); None if all cost the same."""
+        """Mean cost of a label in each cell, shape (cells,); None if all cost the same."""
         cost = self.outputs.cost
         return None if cost is None else cost[self.first_kind]
 
@@ -98,22 +96,21 @@ class CellTable:
         return mass / np.maximum(self.leaf_count, 1)[:, None]
 
     def sum_by_leaf(self, values: npt.NDArray[np.generic]) -> FloatArray:
-        """Sum values of shape (cells, n) into shape (leaves, n)."""
+        """Return the sums over leaves, shape (leaves, n), of values of shape (cells, n)."""
         return np.stack(
             [np.bincount(self.leaf, column, minlength=self.leaves) for column in values.T], axis=1
         )
 
     def mean_by_cell(self, values: FloatArray) -> FloatArray:
-        """Average values of shape (kinds, ...) over the kinds of each cell: (cells, ...)."""
+        """Return the means over the kinds of each cell, (cells, ...), of values (kinds, ...)."""
         if len(self.kind_cell) == len(self):
             return values
         share = self.kind_share.reshape(-1, *(1 for _ in values.shape[1:]))
-        first = np.flatnonzero(np.diff(self.kind_cell, prepend=-1))
-        return np.add.reduceat(values * share, first, axis=0)
+        return np.add.reduceat(values * share, self.first_kind, axis=0)
 
     @functools.cached_property
     def upper_outputs(self) -> Outputs:
-        """Outputs of a row of each kind, its scores as great as they can be."""
+        """Outputs of a row of each kind, with the greatest scores of the kind."""
         if self.upper is None:
             return self.outputs
         return dataclasses.replace(self.outputs, score=self.upper)
@@ -131,7 +128,7 @@ class CellTable:
 
 @dataclasses.dataclass(frozen=True)
 class CellSums:
-    """Exact sums of rows in each cell that there could be: a mergeable state.
+    """Exact sums over the rows of each possible cell: a mergeable state.
 
     Sums of round(p 2^32) may exceed int64, so each is kept as high x 2^32 + low.
 
@@ -148,15 +145,15 @@ class CellSums:
     @classmethod
     def zero(cls, cells: int, columns: int) -> "CellSums":
         """Return the sums over no rows."""
-        nothing = np.zeros((cells, columns), dtype=np.int64)
-        return cls(np.zeros(cells, dtype=np.int64), nothing, nothing)
+        zeros = np.zeros((cells, columns), dtype=np.int64)
+        return cls(np.zeros(cells, dtype=np.int64), zeros, zeros)
 
     @classmethod
     def from_rows(cls, cells: int, cell: IntArray, probability: FloatArray) -> "CellSums":
         """Return the sums of rows over their cells.
 
         Args:
-            cells: number of cells there could be.
+            cells: number of possible cells.
             cell: shape (n,): each row's cell code; n is below 2^31.
             probability: shape (n, columns): in [0, 1].
         """
@@ -173,7 +170,7 @@ class CellSums:
 
     @classmethod
     def _carried(cls, count: IntArray, high: IntArray, low: IntArray) -> "CellSums":
-        """Bring low words below 2^32."""
+        """Return sums with the low words brought below 2^32."""
         return cls(count, high + (low >> 32), low & (PROBABILITY_ONE - 1))
 
     def __add__(self, other: "CellSums") -> "CellSums":
@@ -189,20 +186,20 @@ class CellSums:
         return self.high.astype(object) * PROBABILITY_ONE + self.low.astype(object)
 
     def means(self) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return codes, rows and mean probabilities of the cells that hold rows."""
+        """Return codes, numbers of rows and mean probabilities of the cells that hold rows."""
         code = np.flatnonzero(self.count)
         count = self.count[code]
         mean = self.probability[code] / (count.astype(object) * PROBABILITY_ONE)[:, None]
         return code, count, mean.astype(np.float64)
 
     def to_bytes(self) -> bytes:
-        """Serialise without loss."""
+        """Return the state as bytes, without loss."""
         parts = (np.array(self.low.shape), self.count, self.high, self.low)
         return b"".join(part.astype("<i8").tobytes() for part in parts)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "CellSums":
-        """Restore what `to_bytes` wrote."""
+        """Return the state that `to_bytes` wrote."""
         values = np.frombuffer(data, "<i8").astype(np.int64)
         cells, columns = values[:2].tolist()
         count, words = np.split(values[2:], [cells])
@@ -212,14 +209,14 @@ class CellSums:
 
 @dataclasses.dataclass(frozen=True)
 class CellGrid:
-    """The cells there can be: every score bin with every signature slot and class of costs.
+    """All possible cells: every score bin with every signature slot and class of costs.
 
     Attributes:
         leaf: shape (bins,): leaf of each bin, in [0, leaves).
-        score: shape (bins,): what the first system's scores in a bin are at least.
+        score: shape (bins,): least score of the first system in each bin.
         leaves: number of leaves.
         signatures: the slots.
-        upper: shape (bins,): what they are at most; None if `score` is all there is.
+        upper: shape (bins,): greatest score in each bin; None if it is `score`.
         costs: classes of costs, None if all labels cost the same.
     """
 
@@ -232,7 +229,7 @@ class CellGrid:
 
     @property
     def cells(self) -> int:
-        """Number of cells there can be."""
+        """Number of possible cells."""
         return len(self.leaf) * self.signatures.slots * self._cost_classes
 
     @property
@@ -245,9 +242,9 @@ class CellGrid:
         """Return the cell code of each row.
 
         Args:
-            bin: shape (n,).
+            bin: shape (n,): bin of the score.
             prediction: shape (n, systems): class codes.
-            cost: shape (n,), if there are classes of costs.
+            cost: shape (n,): cost of a label, if there are classes of costs.
 
         Returns:
             Shape (n,): codes in [0, cells), ordered by bin, then signature, then class of costs.
@@ -266,7 +263,7 @@ class CellGrid:
         return bin, slot, cost_class
 
     def table(self, code: IntArray, count: IntArray, mean: FloatArray, classes: int) -> CellTable:
-        """Return the cells that hold rows.
+        """Return the table of the cells that hold rows.
 
         Args:
             code: shape (cells,), ascending.
@@ -291,7 +288,7 @@ class CellGrid:
         )
         member = starts[slot[kind_cell]] + within
         systems = len(self.signatures.shape)
-        # Of the other systems' scores nothing is known.
+        # The scores of the other systems are not known, so they have no bounds.
         score = np.full((len(kind_cell), systems), -np.inf)
         score[:, 0] = self.score[bin[kind_cell]]
         upper = np.full_like(score, np.inf)

@@ -1,4 +1,4 @@
-"""Whether Markov chains from different starts agree.
+"""Convergence of Markov chains: whether chains from different starts agree.
 
 References:
     C. C. Margossian, M. D. Hoffman, P. Sountsov, L. Riou-Durand, A. Vehtari and A. Gelman, *Nested
@@ -22,11 +22,9 @@ def nested_r_hat(values: FloatArray) -> float:
     Args:
         values: shape (groups, chains, draws), at least two of each.
     """
-    of_chains = values.mean(axis=2)
-    between = np.var(of_chains.mean(axis=1), ddof=1)
-    within = np.mean(
-        np.var(of_chains, axis=1, ddof=1) + np.var(values, axis=2, ddof=1).mean(axis=1)
-    )
+    chains = values.mean(axis=2)
+    between = np.var(chains.mean(axis=1), ddof=1)
+    within = np.mean(np.var(chains, axis=1, ddof=1) + np.var(values, axis=2, ddof=1).mean(axis=1))
     if between == 0:
         return 1.0
     return float(np.sqrt(1 + between / within)) if within > 0 else np.inf

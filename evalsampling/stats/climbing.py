@@ -1,4 +1,4 @@
-"""Climbs to the modes of a density, side by side."""
+"""Ascent to the modes of a density, from many starts side by side."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -11,7 +11,7 @@ from evalsampling.stats.hamiltonian import Density
 FloatArray = npt.NDArray[np.float64]
 
 _MOST_STEPS = 60
-"""Steps of a climb."""
+"""Most steps of a climb."""
 
 
 class ScoredDensity(Density, Protocol):
@@ -19,24 +19,24 @@ class ScoredDensity(Density, Protocol):
 
     @property
     def information(self) -> FloatArray:
-        """Expected negative second derivatives of its logarithm, shape (n, d, d)."""
+        """Expected negative second derivatives of the logarithm, shape (n, d, d)."""
         ...
 
 
 def climb(
     density: Callable[[FloatArray], ScoredDensity], start: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the modes that starts lead to, shape (n, d), log density and information there.
+    """Return the modes reached from each start, shape (n, d), their log density and information.
 
     By scoring steps, damped where they do not climb (Levenberg and Marquardt).
 
     Args:
-        density: at any number of points.
+        density: returns the density at any number of points.
         start: shape (n, d).
     """
-    here = density(start)
-    z, height = start.copy(), here.logarithm.copy()
-    gradient, information = here.gradient.copy(), here.information.copy()
+    initial = density(start)
+    z, height = start.copy(), initial.logarithm.copy()
+    gradient, information = initial.gradient.copy(), initial.information.copy()
     damping = np.full(len(z), 1e-3)
     going = np.arange(len(z))
     for _ in range(_MOST_STEPS):
@@ -44,17 +44,17 @@ def climb(
         damped = information[going] + diagonal[:, :, None] * np.eye(z.shape[1])
         step = np.linalg.solve(damped, gradient[going, :, None])[:, :, 0]
         step *= np.minimum(1, 3 / np.maximum(np.linalg.norm(step, axis=1), 1e-300))[:, None]
-        there = density(z[going] + step)
-        gained = there.logarithm - height[going]
+        proposed = density(z[going] + step)
+        gained = proposed.logarithm - height[going]
         rises = gained >= 0
         moved, missed = going[rises], going[~rises]
         damping[moved] = np.maximum(damping[moved] / 5, 1e-6)
         damping[missed] = 10 * damping[missed] + 1e-3
         if len(moved):
             z[moved] += step[rises]
-            height[moved] = there.logarithm[rises]
-            gradient[moved] = there.gradient[rises]
-            information[moved] = there.information[rises]
+            height[moved] = proposed.logarithm[rises]
+            gradient[moved] = proposed.gradient[rises]
+            information[moved] = proposed.information[rises]
         going = np.concatenate([moved[gained[rises] >= 1e-4], missed])
         if not len(going):
             break

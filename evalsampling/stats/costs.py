@@ -1,4 +1,4 @@
-"""Costs of labels: classes of rows that cost about the same, and what follows for a proposal.
+"""Costs of labels: classes of rows of about the same cost, and proposals that allow for costs.
 
 References:
     C. Sawade, *Active Evaluation of Predictive Models*, University of Potsdam 2012, section 4.3
@@ -17,7 +17,7 @@ IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
 MOST_CLASSES = 16
-"""Most classes of costs: each makes the cells as many times more."""
+"""Most classes of costs: they multiply the number of cells."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,8 +25,8 @@ class CostClasses:
     """Log-spaced classes of costs.
 
     Attributes:
-        edges: shape (classes + 1,), above 0, increasing: the first is the least cost there is, the
-            last the greatest. Of costs that are all alike the two are the same.
+        edges: shape (classes + 1,), above 0, increasing: the first is the least cost of the pool,
+            the last the greatest. They are equal if all costs are.
     """
 
     edges: FloatArray
@@ -38,7 +38,7 @@ class CostClasses:
         Args:
             low: least cost, above 0.
             high: greatest cost.
-            classes: how many there may be, at least 1.
+            classes: most classes, at least 1.
         """
         edges = np.geomspace(low, high, (classes if high > low else 1) + 1)
         edges[0], edges[-1] = low, high
@@ -53,32 +53,32 @@ class CostClasses:
         """Return the class of each cost, shape (n,), in [0, classes)."""
         return np.searchsorted(self.edges[1:-1], cost, side="right").astype(np.int64)
 
-    def relative(self, cost: FloatArray, found: IntArray) -> FloatArray:
-        """Return costs as shares of the greatest of their class, shape (n,), in (0, 1].
+    def relative(self, cost: FloatArray, cost_class: IntArray) -> FloatArray:
+        """Return costs as shares of the greatest cost of their class, shape (n,), in (0, 1].
 
         Args:
             cost: shape (n,).
-            found: shape (n,): the classes.
+            cost_class: shape (n,): class of each cost.
         """
-        return np.minimum(cost / self.edges[found + 1], 1.0)
+        return np.minimum(cost / self.edges[cost_class + 1], 1.0)
 
-    def absolute(self, share: FloatArray, found: IntArray) -> FloatArray:
-        """Return the costs that `relative` was told of, shape (n,)."""
-        return share * self.edges[found + 1]
+    def absolute(self, share: FloatArray, cost_class: IntArray) -> FloatArray:
+        """Return the costs that have the shares that `relative` returns, shape (n,)."""
+        return share * self.edges[cost_class + 1]
 
     @property
     def loss(self) -> float:
         """Share of the money that is lost to classes: x coth x - 1, x = ln(r) / 4.
 
-        For costs that are log-uniform in a class whose greatest is r times its least, each row of
-        it drawn alike instead of in proportion to 1 / sqrt(cost).
+        For costs that are log-uniform in a class whose greatest is r times its least, if its rows
+        have the same chance instead of one in proportion to 1 / sqrt(cost).
         """
         x = self._quarter
         return x / math.tanh(x) - 1 if x > 0 else 0.0
 
     @property
     def greatest_loss(self) -> float:
-        """The same for the worst distribution of costs in the classes: cosh(x)^2 - 1."""
+        """The greatest `loss` of any distribution of costs in the classes: cosh(x)^2 - 1."""
         return math.cosh(self._quarter) ** 2 - 1
 
     @property
@@ -87,11 +87,11 @@ class CostClasses:
 
 
 def per_root_cost(size: FloatArray, cost: FloatArray | None) -> FloatArray:
-    """Return a measure of size over the root of the costs, shape (n,).
+    """Return a measure of size divided by the root of the costs, shape (n,).
 
-    What is best for a number of rows is so for an amount of money after that: of proposals (theorem
-    4.2) as of inclusion probabilities and of allocations to strata (W. G. Cochran, *Sampling
-    Techniques*, 3rd edition, 1977, theorem 5.6).
+    If the size is optimal for a number of rows, the result is optimal for an amount of money: for
+    proposals (theorem 4.2), inclusion probabilities, and allocations to strata (W. G. Cochran,
+    *Sampling Techniques*, 3rd edition, 1977, theorem 5.6).
 
     Args:
         size: shape (n,), at least 0.
@@ -102,11 +102,11 @@ def per_root_cost(size: FloatArray, cost: FloatArray | None) -> FloatArray:
 
 @dataclasses.dataclass(frozen=True)
 class Price:
-    """What a label costs.
+    """Mean and standard deviation of the cost of a label.
 
     Attributes:
-        mean: above 0; infinite if there is no row to be had.
-        deviation: its standard deviation.
+        mean: above 0; infinite if no row can be drawn.
+        deviation: standard deviation.
     """
 
     mean: float
@@ -114,10 +114,10 @@ class Price:
 
     @classmethod
     def of_rows(cls, mass: FloatArray, cost: FloatArray | None) -> "Price":
-        """Return the price of a row drawn with some chance.
+        """Return the price of the label of a randomly drawn row.
 
         Args:
-            mass: shape (cells,): chance of each cell, up to a factor.
+            mass: shape (cells,): probability that it is from each cell, up to a factor.
             cost: shape (cells,): mean cost of a row; None if all cost 1.
         """
         if not mass.any():
@@ -129,10 +129,10 @@ class Price:
         return cls(mean, math.sqrt(float(share @ (cost - mean) ** 2)))
 
     def labels_within(self, money: float) -> int:
-        """Return the most labels whose expected cost, and a standard deviation, money pays for.
+        """Return the most labels n with n mean + sqrt(n) deviation <= money.
 
-        n mean + sqrt(n) deviation <= money; one if that is too much and one is expected to cost no
-        more than the money.
+        That is the expected cost and one standard deviation. At least 1 if the mean cost of one
+        label is at most the money.
         """
         if not self.mean <= money:
             return 0
@@ -141,7 +141,7 @@ class Price:
 
 
 def draws_within(money: float, probability: FloatArray, rows: IntArray, cost: FloatArray) -> float:
-    """Return n*, the draws whose expected cost is an amount of money (theorem 4.2).
+    """Return n*, the number of draws whose expected cost is an amount of money (theorem 4.2).
 
     Args:
         money: Lambda, above 0.
@@ -153,10 +153,10 @@ def draws_within(money: float, probability: FloatArray, rows: IntArray, cost: Fl
 
 
 def predicted_saving(size: FloatArray, rows: IntArray, cost: FloatArray | None = None) -> float:
-    """Return the error variance of the best proposal over that of even draws, for equal money.
+    """Return the error variance of the best proposal divided by that of even draws, at equal cost.
 
-    (mean sqrt(h c))^2 / (mean h mean c), h the mean square of what a label is expected to move the
-    measure by; without costs (mean sqrt(h))^2 / mean h.
+    (mean sqrt(h c))^2 / (mean h mean c), h the expected squared effect of a label on the measure;
+    without costs (mean sqrt(h))^2 / mean h.
 
     Args:
         size: shape (cells,): sqrt(h) of the rows of each cell, not all 0.

@@ -1,4 +1,4 @@
-"""Derivatives of functions that were not given any."""
+"""Numerical derivatives."""
 
 import warnings
 from collections.abc import Callable
@@ -14,9 +14,9 @@ _COMPLEX_STEP = 1e-30
 _REAL_STEPS = 10.0 ** np.arange(-16, 0)
 """Steps tried for central differences: a risk may be one row in a billion, or exactly 0."""
 _ROUNDING = 4 * np.finfo(np.float64).eps
-"""Of a value, and at least of the numbers of order 1 it is made from."""
+"""Rounding error of a value, relative to it and to the numbers of order 1 it is made from."""
 _AGREEMENT = 1e-4
-"""By how much the two derivatives may differ, relatively."""
+"""Greatest relative difference between the two derivatives."""
 
 
 def jacobian(function: Function, at: FloatArray) -> FloatArray:
@@ -60,7 +60,7 @@ def jacobian(function: Function, at: FloatArray) -> FloatArray:
 
 
 def _complex(function: Function, at: FloatArray, place: int) -> FloatArray | None:
-    """Return the derivatives by one component, shape (m,), if the function takes complex input."""
+    """Return the derivatives for one component, (m,); None if complex input is not supported."""
     stepped = at.astype(np.complex128)
     stepped[place] += 1j * _COMPLEX_STEP
     with warnings.catch_warnings():
@@ -75,10 +75,10 @@ def _complex(function: Function, at: FloatArray, place: int) -> FloatArray | Non
 def _central(
     function: Function, at: FloatArray, place: int, size: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the derivatives by one component and bounds on their rounding, of shape (m,).
+    """Return the derivatives for one component and bounds on their rounding errors, each (m,).
 
-    The slope of the smallest step is right but for its rounding, of which a bound is known. Each
-    larger step is better, as long as it agrees with all smaller ones up to their bounds; the
+    The slope of the smallest step is right up to its rounding error, for which a bound is known.
+    Each larger step is better as long as it agrees with all smaller ones up to their bounds; the
     first that does not has left the neighbourhood in which the function is straight.
     """
     slope, error = np.full(size, np.nan), np.full(size, np.inf)
@@ -92,12 +92,12 @@ def _central(
         if width == 0:
             continue
         upper, lower = np.asarray(function(above)), np.asarray(function(below))
-        found = (upper - lower) / width
+        secant = (upper - lower) / width
         bound = _ROUNDING * np.maximum(1, np.maximum(np.abs(upper), np.abs(lower))) / width
-        agrees &= (found - bound <= high) & (found + bound >= low)
+        agrees &= (secant - bound <= high) & (secant + bound >= low)
         if not agrees.any():
             break
-        slope, error = np.where(agrees, found, slope), np.where(agrees, bound, error)
-        low = np.where(agrees, np.maximum(low, found - bound), low)
-        high = np.where(agrees, np.minimum(high, found + bound), high)
+        slope, error = np.where(agrees, secant, slope), np.where(agrees, bound, error)
+        low = np.where(agrees, np.maximum(low, secant - bound), low)
+        high = np.where(agrees, np.minimum(high, secant + bound), high)
     return slope, error

@@ -21,13 +21,13 @@ DRAWS_PER_NEW_ROW = 50
 
 @dataclasses.dataclass(frozen=True)
 class Proposal:
-    """The chance of every row of the pool to be taken by one draw.
+    """The probability of every row of the pool to be taken by one draw.
 
     Attributes:
         cell_probability: shape (cells,): q of each row of the cell that is not an atom.
-        atom: questions of the history about the *atoms*, labelled rows with a q of their own.
+        atom: questions of the history about *atoms*, which are labelled rows with their own q.
         atom_probability: shape (atoms,): q of each atom.
-        posterior: model behind the proposal, shape (leaves, classes), if there is one.
+        posterior: model behind the proposal, shape (leaves, classes), if it has one.
     """
 
     cell_probability: FloatArray
@@ -44,20 +44,20 @@ class Proposal:
         )
 
     def per_cost(self, table: CellTable, history: History) -> "Proposal":
-        """Return q / sqrt(cost), normalised: the best for its money if q is so for its draws.
+        """Return q / sqrt(cost), normalised: optimal per cost if q is optimal per draw.
 
-        C. Sawade, *Active Evaluation of Predictive Models*, 2012, theorem 4.2. As it is if all
+        C. Sawade, *Active Evaluation of Predictive Models*, 2012, theorem 4.2. Unchanged if all
         labels cost the same.
 
         Args:
             table: the cells.
-            history: it knows the cost of each atom.
+            history: has the cost of each atom.
         """
         if table.cost is None:
             return self
-        known = history.outputs.cost
+        cost = history.outputs.cost
         cell = per_root_cost(self.cell_probability, table.cost)
-        atom = per_root_cost(self.atom_probability, None if known is None else known[self.atom])
+        atom = per_root_cost(self.atom_probability, None if cost is None else cost[self.atom])
         free = table.count - np.bincount(history.cell[self.atom], minlength=len(table))
         total = float(free @ cell) + float(atom.sum())
         return dataclasses.replace(
@@ -67,11 +67,11 @@ class Proposal:
 
 @dataclasses.dataclass(frozen=True)
 class StopRule:
-    """When a round ends.
+    """When a round ends: at whichever limit is reached first.
 
     Attributes:
-        new_rows: with the draw that asks this many new questions.
-        draws: with this many draws.
+        new_rows: most new questions.
+        draws: most draws.
     """
 
     new_rows: int
@@ -86,24 +86,24 @@ def draw_rows(
     rng: np.random.Generator,
     ask_again: bool = False,
 ) -> History:
-    """Return the history with one round more of rows drawn with replacement from a proposal.
+    """Return the history with one more round, of rows drawn with replacement from a proposal.
 
-    A draw that falls on the part of a cell that is not atoms takes each of its rows with equal
-    chance: one that was drawn before, or else a row nobody has seen, and since all of these are
-    alike it is the next one of the cell's permanent order.
+    A draw that falls on a cell takes each of its rows that are no atoms with equal chance: one that
+    was drawn before, or else a new one. New rows are exchangeable, so the next one of the cell's
+    permanent order is taken.
 
     Args:
         proposal: with sum(cell_probability * (count - atoms of the cell)) + sum(atom_probability)
             equal to 1 up to rounding.
         table: the cells.
-        history: rounds so far; it must know a label for each atom.
+        history: rounds so far, with a label for each atom.
         stop: when to end.
         rng: source of randomness; only ``random`` is called.
-        ask_again: whether every draw asks a question, as a stochastic oracle needs; such a
-            proposal has no atoms.
+        ask_again: whether every draw asks a question, as a stochastic oracle needs; the proposal
+            then has no atoms.
 
     Returns:
-        The history with one round more; its new questions have no label yet.
+        The history; the new questions have no label yet.
     """
     atoms_of_cell = np.bincount(history.cell[proposal.atom], minlength=len(table))
     places = _places(proposal, table.count - atoms_of_cell, rng)
@@ -116,9 +116,9 @@ def draw_rows(
 def _places(
     proposal: Proposal, free: IntArray, rng: np.random.Generator
 ) -> Iterator[tuple[int, int]]:
-    """Yield draws without end, each by its cell and its place among the cell's ``free`` rows.
+    """Yield draws without end, each as a pick and a place among the ``free`` rows of its cell.
 
-    Cells have their numbers, atoms the numbers after those; what stands with an atom is void.
+    A pick is the index of a cell or, after these, of an atom, whose place has no meaning.
     """
     mass = np.concatenate([free * proposal.cell_probability, proposal.atom_probability])
     cumulated = np.cumsum(mass)
@@ -130,21 +130,21 @@ def _places(
 
 
 class _Draws:
-    """The draws of one round as they come in, and the questions that they ask.
+    """The draws of one round so far, and the questions that they ask.
 
     Attributes:
-        questions: of each draw.
-        new_cells: cell of each new question.
+        questions: the question of each draw.
+        new_cells: the cell of each new question.
     """
 
     def __init__(
         self, proposal: Proposal, table: CellTable, history: History, ask_again: bool
     ) -> None:
-        """Begin with no draws."""
+        """Start without draws."""
         self._proposal, self._table, self._before = proposal, table, history
         self._atoms: list[int] = proposal.atom.tolist()
         self._ask = self._ask_again if ask_again else self._ask_once
-        self._met = _questions_by_cell(history, len(table), proposal.atom)
+        self._questions_of = _questions_by_cell(history, len(table), proposal.atom)
         self._next_rank: list[int] = history.drawn_by_cell(len(table)).tolist()
         self._picks: list[int] = []
         self._new_ranks: list[int] = []
@@ -152,32 +152,32 @@ class _Draws:
         self.new_cells: list[int] = []
 
     def add(self, pick: int, place: int) -> None:
-        """Take a draw of `_places`."""
+        """Add a draw that `_places` yielded."""
         atom = pick - len(self._table)
         self.questions.append(self._atoms[atom] if atom >= 0 else self._ask(pick, place))
         self._picks.append(pick)
 
     def _ask_once(self, cell: int, place: int) -> int:
-        """Return the question about a row: the one there is, or a new one about the next row."""
-        met = self._met(cell)
-        if place < len(met):
-            return met[place]
-        met.append(self._new_question(cell, self._next_rank[cell]))
-        return met[-1]
+        """Return the earlier question about a row drawn before, or a new one about the next row."""
+        questions = self._questions_of(cell)
+        if place < len(questions):
+            return questions[place]
+        questions.append(self._new_question(cell, self._next_rank[cell]))
+        return questions[-1]
 
     def _ask_again(self, cell: int, place: int) -> int:
-        """Return a new question about a row that was met before, or about the next one."""
+        """Return a new question about a row drawn before, or about the next one."""
         return self._new_question(cell, min(place, self._next_rank[cell]))
 
     def _new_question(self, cell: int, rank: int) -> int:
-        """Return a new question about the row of a rank, met already or the next of its cell."""
+        """Return a new question about the row of a rank, at most the next rank of its cell."""
         self.new_cells.append(cell)
         self._new_ranks.append(rank)
         self._next_rank[cell] = max(self._next_rank[cell], rank + 1)
         return len(self._before) + len(self.new_cells) - 1
 
     def history(self) -> History:
-        """Return the history with these draws as one round more."""
+        """Return the history with these draws as one more round."""
         asked: IntArray = np.array(self.questions, dtype=np.int64)
         new = np.zeros(len(asked), dtype=np.bool_)
         distinct, first = np.unique(asked, return_index=True)
@@ -192,9 +192,9 @@ class _Draws:
 
 
 def _questions_by_cell(history: History, cells: int, atoms: IntArray) -> Callable[[int], list[int]]:
-    """Return what finds the questions about the rows met of a cell, apart from atoms.
+    """Return a function from a cell to its questions that are not about atoms.
 
-    The same list each time, for the caller to add to.
+    It returns the same list each time, to which the caller appends.
     """
     is_atom = np.zeros(len(history), dtype=bool)
     is_atom[atoms] = True

@@ -1,4 +1,4 @@
-"""What a precision function can be, given some points of it: bounds at any rank.
+"""Bounds of a precision function at any rank, given some of its points.
 
 p(r) is the share of positives among the r items ranked first. It is (r~, m)-weakly monotone if
 p(r1) >= p(r2) for all r1 >= r~ and r2 >= r1 + m.
@@ -22,22 +22,22 @@ _ROUNDING = 1e-9
 
 @dataclasses.dataclass(frozen=True)
 class Envelope:
-    """All weakly monotone precision functions through k points: O(k), whatever the list's length.
+    """All weakly monotone precision functions through k points, whatever the list's length.
 
-    Of a point known exactly the bounds are those of the paper. Of an estimate p~ that is off by a
-    factor of at most f they are made so that f times the upper bound, and the lower one divided by
-    f, hold: the m p~ positives that m items may have are not rounded down; and just below an
-    estimate the lower bound is p~ (y - m) / v throughout, since the paper's p~ y - (y - v)
-    positives, divided by f, can be more than there are.
+    At a point that is known exactly the bounds are those of the paper. At an estimate p~ that is
+    off by a factor of at most f they are such that f times the upper bound, and the lower bound
+    divided by f, hold: the m p~ positives that m items may have are not rounded down; and just
+    below an estimate the lower bound is p~ (y - m) / v throughout, since the paper's
+    p~ y - (y - v) positives, divided by f, can be more than there are.
 
-    The paper's bound of what follows a point tacitly takes m items to follow it: of a point nearer
-    to the end of the list nothing is known but that an item is one positive at most.
+    The paper's bound after a point assumes that m items follow it. After a point nearer to the end
+    of the list, only the bound of one positive for each item is used.
 
     Attributes:
         rank: shape (k,), from 1, ascending: y.
         precision: shape (k,): p(y), or an estimate of it.
-        exact: shape (k,), bool: which are known exactly.
-        m: of the weak monotonicity, at least 1.
+        exact: shape (k,), bool: which points are known exactly.
+        m: the m of weak monotonicity, at least 1.
         rows: N, length of the list.
     """
 
@@ -48,11 +48,11 @@ class Envelope:
     rows: int
 
     def upper(self, at: IntArray, factor: float = 1.0) -> FloatArray:
-        """Return the greatest precision there can be, shape (n,).
+        """Return the greatest possible precision, shape (n,).
 
         Args:
             at: shape (n,): ranks.
-            factor: by which precisions may be too small.
+            factor: by which the precisions of points may be too small.
         """
         v = at[:, None].astype(np.float64)
         hits = self._hits
@@ -64,11 +64,11 @@ class Envelope:
         return np.minimum(1.0, factor * np.min(most / v, axis=1))
 
     def lower(self, at: IntArray, factor: float = 1.0) -> FloatArray:
-        """Return the least precision there can be, shape (n,).
+        """Return the least possible precision, shape (n,).
 
         Args:
             at: shape (n,): ranks.
-            factor: by which precisions may be too large.
+            factor: by which the precisions of points may be too large.
         """
         v = at[:, None].astype(np.float64)
         hits, gain = self._hits, self._gain
@@ -78,13 +78,13 @@ class Envelope:
         return np.maximum(0.0, np.max(least / v, axis=1) / factor)
 
     def bounds(self, at: IntArray, factor: float) -> tuple[FloatArray, FloatArray]:
-        """Return the least and the greatest precision there can be, each of shape (n,).
+        """Return the least and the greatest possible precision, each of shape (n,).
 
-        Where bounds from estimates cross, they are from the smaller one to the greater.
+        Where bounds from estimates cross, they are swapped.
 
         Args:
             at: shape (n,): ranks.
-            factor: by which precisions may be too small or too large.
+            factor: by which the precisions of points may be too small or too large.
         """
         upper, lower = self.upper(at), self.lower(at)
         greatest = np.minimum(1.0, factor * np.maximum(upper, lower))
@@ -93,8 +93,8 @@ class Envelope:
     def middle(self, at: IntArray) -> FloatArray:
         """Return the geometric mean of both bounds, shape (n,): within sqrt(height) of either.
 
-        Where bounds from estimates cross, what the points alone say, as far as it lies between the
-        bounds: at a point its own estimate.
+        Where bounds from estimates cross, it is the interpolation between points, cut to lie
+        between the bounds: at a point its own estimate.
         """
         upper, lower = self.upper(at), self.lower(at)
         crossed = np.clip(self._interpolated(at), upper, np.maximum(upper, lower))
@@ -103,11 +103,10 @@ class Envelope:
     def points_alone(
         self, at: IntArray, factor: float
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the precision that the points alone tell, with its bounds, each of shape (n,).
+        """Return the precision interpolated between points, and its bounds, each of shape (n,).
 
-        They hold whether the precision is weakly monotone or not: up to a rank there are no fewer
-        positives than up to the point before it, and no more than with all rows since; likewise of
-        the point after it.
+        They hold without weak monotonicity: up to a rank there are at least the positives up to
+        the point before it, and at most these and all rows since; likewise for the point after it.
 
         Args:
             at: shape (n,): ranks, none beyond the last point.
@@ -123,22 +122,22 @@ class Envelope:
         return self._interpolated(at), low / at, np.minimum(high / at, 1.0)
 
     def rise(self) -> tuple[int, float, float]:
-        """Return the point behind which the precision rises most, from what, and to what.
+        """Return the rank after which precision rises most, the precision there and the later one.
 
-        Weak monotonicity has no two points at least m apart where it does.
+        Between points at least m apart, a weakly monotone precision does not rise.
         """
         far = self.rank >= self.rank[:, None] + self.m
         later = np.max(np.where(far, self.precision, 0.0), axis=1)
-        # By its ratio: from nothing to something it is infinite.
+        # Rises are compared as ratios; one from 0 is infinite.
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = np.where(later > 0, later / self.precision, 0.0)
         most = int(np.argmax(ratio))
         return int(self.rank[most]), float(self.precision[most]), float(later[most])
 
     def height(self, at: IntArray) -> FloatArray:
-        """Return the upper bound by the lower one, shape (n,); infinite where that is 0.
+        """Return the upper bound divided by the lower one, shape (n,); infinite where that is 0.
 
-        At least 1: bounds from estimates may cross.
+        At least 1, also where bounds from estimates cross.
         """
         upper, lower = self.upper(at), self.lower(at)
         ratio = np.full(len(at), np.inf)

@@ -1,4 +1,4 @@
-"""Strata of equal numbers of rows, cut from cells in any order."""
+"""Strata of about equal numbers of rows, cut from cells in the order of a key."""
 
 import numpy as np
 import numpy.typing as npt
@@ -15,9 +15,9 @@ def equal_strata(key: FloatArray, rows: IntArray, strata: int) -> IntArray:
     fewer where cells are large.
 
     Args:
-        key: shape (cells,): what cells are ordered by, equal ones by their place.
+        key: shape (cells,): orders the cells; ties keep their order.
         rows: shape (cells,): rows of each cell, M in all.
-        strata: most of them, at least 1.
+        strata: most strata, at least 1.
     """
     order = np.argsort(key, kind="stable")
     middle = np.cumsum(rows[order]) - rows[order] / 2
@@ -28,14 +28,14 @@ def equal_strata(key: FloatArray, rows: IntArray, strata: int) -> IntArray:
 
 
 def with_labels(labels: IntArray) -> IntArray:
-    """Return which group each stratum is joined to, shape (strata,), numbered from 0.
+    """Return groups of adjacent strata with labels in each group, shape (strata,), from 0.
 
-    Strata of one group have their labels in common, as if they had been drawn alike; so only those
-    are joined that have none. Walking up the strata, a group ends with the first that has labels;
-    what is left at the end joins the last one.
+    Strata of a group share their labels, as if they had been drawn alike; so only strata without
+    labels are joined to others. Walking up the strata, a group ends with the first that has labels;
+    strata left at the end join the last group.
 
     Args:
-        labels: shape (strata,): labels of each.
+        labels: shape (strata,): number of labels in each.
     """
     has_labels = labels > 0
     group: IntArray = np.cumsum(has_labels) - has_labels

@@ -11,7 +11,7 @@ _HALF = 27
 
 
 def exact_sum(values: npt.NDArray[np.float64]) -> int:
-    """Return the sum of finite numbers, in units that `rounded` knows: sums add up as integers.
+    """Return the exact sum of finite numbers, in units of 2^-1200: such sums add as integers.
 
     Args:
         values: shape (n,), n below 2^36.
@@ -27,5 +27,5 @@ def exact_sum(values: npt.NDArray[np.float64]) -> int:
 
 
 def rounded(total: int) -> float:
-    """Return a sum of `exact_sum` as the nearest float64."""
+    """Return the float64 nearest to a sum of `exact_sum`."""
     return total / (1 << _UNIT)

@@ -1,11 +1,11 @@
-"""Numbers that JSON has."""
+"""Results whose numbers JSON can represent."""
 
 import math
 from typing import Any
 
 
 def finite(result: Any) -> Any:
-    """Return a result, nested as it may be, with None for every number that JSON does not have."""
+    """Return a result of any nesting with None for every number that is not finite."""
     if isinstance(result, dict):
         return {key: finite(value) for key, value in result.items()}
     if isinstance(result, list | tuple):

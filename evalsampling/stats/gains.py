@@ -1,9 +1,8 @@
-"""Gains of ranked lists, DCG and ERR: from grades, and as expected of probabilities of grades.
+"""Gains of ranked lists, DCG and ERR, of given grades and expected under probabilities of grades.
 
-Expectations are taken over all ways in which the items of a query may be graded, independently of
-each other. They are found by dynamic programs, whose cost is polynomial in the length of the
-lists, without division and without logarithms: nothing in them can overflow, and what underflows
-is 0 in effect.
+Expectations are over the grades of the items of a query, which are independent. They are computed
+by dynamic programs of polynomial cost in the length of the lists, without division and without
+logarithms: nothing overflows, and values that underflow are negligible.
 
 References:
     C. Sawade, *Active Evaluation of Predictive Models*, University of Potsdam 2012, chapter 6 and
@@ -35,7 +34,7 @@ def dcg(grade: IntArray) -> FloatArray:
     """Return the discounted cumulative gain sum_i (2^y_i - 1) / log2(i + 1) (eq. 6.1).
 
     Args:
-        grade: shape (n, depth): of the item at each rank, from 0; `NO_ITEM` behind the last.
+        grade: shape (n, depth): grade of the item at each rank, from 0; `NO_ITEM` after the last.
 
     Returns:
         Shape (n,).
@@ -51,7 +50,7 @@ def err(grade: IntArray, top: int) -> FloatArray:
 
     Args:
         grade: shape (n, depth): see `dcg`.
-        top: the greatest grade there is.
+        top: the greatest possible grade.
 
     Returns:
         Shape (n,), in [0, 1).
@@ -64,14 +63,14 @@ def err(grade: IntArray, top: int) -> FloatArray:
 
 @dataclasses.dataclass(frozen=True)
 class ExpectedLists:
-    """Ranked lists of some queries, and what is expected of the grades of their items.
+    """Ranked lists of n queries, with moments of the grades of their items.
 
     Attributes:
         place: shape (n, systems, depth): the item that each system has at each rank, by its number
-            within the query; `NO_ITEM` behind the last.
+            within the query; `NO_ITEM` after the last.
         mean: shape (n, items): E k of each item, k = (2^y - 1) / 2^top.
         square: shape (n, items): E k^2.
-        top: the greatest grade there is.
+        top: the greatest possible grade.
     """
 
     place: IntArray
@@ -81,25 +80,25 @@ class ExpectedLists:
 
     @classmethod
     def from_probabilities(cls, place: IntArray, probability: FloatArray) -> "ExpectedLists":
-        """Return the lists whose items have some probabilities of grades.
+        """Return the lists whose items have given probabilities of grades.
 
         Args:
             place: see `ExpectedLists`.
-            probability: shape (n, items, grades).
+            probability: shape (n, items, grades): probability of each grade.
         """
         top = probability.shape[2] - 1
         stop = (np.exp2(np.arange(top + 1)) - 1) / 2.0**top
         return cls(place, probability @ stop, probability @ stop**2, top)
 
     def cut(self, depth: int) -> "ExpectedLists":
-        """Return the first ranks of all lists."""
+        """Return all lists, cut to their first ``depth`` ranks."""
         return dataclasses.replace(self, place=self.place[:, :, :depth])
 
     def dcg_moments(self) -> tuple[FloatArray, FloatArray]:
         """Return E L and E L L' of the systems' DCG: (n, systems), (n, systems, systems).
 
         With c_z the discount of item z in a list, E L = sum_z c_z E k_z and the covariance of two
-        lists is sum_z c_z c'_z Var k_z (A.1 to A.3 and A.10 to A.12, put simply).
+        lists is sum_z c_z c'_z Var k_z (A.1 to A.3 and A.10 to A.12, simplified).
         """
         n, systems, depth = self.place.shape
         discount = np.zeros((n, systems, self.mean.shape[1] + 1))
@@ -114,19 +113,19 @@ class ExpectedLists:
         """Return E L and E L L' of the systems' ERR: (n, systems), (n, systems, systems)."""
         n, systems, _ = self.place.shape
         mean, second = np.zeros((n, systems)), np.zeros((n, systems, systems))
-        for one in range(systems):
-            mean[:, one], second[:, one, one] = self._err_of(one)
-            for other in range(one):
-                second[:, one, other] = second[:, other, one] = self._err_product(one, other)
+        for left in range(systems):
+            mean[:, left], second[:, left, left] = self._err_of(left)
+            for right in range(left):
+                second[:, left, right] = second[:, right, left] = self._err_product(left, right)
         return mean, second
 
     @property
     def _padded_place(self) -> IntArray:
-        """The items, one more than there are standing for none."""
+        """The items of the lists, with the number of items in place of `NO_ITEM`."""
         return np.where(self.place == NO_ITEM, self.mean.shape[1], self.place)
 
     def _at_ranks(self, system: int) -> tuple[FloatArray, FloatArray]:
-        """Return E k and E k^2 of the item at each rank of a list, 0 where there is none."""
+        """Return E k and E k^2 of the item at each rank of a list, 0 after the last item."""
         place = self._padded_place[:, system]
         pad = ((0, 0), (0, 1))
         return (
@@ -135,7 +134,7 @@ class ExpectedLists:
         )
 
     def _ranks(self, system: int) -> IntArray:
-        """Return the rank of each item, and of none, in a list: (n, items + 1), large if absent."""
+        """Return the ranks of items in a list, shape (n, items + 1): depth + 1 if absent."""
         n, depth = self.place.shape[0], self.place.shape[2]
         ranks = np.full((n, self.mean.shape[1] + 1), depth + 1, dtype=np.int64)
         np.put_along_axis(
@@ -145,7 +144,7 @@ class ExpectedLists:
         return ranks
 
     def _err_of(self, system: int) -> tuple[FloatArray, FloatArray]:
-        """Return E L and E L^2 of one list (A.4 to A.9), by one sweep from its end."""
+        """Return E L and E L^2 of a list (A.4 to A.9), by one sweep from its end."""
         mean, square = self._at_ranks(system)
         first, second = np.zeros(len(mean)), np.zeros(len(mean))
         for rank in range(mean.shape[1], 0, -1):
@@ -154,25 +153,25 @@ class ExpectedLists:
             first = m / rank + (1 - m) * first
         return first, second
 
-    def _err_product(self, one: int, other: int) -> FloatArray:
+    def _err_product(self, left: int, right: int) -> FloatArray:
         """Return E L1 L2 of two lists (A.13 to A.21), shape (n,).
 
-        The sum over pairs of an item z of the one list and an item t of the other, at ranks i and
-        j, of 1 / (i j) times the expectation of stopping at z in the one and at t in the other.
-        For each t, the products over the items before and behind z are running ones.
+        The sum over pairs of an item z of the left list and an item t of the right one, at ranks i
+        and j, of 1 / (i j) times the expectation of stopping at z in the left and t in the right.
+        For each t, the products over the items before and after z are cumulative ones.
         """
-        place, of_other = self._padded_place[:, one], self._padded_place[:, other]
-        mean, square = self._at_ranks(one)
-        other_mean, other_square = self._at_ranks(other)
-        rank_in_one, rank_in_other = self._ranks(one), self._ranks(other)
+        place, right_place = self._padded_place[:, left], self._padded_place[:, right]
+        mean, square = self._at_ranks(left)
+        right_mean, right_square = self._at_ranks(right)
+        rank_in_left, rank_in_right = self._ranks(left), self._ranks(right)
         n, depth = place.shape
         ranks = np.arange(1, depth + 1)
-        rank_of_z = np.take_along_axis(rank_in_other, place, axis=1)
+        rank_of_z = np.take_along_axis(rank_in_right, place, axis=1)
         total, passed = np.zeros(n), np.ones(n)
         for j in ranks.tolist():
-            t = of_other[:, j - 1]
-            m_t, s_t = other_mean[:, j - 1, None], other_square[:, j - 1, None]
-            rank_of_t = np.take_along_axis(rank_in_one, t[:, None], axis=1)
+            t = right_place[:, j - 1]
+            m_t, s_t = right_mean[:, j - 1, None], right_square[:, j - 1, None]
+            rank_of_t = np.take_along_axis(rank_in_left, t[:, None], axis=1)
             is_t = (place == t[:, None]) & (t[:, None] < self.mean.shape[1])
             before_t = rank_of_z < j
             before = np.where(before_t, 1 - 2 * mean + square, 1 - mean)
@@ -183,7 +182,7 @@ class ExpectedLists:
             both = np.where(is_t, s_t, stop_at_z * stop_at_t)
             paths = _running(before) * _running(behind[:, ::-1])[:, ::-1]
             total += passed / j * np.sum(both * paths / ranks, axis=1)
-            # Items that only the other list has are passed on the way to those behind them.
+            # Items of the right list alone must be passed to reach those after them.
             passed = passed * np.where(rank_of_t[:, 0] > depth, 1 - m_t[:, 0], 1.0)
         return total
 

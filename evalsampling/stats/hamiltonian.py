@@ -16,14 +16,14 @@ FloatArray = npt.NDArray[np.float64]
 
 @dataclasses.dataclass(frozen=True)
 class Schedule:
-    """How long chains run.
+    """The number and the length of chains, and their steps.
 
     Attributes:
         chains: run side by side.
-        burn_in: trajectories that are forgotten.
+        burn_in: first trajectories of each chain, which are discarded.
         kept: trajectories of each chain after that, whose ends are the draws.
         leaps: leapfrog steps of a trajectory.
-        step: mean size of these; each trajectory of a chain has one within three tenths of it.
+        step: mean step size; that of each trajectory differs from it by at most three tenths.
     """
 
     chains: int = 32
@@ -34,21 +34,21 @@ class Schedule:
 
 
 class Density(Protocol):
-    """A density at some points; each number is worked out where it is asked for."""
+    """A density at n points; each attribute is computed when it is read."""
 
     @property
     def logarithm(self) -> FloatArray:
-        """Its logarithm, but for a constant, shape (n,)."""
+        """Logarithm of the density, up to a constant, shape (n,)."""
         ...
 
     @property
     def gradient(self) -> FloatArray:
-        """The gradient of its logarithm, shape (n, dimensions)."""
+        """Gradient of the logarithm, shape (n, dimensions)."""
         ...
 
 
 _JITTER = 0.3
-"""How far sizes of steps are from their mean: with one size some trajectories would come back."""
+"""Greatest relative deviation of step sizes: with a fixed size trajectories may be periodic."""
 
 
 def hamiltonian(
@@ -60,20 +60,20 @@ def hamiltonian(
     """Return draws of x with a given density, shape (kept x chains, dimensions).
 
     Best where x is scaled so that the density is near to a standard normal one. The first draw of
-    every chain comes first. A trajectory that leaves where the density is a number is refused.
+    every chain comes first. A trajectory that ends where the density is not finite is rejected.
 
     Args:
         density: of points, shape (n, dimensions).
         start: shape (chains, dimensions).
-        schedule: how long.
+        schedule: numbers and lengths of chains.
         rng: source of randomness.
 
     Raises:
-        ValueError: if the density is 0 or no number at a start.
+        ValueError: if the density is 0 or not a number at a start.
     """
     state = start.copy()
-    here = density(state)
-    height, gradient = here.logarithm.copy(), here.gradient.copy()
+    initial = density(state)
+    height, gradient = initial.logarithm.copy(), initial.gradient.copy()
     if not np.all(np.isfinite(height)):
         raise ValueError("the log-density must be finite where chains start")
     kept = np.empty((schedule.kept, *state.shape))
@@ -82,13 +82,14 @@ def hamiltonian(
         jitter = rng.uniform(1 - _JITTER, 1 + _JITTER, (len(state), 1))
         energy = height - (momentum**2).sum(axis=1) / 2
         with np.errstate(over="ignore", invalid="ignore"):
-            end, speed, there = _leapfrog(
+            end, speed, proposed = _leapfrog(
                 density, state, momentum, gradient, schedule.step * jitter, schedule.leaps
             )
-            higher, steeper = there.logarithm, there.gradient
-            gain = higher - (speed**2).sum(axis=1) / 2 - energy
-        taken = np.log(rng.random(len(state))) < np.where(np.isfinite(gain), gain, -np.inf)
-        state[taken], height[taken], gradient[taken] = end[taken], higher[taken], steeper[taken]
+            end_height, end_gradient = proposed.logarithm, proposed.gradient
+            gain = end_height - (speed**2).sum(axis=1) / 2 - energy
+        accepted = np.log(rng.random(len(state))) < np.where(np.isfinite(gain), gain, -np.inf)
+        state[accepted], height[accepted] = end[accepted], end_height[accepted]
+        gradient[accepted] = end_gradient[accepted]
         if trajectory >= schedule.burn_in:
             kept[trajectory - schedule.burn_in] = state
     return kept.reshape(-1, state.shape[1])
@@ -102,10 +103,10 @@ def _leapfrog(
     step: FloatArray,
     leaps: int,
 ) -> tuple[FloatArray, FloatArray, Density]:
-    """Return where trajectories end, shape (chains, dimensions), their momentum, the density."""
+    """Return the ends of trajectories, shape (chains, dimensions), their momentum and density."""
     momentum = momentum + step / 2 * gradient
     for leap in range(leaps):
         point = point + step * momentum
-        there = density(point)
-        momentum = momentum + (step if leap < leaps - 1 else step / 2) * there.gradient
-    return point, momentum, there
+        reached = density(point)
+        momentum = momentum + (step if leap < leaps - 1 else step / 2) * reached.gradient
+    return point, momentum, reached

@@ -90,7 +90,7 @@ def hash_strings(
 def _hash_equal_lengths(
     data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], length: int, seed: int
 ) -> UInt64Array:
-    """XXH64 of the strings of one length that start at those places."""
+    """Return XXH64 of strings of one length, given where they start."""
     rows, key = len(starts), np.uint64(seed)
     in_stripes, in_words, in_halves = (length // width * width for width in (32, 8, 4))
     read = functools.partial(_read, data, starts, length)
@@ -152,7 +152,7 @@ def _read(
     return every[places[:, None] + starts].astype(np.uint64, copy=False)
 
 
-# What follows works in place, which saves a sixth of the time.
+# The functions below work in place, which saves a sixth of the time.
 
 
 def _rotate(values: UInt64Array, bits: int) -> None:
@@ -162,7 +162,7 @@ def _rotate(values: UInt64Array, bits: int) -> None:
 
 
 def _scramble(lanes: UInt64Array) -> None:
-    """Take a round of XXH64 from zero."""
+    """Apply a round of XXH64 that starts from zero, in place."""
     lanes *= _P2
     _rotate(lanes, 31)
     lanes *= _P1

@@ -62,7 +62,7 @@ class ScoreHistogram:
         """
         if not len(scores) or limit < 2:
             return cls.zero(limit)
-        # Zeros without a sign: which of two is met first depends on how the pool was cut.
+        # Zeros without a sign: which zero comes first depends on how the pool was cut.
         minimum, maximum = float(scores.min()) + 0.0, float(scores.max()) + 0.0
         exponent = dyadic_exponent(minimum, maximum, limit)
         first = _bin(minimum, exponent)
@@ -78,7 +78,7 @@ class ScoreHistogram:
     def from_counts(
         cls, values: npt.NDArray[np.float64], rows: npt.NDArray[np.int64], limit: int
     ) -> "ScoreHistogram":
-        """Count ascending scores, shape (n,), each of so many rows, at least 1."""
+        """Return the histogram of ascending scores, shape (n,), each with its rows, at least 1."""
         if not len(values):
             return cls.zero(limit)
         minimum, maximum = float(values[0]) + 0.0, float(values[-1]) + 0.0
@@ -100,7 +100,7 @@ class ScoreHistogram:
         return _merged(self.limit, self, other)
 
     def coarsened(self, limit: int) -> "ScoreHistogram":
-        """Return the histogram of the same scores with another limit, no greater than its own."""
+        """Return the histogram of the same scores with a limit no greater than its own."""
         if limit > self.limit:
             raise ValueError(f"a histogram of {self.limit} bins cannot be made one of {limit}")
         return _merged(limit, self) if self.rows else ScoreHistogram.zero(limit)
@@ -127,21 +127,21 @@ class ScoreHistogram:
 
     @property
     def upper_ends(self) -> npt.NDArray[np.float64]:
-        """Upper ends of the bins, themselves outside, shape (bins,)."""
+        """Upper ends of the bins, which they exclude, shape (bins,)."""
         return self._ends(self.first + 1)
 
     def _ends(self, first: int) -> npt.NDArray[np.float64]:
-        with np.errstate(over="ignore"):  # those beyond all numbers are infinite
+        with np.errstate(over="ignore"):  # ends that float64 cannot hold are infinite
             return np.ldexp(first + np.arange(len(self.counts), dtype=np.float64), self.exponent)
 
     def to_bytes(self) -> bytes:
-        """Serialise without loss."""
+        """Return the state as bytes, without loss."""
         state = dataclasses.asdict(self) | {"counts": self.counts.tolist()}
         return json.dumps(state).encode()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "ScoreHistogram":
-        """Restore what `to_bytes` wrote."""
+        """Return the state that `to_bytes` wrote."""
         state = json.loads(data)
         return cls(**state | {"counts": np.array(state["counts"], dtype=np.int64)})
 

@@ -1,7 +1,7 @@
-"""What has happened so far: rounds, draws and labels, in one frozen record.
+"""The rounds, draws and labels of an evaluation so far, in one frozen record.
 
-A row of the pool is known here by its cell and its *rank*, its place in the permanent random
-order of the cell. Which id that is only the reserve knows, and no statistics need it.
+A row of the pool is identified by its cell and its *rank*, its place in the permanent random
+order of the cell. Ids are in the reserve alone: no statistic needs them.
 """
 
 import dataclasses
@@ -17,7 +17,7 @@ IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
 NO_LABEL = -1
-"""Label code of a question that has no answer."""
+"""Label code of a question without an answer."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,11 +29,11 @@ class Round:
         probability: shape (draws,): q, the chance that one draw of the round took this row.
         new: shape (draws,), bool: whether the draw asked the question.
         posterior: pi(y|k) behind the proposal, shape (leaves, classes), if it had a model.
-        cell_probability: shape (cells,): chance of a given row of each cell that no round had drawn
-            before, drawn from or not: of draws with replacement to be taken by one draw, of a
-            sample without replacement to be in the round. None if it was not kept.
-        wanted: new rows that were asked for, before it was known how many there are; None if it was
-            not kept.
+        cell_probability: shape (cells,): chance of a given row of each cell that no earlier round
+            had drawn: with replacement, to be taken by one draw; without, to be in the round. None
+            if it was not kept.
+        wanted: number of new rows asked for, which may differ from the number drawn; None if it
+            was not kept.
     """
 
     question: IntArray
@@ -46,12 +46,12 @@ class Round:
 
 @dataclasses.dataclass(frozen=True)
 class Taken:
-    """Labels that came together.
+    """Labels that arrived together.
 
     Attributes:
-        rounds: how many rounds there were.
-        codes: class code that each question got; `NO_LABEL` where a label was taken away.
-        replace: whether one of them took the place of another.
+        rounds: number of rounds so far when they arrived.
+        codes: the new class code of each question; `NO_LABEL` where a label was removed.
+        replace: whether one of them replaced an earlier label.
     """
 
     rounds: int
@@ -61,7 +61,7 @@ class Taken:
 
 @dataclasses.dataclass(frozen=True)
 class History:
-    """Rounds so far, and the questions they asked, in order.
+    """The rounds so far, and the questions they asked, in order.
 
     A deterministic oracle is asked about a row once, however often it is drawn; a stochastic
     one at every draw.
@@ -69,16 +69,15 @@ class History:
     Attributes:
         cell: shape (questions,): index into the cell table.
         rank: shape (questions,): place of the row in the cell's permanent order, from 0.
-        label: shape (questions,): class code, or `NO_LABEL`; where answers differ, that of most.
-        outputs: of the rows asked about.
+        label: shape (questions,): class code, or `NO_LABEL`; where answers differ, the commonest.
+        outputs: outputs for the rows asked about.
         slice: shape (questions, slice columns): codes of the row's values.
-        rounds: in order.
-        corrected: by question, where its label was another one before: how many rounds there were
-            when it was corrected.
-        shares: shape (questions, classes): share of each class among the answers to a question,
-            a row of zeros where the label tells all; None if it does everywhere. Of a stochastic
-            oracle, which may have several.
-        taken: how the labels came, in order; of a workspace its deliveries tell that.
+        rounds: the rounds, in order.
+        corrected: for each question whose label was corrected, the number of rounds at that time.
+        shares: shape (questions, classes): share of each class among the answers of a stochastic
+            oracle to a question, a row of zeros where all answers are the label; None if that is
+            so everywhere.
+        taken: arrivals of labels, in order; a workspace has its deliveries instead.
     """
 
     cell: IntArray
@@ -93,16 +92,16 @@ class History:
 
     @classmethod
     def start(cls, systems: int = 1, classes: int = 2, slices: int = 0) -> "History":
-        """Return the history of nothing.
+        """Return an empty history.
 
         Args:
             systems: number of systems.
             classes: number of classes.
             slices: number of slice columns.
         """
-        none = np.zeros(0, dtype=np.int64)
+        empty = np.zeros(0, dtype=np.int64)
         outputs = Outputs.none(systems, classes)
-        return cls(none, none, none, outputs, np.zeros((0, slices), dtype=np.int64))
+        return cls(empty, empty, empty, outputs, np.zeros((0, slices), dtype=np.int64))
 
     def __len__(self) -> int:
         """Return the number of questions."""
@@ -116,50 +115,49 @@ class History:
     @property
     def met(self) -> IntArray:
         """The round that asked each question first, shape (questions,)."""
-        return np.repeat(np.arange(len(self.rounds)), [int(one.new.sum()) for one in self.rounds])
+        return np.repeat(np.arange(len(self.rounds)), [int(past.new.sum()) for past in self.rounds])
 
     @property
     def drawn(self) -> IntArray:
         """The round of each draw, shape (draws,)."""
-        return np.repeat(np.arange(len(self.rounds)), [len(one.question) for one in self.rounds])
+        return np.repeat(np.arange(len(self.rounds)), [len(past.question) for past in self.rounds])
 
     def votes(self, question: IntArray) -> Votes:
-        """Return the answers to some questions that have one, in their order."""
+        """Return the answers to labelled questions, in the order of ``question``."""
         shares = None if self.shares is None else self.shares[question]
         return Votes.of_labels(self.label[question], shares)
 
     def seen(self, cells: int, classes: int, question: IntArray | None = None) -> FloatArray:
-        """Return the answers of each class in each cell, shape (cells, classes).
+        """Return the number of answers of each class in each cell, shape (cells, classes).
 
-        A question with an answer counts once, divided among the classes that its answers name.
+        A labelled question counts once, divided among the classes of its answers.
 
         Args:
-            cells: how many there are.
-            classes: how many there are.
-            question: those with an answer that count; all by default.
+            cells: number of cells.
+            classes: number of classes.
+            question: the labelled questions that count; all by default.
         """
-        known = self.labelled if question is None else question
-        votes, seen = self.votes(known), np.zeros((cells, classes))
-        np.add.at(seen, (self.cell[known[votes.row]], votes.label), votes.share)
+        question = self.labelled if question is None else question
+        votes, seen = self.votes(question), np.zeros((cells, classes))
+        np.add.at(seen, (self.cell[question[votes.row]], votes.label), votes.share)
         return seen
 
     @property
     def money(self) -> float:
-        """What the labels so far cost, each question once; their number if all cost the same."""
-        known = self.labelled
+        """Total cost of the labels so far, each question once; their number if costs are equal."""
         if self.outputs.cost is None:
-            return float(len(known))
-        return float(self.outputs.cost[known].sum())
+            return float(len(self.labelled))
+        return float(self.outputs.cost[self.labelled].sum())
 
     @property
     def question(self) -> IntArray:
         """Questions of all draws, in order."""
-        return np.concatenate([np.zeros(0, np.int64), *(r.question for r in self.rounds)])
+        return np.concatenate([np.zeros(0, np.int64), *(past.question for past in self.rounds)])
 
     @property
     def probability(self) -> FloatArray:
-        """Q of all draws, in order."""
-        return np.concatenate([np.zeros(0), *(r.probability for r in self.rounds)])
+        """The probability q of each draw, in order."""
+        return np.concatenate([np.zeros(0), *(past.probability for past in self.rounds)])
 
     def until_last_answered_round(self) -> "History":
         """Return the history up to the last round that has an answer, or asked nothing."""
@@ -172,16 +170,16 @@ class History:
         return self.first(len(rounds))
 
     def first(self, rounds: int) -> "History":
-        """Return the history of the first rounds, with the labels that are known by now.
+        """Return the history of the first rounds, with all their labels so far.
 
         Args:
-            rounds: how many; if they are all, the history itself is returned, so that what was
-                fitted to it is known to be of it.
+            rounds: number of rounds; if it is all of them, this very object is returned, by which
+                a model that was fitted to it is recognised.
         """
         if rounds >= len(self.rounds):
             return self
         kept_rounds = self.rounds[:rounds]
-        questions = sum(int(one.new.sum()) for one in kept_rounds)
+        questions = sum(int(past.new.sum()) for past in kept_rounds)
         kept = slice(questions)
         return History(
             self.cell[kept],
@@ -190,13 +188,16 @@ class History:
             self.outputs.take(np.arange(questions)),
             self.slice[kept],
             kept_rounds,
-            {one: min(at, rounds) for one, at in self.corrected.items() if one < questions},
+            {key: min(at, rounds) for key, at in self.corrected.items() if key < questions},
             None if self.shares is None else self.shares[kept],
-            tuple(_taken_of(self.taken, questions, rounds)),
+            tuple(_first_taken(self.taken, questions, rounds)),
         )
 
     def drawn_by_cell(self, cells: int) -> IntArray:
-        """Distinct rows drawn from each cell, shape (cells,): the rank of its next fresh row."""
+        """Return the number of rows drawn from each cell, the rank of its next fresh row: (cells,).
+
+        Each row counts once.
+        """
         drawn = np.zeros(cells, dtype=np.int64)
         np.maximum.at(drawn, self.cell, self.rank + 1)
         return drawn
@@ -209,11 +210,9 @@ class History:
         outputs: Outputs,
         slice: IntArray | None = None,
     ) -> "History":
-        """Return the history with one round more and its new questions, still unanswered.
+        """Return the history with one more round, whose new questions have no labels yet.
 
-        They are about the rows at (cell, rank).
-
-        Slices that are not given are unknown: -1.
+        The questions are about the rows at (cell, rank). Slices that are not given are -1, unknown.
         """
         slices = np.full((len(cell), self.slice.shape[1]), -1) if slice is None else slice
         shares = self.shares
@@ -232,9 +231,9 @@ class History:
         )
 
     def with_labels(self, label: IntArray) -> "History":
-        """Replace the labels of all questions, shape (questions,).
+        """Return the history with the labels of all questions replaced, shape (questions,).
 
-        Where one is another than it was it stands for all answers to its question.
+        A label that changes stands for all answers to its question.
         """
         shares, changed = self.shares, np.flatnonzero(label != self.label)
         if shares is not None:
@@ -247,20 +246,19 @@ class History:
         return dataclasses.replace(self, label=label, shares=shares, taken=taken)
 
     def with_corrections(self, label: IntArray) -> "History":
-        """Replace labels, shape (questions,), and note which of them were others before."""
-        was = (self.label != NO_LABEL) & (self.label != label)
-        rounds = dict.fromkeys(np.flatnonzero(was).tolist(), len(self.rounds))
-        found = self.with_labels(label)
-        return dataclasses.replace(found, corrected={**self.corrected, **rounds})
+        """Return the history with labels replaced, shape (questions,), and corrections noted."""
+        is_corrected = (self.label != NO_LABEL) & (self.label != label)
+        rounds = dict.fromkeys(np.flatnonzero(is_corrected).tolist(), len(self.rounds))
+        return dataclasses.replace(self.with_labels(label), corrected={**self.corrected, **rounds})
 
     def with_rows(self, outputs: Outputs, slice: IntArray) -> "History":
-        """Replace what is known of the rows of all questions."""
+        """Return the history with the outputs and slices of all questions replaced."""
         return dataclasses.replace(self, outputs=outputs, slice=slice)
 
 
-def _taken_of(taken: Sequence[Taken], questions: int, rounds: int) -> Iterator[Taken]:
-    """Yield what came about the first questions, in a history of some rounds."""
-    for one in taken:
-        codes = {question: code for question, code in one.codes.items() if question < questions}
+def _first_taken(taken: Sequence[Taken], questions: int, rounds: int) -> Iterator[Taken]:
+    """Yield the arrivals of labels of the first questions, as in a history of the first rounds."""
+    for arrival in taken:
+        codes = {key: code for key, code in arrival.codes.items() if key < questions}
         if codes:
-            yield Taken(min(one.rounds, rounds), codes, one.replace)
+            yield Taken(min(arrival.rounds, rounds), codes, arrival.replace)

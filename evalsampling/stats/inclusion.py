@@ -1,4 +1,4 @@
-"""Rows drawn without replacement with unequal probabilities: how probable, how many, which.
+"""Sampling without replacement with unequal probabilities: inclusion probabilities, sizes, rows.
 
 References:
     C.-E. Särndal, B. Swensson and J. Wretman, *Model Assisted Survey Sampling*, Springer 1992,
@@ -36,7 +36,7 @@ def water_fill(size: FloatArray, rows: IntArray, expected: float) -> FloatArray:
     positive = ordered > 0
     if count[positive].sum() <= expected:
         return (size > 0).astype(np.float64)
-    # With the first i cells certain, kappa is what is left by the total size of the others.
+    # With the first i cells certain, kappa is the rows left divided by the size of the others.
     certain = np.concatenate([[0.0], np.cumsum(count)[:-1]])
     mass = np.cumsum((ordered * count)[::-1])[::-1]
     factor = np.divide(expected - certain, mass, out=np.zeros(len(mass)), where=mass > 0)
@@ -56,16 +56,16 @@ def rows_within(money: float, size: FloatArray, rows: IntArray, cost: FloatArray
     """
     most = float(rows[size > 0].sum())
 
-    def missing(expected: float) -> float:
+    def excess(expected: float) -> float:
         return float(water_fill(size, rows, expected) * rows @ cost) - money
 
-    return most if missing(most) <= 0 else float(scipy.optimize.brentq(missing, 0.0, most))
+    return most if excess(most) <= 0 else float(scipy.optimize.brentq(excess, 0.0, most))
 
 
 def mix_evenly(size: FloatArray, rows: IntArray, even: float) -> FloatArray:
-    """Return a measure of size a share of which is spread evenly over rows, shape (cells,).
+    """Return a measure of size of which a share is spread evenly over rows, shape (cells,).
 
-    The sizes of all rows sum to 1: a defensive mixture, which no row has no chance under.
+    The sizes of all rows sum to 1: a defensive mixture, which gives every row a chance.
 
     Args:
         size: shape (cells,), at least 0: measure of size of each row of a cell.
@@ -90,13 +90,13 @@ def saturates(size: FloatArray, rows: IntArray, expected: float) -> bool:
 
 
 def distinct_rows(probability: FloatArray, rows: IntArray | FloatArray, draws: float) -> float:
-    """Return how many distinct rows draws with replacement are expected to meet.
+    """Return the expected number of distinct rows among draws with replacement.
 
     N - sum (1 - q)^draws: the size of the Poisson sample that costs as many labels ([Y] eq. 83).
 
     Args:
         probability: shape (cells,): q, the chance that one draw takes a given row of a cell.
-        rows: shape (cells,): rows of each cell, N in all; what they cost, if that is asked for.
+        rows: shape (cells,): rows of each cell, N in all; or their costs, for the expected cost.
         draws: number of draws, at least 0, need not be whole.
     """
     if draws == 0:
@@ -114,7 +114,7 @@ def draw_unseen(
     group: IntArray | None = None,
     answers: int = 1,
 ) -> History:
-    """Return the history with one round more of rows that nobody has drawn, none of them twice.
+    """Return the history with one more round, of rows never drawn before, without replacement.
 
     A cell's number of rows is its expected one, rounded up or down by ordered pivotal sampling,
     leaf by leaf; they are the next ones of its permanent order. So each has its inclusion
@@ -123,13 +123,13 @@ def draw_unseen(
     Args:
         table: the cells.
         history: rounds so far.
-        chance: shape (cells,), in [0, 1]: inclusion probability of the rows nobody has drawn.
+        chance: shape (cells,), in [0, 1]: inclusion probability of rows never drawn before.
         rng: source of randomness; only ``random`` is called.
         posterior: model behind the round, shape (leaves, classes), if there is one.
-        group: shape (cells,): whose cells get a number of rows next to the expected one, too
-            (`stats.pivotal.round_sizes`); the leaves if not given.
-        answers: most questions about a row of a stochastic oracle. A cell is then taken for so many
-            copies of it, one after the other, and what is said of rows holds of their copies.
+        group: shape (cells,): groups of cells whose total is likewise the expected one, rounded up
+            or down (`stats.pivotal.round_sizes`); the leaves if not given.
+        answers: most questions about a row of a stochastic oracle. A cell then counts as that many
+            copies of it, one after the other, and statements about rows are about copies.
     """
     asked = np.bincount(history.cell, minlength=len(table))
     rank = history.drawn_by_cell(len(table)) if answers == 1 else asked
@@ -150,21 +150,21 @@ def draw_next(
     posterior: FloatArray | None = None,
     rank: IntArray | None = None,
 ) -> History:
-    """Return the history with one round more: of each cell the next rows of its permanent order.
+    """Return the history with one more round, of the next rows of each cell's permanent order.
 
     Args:
         table: the cells.
         history: rounds so far.
-        chance: shape (cells,), in [0, 1]: inclusion probability of the rows nobody has drawn.
-        sizes: shape (cells,): rows to draw of each cell, no more than nobody has drawn.
+        chance: shape (cells,), in [0, 1]: inclusion probability of rows never drawn before.
+        sizes: shape (cells,): rows to draw of each cell, at most those never drawn before.
         rng: source of randomness, for the order of the tasks; only ``random`` is called.
         posterior: model behind the round, shape (leaves, classes), if there is one.
-        rank: shape (cells,): of the next row, beyond the last one beginning again at the first;
-            that of the first row nobody has drawn if not given.
+        rank: shape (cells,): rank of the next row, starting again at the first after the last; by
+            default that of the first row never drawn before.
     """
     rank = history.drawn_by_cell(len(table)) if rank is None else rank
     cells = np.repeat(np.arange(len(table)), sizes)
-    cells = cells[np.argsort(rng.random(len(cells)))]  # the order of a round's tasks tells nothing
+    cells = cells[np.argsort(rng.random(len(cells)))]  # a task's place must not reveal its cell
     by_cell = np.argsort(cells, kind="stable")
     ordered = cells[by_cell]
     ranks = np.zeros(len(cells), dtype=np.int64)

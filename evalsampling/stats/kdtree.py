@@ -50,7 +50,7 @@ class FeatureSample:
 
     @classmethod
     def zero(cls, capacity: int, features: int) -> "FeatureSample":
-        """Return the sample of no rows of that many features."""
+        """Return the sample of no rows, of rows with ``features`` features."""
         return cls(capacity, np.zeros(0, dtype=np.uint64), np.zeros((0, features)))
 
     @classmethod
@@ -86,14 +86,14 @@ class FeatureSample:
         return self.features.shape[1]
 
     def to_bytes(self) -> bytes:
-        """Serialise without loss."""
+        """Return the state as bytes, without loss."""
         head = np.array([self.capacity, *self.features.shape], dtype="<i8")
         parts = (head, self.hashes.astype("<u8"), self.features.astype("<f8"))
         return b"".join(part.tobytes() for part in parts)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "FeatureSample":
-        """Restore what `to_bytes` wrote."""
+        """Return the state that `to_bytes` wrote."""
         capacity, rows, width = np.frombuffer(data, "<i8", 3).tolist()
         hashes = np.frombuffer(data, "<u8", rows, offset=24).astype(np.uint64)
         features = np.frombuffer(data, "<f8", offset=24 + 8 * rows).astype(np.float64)
@@ -129,7 +129,7 @@ class KdTree:
     def fit(cls, features: npt.NDArray[np.floating], leaves: int) -> "KdTree":
         """Return a tree fitted to a sample.
 
-        The node with most rows (the oldest of equals) is split until there are leaves enough or
+        The node with most rows (the oldest of equals) is split until there are enough leaves or
         every one is a single point. The feature is the one whose values are most spread out
         among those of the whole sample: values are replaced by their mid-ranks, and the greatest
         standard deviation wins (the first of equals). Ranks have no unit and know no outliers,
@@ -152,18 +152,18 @@ class KdTree:
         waiting = [(-len(values), 0, np.arange(len(values)))]
         while waiting and len(feature) < 2 * leaves - 1:
             _, node, rows = heapq.heappop(waiting)
-            by = _widest(ranks[rows])
-            if by is None:
+            split = _widest(ranks[rows])
+            if split is None:
                 continue
-            column = values[rows, by]
-            feature[node], threshold[node], left[node] = by, _middle(column), len(feature)
+            column = values[rows, split]
+            feature[node], threshold[node], left[node] = split, _middle(column), len(feature)
             below = column < threshold[node]
             for child in (rows[below], rows[~below]):
                 heapq.heappush(waiting, (-len(child), len(feature), child))
                 feature.append(_LEAF)
                 threshold.append(0.0)
                 left.append(0)
-        order = [0]  # level by level: children are put behind all nodes met so far
+        order = [0]  # level by level: children are put after all nodes listed so far
         for node in order:
             if feature[node] != _LEAF:
                 order += (left[node], left[node] + 1)
@@ -251,7 +251,7 @@ class _Layout:
 
 
 def _doubled_midranks(column: FloatArray) -> IntArray:
-    """Return twice the mean of the ranks 0 to n that each value's equals lie between."""
+    """Return twice the mid-rank of each value, from the ranks 0 to n, shape (n,)."""
     _, place, count = np.unique(column, return_inverse=True, return_counts=True)
     ranks: IntArray = 2 * np.cumsum(count) - count
     return ranks[place]

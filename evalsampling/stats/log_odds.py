@@ -1,6 +1,6 @@
 """Probabilities and their log-odds.
 
-Those of scipy, bit for bit: its special functions take as long to load as a short command.
+They equal scipy's bit for bit, whose special functions take as long to load as a short command.
 """
 
 import numpy as np
@@ -10,7 +10,7 @@ FloatArray = npt.NDArray[np.float64]
 
 
 def logit(probability: npt.ArrayLike) -> FloatArray:
-    """Return the log-odds of probabilities, of 0 and 1 without an end."""
+    """Return the log-odds of probabilities, infinite for 0 and 1."""
     p = np.asarray(probability, dtype=np.float64)
     off = 2 * (p - 0.5)
     with np.errstate(divide="ignore"):
@@ -19,6 +19,6 @@ def logit(probability: npt.ArrayLike) -> FloatArray:
 
 
 def expit(log_odds: npt.ArrayLike) -> FloatArray:
-    """Return the probabilities that have some log-odds."""
+    """Return the probabilities of given log-odds."""
     with np.errstate(over="ignore"):
         return np.asarray(1 / (1 + np.exp(-np.asarray(log_odds, dtype=np.float64))))

@@ -27,11 +27,11 @@ _FIRST_STRIDE = 4.0
 
 @dataclasses.dataclass(frozen=True)
 class OracleFit:
-    """The mode that expectation-maximization came to, and how.
+    """The mode that expectation-maximization found, and its parameters.
 
     Attributes:
         posterior: pi(y|k), shape (leaves, classes): label probabilities of an unlabelled row.
-        iterations: how many were needed; `MAX_ITERATIONS` if it did not settle.
+        iterations: number of iterations; `MAX_ITERATIONS` if it did not converge.
         theta: label probabilities of a row of the pool, shape (classes,), behind the posterior.
         branches: b of each class, shape (classes, nodes), behind the posterior.
     """
@@ -67,8 +67,8 @@ def fit_dirichlet_tree(
     Eq. 11 subtracts from B the number of leaves under c, which the authors' experiments first
     add; the effective counts above are what they ran. No iteration lowers `log_posterior`.
 
-    These iterations move by the share of rows that have a label: on a large pool, where that is
-    next to nothing, they would stop where they started. So two of them are extrapolated (SQUAREM),
+    These iterations move by the share of rows that have a label: on a large pool, where it is tiny,
+    they would stop where they started. So two of them are extrapolated (SQUAREM),
     and on a large pool each is followed by a step that treats the unlabelled rows exactly
     (`stats.tree_mode`). All steps climb the same posterior.
 
@@ -79,13 +79,13 @@ def fit_dirichlet_tree(
         labelled: o, shape (leaves, classes): distinct labelled rows.
         unlabelled: u, shape (leaves,): rows without a label.
         start: posterior to start from, shape (leaves, classes); the prior if not given.
-        tolerance: stop once the expected number of rows of no class changes by more than this
-            share of itself, summed over leaves.
-        max_iterations: stop after this many; one is always done.
+        tolerance: stop once each class's expected number of rows changes by at most this share of
+            itself; absolute changes are summed over leaves.
+        max_iterations: stop after this many, but after one at least.
         accelerate: False for expectation-maximization alone.
 
     Returns:
-        The posterior, the parameters it follows from and the number of iterations.
+        The posterior, its parameters and the number of iterations.
 
     References:
         R. Varadhan and C. Roland, *Simple and globally convergent methods for accelerating the
@@ -96,9 +96,9 @@ def fit_dirichlet_tree(
     joint = mode.with_leaf_shares(posterior)
     # Probabilities of exactly 0 have no logarithm to extrapolate.
     accelerate = accelerate and bool(np.all(mode.root_counts + labelled.sum(axis=0) > 0))
-    iterations, settled = 0, False
+    iterations, converged = 0, False
     stride = _FIRST_STRIDE
-    while not settled and iterations < max(max_iterations, 1):
+    while not converged and iterations < max(max_iterations, 1):
         if not accelerate:
             joint = mode.expect_and_maximize(joint)
             iterations += 1
@@ -108,7 +108,7 @@ def fit_dirichlet_tree(
         previous, posterior = posterior, joint / joint.sum(axis=0)
         change = np.abs(unlabelled * (posterior - previous)).sum(axis=1)
         rows = labelled.sum(axis=0) + (unlabelled * posterior).sum(axis=1)
-        settled = bool(np.all(change <= tolerance * rows))
+        converged = bool(np.all(change <= tolerance * rows))
     return OracleFit(posterior.T, iterations, *mode.parameters(joint))
 
 
@@ -125,7 +125,7 @@ def log_posterior(
     sum_y A_y log theta_y + sum_yc B_yc log b_yc + sum_ky o_ky log(theta_y psi_yk)
     + sum_k u_k log sum_y theta_y psi_yk.
 
-    The last two terms are the log likelihood of the rows' leaves and of the labels there are. The
+    The last two terms are the log likelihood of the rows' leaves and of the given labels. The
     M step of the fit divides A + n and B + n by their sums, which maximizes the expectation of
     log p(labels, leaves | theta, b) plus A log theta plus B log b. The first two terms are
     therefore the log prior: Dirichlet densities with the parameters A + 1 and, for the children
@@ -153,7 +153,7 @@ def log_posterior(
 def predict_stochastic(
     tree: LeafTree, prior: FloatArray, weighted_counts: FloatArray
 ) -> FloatArray:
-    """Return the chance of each label in each leaf by the Dirichlet tree, stochastic oracle.
+    """Return the probability of each label in each leaf under the tree, for a stochastic oracle.
 
     The model of `fit_dirichlet_tree`, but a label is one draw of p(y|x) and nothing is hidden:
     the posterior is Dirichlet again, and its predictive probabilities are

@@ -1,4 +1,4 @@
-"""What is known of rows beside the label: what systems say of them, and what a label costs."""
+"""Outputs of systems for rows, with the costs of their labels: all but the labels."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -12,15 +12,15 @@ FloatArray = npt.NDArray[np.float64]
 
 @dataclasses.dataclass(frozen=True)
 class Outputs:
-    """Outputs of every system for some rows, or for one row that stands for each of some cells.
+    """Outputs of every system for n rows, of the pool or representative of cells.
 
     Attributes:
         prediction: shape (n, systems): class codes predicted.
         score: shape (n, systems): scores; finite.
         probability: shape (n, systems, classes): probability of each class, in [0, 1].
-        grades: of queries, shape (n, systems, depth): grade of the item that each system has at
-            each rank, -1 behind the last; None of rows that are no queries, or not graded.
-        cost: shape (n,): what a label costs, above 0, which no loss looks at; None if all cost the
+        grades: shape (n, systems, depth): grade of the item that each system has at each rank of a
+            query, -1 after the last; None if rows are no queries, or not graded.
+        cost: shape (n,): cost of a label, above 0, which no loss looks at; None if all cost the
             same.
     """
 
@@ -55,13 +55,13 @@ class Outputs:
     def concatenate(cls, parts: Sequence["Outputs"]) -> "Outputs":
         """Return the rows of all parts, at least one, in order."""
         costs = [part.cost for part in parts if len(part)]
-        known = [cost for cost in costs if cost is not None]
+        given = [cost for cost in costs if cost is not None]
         return cls(
             np.concatenate([part.prediction for part in parts]),
             np.concatenate([part.score for part in parts]),
             np.concatenate([part.probability for part in parts]),
             _joined_grades(parts),
-            np.concatenate(known) if known and len(known) == len(costs) else None,
+            np.concatenate(given) if given and len(given) == len(costs) else None,
         )
 
 
@@ -70,10 +70,9 @@ def _joined_grades(parts: Sequence[Outputs]) -> IntArray | None:
     shape = next((part.grades.shape[1:] for part in parts if part.grades is not None), None)
     if shape is None:
         return None
-    unknown = (np.full((len(part), *shape), -1, dtype=np.int64) for part in parts)
     return np.concatenate(
         [
-            none if part.grades is None else part.grades
-            for part, none in zip(parts, unknown, strict=True)
+            np.full((len(part), *shape), -1, dtype=np.int64) if part.grades is None else part.grades
+            for part in parts
         ]
     )

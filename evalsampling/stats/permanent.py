@@ -1,4 +1,4 @@
-"""Permanent random numbers: what decides, once and for all, which rows a Poisson sample has.
+"""Permanent random numbers of rows, which decide once which rows a Poisson sample has.
 
 References:
     K. R. W. Brewer, L. J. Early and S. F. Joyce, *Selecting several samples from a single
@@ -19,7 +19,7 @@ FloatArray = npt.NDArray[np.float64]
 def permanent_numbers(hashes: UInt64Array) -> FloatArray:
     """Return the permanent random number of each row, shape (n,), in [0, 1).
 
-    The first 53 bits of its hash over 2^53: exact in float64, so any program finds the same.
+    The first 53 bits of its hash over 2^53: exact in float64, so any program gets the same.
 
     Args:
         hashes: shape (n,): of the ids, keyed by the seed.
@@ -32,7 +32,7 @@ class RowNumbers:
     """Random numbers of rows that a round may draw.
 
     Attributes:
-        cell: shape (n,).
+        cell: shape (n,): cell of each row.
         share: shape (n,), in [0, 1): a row is in the round iff this is below its chance.
     """
 
@@ -52,7 +52,7 @@ class PermanentNumbers:
     Attributes:
         cell: shape (n,), ascending: index into the cell table.
         number: shape (n,), in [0, 1), ascending within a cell.
-        count: shape (cells,): rows of each cell of the pool, of which these are the first.
+        count: shape (cells,): all rows of each cell of the pool.
     """
 
     cell: IntArray
@@ -71,11 +71,12 @@ class PermanentNumbers:
         return cls(cell, permanent_numbers(hashes), count)
 
     def fresh(self, drawn: IntArray, before: FloatArray) -> "FreshNumbers":
-        """Return the numbers of the rows that nobody has drawn, as fractions of what is left.
+        """Return the numbers of rows that were never drawn, rescaled to [0, 1).
 
         Args:
-            drawn: shape (cells,): the rows of each cell that have been drawn are its first ones.
-            before: shape (cells,): inclusion probability so far; theirs are below it.
+            drawn: shape (cells,): number of rows drawn from each cell, which are its first ones.
+            before: shape (cells,): inclusion probability so far, which numbers of drawn rows are
+                below.
         """
         first = np.searchsorted(self.cell, np.arange(len(self.count)))
         rank = np.arange(len(self.cell)) - first[self.cell]
@@ -89,7 +90,7 @@ class PermanentNumbers:
 
 @dataclasses.dataclass(frozen=True)
 class FreshNumbers(RowNumbers):
-    """Numbers of rows that nobody has drawn: given what was drawn, independent and uniform.
+    """Numbers of rows that were never drawn: given the drawn rows, independent and uniform.
 
     Attributes:
         cell: shape (n,), ascending.
@@ -102,8 +103,8 @@ class FreshNumbers(RowNumbers):
     def sizes(self, kept: npt.NDArray[np.bool_], chance: FloatArray) -> IntArray:
         """Return how many rows a round draws of each cell, shape (cells,).
 
-        Where the numbers of a cell end before its chance does, it is one row more than there are
-        numbers: whoever reads that row learns that the reserve is too short.
+        If a round draws all rows of a cell with known numbers, and the cell has more, one more row
+        is counted: reading it shows that the reserve is too short.
 
         Args:
             kept: shape (n,): the rows with known numbers that it draws.
@@ -111,5 +112,5 @@ class FreshNumbers(RowNumbers):
         """
         cells = len(self.goes_on)
         sizes = np.bincount(self.cell[kept], minlength=cells)
-        known = np.bincount(self.cell, minlength=cells)
-        return sizes + (self.goes_on & (sizes == known) & (chance > 0))
+        available = np.bincount(self.cell, minlength=cells)
+        return sizes + (self.goes_on & (sizes == available) & (chance > 0))

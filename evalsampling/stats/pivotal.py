@@ -1,4 +1,4 @@
-"""Numbers of rows to take of each part of a pool, rounded at random by ordered pivotal sampling.
+"""Random rounding of the numbers of rows of each part of a pool, by ordered pivotal sampling.
 
 References:
     J.-C. Deville and Y. Tillé, *Unequal probability sampling without replacement through a
@@ -14,18 +14,18 @@ IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
 _ROUNDING = 1e-9
-"""A fraction so close to 0 or 1 is one of them but for rounding."""
+"""A fraction this close to 0 or 1 differs from it by rounding only."""
 
 
 def round_sizes(size: FloatArray, group: IntArray, rng: np.random.Generator) -> IntArray:
-    """Return whole numbers, shape (n,), each one of the two next to a size, with it as its mean.
+    """Return sizes rounded up or down at random, each with the size as its mean, shape (n,).
 
-    The sum over a group is also one of the two next to its sum of sizes, and so is the sum of all,
+    The sum over a group is likewise its sum of sizes, rounded up or down, and so is the sum of all,
     which does not vary if it is whole.
 
-    Fractions duel in order, first within groups, then what is left of these: two fractions whose
-    sum is at most 1 leave it to one of them, the other gets nothing; else one of them is taken, and
-    the other keeps the sum less 1. Who wins plays no part in whom the survivor meets.
+    Fractions duel in order, first within groups, then the survivors of groups: if two fractions sum
+    to at most 1, one of them gets the sum and the other nothing; else one of them is taken, and the
+    other keeps the sum minus 1. Which one wins does not affect whom the survivor duels next.
 
     The set of parts that get one more is strongly Rayleigh: its generating polynomial P has no zero
     with all variables in the upper half-plane. Let Q be that of the design which begins after a
@@ -60,12 +60,12 @@ _NOBODY = (-1, 0.0)
 
 
 def _duel(
-    one: tuple[int, float], other: tuple[int, float], taken: IntArray, rng: np.random.Generator
+    first: tuple[int, float], other: tuple[int, float], taken: IntArray, rng: np.random.Generator
 ) -> tuple[int, float]:
-    """Return who survives a duel, and its fraction; note in ``taken`` if the other was taken."""
-    (i, p), (j, q) = one, other
+    """Return the survivor of a duel and its fraction; mark in ``taken`` if the other is taken."""
+    (i, p), (j, q) = first, other
     if p <= _ROUNDING or q <= _ROUNDING:
-        return one if q <= _ROUNDING else other
+        return first if q <= _ROUNDING else other
     if p + q <= 1 + _ROUNDING:
         return (i if rng.random() < p / (p + q) else j), min(p + q, 1.0)
     i_is_taken = p > 1 - _ROUNDING or rng.random() < (1 - q) / (2 - p - q)

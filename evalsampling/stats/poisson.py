@@ -27,11 +27,11 @@ class PoissonRound:
     """One round of a Poisson sample.
 
     Attributes:
-        begin: number of questions before it.
+        begin: number of questions before the round.
         question: shape (n,): the questions it drew, asked then or earlier.
-        fresh: shape (cells,): rows of each cell that no round before had drawn.
-        chance: shape (cells,): b of a row that it could draw.
-        wanted: new rows that were asked for.
+        fresh: shape (cells,): rows of each cell that no earlier round had drawn.
+        chance: shape (cells,): b of each of these rows.
+        wanted: number of new rows asked for.
     """
 
     begin: int
@@ -42,20 +42,20 @@ class PoissonRound:
 
     @property
     def expected(self) -> float:
-        """Rows that it was expected to draw of those that no round before had drawn."""
+        """Expected number of rows that are drawn for the first time."""
         return float(self.fresh @ self.chance)
 
 
 @dataclasses.dataclass(frozen=True)
 class PoissonSize:
-    """How large a Poisson sample was to be and has become.
+    """The expected and the realised size of a Poisson sample.
 
     Attributes:
         expected: number of rows expected, sum b.
         deviation: standard deviation of that number ([Y] section 3.1).
         realised: rows drawn.
         certain: rows that were certain to be drawn.
-        saturated: whether the next row wanted makes one certain, or one is ([Y] eq. 88).
+        saturated: whether a row is certain, or becomes so with one more row wanted ([Y] eq. 88).
     """
 
     expected: float
@@ -66,7 +66,7 @@ class PoissonSize:
 
     @property
     def words(self) -> str:
-        """Both numbers, in one line."""
+        """The sizes as one line of text."""
         return (
             f"Poisson sample: {self.realised:,} rows drawn, {self.expected:,.0f} expected "
             f"(standard deviation {self.deviation:,.0f}), {self.certain:,} of them certain"
@@ -76,12 +76,12 @@ class PoissonSize:
 def poisson_rounds(table: CellTable, history: History) -> Iterator[PoissonRound]:
     """Yield the rounds of a history of Poisson samples, in order."""
     fresh, begin = table.count, 0
-    for one in history.rounds:
-        assert one.cell_probability is not None  # `design` keeps it
-        chance = one.cell_probability
-        wanted = float(fresh @ chance) if one.wanted is None else one.wanted
-        yield PoissonRound(begin, one.question, fresh, chance, wanted)
-        begin += int(one.new.sum())
+    for past in history.rounds:
+        assert past.cell_probability is not None  # `design` keeps it
+        chance = past.cell_probability
+        wanted = float(fresh @ chance) if past.wanted is None else past.wanted
+        yield PoissonRound(begin, past.question, fresh, chance, wanted)
+        begin += int(past.new.sum())
         drawn = np.zeros(len(table), dtype=np.int64)
         np.maximum.at(drawn, history.cell[:begin], history.rank[:begin] + 1)
         fresh = table.count - drawn
@@ -90,17 +90,17 @@ def poisson_rounds(table: CellTable, history: History) -> Iterator[PoissonRound]
 def inclusion_so_far(table: CellTable, history: History) -> FloatArray:
     """Return the chance that any round so far draws a row, shape (cells,): 1 - prod (1 - b)."""
     missed = np.ones(len(table))
-    for one in history.rounds:
-        assert one.cell_probability is not None  # `design` keeps it
-        missed *= 1 - one.cell_probability
+    for past in history.rounds:
+        assert past.cell_probability is not None  # `design` keeps it
+        missed *= 1 - past.cell_probability
     return 1 - missed
 
 
 def conditional(until: FloatArray, before: FloatArray) -> FloatArray:
-    """Return the chance of a round that brings inclusion from one probability to another.
+    """Return the chance that takes a row's inclusion probability from ``before`` to ``until``.
 
-    Rows with before <= u < until, of those with u >= before, u being their permanent random number:
-    so rounds together are one Poisson sample.
+    That of before <= u < until given u >= before, u being the row's permanent random number, so
+    that all rounds together are one Poisson sample.
 
     Args:
         until: shape (cells,), in [0, 1].
@@ -118,8 +118,8 @@ class Threshold:
     Attributes:
         size: shape (cells,), at least 0: measure of size of each row of a cell.
         before: shape (cells,): inclusion probability before the round.
-        until: shape (cells,): after it, at least that.
-        kappa: what it was lowered to by a cap; infinite if it was not.
+        until: shape (cells,): inclusion probability after the round, at least `before`.
+        kappa: the value that a cap lowered it to; infinite without.
     """
 
     size: FloatArray
@@ -129,7 +129,7 @@ class Threshold:
 
     @property
     def chance(self) -> FloatArray:
-        """Chance of a row that no round before has drawn, shape (cells,)."""
+        """Chance of a row that no earlier round has drawn, shape (cells,)."""
         return conditional(self.until, self.before)
 
     def draw(
@@ -140,46 +140,46 @@ class Threshold:
         fresh: FreshNumbers | None = None,
         again: RowNumbers | None = None,
     ) -> tuple["Threshold", IntArray]:
-        """Return the round as it was made, and how many fresh rows of each cell it drew.
+        """Return the round, capped where it must be, and how many fresh rows of each cell it draws.
 
-        It draws the rows whose numbers are below its chance; where nobody knows the numbers, as
-        many of each cell as coins would bring. With a cap that they exceed, kappa is lowered to
-        where the first row beyond the cap would enter: rows stay in by their permanent random
-        number over their size, and totals weighted with the lowered probabilities are unbiased
-        (Duffield, Lund and Thorup, section 4).
+        It draws the rows whose numbers are below its chance; where these are not known, a binomial
+        number of rows of each cell. If they exceed the cap, kappa is lowered to where the first row
+        beyond the cap would enter: rows enter in the order of their permanent random number over
+        their size, and totals weighted with the lowered probabilities are unbiased (Duffield, Lund
+        and Thorup, section 4).
 
         Args:
-            left: shape (cells,): rows that no round before has drawn.
+            left: shape (cells,): rows that no earlier round has drawn.
             rng: source of randomness where numbers are not known; ``binomial`` is called, and
                 ``random`` for a cap.
             cap: most rows, at least 1; None for no such limit.
-            fresh: permanent random numbers of the rows that no round before has drawn.
-            again: numbers of the rows drawn before that the round may ask about once more, which
-                count by the cap too. `takes` tells which it does.
+            fresh: permanent random numbers of the rows that no earlier round has drawn.
+            again: numbers of rows drawn before that the round may ask about again, which count
+                towards the cap; see `takes`.
         """
-        also = RowNumbers.none() if again is None else again
-        asked = int(self.takes(also).sum())
+        again = RowNumbers.none() if again is None else again
+        repeated = int(self.takes(again).sum())
         if fresh is None:
             sizes = rng.binomial(left, self.chance)
-            if cap is None or sizes.sum() + asked <= cap:
+            if cap is None or sizes.sum() + repeated <= cap:
                 return self, sizes
             cell = np.repeat(np.arange(len(sizes)), sizes)
             drawn = RowNumbers(cell, self.chance[cell] * rng.random(len(cell)))
-            made = self._capped(cap, drawn, also)
-            return made, np.bincount(cell[self.takes(drawn, made.kappa)], minlength=len(sizes))
+            capped = self._capped(cap, drawn, again)
+            return capped, np.bincount(cell[self.takes(drawn, capped.kappa)], minlength=len(sizes))
         kept = self.takes(fresh)
-        if cap is None or kept.sum() + asked <= cap:
+        if cap is None or kept.sum() + repeated <= cap:
             return self, fresh.sizes(kept, self.chance)
-        made = self._capped(cap, fresh, also)
-        return made, fresh.sizes(self.takes(fresh, made.kappa), made.chance)
+        capped = self._capped(cap, fresh, again)
+        return capped, fresh.sizes(self.takes(fresh, capped.kappa), capped.chance)
 
     def takes(self, rows: RowNumbers, kappa: float = np.inf) -> npt.NDArray[np.bool_]:
-        """Return which rows the round draws, shape (n,), with kappa lowered to a number."""
+        """Return which rows the round draws, shape (n,), if kappa is lowered to ``kappa``."""
         below = rows.share < self.chance[rows.cell]
         return np.asarray(below & (self._entry(rows) < kappa))
 
     def _capped(self, cap: int, *candidates: RowNumbers) -> "Threshold":
-        """Return the round with kappa where the first row beyond the cap would enter."""
+        """Return the round with kappa lowered to where the first row beyond the cap would enter."""
         entries = [self._entry(rows)[self.takes(rows)] for rows in candidates]
         kappa = float(np.partition(np.concatenate(entries), cap)[cap])
         until = np.clip(kappa * self.size, self.before, self.until)

@@ -1,4 +1,4 @@
-"""How many answers it takes to know the precision at some ranks, and what so many are good for.
+"""Numbers of answers that estimates of precision at some ranks need, and what answers support.
 
 A *query* asks for the precision p(r) of the r items ranked first. Its answer p~ is a
 beta-approximation if p / beta <= p~ <= beta p.
@@ -26,12 +26,12 @@ LARGEST_FACTOR = 1e6
 
 @dataclasses.dataclass(frozen=True)
 class QueryBound:
-    """What the answers of K queries shall be: all of them beta-approximations at once.
+    """The guarantee that all K answers are beta-approximations, except with chance delta.
 
     Attributes:
         beta: factor of approximation, above 1 / (1 - eta).
         eta: chance that an answer of an annotator is wrong, in [0, 1/2).
-        delta: chance that one of the K is further off, in (0, 1).
+        delta: chance that one of the K answers is not a beta-approximation, in (0, 1).
     """
 
     beta: float
@@ -39,7 +39,7 @@ class QueryBound:
     delta: float
 
     def published(self, p_min: float, queries: int) -> int:
-        """Return s of [SX] equation 5.
+        """Return s of [SX] equation 5, the number of answers that a query takes.
 
         Args:
             p_min: least precision of the list.
@@ -49,17 +49,17 @@ class QueryBound:
         return math.ceil(self._log(queries) / (2 * margin**2))
 
     def draws(self, p_min: float, queries: int) -> int:
-        """Return how many answers a query takes: equation 5, or more where that is too few.
+        """Return the answers that a query takes: those of `published`, or more if they are too few.
 
-        The paper's bound is that of errors upwards; p~ < p / beta is a smaller error, which
-        Hoeffding's inequality does not exclude with as many. Chernoff's bound does if p_min is
-        small: about .3 for beta of 1.05. Otherwise it decides.
+        The paper's bound is for errors upwards; p~ < p / beta is a smaller error, which
+        Hoeffding's inequality does not exclude with that number. Chernoff's bound does if p_min is
+        small, about .3 for beta of 1.05; otherwise Chernoff's number is returned.
         """
         needed = self._log(queries) / self._rate(self.beta, p_min)
         return max(self.published(p_min, queries), math.ceil(needed))
 
     def supported(self, draws: float, p_min: float, queries: int) -> float:
-        """Return the factor that so many answers a query support, infinite if none.
+        """Return the least beta that a number of answers a query supports, infinite if none.
 
         Args:
             draws: answers for each item up to the rank, at least, times the rank.
@@ -68,17 +68,17 @@ class QueryBound:
         """
         if draws <= 0 or p_min <= 0:
             return math.inf
-        wanted = self._log(queries) / draws
+        needed = self._log(queries) / draws
 
-        def lacking(beta: float) -> float:
-            return min(self._rate(beta, p_min), 1e3) - wanted
+        def excess(beta: float) -> float:
+            return min(self._rate(beta, p_min), 1e3) - needed
 
         least = (1 + 1e-9) / (1 - self.eta)
-        if lacking(LARGEST_FACTOR) < 0:
+        if excess(LARGEST_FACTOR) < 0:
             return math.inf
-        if lacking(least) >= 0:
+        if excess(least) >= 0:
             return least
-        return float(scipy.optimize.brentq(lacking, least, LARGEST_FACTOR, xtol=1e-12))
+        return float(scipy.optimize.brentq(excess, least, LARGEST_FACTOR, xtol=1e-12))
 
     def _log(self, queries: int) -> float:
         """Return ln(2 K / delta)."""
@@ -97,9 +97,9 @@ class QueryBound:
 
 
 def relative_entropy(x: float, q: float) -> float:
-    """Return KL(x || q) of two coins: Chernoff's exponent of a share x of heads, with chance q.
+    """Return KL(x || q) of two Bernoulli distributions: the exponent of Chernoff's bound.
 
-    Infinite above 1.
+    Of a share x of successes with probability q; infinite for x above 1.
     """
     if x > 1:
         return math.inf
@@ -107,18 +107,18 @@ def relative_entropy(x: float, q: float) -> float:
 
 
 def head_rank(epsilon: float, m: int, first: int) -> int:
-    """Return l~, the ranks to be labelled throughout: max(ceil((1+e)^2 m / (2e + e^2)), r~)."""
+    """Return l~, up to which all ranks get labels: max(ceil((1+e)^2 m / (2e + e^2)), r~)."""
     squared = (1 + epsilon) ** 2
     return max(math.ceil(squared * m / (squared - 1) - 1e-9), first)
 
 
 def votes_of_head(rows: int, eta: float, delta: float) -> int:
-    """Return how many answers each row needs so that all majorities are right.
+    """Return how many answers each row of the head needs so that all majorities are right.
 
     The least odd n with rows P(Binomial(n, eta) > n / 2) <= delta ([SX] footnote 3).
 
     Args:
-        rows: of the head.
+        rows: number of rows of the head.
         eta: chance that an answer is wrong, below 1/2.
         delta: chance that a majority is wrong.
     """
@@ -132,14 +132,14 @@ def anytime_deviation(draws: float, delta: float) -> float:
     """Return by how much a mean may exceed its expectation, at every number of draws at once.
 
     sqrt((0.6 ln(log_1.1 n + 1) + ln(12 / delta) / 1.8) / n), with chance 1 - delta at least (Zhao
-    and others, corollary 1). So one may stop when one likes what one sees.
+    and others, corollary 1). So sampling may stop whenever the result is good enough.
     """
     steps = math.log(draws) / math.log(1.1) + 1
     return math.sqrt((0.6 * math.log(steps) + math.log(12 / delta) / 1.8) / draws)
 
 
 def logarithmic_ranks(rows: int, first: int, epsilon: float) -> tuple[int, list[float]]:
-    """Return the ranks of LogStrat: that up to which all is labelled, and those it queries.
+    """Return the ranks of LogStrat: the one up to which all rows get labels, and those queried.
 
     (1+e)^l with l = ceil(log_(1+e) r~), then (1+e)^i for i = l+1, ..., floor(log_(1+e) N), and N.
 
@@ -157,6 +157,6 @@ def logarithmic_ranks(rows: int, first: int, epsilon: float) -> tuple[int, list[
 
 
 def most_m(first: int, epsilon: float) -> int:
-    """Return the largest m that theorem 1 allows: floor(e (1+e)^l - 1), l as above."""
+    """Return the largest m of theorem 1: floor(e (1+e)^l - 1), l as in `logarithmic_ranks`."""
     begin = math.ceil(math.log(first) / math.log1p(epsilon) - 1e-9)
     return math.floor(epsilon * (1 + epsilon) ** begin - 1)

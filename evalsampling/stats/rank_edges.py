@@ -9,10 +9,10 @@ FloatArray = npt.NDArray[np.float64]
 def log_rank_edges(
     lower_ends: FloatArray, counts: npt.NDArray[np.int64], leaves: int
 ) -> FloatArray:
-    """Cut leaves that end, from the highest score down, at ranks K, K g, K g^2, ..., N.
+    """Return edges of leaves that end, from the highest score down, at ranks K, K g, ..., N.
 
-    K is the number of leaves (N if that is less), so g = (N / K)^(1 / (K - 1)). A leaf ends with
-    the bin in which its rank is reached; ranks within one bin are told apart by none.
+    K is the number of leaves (N if that is smaller), so g = (N / K)^(1 / (K - 1)). A leaf ends with
+    the bin in which its rank is reached; no edge lies within a bin.
 
     Args:
         lower_ends: shape (bins,), ascending.

@@ -1,4 +1,4 @@
-"""Strata of ranks: how many rows, questions and positives a ranked list has from one to another."""
+"""Strata of a ranked list: runs of ranks, with their numbers of rows, questions and positives."""
 
 import dataclasses
 import functools
@@ -15,21 +15,21 @@ FloatArray = npt.NDArray[np.float64]
 
 @dataclasses.dataclass(frozen=True)
 class RankStrata:
-    """Runs of groups of a ranked list, the highest scores first.
+    """Strata that are runs of groups of a ranked list, the highest scores first.
 
-    From each of them every round so far drew all rows with one chance, so what it has labels of is
-    a random sample of it. Its labels stand for its other rows.
+    Every round so far drew all rows of a stratum with the same chance, so its labelled rows are a
+    random sample of it, and their labels stand for its other rows.
 
     Attributes:
         ranked: the list.
         stratum: shape (groups,): stratum of each group.
-        rows: shape (strata,).
-        questions: shape (strata,): asked.
-        answers: shape (strata,): of these with a label.
-        positives: shape (strata,): of these positive.
-        majorities: shape (groups,): rows of each group most answers of which are positive.
-        head: last group of those whose rows have the class of most of their answers.
-        stochastic: whether asking about a row again may bring another answer.
+        rows: shape (strata,): rows of each stratum.
+        questions: shape (strata,): questions asked about these.
+        answers: shape (strata,): questions that have a label.
+        positives: shape (strata,): positive labels.
+        majorities: shape (groups,): rows of each group whose answers are mostly positive.
+        head: last group of the head, where a row has the class of most of its answers.
+        stochastic: whether asking about a row again may give another answer.
     """
 
     ranked: RankedList
@@ -52,12 +52,12 @@ class RankStrata:
         positive: int,
         stochastic: bool = False,
     ) -> "RankStrata":
-        """Cut the list wherever a round had another chance, behind the head and other groups.
+        """Return strata that end wherever a round's chance changes, and after given groups.
 
         Args:
             ranked: the list.
-            head: its last group.
-            cuts: numbers of groups.
+            head: the last group of the head, after which a stratum ends.
+            cuts: further groups after which one ends.
             history: rounds and labels.
             positive: code of the positive class.
             stochastic: see the attribute.
@@ -67,12 +67,11 @@ class RankStrata:
         begins[0] = True
         begins[np.append(cuts, head) + 1] = True
         cell = np.unique(ranked.group, return_index=True)[1]
-        for one in history.rounds:
-            if one.cell_probability is not None:
-                begins[1:groups] |= np.diff(one.cell_probability[cell]) != 0
+        for past in history.rounds:
+            if past.cell_probability is not None:
+                begins[1:groups] |= np.diff(past.cell_probability[cell]) != 0
         stratum = np.cumsum(begins[:groups]) - 1
-        known = history.labelled
-        answered, hits = history.cell[known], _positive(history, positive)
+        answered, hits = history.cell[history.labelled], _positive(history, positive)
 
         def summed(by_group: npt.NDArray[np.generic]) -> FloatArray:
             return np.bincount(stratum, by_group).astype(np.float64)
@@ -96,10 +95,10 @@ class RankStrata:
 
     @functools.cached_property
     def joined(self) -> IntArray | None:
-        """Number of what each stratum is joined to so that all have labels, shape (strata,).
+        """The group that each stratum joins so that every group has labels, shape (strata,).
 
-        That of the nearest stratum with a label, but nothing behind the head joins the head. None
-        if nothing there has a label.
+        A stratum joins the nearest one with a label, but none behind the head joins the head. None
+        if no stratum behind the head has a label.
         """
         labelled, of_head = np.flatnonzero(self.answers), int(np.sum(self.last <= self.head))
         behind = int(np.searchsorted(labelled, of_head))
@@ -112,9 +111,9 @@ class RankStrata:
 
     @functools.cached_property
     def known(self) -> int:
-        """Number of the first groups whose rows all have a label: strata from the first on.
+        """Number of groups in the leading strata whose rows all have a label.
 
-        Of a stochastic oracle only strata of the head are known.
+        With a stochastic oracle only strata of the head count.
         """
         complete = self.answers >= self.rows
         if self.stochastic:
@@ -124,23 +123,23 @@ class RankStrata:
 
     @functools.cached_property
     def hits(self) -> FloatArray:
-        """Positives up to each group, shape (groups,); NaN if there is no telling.
+        """Positives up to each group, shape (groups,); NaN behind a stratum without labels.
 
-        Exact in known groups; beyond them at the ends of strata alone, where labels stand for rows.
+        Exact in known groups; beyond them estimates, which hold at the ends of strata alone.
         """
-        found = np.bincount(self.stratum, self.majorities).astype(np.float64)
+        positives = np.bincount(self.stratum, self.majorities).astype(np.float64)
         beyond = self.last >= self.known
         with np.errstate(invalid="ignore"):
-            found[beyond] = (self.rows * (self.positives / self.answers))[beyond]
-        hits = np.cumsum(found)[self.stratum]
+            positives[beyond] = (self.rows * (self.positives / self.answers))[beyond]
+        hits = np.cumsum(positives)[self.stratum]
         hits[: self.known] = np.cumsum(self.majorities)[: self.known]
         return hits
 
     @functools.cached_property
     def least_density(self) -> FloatArray:
-        """Least number of answers for each row from behind the head to each group, (groups,).
+        """Least answers per row of the strata from behind the head to each group, (groups,).
 
-        Infinite as long as every row is known.
+        Infinite as long as every row has a label.
         """
         density = self.answers / self.rows
         if not self.stochastic:
@@ -150,9 +149,8 @@ class RankStrata:
 
 
 def _majorities(ranked: RankedList, history: History, positive: int) -> FloatArray:
-    """Return the rows of each group most answers of which are positive, shape (groups,)."""
-    known = history.labelled
-    cell, rank = history.cell[known], history.rank[known]
+    """Return the number of rows of each group whose answers are mostly positive, (groups,)."""
+    cell, rank = history.cell[history.labelled], history.rank[history.labelled]
     stride = int(rank.max(initial=0)) + 1
     rows, row = np.unique(cell * stride + rank, return_inverse=True)
     hits = np.bincount(row, _positive(history, positive), len(rows))

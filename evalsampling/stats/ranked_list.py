@@ -1,4 +1,4 @@
-"""The pool as a list ranked by score, as far as its cells tell: rows of a bin share a rank."""
+"""The pool as a list ranked by score, in groups: the rows of a bin share a rank."""
 
 import dataclasses
 
@@ -17,10 +17,10 @@ class RankedList:
 
     Attributes:
         group: shape (cells,): group of each cell.
-        rows: shape (groups,): rows of each.
+        rows: shape (groups,): rows of each group.
         rank: shape (groups,): rows of the group and of those above it; the last is M.
-        threshold: shape (groups,), descending: what the scores of a group are at least.
-        highest: shape (groups,): what they are at most.
+        threshold: shape (groups,), descending: least score of each group.
+        highest: shape (groups,): greatest score of each group.
     """
 
     group: IntArray
@@ -49,16 +49,16 @@ class RankedList:
         return len(self.rank)
 
     def at_rank(self, rank: float) -> int:
-        """Return the first group that goes as far as a rank."""
+        """Return the first group that reaches a rank."""
         return min(int(np.searchsorted(self.rank, rank)), len(self) - 1)
 
     def nearest(self, rank: float, low: int, high: int) -> int:
-        """Return the group strictly between two whose rank is nearest, by its logarithm.
+        """Return the group strictly between two groups whose rank is nearest on the log scale.
 
         Args:
-            rank: wanted.
-            low: number of a group.
-            high: number of one at least two further down.
+            rank: the rank looked for.
+            low: index of a group.
+            high: index of a group at least two further down.
         """
         inner = np.log(self.rank[low + 1 : high])
         return low + 1 + int(np.argmin(np.abs(inner - np.log(rank))))
@@ -73,10 +73,10 @@ class RankedList:
         return None if np.any(next_highest >= threshold) else after - 1
 
     def sums(self, cell: IntArray, weight: npt.NDArray[np.generic] | None = None) -> FloatArray:
-        """Return the questions of each group, or their summed weights, shape (groups,).
+        """Return the number of questions of each group, or their total weight, shape (groups,).
 
         Args:
-            cell: shape (questions,).
-            weight: shape (questions,); one each if not given.
+            cell: shape (questions,): cell of each question.
+            weight: shape (questions,); 1 each if not given.
         """
         return np.bincount(self.group[cell], weight, len(self)).astype(np.float64)

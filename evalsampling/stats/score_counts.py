@@ -1,4 +1,4 @@
-"""Mergeable counts of scores in bins whose width outlying scores do not decide."""
+"""Mergeable counts of scores in bins whose width does not depend on outliers."""
 
 import dataclasses
 import json
@@ -14,10 +14,10 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 EXTREMES = 32
-"""Distinct scores kept by themselves at either end."""
+"""Distinct scores that are counted singly at either end."""
 
 _STRETCH = 3
-"""Halvings of the bins' width that outliers may cost before they are binned by themselves."""
+"""How often outliers may double the bins' width before they are binned by themselves."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,16 +41,16 @@ class ScoreBins:
 
 @dataclasses.dataclass(frozen=True)
 class ScoreCounts:
-    """Scores of a pool: the least and the greatest distinct ones by themselves, others in bins.
+    """Counts of a pool's scores: the least and greatest distinct ones singly, others in bins.
 
-    What is among the `EXTREMES` least or greatest distinct scores of a pool is so in each part
-    that has it; and the other scores of a part are others of the pool too. So parts merge exactly,
-    and any sharding of a pool gives the same counts.
+    A score among the `EXTREMES` least or greatest distinct scores of a pool is so in each part that
+    has it, and the other scores of a part are others of the pool too. So parts merge exactly, and
+    any sharding of a pool gives the same counts.
 
     Attributes:
         extreme: shape (values,), ascending, distinct: at most 2 x `EXTREMES`.
         extreme_rows: shape (values,): rows of each.
-        bulk: all other scores; none unless there are 2 x `EXTREMES` extremes.
+        bulk: all other scores; empty unless there are 2 x `EXTREMES` extremes.
     """
 
     extreme: FloatArray
@@ -64,7 +64,7 @@ class ScoreCounts:
 
     @classmethod
     def from_scores(cls, scores: npt.NDArray[np.floating], limit: int) -> "ScoreCounts":
-        """Count scores, shape (n,), finite; float32 ones at their float64 values."""
+        """Return the counts of scores, shape (n,), finite; float32 ones at their float64 values."""
         if not len(scores):
             return cls.zero(limit)
         low, high = _bounds(scores)
@@ -80,7 +80,7 @@ class ScoreCounts:
         return both._with(other.extreme, other.extreme_rows)
 
     def _with(self, scores: FloatArray, rows: IntArray) -> "ScoreCounts":
-        """Add scores that may be extremes."""
+        """Return the counts with more distinct scores, which may be extremes."""
         every = np.concatenate([self.extreme, scores])
         values, place = np.unique(every, return_inverse=True)
         counts = np.zeros(len(values), dtype=np.int64)
@@ -106,11 +106,11 @@ class ScoreCounts:
         """Return dyadic bins of one width, at most ``limit`` of them over the range of scores.
 
         Where extreme scores stretch that range to more than eight times that of the others, the
-        width is found from the others. Of few distinct scores that bins over the range would
-        throw together, each is a bin of its own.
+        width follows from the others. If there are few distinct scores and some would share a bin,
+        each is a bin of its own.
 
         Args:
-            limit: no greater than that of the counts, which is the default.
+            limit: most bins, at most the limit of the counts, which is the default.
         """
         limit = self.limit if limit is None else limit
         if not self.rows:
@@ -121,7 +121,7 @@ class ScoreCounts:
         if bulk.rows and exponent - bulk.exponent > _STRETCH:
             exponent = bulk.exponent
         bulk = bulk.widened(exponent)
-        there = bulk.counts > 0
+        filled = bulk.counts > 0
         extreme = dyadic_floor(self.extreme, exponent)
         with np.errstate(over="ignore"):  # Beyond the greatest number there is infinity.
             upper = extreme + math.ldexp(1.0, exponent)
@@ -129,23 +129,23 @@ class ScoreCounts:
             if not bulk.rows and len(np.unique(extreme)) < len(extreme):
                 extreme, upper = self.extreme, np.nextafter(self.extreme, np.inf)
         lower, first, place = np.unique(
-            np.concatenate([extreme, bulk.lower_ends[there]]),
+            np.concatenate([extreme, bulk.lower_ends[filled]]),
             return_index=True,
             return_inverse=True,
         )
         counts = np.zeros(len(lower), dtype=np.int64)
-        np.add.at(counts, place.ravel(), np.concatenate([self.extreme_rows, bulk.counts[there]]))
-        upper = np.concatenate([upper, bulk.upper_ends[there]])[first]
+        np.add.at(counts, place.ravel(), np.concatenate([self.extreme_rows, bulk.counts[filled]]))
+        upper = np.concatenate([upper, bulk.upper_ends[filled]])[first]
         return ScoreBins(lower, upper, counts, minimum, maximum)
 
     def to_bytes(self) -> bytes:
-        """Serialise without loss."""
+        """Return the state as bytes, without loss."""
         head = {"extreme": self.extreme.tolist(), "extreme_rows": self.extreme_rows.tolist()}
         return json.dumps(head).encode() + b"\n" + self.bulk.to_bytes()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "ScoreCounts":
-        """Restore what `to_bytes` wrote."""
+        """Return the state that `to_bytes` wrote."""
         end = data.index(b"\n")
         head: dict[str, Any] = json.loads(data[:end])
         return cls(
@@ -156,14 +156,14 @@ class ScoreCounts:
 
 
 def _bounds(scores: npt.NDArray[np.floating]) -> tuple[np.floating, np.floating]:
-    """Return two scores, shape (n,) with n at least 1: no extreme lies strictly between them.
+    """Return two of the scores, shape (n,), n at least 1, with no extreme strictly between them.
 
     The `EXTREMES` least scores of a sample are scores of the whole, so that at least as many
     extremes are no greater; likewise the greatest. Only the scores outside the bounds have to be
     sorted: few, or many equal ones. A sample with too few distinct scores has bounds that nothing
     lies between.
     """
-    # As many rows are sampled as are then expected outside; odd steps meet every second row.
+    # As many rows are sampled as are then expected outside; odd steps hit even and odd places.
     step = math.isqrt(len(scores) // (2 * EXTREMES)) | 1
     distinct = np.unique(scores[::step])
     place = min(EXTREMES, len(distinct))

@@ -1,4 +1,4 @@
-"""What was made of the scores of a pool, in numbers and in a sentence, before any label."""
+"""A summary of the probabilities that a pool's scores stand for, in numbers and in a sentence."""
 
 import dataclasses
 
@@ -11,25 +11,25 @@ from evalsampling.stats.log_odds import logit
 FloatArray = npt.NDArray[np.float64]
 
 LEAST_OF_POOL = 0.1
-"""Probabilities are told apart as far as this many rows of the pool: rates so near to 0 make no
-difference there."""
+"""Probabilities below this number divided by the rows of the pool are taken to be equal: smaller
+ones hardly add a positive to the pool."""
 
 _MOST = 1 - 1e-9
-"""Probabilities are taken to be at most this: near 1 their order may tell a lot."""
+"""Greatest probability; it is close to 1, since the order of probabilities near 1 may matter."""
 
 _FEW = 20
-"""Values of the probability up to which their number is worth a word."""
+"""Most distinct probabilities at which the sentence mentions ties."""
 
 _MOSTLY = 0.5
-"""Share of the rows with one value of the probability from which on it is worth a word."""
+"""Share of the rows with the same probability above which the sentence mentions it."""
 
 
 def prior_log_odds(probability: FloatArray, rows: int) -> FloatArray:
-    """Return the log-odds of prior probabilities, told apart as far as matters in a pool.
+    """Return the log-odds of prior probabilities, which are cut to a range that matters in a pool.
 
     Args:
         probability: any shape, in [0, 1].
-        rows: of the pool.
+        rows: rows of the pool.
     """
     least = min(LEAST_OF_POOL / rows, 0.25)
     return logit(np.clip(probability, least, _MOST))
@@ -37,19 +37,19 @@ def prior_log_odds(probability: FloatArray, rows: int) -> FloatArray:
 
 @dataclasses.dataclass(frozen=True)
 class ScoreSummary:
-    """The probabilities of the positive class that scores stand for, cell by cell.
+    """The prior probabilities of the positive class in the cells of a pool, summed up.
 
     Attributes:
-        rows: of the pool.
-        cells: that they are summed up in.
-        values: different probabilities among these; of rows there may be more.
-        least: of them, in [0, 1].
-        greatest: of them.
-        expected: rows that are positive if the probabilities are right.
+        rows: number of rows of the pool.
+        cells: number of cells.
+        values: distinct probabilities of cells; rows may have more.
+        least: least probability, in [0, 1].
+        greatest: greatest probability.
+        expected: expected number of positive rows if the probabilities are right.
         predicted: rows that the first system predicts positive.
-        tied: share of the rows that the most frequent value has.
-        nearly_never: share of the rows with a probability below `LEAST_OF_POOL` over the rows,
-            which are all taken alike.
+        tied: share of the rows that have the most frequent probability.
+        nearly_never: share of the rows with a probability below `LEAST_OF_POOL` / `rows`, which
+            are all taken to be equal.
     """
 
     rows: int
@@ -64,16 +64,16 @@ class ScoreSummary:
 
     @classmethod
     def of_class(cls, table: CellTable, positive: int) -> "ScoreSummary":
-        """Return that of a pool.
+        """Return the summary of a pool.
 
         Args:
-            table: its cells.
+            table: the cells of the pool.
             positive: code of the positive class.
         """
         prior = table.prior[:, positive]
         values, place = np.unique(prior, return_inverse=True)
         rows = np.bincount(place, table.count)
-        says = (table.outputs.prediction[:, 0] == positive).astype(np.float64)
+        predicted = (table.outputs.prediction[:, 0] == positive).astype(np.float64)
         return cls(
             rows=table.rows,
             cells=len(table),
@@ -81,27 +81,27 @@ class ScoreSummary:
             least=float(values[0]),
             greatest=float(values[-1]),
             expected=float(table.count @ prior),
-            predicted=float(table.count @ table.mean_by_cell(says)),
+            predicted=float(table.count @ table.mean_by_cell(predicted)),
             tied=float(rows.max() / table.rows),
             nearly_never=float(table.count[prior < LEAST_OF_POOL / table.rows].sum() / table.rows),
         )
 
     @property
     def words(self) -> str:
-        """The same in a sentence."""
+        """The summary as a sentence."""
         steps = "1 step" if self.values == 1 else f"{self.values:,} steps"
-        told = (
+        text = (
             f"{self.rows:,} rows, probability of a positive {self.least:.3g} to "
             f"{self.greatest:.3g} in {steps}; if it is right {self.expected:,.4g} rows are "
             f"positive, {self.predicted:,.0f} are predicted so"
         )
         if self.tied > _MOSTLY:
-            told += f"; {100 * self.tied:.0f} % of the rows have the same one"
+            text += f"; {100 * self.tied:.0f} % of the rows have the same one"
         elif self.values <= _FEW:
-            told += "; rows with the same one are drawn alike"
+            text += "; rows with the same one are drawn alike"
         if self.nearly_never:
-            told += (
+            text += (
                 f"; {100 * self.nearly_never:.0f} % have one below {LEAST_OF_POOL / self.rows:.1g},"
                 " which is too little to matter here, so they are taken alike"
             )
-        return told
+        return text

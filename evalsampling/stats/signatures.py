@@ -17,18 +17,18 @@ _TABLE_SIZE = 1 << 20
 """Largest number of possible signatures that are looked up in a table."""
 
 _FEW_CODES = 1 << 16
-"""Codes below it are counted in a table, which stays in the cache; others are sorted."""
+"""Codes below this are counted in a table, which stays in the cache; others are sorted."""
 
 MOST_COUNTED = 1 << 16
 """Most signatures of a pool that are counted exactly, and rows sampled where there are more."""
 
 _MOST_MEMBERS = 64
-"""Most signatures that speak for the pooled ones."""
+"""Most signatures that stand for the pooled ones."""
 
 
 @dataclasses.dataclass(frozen=True)
 class SignatureCounts:
-    """Rows of each signature, exact while these are few, else of a sample: a mergeable state.
+    """Counts of rows by signature, exact for few signatures, else of a sample: a mergeable state.
 
     If a pool has no more signatures than ``limit``, all of its rows are counted; if it has more,
     only those of a simple random sample, the ``limit`` rows of least hash. Which of the two
@@ -37,7 +37,7 @@ class SignatureCounts:
     Attributes:
         limit: most signatures counted exactly and most rows sampled, at least 1.
         sampled: whether there were more signatures, so that rows of the sample are counted.
-        code: shape (n,), ascending: signatures met (see `signature_codes`); none if sampled.
+        code: shape (n,), ascending: the signatures (see `signature_codes`); empty if sampled.
         count: shape (n,), int64: rows of each.
         sample_hash: shape (rows,), uint64, ascending: hashes of the sample's rows.
         sample_code: shape (rows,): their signatures.
@@ -53,8 +53,8 @@ class SignatureCounts:
     @classmethod
     def zero(cls, limit: int = MOST_COUNTED) -> "SignatureCounts":
         """Return the counts of no rows."""
-        none = np.zeros(0, dtype=np.int64)
-        return cls(limit, False, none, none, none.astype(np.uint64), none)
+        empty = np.zeros(0, dtype=np.int64)
+        return cls(limit, False, empty, empty, empty.astype(np.uint64), empty)
 
     @classmethod
     def from_codes(
@@ -82,7 +82,7 @@ class SignatureCounts:
         hashes: UInt64Array,
         codes: IntArray,
     ) -> "SignatureCounts":
-        """Return the state from counts and rows of which the sample is to be taken."""
+        """Return the state of given counts, and of rows from which the sample is taken."""
         if sampled or len(code) > limit:
             sampled, code, count = True, code[:0], count[:0]
         rows = bottom_k(hashes, codes[:, None], limit)
@@ -110,7 +110,7 @@ class SignatureCounts:
         return _counted(self.sample_code) if self.sampled else (self.code, self.count)
 
     def to_bytes(self) -> bytes:
-        """Serialise without loss."""
+        """Return the state as bytes, without loss."""
         head = np.array([self.limit, self.sampled, len(self.code), len(self.sample_code)])
         parts = (head, self.code, self.count, self.sample_code)
         integers = b"".join(part.astype("<i8").tobytes() for part in parts)
@@ -118,7 +118,7 @@ class SignatureCounts:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "SignatureCounts":
-        """Restore what `to_bytes` wrote."""
+        """Return the state that `to_bytes` wrote."""
         values = np.frombuffer(data, "<i8").astype(np.int64)
         limit, sampled, codes, rows = values[:4].tolist()
         ends = np.cumsum([codes, codes, rows])
@@ -127,7 +127,7 @@ class SignatureCounts:
 
 
 def _counted(codes: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the distinct codes, ascending, and how often each is there."""
+    """Return the distinct codes, ascending, and how often each occurs."""
     if codes.max(initial=0) < _FEW_CODES:
         count = np.bincount(codes)
         code = np.flatnonzero(count)
@@ -152,13 +152,13 @@ def signature_codes(shape: tuple[int, ...], prediction: IntArray) -> IntArray:
 
 @dataclasses.dataclass(frozen=True)
 class Signatures:
-    """The slots that cells distinguish: a slot for each signature kept, one for all others.
+    """The slots of signatures in cells: one for each signature kept, one for all others.
 
     Attributes:
         shape: classes of each system.
         kept: shape (kept,), ascending: codes with a slot of their own.
-        pooled: shape (members,): codes that share the last slot; the most common ones of them.
-        pooled_share: shape (members,): their shares among these, summing to 1.
+        pooled: shape (members,): the most common codes of those that share the last slot.
+        pooled_share: shape (members,): shares of rows of these codes, summing to 1.
     """
 
     shape: tuple[int, ...]
@@ -168,7 +168,7 @@ class Signatures:
 
     @classmethod
     def every(cls, shape: tuple[int, ...]) -> "Signatures":
-        """Return a slot for each signature there can be."""
+        """Return slots for all possible signatures, one for each."""
         return cls(shape, np.arange(math.prod(shape)), np.zeros(0, np.int64), np.zeros(0))
 
     @classmethod
@@ -177,13 +177,13 @@ class Signatures:
     ) -> "Signatures":
         """Return at most ``slots`` slots: the rarest signatures of a pool share the last.
 
-        Of signatures as common, that of the lower code is kept. If the counts are of a sample,
-        the last slot is always shared: by the rarest of the sample and all others of the pool.
+        Of equally common signatures, lower codes are kept. If the counts are of a sample, the last
+        slot is always shared, by the rarest signatures of the sample and all others of the pool.
 
         Args:
             shape: classes of each system.
-            counts: of the pool.
-            slots: at least 1.
+            counts: counts of the pool's signatures.
+            slots: most slots, at least 1.
         """
         code, count = counts.counted()
         if len(code) <= slots and not counts.sampled:
@@ -216,7 +216,7 @@ class Signatures:
         return slots
 
     def _find(self, codes: IntArray) -> IntArray:
-        """Return the slots of codes, the number of those kept for any other."""
+        """Return the slots of codes; those not kept have the slot after the kept ones."""
         if len(self.kept) == math.prod(self.shape):
             return codes
         if self._lookup is not None:

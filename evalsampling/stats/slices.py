@@ -12,10 +12,10 @@ IntArray = npt.NDArray[np.int64]
 
 @dataclasses.dataclass(frozen=True)
 class SliceCounts:
-    """Rows of each (value, cell), for each of some columns: a mergeable state.
+    """Numbers of rows of each value and cell, for each slice column: a mergeable state.
 
     Attributes:
-        cells: number of cells there could be.
+        cells: number of possible cells.
         columns: for each column, the rows of each value in every cell, shape (cells,).
     """
 
@@ -37,9 +37,9 @@ class SliceCounts:
         """Return the counts of rows.
 
         Args:
-            cells: number of cells there could be.
+            cells: number of possible cells.
             cell: shape (n,): cell code of each row.
-            columns: for each column its values, and the place in them of each row's, shape (n,).
+            columns: for each column its values, and the index of each row's value, shape (n,).
         """
         counted = []
         for values, code in columns:
@@ -51,23 +51,23 @@ class SliceCounts:
         """Return the counts over both sets of rows."""
         if (self.cells, len(self.columns)) != (other.cells, len(other.columns)):
             raise ValueError("counts of other cells or columns do not add up")
-        nothing = np.zeros(self.cells, dtype=np.int64)
+        zeros = np.zeros(self.cells, dtype=np.int64)
         return SliceCounts(
             self.cells,
             tuple(
-                {v: a.get(v, nothing) + b.get(v, nothing) for v in sorted({*a, *b})}
+                {v: a.get(v, zeros) + b.get(v, zeros) for v in sorted({*a, *b})}
                 for a, b in zip(self.columns, other.columns, strict=True)
             ),
         )
 
     def to_bytes(self) -> bytes:
-        """Serialise without loss."""
+        """Return the state as bytes, without loss."""
         columns = [{v: counts.tolist() for v, counts in column.items()} for column in self.columns]
         return json.dumps([self.cells, columns]).encode()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "SliceCounts":
-        """Restore what `to_bytes` wrote."""
+        """Return the state that `to_bytes` wrote."""
         cells, columns = json.loads(data)
         return cls(
             cells,

@@ -29,14 +29,15 @@ _SEARCHED = -1
 """Stands for the leaf of a bin with an edge strictly inside."""
 
 BINS_PER_LEAF = 8
-"""Finest histogram the edges are cut from: dyadic bins give 4 to 8 a leaf over the range."""
+"""Most bins per leaf of the histogram that edges are cut from, unless a method needs finer ones:
+dyadic bins give 4 to 8."""
 
 _FINE_BINS_PER_LEAF = 64
 _MOST_FINE_BINS = 1 << 16
 
 
 def csf_edges(lower_ends: FloatArray, counts: npt.NDArray[np.int64], leaves: int) -> FloatArray:
-    """Cut equal steps of the cumulated square root of the frequency.
+    """Return edges at equal steps of the cumulated square root of the frequency.
 
     Walking up the bins, an edge is put at a bin's lower end once the cumulated sqrt(count) has
     reached the next multiple of total / leaves, at most one edge a bin (the rule of the authors
@@ -44,7 +45,7 @@ def csf_edges(lower_ends: FloatArray, counts: npt.NDArray[np.int64], leaves: int
     that holds rows can carry an edge, so that no leaf is empty.
 
     Args:
-        lower_ends: shape (bins,), ascending, of bins equally wide but for outliers.
+        lower_ends: shape (bins,), ascending, of bins equally wide except for outliers.
         counts: shape (bins,), rows in each bin.
         leaves: most leaves wanted, at least 1.
 
@@ -71,7 +72,7 @@ def csf_edges(lower_ends: FloatArray, counts: npt.NDArray[np.int64], leaves: int
 def equal_count_edges(
     lower_ends: FloatArray, counts: npt.NDArray[np.int64], leaves: int
 ) -> FloatArray:
-    """Cut leaves of equal counts.
+    """Return edges of leaves of about equal counts.
 
     A bin that holds more rows than a leaf should takes a whole leaf, and the other leaves share
     the other rows: counts are capped at the level t with sum(min(count, t)) = leaves x t. Edge j
@@ -84,7 +85,7 @@ def equal_count_edges(
     leaves are as uneven as those bins (its method wants finer ones than the others).
 
     Args:
-        lower_ends: shape (bins,), ascending, of bins equally wide but for outliers.
+        lower_ends: shape (bins,), ascending, of bins equally wide except for outliers.
         counts: shape (bins,), rows in each bin, sum(counts) x leaves below 2^63.
         leaves: most leaves wanted, at least 1.
 
@@ -108,7 +109,7 @@ def equal_count_edges(
 
 
 def equal_width_edges(minimum: float, maximum: float, leaves: int) -> FloatArray:
-    """Cut the range of the scores into equal widths.
+    """Return edges that cut the range of the scores into equal widths.
 
     Leaves within the range may be empty.
 
@@ -125,7 +126,7 @@ def equal_width_edges(minimum: float, maximum: float, leaves: int) -> FloatArray
 
 
 def geometric_edges(minimum: float, maximum: float, leaves: int) -> FloatArray:
-    """Cut the range of positive scores at a r^j, with a the minimum and a r^leaves the maximum.
+    """Return edges a r^j of positive scores, with a the minimum and a r^leaves the maximum.
 
     The rule gives leaves of about equal coefficients of variation where scores are skewed and
     spread evenly within each leaf. Leaves within the range may be empty.
@@ -153,15 +154,15 @@ def geometric_edges(minimum: float, maximum: float, leaves: int) -> FloatArray:
 
 
 def _distinct(edges: FloatArray, minimum: float, maximum: float) -> FloatArray:
-    """Drop edges that rounding made equal, or that leave nothing below or above them all."""
+    """Return edges without those that rounding made equal, or that no score lies beyond."""
     return np.unique(edges[(edges > minimum) & (edges <= maximum)])
 
 
 class CutMethod(Protocol):
-    """A way to cut leaves from the scores of a pool, which are known by bins."""
+    """A way to cut leaves from the scores of a pool, which are given as counts in bins."""
 
     def bins(self, leaves: int) -> int:
-        """Return into how many bins scores are counted, at least 2; all are held in memory."""
+        """Return the number of bins to count scores in, at least 2; all are held in memory."""
 
     def cut(self, scores: ScoreBins, leaves: int) -> FloatArray:
         """Return interior edges, strictly increasing: leaf k has scores in [edge k-1, edge k).
@@ -177,7 +178,7 @@ class CutMethod(Protocol):
 
 @dataclasses.dataclass(frozen=True)
 class _Method:
-    """A way to cut leaves, of two functions: a `CutMethod`."""
+    """A `CutMethod` that is made of two functions."""
 
     bins: Callable[[int], int]
     cut: Callable[[ScoreBins, int], FloatArray]
@@ -214,18 +215,18 @@ def cut_edges(method: CutMethod, counts: ScoreCounts, leaves: int) -> FloatArray
     """Return the edges of the leaves that a method cuts.
 
     Args:
-        method: how.
-        counts: scores of the pool, with as many bins as the method wants or more, which changes
-            nothing.
+        method: the method.
+        counts: scores of the pool, with at least as many bins as the method wants; more make no
+            difference.
         leaves: most leaves wanted, at least 1.
 
     Returns:
         Interior edges, shape (at most leaves - 1,), strictly increasing; fewer if the scores
-        do not tell as many leaves apart.
+        do not allow as many leaves.
 
     Raises:
-        ValueError: if there are no scores, the method is not defined for these, or what it cuts is
-            no edges.
+        ValueError: if there are no scores, the method is not defined for these, or it returns
+            something else than edges.
     """
     if not counts.rows:
         raise ValueError("no scores to cut leaves from")
@@ -304,16 +305,16 @@ class LeafTable:
         self._edges = edges
         if not len(edges):
             return
-        # All rows of a leaf within one bin are searched for. So those bins are taken that tell
-        # more edges apart, and the dyadic ones where both tell as many: they are found faster.
+        # All rows of a leaf within one bin are searched for. So the bins that separate more edges
+        # are taken, or the dyadic ones if both separate as many: they are computed faster.
         kinds: tuple[_Bins, ...] = (_EqualWidthBins.over(edges), _FloatOrderBins.over(edges))
         self._bins = max(kinds, key=lambda bins: len(np.unique(bins(edges))))
-        of_edge = self._bins(edges)
-        self._first = int(of_edge[0]) - 1
-        numbers = np.arange(self._first, int(of_edge[-1]) + 2)
-        self._leaf = np.searchsorted(of_edge, numbers, side="right")
-        inside = self._bins(np.nextafter(edges, -sys.float_info.max)) == of_edge
-        self._leaf[of_edge[inside] - self._first] = _SEARCHED
+        edge_bins = self._bins(edges)
+        self._first = int(edge_bins[0]) - 1
+        numbers = np.arange(self._first, int(edge_bins[-1]) + 2)
+        self._leaf = np.searchsorted(edge_bins, numbers, side="right")
+        inside = self._bins(np.nextafter(edges, -sys.float_info.max)) == edge_bins
+        self._leaf[edge_bins[inside] - self._first] = _SEARCHED
         self._any_searched = bool(inside.any())
 
     def find(self, scores: npt.NDArray[np.floating]) -> IntArray:
@@ -332,7 +333,7 @@ class LeafTable:
     def _find(self, scores: npt.NDArray[np.floating], leaves: IntArray) -> None:
         bins = self._bins(scores)
         bins -= self._first
-        self._leaf.take(bins, out=leaves, mode="clip")  # bins beyond the edges are as the outermost
+        self._leaf.take(bins, out=leaves, mode="clip")  # bins beyond the edges: as the outermost
         if self._any_searched:
             rows = np.flatnonzero(leaves == _SEARCHED)
             leaves[rows] = np.searchsorted(

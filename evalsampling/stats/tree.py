@@ -56,22 +56,22 @@ class LeafTree:
             self._parents[self._family[path]] = above
 
     def sums(self, values: FloatArray) -> FloatArray:
-        """Sum leaf values, shape (..., leaves), over the leaves of each node: (..., nodes)."""
+        """Return the sums of leaf values, (..., leaves), over the leaves of nodes: (..., nodes)."""
         return np.concatenate(
             [np.add.reduceat(values, first, axis=-1) for first in self._first_leaves], axis=-1
         )
 
     def branch_probabilities(self, weights: FloatArray) -> FloatArray:
-        """Divide positive node weights, shape (..., nodes), by the sum over all siblings."""
+        """Return positive node weights, shape (..., nodes), divided by the sums over siblings."""
         families = np.add.reduceat(weights, self._first_siblings, axis=-1)
         return weights / families[..., self._family]
 
     def leaf_probabilities(self, branches: FloatArray) -> FloatArray:
-        """Multiply branch probabilities, shape (..., nodes), down each path: (..., leaves)."""
+        """Return the products of branch probabilities, (..., nodes), down paths: (..., leaves)."""
         return functools.reduce(np.multiply, (branches[..., path] for path in self._paths))
 
     def path_sums(self, values: FloatArray) -> FloatArray:
-        """Add node values, shape (..., nodes), down each path: (..., leaves)."""
+        """Return the sums of node values, (..., nodes), down each path: (..., leaves)."""
         return functools.reduce(np.add, (values[..., path] for path in self._paths))
 
     @property

@@ -1,4 +1,4 @@
-"""Climbing to a mode of the Dirichlet-tree posterior of a deterministic oracle.
+"""Steps that climb to a mode of the Dirichlet-tree posterior of a deterministic oracle.
 
 The posterior is a function of the joint probabilities phi_yk = theta_y psi_yk alone. With S_yc the
 sum of phi_yk over the leaves k under a node c, and theta_y that of the root,
@@ -6,7 +6,7 @@ sum of phi_yk over the leaves k under a node c, and theta_y that of the root,
     log posterior = sum_ky (o_ky + B_yk) log phi_yk + sum_k u_k log sum_y phi_yk
                     - sum over inner nodes of kappa_yc log S_yc,
 
-kappa_yc being the pseudo-counts of the children of c less its own, which is positive.
+kappa_yc being the pseudo-counts of the children of c minus its own, which is positive.
 """
 
 import dataclasses
@@ -29,7 +29,7 @@ _LARGE = 1000
 
 @dataclasses.dataclass(frozen=True)
 class TreeMode:
-    """The posterior, and ways up from any point of it.
+    """A posterior of the Dirichlet tree, with steps that climb it from any point.
 
     Attributes:
         tree: over the leaves.
@@ -46,18 +46,18 @@ class TreeMode:
     unlabelled: FloatArray
 
     def with_leaf_shares(self, posterior: FloatArray) -> FloatArray:
-        """Return phi, shape (classes, leaves), whose leaves have their shares of the pool.
+        """Return phi, shape (classes, leaves), where each leaf has its share of the pool's rows.
 
         Args:
             posterior: pi_k(y), shape (classes, leaves).
         """
         rows = self.unlabelled + self.labelled.sum(axis=0)
-        # An empty leaf needs some share, which no row then heeds.
+        # An empty leaf needs a positive share; no row depends on it.
         share = np.maximum(rows, 1e-9) / np.maximum(rows, 1e-9).sum()
         return posterior / posterior.sum(axis=0) * share
 
     def parameters(self, joint: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return theta, shape (classes,), and b, shape (classes, nodes).
+        """Return the parameters of phi: theta, shape (classes,), and b, shape (classes, nodes).
 
         The branches of a class of probability 0 are even.
         """
@@ -75,10 +75,11 @@ class TreeMode:
     def minorize_and_maximize(self, joint: FloatArray) -> FloatArray:
         """Return phi after one step that treats the unlabelled rows exactly.
 
-        - kappa log S is convex in phi, hence above its tangent; what remains is concave, and its
-        maximum is phi_yk = (o_ky + B_yk) / (lambda_k + n_yk), n_yk the sum of kappa / S on the path
-        to k, with lambda_k + u_k / sum_y phi_yk = N + sum A for every leaf: an increasing concave
-        equation in lambda_k, solved by Newton's method.
+        The term -kappa log S is convex in phi, hence above its tangent; with the tangent in its
+        place the log posterior is concave, and its maximum is
+        phi_yk = (o_ky + B_yk) / (lambda_k + n_yk), n_yk the sum of kappa / S on the path to k, with
+        lambda_k + u_k / sum_y phi_yk = N + sum A for every leaf: an increasing concave equation in
+        lambda_k, solved by Newton's method.
         """
         weight = self._kappa / np.maximum(self._sums(joint), _SMALLEST)
         slope = weight[:, -1:] + self.tree.path_sums(weight[:, :-1])
@@ -98,8 +99,8 @@ class TreeMode:
             multiplier = moved
             if np.all(change <= 1e-8 * np.abs(moved) + 1e-12 * total):
                 break
-        found = self._leaf_counts / (multiplier + slope)
-        return found / found.sum()
+        joint = self._leaf_counts / (multiplier + slope)
+        return joint / joint.sum()
 
     def extrapolated(self, joint: FloatArray, stride: float) -> tuple[FloatArray, float]:
         """Return phi after two double steps and an extrapolation, and the longest next stride.
@@ -109,12 +110,12 @@ class TreeMode:
         joint = np.maximum(joint, _SMALLEST)
         first = self._step(joint)
         second = self._step(first)
-        start, one, two = np.log(joint), np.log(first), np.log(second)
-        change, bend = one - start, two - 2 * one + start
+        x_0, x_1, x_2 = np.log(joint), np.log(first), np.log(second)
+        change, bend = x_1 - x_0, x_2 - 2 * x_1 + x_0
         norm = float(np.sum(bend**2))
         length = np.sqrt(np.sum(change**2) / norm) if norm > 0 else 1.0
         length = min(max(length, 1.0), stride)
-        guess = start + 2 * length * change + length**2 * bend
+        guess = x_0 + 2 * length * change + length**2 * bend
         guess = np.exp(np.maximum(guess - guess.max(), np.log(_SMALLEST)))
         third = self._step(guess / guess.sum())
         if self.value(third) >= self.value(second):
@@ -146,12 +147,12 @@ class TreeMode:
 
     @functools.cached_property
     def _leaf_counts(self) -> FloatArray:
-        """O + B of the leaves, shape (classes, leaves)."""
+        """The counts o + B of the leaves, shape (classes, leaves)."""
         return self.labelled + self.node_counts[:, self.tree.leaf_nodes]
 
     @functools.cached_property
     def _kappa(self) -> FloatArray:
-        """Kappa of every node and, last, of the root; 0 for the leaves."""
+        """The kappa of every node and, last, of the root; 0 for the leaves."""
         own = np.concatenate([self.node_counts, self.root_counts[:, None]], axis=1)
         kappa = self.tree.family_sums(self.node_counts) - own
         kappa[:, self.tree.leaf_nodes] = 0

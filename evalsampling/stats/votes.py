@@ -1,4 +1,4 @@
-"""The answers to questions, of which one may have several that differ."""
+"""Answers to questions; one question may have several answers that differ."""
 
 import dataclasses
 
@@ -11,15 +11,15 @@ FloatArray = npt.NDArray[np.float64]
 
 @dataclasses.dataclass(frozen=True)
 class Votes:
-    """The answers to n questions: an entry for each class that a question was given.
+    """The answers to n questions: one entry for each class among the answers to a question.
 
-    What is the mean of a loss over the answers to a question is one draw of a stochastic oracle:
-    answers to one question are not independent of each other, for they are about the same row.
+    The mean loss over the answers to a question counts as one draw of a stochastic oracle: they
+    are about the same row, so they are not independent of each other.
 
     Attributes:
         row: shape (v,): which of the n questions; ascending.
         label: shape (v,): class code.
-        share: shape (v,): of the answers to the question, in (0, 1], that name the class.
+        share: shape (v,): share of the question's answers that are this class, in (0, 1].
         rows: n.
     """
 
@@ -33,9 +33,9 @@ class Votes:
         """Return the answers to questions.
 
         Args:
-            label: shape (n,): a class code each.
+            label: shape (n,): class codes.
             shares: shape (n, classes): share of each class among the answers; a row of zeros where
-                the label tells all. None if it does everywhere.
+                all answers are the label; None if that is so everywhere.
         """
         n = len(label)
         if shares is None:

@@ -68,7 +68,7 @@ def test_the_text_of_a_code_has_that_code(ends: tuple[float, float], share: floa
 def test_what_annotators_are_told_of_a_range_lies_in_it() -> None:
     """Not the nearest number of six digits."""
     assert NumberRange(-0.5, 2 / 3).ends == ("-0.5", "0.6666666666666666")
-    assert NumberCodes(NumberRange(0, 1234567)).told == "the numbers from 0 to 1234567"
+    assert NumberCodes(NumberRange(0, 1234567)).words == "the numbers from 0 to 1234567"
 
 
 def test_nothing_is_told_as_minus_zero() -> None:
