@@ -14,6 +14,7 @@ from evalsampling.pool.fingerprint import what_became_of
 from evalsampling.storage import Store, checksums_of
 from evalsampling.storage.base import FORGOTTEN
 from evalsampling.storage.checksums import FILES, SHA256, Checksum
+from evalsampling.workspace.deliveries import details_of
 from evalsampling.workspace.forgotten import FINISHED, ROW
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.reserve import FOLDER as RESERVE
@@ -89,6 +90,7 @@ def verify(options: WorkspaceOptions) -> VerifyResult:
         looked.at(name, functools.partial(_gather, content, expected))
     protected = FILES in contents.get(MARKER, {})
     for name in names:
+        bad_before = len(looked.bad)
         batch = re.fullmatch(r"rounds/(\d+)/batch\.parquet", name)
         if batch is not None:
             looked.at(name, functools.partial(_read_round, workspace, int(batch[1])))
@@ -98,6 +100,8 @@ def verify(options: WorkspaceOptions) -> VerifyResult:
             looked.at(name, functools.partial(store.check_pages, name))
         elif name in contents and protected and not looked.sealed[name]:
             looked.bad.append(f"{store.url(name)}: damaged, its {SHA256!r} is missing")
+        if re.fullmatch(r"labels/[^/]+\.parquet", name) and len(looked.bad) == bad_before:
+            looked.at(name, functools.partial(_read_delivery, store, name, looked.held))
     looked.bad += [f"{store.url(name)}: {reason}" for name, reason in _left(names, contents)]
     for name, reason in _missing(names, contents, markers, expected):
         looked.bad.append(f"{store.url(name)}: {reason}")
@@ -167,6 +171,10 @@ def _pool(prepared: Sequence[Mapping[str, Any]]) -> tuple[list[str], tuple[str, 
 
 def _read_round(workspace: Workspace, number: int) -> None:
     RoundFiles.read(PreparedPool.read(workspace), number)
+
+
+def _read_delivery(store: Store, name: str, held: Mapping[str, str]) -> None:
+    details_of(store, name, store.parse_table(name, store.read(held.get(name, name))))
 
 
 def _gather(marker: dict[str, Any], into: dict[str, Checksum]) -> None:
