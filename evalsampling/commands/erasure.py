@@ -15,12 +15,16 @@ from evalsampling.pool.stored_columns import ID, PAYLOAD_PREFIX
 from evalsampling.storage import Store, write_parquet
 from evalsampling.storage.base import DRAFTS
 from evalsampling.storage.checksums import Checksum
+from evalsampling.workspace.deliveries import details_of
 from evalsampling.workspace.forgotten import is_among, rejects_without_text, without
 from evalsampling.workspace.prepared import PreparedPool
 
 _RESERVE_GROUP = 1024
 
 _BATCH = re.compile(r"(rounds|adjudications)/(\d+)/(batch|tasks)\.parquet")
+_TELLS_VERSION = re.compile(r"(rounds|adjudications)/\d+/(design|closed)\.json|taken/\d+\.json")
+"""Files whose version is also that of others, which are looked through."""
+
 _LEFTOVER = re.compile(r"([^.][^/]*/)+\.[^/]+-[0-9a-f]{32}")
 """What `forget` of an earlier version left beside the files it replaced, if it was killed."""
 
@@ -52,9 +56,12 @@ class Erasure:
 
         Raises:
             FileNotFoundError: if a file has gone meanwhile, as those of a draft do.
+            InputError: if a file is of a later version: what it holds cannot be known.
         """
         places = ["", *(f"{DRAFTS}/{draft}/" for draft in self._store.drafts())]
         listed = {place: self._store.below(place.rstrip("/")) for place in places}
+        for name in filter(_TELLS_VERSION.fullmatch, listed[""]):
+            self._store.read_json(name)
         self.leftovers = leftovers(listed[""])
         found = {place: dict(self._rows(place, listed[place])) for place in places}
         # By now all tasks of the row are known, of whatever round.
@@ -137,7 +144,11 @@ class Erasure:
             if not name.startswith("labels/"):
                 continue
             if name.endswith(".parquet"):
-                yield from self._erased(place, name, TASK, ["comment"], "zstd", None, self._tasks)
+                votes = self._read(place + name)
+                details_of(self._store, name, votes)
+                yield from self._erased(
+                    place, name, TASK, ["comment"], "zstd", None, self._tasks, votes
+                )
             elif name.endswith(".rejects.csv"):
                 content = self._store.read(place + name)
                 self.was[place + name] = Checksum.from_content(content)

@@ -20,6 +20,7 @@ from evalsampling.telemetry.logs import LOG
 from evalsampling.version import __version__
 from evalsampling.workspace.manifest import HERE, ExecutionContext
 from evalsampling.workspace.prepared import PreparedPool
+from evalsampling.workspace.rounds import CLOSES
 from evalsampling.workspace.snapshot import Snapshot
 from evalsampling.workspace.workspace import Workspace
 
@@ -150,4 +151,5 @@ def _keep(
         counts={key: getattr(result, key) for key in _COUNTS},
         deliveries=[{**one.details, "bytes": one.bytes, "sha256": one.sha256} for one in files],
     )
-    workspace.add_estimate(name, result.to_json(), manifest)
+    by_hand = [files.number for files in snapshot.rounds if files.closed]
+    workspace.add_estimate(name, result.to_json(), {**manifest, CLOSES: by_hand})

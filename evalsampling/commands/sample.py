@@ -27,7 +27,7 @@ from evalsampling.storage import write_parquet
 from evalsampling.telemetry.logs import LOG
 from evalsampling.workspace.manifest import HERE, ExecutionContext
 from evalsampling.workspace.prepared import PreparedPool
-from evalsampling.workspace.rounds import RoundFiles
+from evalsampling.workspace.rounds import CLOSES, RoundFiles
 from evalsampling.workspace.snapshot import Snapshot
 from evalsampling.workspace.workspace import Workspace
 
@@ -331,6 +331,6 @@ def _design(
         "cell_probability": None if chances is None else chances.tolist(),
         "wanted": drawn.wanted,
         "request": request.name,
-        "closes": list(snapshot.open_questions) if request.options.next else [],
+        CLOSES: list(snapshot.open_questions) if request.options.next else [],
         "withdrawn": sorted(snapshot.withdrawn),
     }

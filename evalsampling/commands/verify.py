@@ -14,10 +14,13 @@ from evalsampling.pool.fingerprint import what_became_of
 from evalsampling.storage import Store, checksums_of
 from evalsampling.storage.base import FORGOTTEN
 from evalsampling.storage.checksums import FILES, SHA256, Checksum
+from evalsampling.workspace.deliveries import details_of
 from evalsampling.workspace.forgotten import FINISHED, ROW
 from evalsampling.workspace.prepared import PreparedPool
-from evalsampling.workspace.rounds import RoundFiles
-from evalsampling.workspace.workspace import BUDGETS, MARKER, Workspace
+from evalsampling.workspace.reserve import FOLDER as RESERVE
+from evalsampling.workspace.reserve import ReserveFiles
+from evalsampling.workspace.rounds import CLOSES, RoundFiles
+from evalsampling.workspace.workspace import BUDGETS, MARKER, Workspace, round_folder
 
 _SENT = re.compile(r"(rounds|adjudications)/\d+/(?!(design|closed)\.json$)")
 """Files of a round that are for annotators, whose sink may write JSON of its own."""
@@ -87,6 +90,7 @@ def verify(options: WorkspaceOptions) -> VerifyResult:
         looked.at(name, functools.partial(_gather, content, expected))
     protected = FILES in contents.get(MARKER, {})
     for name in names:
+        bad_before = len(looked.bad)
         batch = re.fullmatch(r"rounds/(\d+)/batch\.parquet", name)
         if batch is not None:
             looked.at(name, functools.partial(_read_round, workspace, int(batch[1])))
@@ -96,9 +100,13 @@ def verify(options: WorkspaceOptions) -> VerifyResult:
             looked.at(name, functools.partial(store.check_pages, name))
         elif name in contents and protected and not looked.sealed[name]:
             looked.bad.append(f"{store.url(name)}: damaged, its {SHA256!r} is missing")
+        if re.fullmatch(r"labels/[^/]+\.parquet", name) and len(looked.bad) == bad_before:
+            looked.at(name, functools.partial(_read_delivery, store, name, looked.held))
     looked.bad += [f"{store.url(name)}: {reason}" for name, reason in _left(names, contents)]
-    for name, reason in _missing(names, markers, expected):
+    for name, reason in _missing(names, contents, markers, expected):
         looked.bad.append(f"{store.url(name)}: {reason}")
+    if not any(line.startswith(store.url(f"{RESERVE}/")) for line in looked.bad):
+        looked.at(RESERVE, functools.partial(_check_top_ups, store, names, contents))
     changed, absent = _pool(contents.get(MARKER, {}).get("pool", ()))
     looked.bad += changed
     plain = sum(name not in expected and not looked.sealed.get(name, False) for name in names)
@@ -165,6 +173,10 @@ def _read_round(workspace: Workspace, number: int) -> None:
     RoundFiles.read(PreparedPool.read(workspace), number)
 
 
+def _read_delivery(store: Store, name: str, held: Mapping[str, str]) -> None:
+    details_of(store, name, store.parse_table(name, store.read(held.get(name, name))))
+
+
 def _gather(marker: dict[str, Any], into: dict[str, Checksum]) -> None:
     into.update(checksums_of(marker))
 
@@ -192,8 +204,32 @@ def _left(names: list[str], contents: dict[str, dict[str, Any]]) -> Iterator[tup
         yield name, "left by a `forget` that was killed; run it again for the same row"
 
 
+def _check_top_ups(store: Store, names: list[str], contents: dict[str, dict[str, Any]]) -> None:
+    """Check that the reserve has the rows that were there after the last top-up.
+
+    Raises:
+        InputError: if it has fewer: then a part of a top-up is missing, which no marker names.
+    """
+    left = [
+        contents[name].get("counts", {}).get("reserve_rows", 0)
+        for name in names
+        if re.fullmatch(r"jobs/top-up-\d+\.json", name)
+    ]
+    if not left or not any(name.startswith(f"{RESERVE}/") for name in names):
+        return
+    held = len(ReserveFiles(store, contents.get(MARKER, {}).get("attempt", "")).hashes()[0])
+    if held < max(left):
+        raise InputError(
+            f"{store.url(RESERVE)}: {held:,} rows, and {max(left):,} after `prepare --top-up`: a "
+            "part is missing"
+        )
+
+
 def _missing(
-    names: list[str], markers: dict[str, dict[str, Any]], expected: dict[str, Checksum]
+    names: list[str],
+    contents: dict[str, dict[str, Any]],
+    markers: dict[str, dict[str, Any]],
+    expected: dict[str, Checksum],
 ) -> Iterator[tuple[str, str]]:
     """Yield files that should be there, and labels that nobody took, each with what is wrong."""
     there = set(names)
@@ -205,6 +241,8 @@ def _missing(
             _numbers(names, written) | _numbers(names, rf"jobs/{job}-(\d+)\.json"), default=0
         )
         required |= {marker.format(number) for number in range(1, last + 1)}
+    required |= {f"{round_folder(number)}/closed.json" for number in _closed(contents)}
+    required |= set(_taken(markers))
     taken = {
         f"labels/{name}.parquet"
         for marker in markers.values()
@@ -215,6 +253,33 @@ def _missing(
     for name in sorted(there - taken):
         if name.startswith("labels/") and name.endswith(".parquet"):
             yield name, "no file of taken/ names it: that one is missing, or this is no delivery"
+
+
+def _closed(contents: dict[str, dict[str, Any]]) -> set[int]:
+    """Return the rounds of which a later one, or the manifest of a job, says that they are closed.
+
+    The last round says so before it is done.
+    """
+    designs = sorted(name for name in contents if re.fullmatch(r"rounds/\d+/design\.json", name))
+    jobs = [name for name in contents if name.startswith("jobs/")]
+    return {number for name in (*designs[:-1], *jobs) for number in contents[name].get(CLOSES, ())}
+
+
+def _taken(markers: dict[str, dict[str, Any]]) -> Iterator[str]:
+    """Yield the markers of deliveries that were there before others, by what these are called.
+
+    Each is called by the place of its first delivery, so one that is missing leaves a gap.
+    """
+    known = {
+        int(name[len("taken/") : -len(".json")]): len(marker.get("deliveries", ()))
+        for name, marker in markers.items()
+        if re.fullmatch(r"taken/\d+\.json", name)
+    }
+    following = 1
+    for first in sorted(known):
+        if first > following:
+            yield f"taken/{following:04d}.json"
+        following = first + known[first]
 
 
 def _numbers(names: list[str], pattern: str) -> set[int]:

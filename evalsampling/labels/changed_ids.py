@@ -2,7 +2,8 @@
 
 A spreadsheet, and whatever guesses the types of columns, takes text that looks like a number for
 one: of ``007`` it leaves ``7``, of ``1E3`` ``1000``, of ``1.0`` ``1``, and of the digits of
-``1234567890123456`` the first fifteen.
+``1234567890123456`` the first fifteen. What counts as a number differs by country: ``1.000`` is one
+or a thousand, ``1 000`` and ``1'000`` are a thousand, ``1,50`` is one and a half.
 """
 
 import decimal
@@ -25,6 +26,15 @@ _NUMBER = re.compile(
     r"(?P<exponent>[eE][+-]?\d{1,3})?(?P<percent>\s*%)?\s*",
     re.ASCII,
 )
+_GROUPED = re.compile(
+    r"\s*[+-]?\d{1,3}(?P<mark>[\s'\u2019])\d{3}(?:(?P=mark)\d{3})*(?!(?P=mark)?\d)"
+)
+"""Thousands told apart by blanks or apostrophes."""
+
+_SWAPPED = str.maketrans(",.", ".,")
+_DATE = re.compile(r"\d{1,4}([/.-])\d{1,2}\1\d{1,4}|\d{1,4}(:\d{1,2}){1,2}", re.ASCII)
+"""A date or a time in digits, in which zeros come and go."""
+
 _MOST_CHARACTERS = 400
 _EXACT = decimal.Context(prec=2 * _MOST_CHARACTERS + 2_000)
 _KEPT = [
@@ -55,9 +65,10 @@ class Lookalikes:
         known = set()
         for name in drawn:
             known.add(name)
-            [read] = _spelled(name, _as_read)
-            self._alike.setdefault(read, []).append(name)
-            for kept in {*_spelled(name, _as_kept)} - {read}:
+            read = {*_spelled(name, _as_read)}
+            for one in read:
+                self._alike.setdefault(one, []).append(name)
+            for kept in {*_spelled(name, _as_kept)} - read:
                 self._shortened.setdefault(kept, []).append(name)
         self._has_text = self._has_digits = False
         for vote in votes:
@@ -79,10 +90,10 @@ class Lookalikes:
         """
         if self._has_text and not has_number:
             return None
-        [read] = _spelled(name, _as_read)
-        others = [*self._alike.get(read, ())]
+        read = [*_spelled(name, _as_read)]
+        others = [other for one in read for other in self._alike.get(one, ())]
         if not self._has_digits:
-            others += self._shortened.get(read, ())
+            others += [other for one in read for other in self._shortened.get(one, ())]
         return next((one for one in others if one != name), None)
 
 
@@ -115,18 +126,29 @@ def _number(text: str) -> decimal.Decimal | None:
     return _EXACT.scaleb(number, -2) if found["percent"] else number
 
 
+def _numbers(text: str) -> list[decimal.Decimal]:
+    """Return the numbers, at most two, that programs of any country make of a text."""
+    found = _GROUPED.match(text)
+    bare = text if found is None else text.replace(found["mark"], "")
+    numbers = (_number(bare), _number(bare.translate(_SWAPPED)))
+    return list(dict.fromkeys(number for number in numbers if number is not None))
+
+
 def _as_read(text: str) -> Sequence[str]:
-    """Return a text as all spell it that are the same number."""
+    """Return a text as all spell it that are the same number, date, time or truth value."""
     if _is_plain(text):
         return [text]
-    number = _number(text)
-    return [text if number is None else _plain(number)]
+    if _DATE.fullmatch(text):
+        return [re.sub(r"0*(\d+)", r"\1", text), *map(_plain, _numbers(text))]
+    if text.casefold() in ("true", "false"):
+        return [text.casefold()]
+    return [*map(_plain, _numbers(text))] or [text]
 
 
 def _as_kept(text: str) -> Sequence[str]:
     """Return a text as it is where a spreadsheet keeps fifteen digits, rounded or cut."""
-    number = None if _is_plain(text) else _number(text)
-    return [text] if number is None else [_plain(context.plus(number)) for context in _KEPT]
+    numbers = [] if _is_plain(text) else _numbers(text)
+    return [_plain(context.plus(one)) for context in _KEPT for one in numbers] or [text]
 
 
 def _is_plain(text: str) -> bool:

@@ -176,6 +176,18 @@ _TAGS_OF_CELL, _TAGS_OF_STRING = 8, 4
 
 _MOST_TAGS = MOST_CELLS * _TAGS_OF_CELL + MOST_STRINGS * _TAGS_OF_STRING + 2 * MOST_ELEMENTS
 
+MOST_MARKUP = 1 << 20
+"""Bytes of an element's tag with the text after it, or of a comment: what has not ended yet is
+looked at again with each piece of a file."""
+
+MOST_FORMATS, MOST_FORMAT = 1 << 12, 1 << 11
+"""Number formats, and bytes of each: each is looked through once for each of its characters."""
+
+_LONG_TAG = re.compile(rb"<[^<]{%d}" % MOST_MARKUP)
+_FORMAT = re.compile(rb"formatCode\s*=\s*(?:\"[^\"]*|'[^']*)")
+_ASIDES = ((b"<!--", b"-->"), (b"<?", b"?>"))
+"""How what is no element begins and ends, within which there may be what looks like elements."""
+
 
 def _check_parts(path: str, archive: zipfile.ZipFile) -> None:
     """Check how much there is to parse in a workbook.
@@ -194,7 +206,7 @@ def _check_parts(path: str, archive: zipfile.ZipFile) -> None:
     for part in parts:
         text = archive.read(part)
         is_wide = {text[:2], text[2:4]} & {b"<\0", b"\0<"}
-        if is_wide or b"<!ENTITY" in text:
+        if is_wide or b"<!ENTITY" in text or b"<!DOCTYPE" in text:
             raise InputError(f"{path}: cannot be read: {part.filename!r} is no XML of a workbook")
         if text.count(b"<") > _MOST_TAGS:  # Too many to look at each.
             raise too_large(path, "more elements", f"{_MOST_TAGS:,}")
@@ -202,6 +214,12 @@ def _check_parts(path: str, archive: zipfile.ZipFile) -> None:
         strings, cells, rows = strings + found[0], cells + found[1], rows + found[2]
         tags = found[0] * _TAGS_OF_STRING + found[1] * _TAGS_OF_CELL + 2 * found[2]
         others += max(0, text.count(b"<") - tags)
+        if _LONG_TAG.search(text) or any(_is_long(text, *aside) for aside in _ASIDES):
+            raise too_large(path, "a longer element", f"{MOST_MARKUP:,} bytes of each")
+        lengths = [len(one[0]) for one in _FORMAT.finditer(text)]
+        if len(lengths) > MOST_FORMATS or max(lengths, default=0) > MOST_FORMAT:
+            allowed = f"{MOST_FORMATS:,} of {MOST_FORMAT:,} bytes each"
+            raise too_large(path, "more or longer number formats", allowed)
     for count, most, called in [
         (strings, MOST_STRINGS, "texts"),
         (cells, MOST_CELLS, "cells"),
@@ -210,6 +228,17 @@ def _check_parts(path: str, archive: zipfile.ZipFile) -> None:
     ]:
         if count > most:
             raise too_large(path, f"{count:,} {called}", f"{most:,}")
+
+
+def _is_long(text: bytes, begin: bytes, end: bytes) -> bool:
+    """Tell whether something of a text that begins and ends so is longer than it may be."""
+    place = text.find(begin)
+    while place >= 0:
+        after = text.find(end, place)
+        if (len(text) if after < 0 else after) - place > MOST_MARKUP:
+            return True
+        place = -1 if after < 0 else text.find(begin, after)
+    return False
 
 
 def _width(row: Sequence[Any]) -> int:

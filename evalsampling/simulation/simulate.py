@@ -209,7 +209,7 @@ def _points(analysis: Analysis, pool: KnownPool, seconds: float, plan: Plan) -> 
 
 def _divergence(analysis: Analysis, pool: KnownPool) -> float | None:
     sampler = analysis.sampler
-    if pool.outputs.grades is not None:  # No best one is pool of queries.
+    if pool.outputs.grades is not None:  # No best one is known of queries.
         return None
     proposal = sampler.proposal(analysis.table, analysis.history)
     if proposal is None or hold_numbers(pool.label):

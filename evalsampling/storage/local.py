@@ -166,9 +166,15 @@ class LocalStore(Store):
 
     def below(self, folder: str) -> list[str]:
         path = self.directory / folder
-        # Unlike `Path.rglob`, this goes on if somebody removes a folder meanwhile.
-        paths = (Path(at, file) for at, _, files in os.walk(path) for file in files)
-        return sorted(str(inner.relative_to(path)) for inner in paths)
+
+        def pass_over(error: OSError) -> None:
+            # Somebody removed a folder meanwhile. What is in one that may not be read matters.
+            if not isinstance(error, FileNotFoundError | NotADirectoryError):
+                raise error
+
+        walk = os.walk(path, onerror=pass_over)
+        paths = (Path(at, file) for at, _, files in walk for file in files)
+        return sorted(str(file.relative_to(path)) for file in paths)
 
     def place(self, source: str, target: str) -> None:
         with contextlib.suppress(FileNotFoundError):

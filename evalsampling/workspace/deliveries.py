@@ -4,12 +4,13 @@ import dataclasses
 import functools
 import json
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from evalsampling.errors import InputError
-from evalsampling.storage import checksums_of
+from evalsampling.storage import Store, checksums_of
 from evalsampling.storage.checksums import Checksums
 from evalsampling.workspace.workspace import Workspace, read_together
 
@@ -59,12 +60,7 @@ class Delivery:
             InputError: if it cannot be read, or was not written by `estimate`.
         """
         votes = workspace.store.read_table(f"labels/{name}", checksums)
-        try:
-            details = json.loads(votes.schema.metadata[b"evalsampling"])
-        except (KeyError, TypeError) as error:
-            url = workspace.store.url(f"labels/{name}")
-            raise InputError(f"{url}: not a delivery that was taken here") from error
-        workspace.store.check_version(f"labels/{name}", details)
+        details = details_of(workspace.store, f"labels/{name}", votes)
         return cls(
             name.removesuffix(".parquet"),
             votes,
@@ -94,6 +90,25 @@ class Delivery:
         if self.unended is not None:
             votes = votes.filter(pc.not_equal(votes["line"], self.unended))
         return dataclasses.replace(self, votes=votes, rejects=0, rejected={})
+
+
+def details_of(store: Store, name: str, votes: pa.Table) -> dict[str, Any]:
+    """Return what is kept of a delivery beside its votes.
+
+    Args:
+        store: of the workspace.
+        name: of the file.
+        votes: what it holds.
+
+    Raises:
+        InputError: if it was not written by `estimate`, or is of a later version.
+    """
+    try:
+        details = json.loads(votes.schema.metadata[b"evalsampling"])
+    except (KeyError, TypeError) as error:
+        raise InputError(f"{store.url(name)}: not a delivery that was taken here") from error
+    store.check_version(name, details)
+    return dict(details)
 
 
 def read_deliveries(workspace: Workspace) -> list[Delivery]:

@@ -20,6 +20,9 @@ from evalsampling.storage.checksums import Checksum
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.workspace import read_together, round_folder
 
+CLOSES = "closes"
+"""Key of a round's design: rounds that it closed by being drawn; of a manifest: closed by then."""
+
 
 @dataclasses.dataclass(frozen=True)
 class RoundFiles:
@@ -114,7 +117,7 @@ class RoundFiles:
     @property
     def closes(self) -> Sequence[int]:
         """Earlier rounds that were closed when this one was drawn; empty in old versions' files."""
-        return tuple(self.design.get("closes", ()))
+        return tuple(self.design.get(CLOSES, ()))
 
     @property
     def round(self) -> Round:

@@ -228,6 +228,70 @@ def test_verify_tells_what_is_missing_though_nothing_names_it(job: Callable[...,
     )
 
 
+def missing_after(one: Job, *names: str) -> tuple[str, ...]:
+    """Return what `verify` tells while some files are away."""
+    contents = {name: (one.workspace / name).read_bytes() for name in names}
+    for name in names:
+        (one.workspace / name).unlink()
+    bad = verify(WorkspaceOptions(str(one.workspace))).bad
+    for name, content in contents.items():
+        (one.workspace / name).write_bytes(content)
+    assert verify(WorkspaceOptions(str(one.workspace))).ok
+    return bad
+
+
+def test_verify_tells_of_rounds_that_were_closed(job: Callable[..., Job]) -> None:
+    """By `sample --next`, which the next round says, and by `estimate --close`."""
+    one = job(make_pool(120), budget=40, round_size=5, strata={"leaves": 3})
+    one.prepare()
+    one.sample()
+    assert one.sample("--next").status == 0
+    assert one.estimate("--close").status == 0
+    one.sample()
+    for number in (1, 2):
+        name = f"rounds/000{number}/closed.json"
+        assert missing_after(one, name) == (f"{one.workspace}/{name}: missing",)
+    # Without a round after it, the last one may have been drawn by a command that was killed.
+    assert one.sample("--next").status == 0
+    assert missing_after(one, "rounds/0003/closed.json") == ()
+
+
+def test_verify_tells_of_a_delivery_that_has_gone_as_a_whole(job: Callable[..., Job]) -> None:
+    one = job(make_pool(120), budget=40, round_size=5, strata={"leaves": 3})
+    one.prepare()
+    one.sample()
+    answers = one.answers(1)
+    files = [one.deliver([row], f"{place}.csv") for place, row in enumerate(answers)]
+    assert one.estimate("--labels", *files[:2]).status == 0
+    for file in files[2:4]:
+        assert one.estimate("--labels", file).status == 0
+    [label] = json.loads((one.workspace / "taken/0003.json").read_text())["deliveries"]
+    assert missing_after(one, "taken/0003.json", f"labels/{label}.parquet") == (
+        f"{one.workspace}/taken/0003.json: missing",
+    )
+    labels = json.loads((one.workspace / "taken/0001.json").read_text())["deliveries"]
+    parts = [f"labels/{one}.parquet" for one in labels]
+    assert missing_after(one, "taken/0001.json", *parts) == (
+        f"{one.workspace}/taken/0001.json: missing",
+    )
+
+
+def test_verify_tells_of_a_part_of_a_top_up(job: Callable[..., Job]) -> None:
+    one = job(make_pool(600), budget=20, round_size=5, strata={"leaves": 2}, sampler="passive")
+    one.prepare()
+    reserve = one.workspace / "reserve"
+    before = {*reserve.iterdir()}
+    assert one.prepare("--top-up", 100).status == 0
+    added = {*reserve.iterdir()} - before
+    assert added
+    for path in added:
+        [told] = missing_after(one, f"reserve/{path.name}")
+        assert told.startswith(f"{reserve}: ")
+        assert told.endswith("after `prepare --top-up`: a part is missing")
+    shutil.rmtree(reserve)
+    assert verify(WorkspaceOptions(str(one.workspace))).ok
+
+
 def test_verify_tells_whether_the_pool_is_what_was_prepared(tiny: Job) -> None:
     (path,) = (tiny.directory / "pool").glob("*")
     content, options = path.read_bytes(), WorkspaceOptions(str(tiny.workspace))

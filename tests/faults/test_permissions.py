@@ -154,6 +154,21 @@ def test_nothing_may_be_read(foreign: Foreign) -> None:
     assert list(foreign.outside.iterdir()) == []
 
 
+@pytest.mark.parametrize("folder", ["labels", "rounds/0001", "reserve", ".drafts/x"])
+def test_a_folder_that_may_not_be_read(foreign: Foreign, folder: str) -> None:
+    """Nothing is said to be erased that was not looked at, nor to be missing."""
+    path = foreign.job.workspace / folder
+    path.mkdir(parents=True, exist_ok=True)
+    (path / "held").write_text("payload")
+    give(foreign.job.workspace, 0o777, 0o666)
+    give(path, 0o700 if os.geteuid() == 0 else 0, 0o600)
+    told = foreign.run("forget", "verify")
+    one_line(told["forget"], path)
+    if not folder.startswith("."):
+        one_line(told["verify"], path)
+    (path / "held").unlink()
+
+
 @pytest.mark.parametrize("folders", [0o755, 0o777])
 def test_a_round_of_another_user_that_is_not_in_place(
     foreign: Foreign, monkeypatch: pytest.MonkeyPatch, folders: int

@@ -81,6 +81,32 @@ def test_text_elsewhere_says_nothing_of_a_number() -> None:
      ("1234567890123456", "1234567890123460"), ("1234567890123456", "1234567890123450")],
 )  # fmt: skip
 def test_other_numbers_that_are_the_same(drawn_too: str, given: str) -> None:
+    are_alike(drawn_too, given)
+
+
+@pytest.mark.parametrize(
+    ("drawn_too", "given"),
+    [("1.000", "1000"), ("1,50", "1,5"), ("1.5", "1,5"), ("1.234,50", "1234,5"),
+     ("1 000", "1000"), ("1'000", "1000"), ("12\u00a0345", "12345"), ("1\u202f000,5", "1000,5"),
+     ("1\u2019000", "1000"), ("1.000", "1"), ("1,000", "1"), ("01/02/2024", "1/2/2024"),
+     ("1.2.2024", "01.02.2024"), ("2024-1-2", "2024-01-02"), ("01:30", "1:30"),
+     ("01:30:00", "1:30:00"), ("true", "TRUE"), ("False", "FALSE")],
+)  # fmt: skip
+def test_what_spreadsheets_of_other_countries_make(drawn_too: str, given: str) -> None:
+    are_alike(drawn_too, given)
+
+
+@pytest.mark.parametrize(
+    ("drawn_too", "given"),
+    [("1.5", "1.05"), ("1", "1000"), ("12-05", "12-5"), ("1/02", "1/2"), ("1 0000", "10000"),
+     ("1.2.3.04", "1.2.3.4"), ("10:20", "1:2"), ("2024-10-2", "2024-1-2"), ("yes", "YES"),
+     ("r01", "r1"), ("1 000 00", "100000"), ("0.5", "5")],
+)  # fmt: skip
+def test_what_no_spreadsheet_makes_of_another(drawn_too: str, given: str) -> None:
+    assert checked([given, drawn_too], [given]) == ([given], [])
+
+
+def are_alike(drawn_too: str, given: str) -> None:
     taken, [reject] = checked([given, drawn_too, "x"], [given])
     assert not taken
     assert f"may be {drawn_too!r}" in reject.reason
@@ -131,7 +157,9 @@ def test_what_looks_shortened(text: str, expected: bool) -> None:
 
 NUMERIC = ["7", "07", "007", "7.0", "7E0", "70", "0.7", "1000", "1E3", "1e3", "01000", "1,000",
            "1234567890123456", "1234567890123450", "1234567890123460", "123456789012345600", "x7",
-           "0", "00", "000", "-0", "12345e67", "5%", "0.05", " 8", "8", "+8", "a", "b"]  # fmt: skip
+           "0", "00", "000", "-0", "12345e67", "5%", "0.05", " 8", "8", "+8", "a", "b", "1.000",
+           "1 000", "1,5", "1,50", "01:30", "1:30", "true", "TRUE", "1/2/2024",
+           "01/02/2024"]  # fmt: skip
 
 
 def is_xlsx(name: str) -> bool:

@@ -183,6 +183,13 @@ def with_rows(rows: str, head: Any = ("task", "label"), shared: str = "") -> byt
         (lambda: with_rows("<x/>" * 1_000_000), "other elements"),
         (lambda: with_rows("<c/>" * 23_000_000), "has more elements"),
         (lambda: with_rows("", shared="<!ENTITY a 'x'>"), "is no XML of a workbook"),
+        (lambda: with_rows("", shared="<!DOCTYPE a []>"), "is no XML of a workbook"),
+        (lambda: with_rows(f'<row r="2" spans="{"1>" * 50_000_000}"/>'), "a longer element"),
+        (lambda: with_rows(f'<{"x" * 100_000_000}/>'), "a longer element"),
+        (lambda: with_rows(f'<!--{"<c " * 2_000_000}-->'), "a longer element"),
+        (lambda: with_rows(f'<?a {"<row " * 500_000}?>'), "a longer element"),
+        (lambda: with_formats("[" * 1_000_000), "more or longer number formats"),
+        (lambda: with_formats(*["[" * 2_000] * 5_000), "more or longer number formats"),
     ],
 )  # fmt: skip
 def test_bombs_are_refused(content: Any, words: str) -> None:
@@ -191,6 +198,21 @@ def test_bombs_are_refused(content: Any, words: str) -> None:
     assert len(bomb) < 1 << 20
     with pytest.raises(InputError, match=words):
         read_votes("x.xlsx", bomb)
+
+
+def with_formats(*codes: str) -> bytes:
+    """A workbook with number formats."""
+    formats = "".join(f'<numFmt numFmtId="200" formatCode="{code}"/>' for code in codes)
+    return with_rows(f"<numFmts>{formats}</numFmts>")
+
+
+def test_ordinary_markup_is_read() -> None:
+    """The longest text of a cell, as references; comments; a format with many quotes."""
+    longest = "&#8364;" * workbook.MOST_CHARACTERS
+    rows = f'<!-- made by hand --><row r="2"><c t="inlineStr"><is><t>{longest}</t></is></c></row>'
+    [vote] = read_votes("x.xlsx", with_rows(rows))
+    assert vote.task == "€" * workbook.MOST_CHARACTERS
+    assert read_votes("x.xlsx", with_formats("&quot;" * 255)) == []
 
 
 def test_cells_that_rows_lack_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:

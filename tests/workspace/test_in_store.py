@@ -294,7 +294,7 @@ def test_drafts_of_killed_commands_are_erased_when_a_row_is_forgotten(
         ]
 
     assert drafts_that_show_it()
-    assert "1 drafts that do not count" in call("verify", url).out
+    assert "1 draft that does not count" in call("verify", url).out
     assert call("forget", url, id).status == 0
     assert not drafts_that_show_it()
     assert call("forget", url, id, "--json").json["files"] == []

@@ -98,8 +98,23 @@ def test_a_delivery_of_a_later_version_is_refused(every: Job) -> None:
     pq.write_table(pa.table(table).replace_schema_metadata(told), path)
     unsealed = json.loads(marker.read_text())
     marker.write_text(json.dumps({"deliveries": unsealed["deliveries"]}))
-    result = call("status", every.workspace)
-    assert f"{path}: version 2 of this kind of file" in result.err
+    for name in ("status", "verify", "forget"):
+        arguments = [every.batch(1)["id"][1]] if name == "forget" else []
+        result = call(name, every.workspace, *arguments)
+        assert result.status == 1
+        assert f"{path}: version 2 of this kind of file" in result.err + result.out, name
+
+
+@pytest.mark.parametrize("name", [name for name in READ_BY if "/0001" in name])
+def test_nothing_of_a_later_version_is_erased(every: Job, name: str) -> None:
+    """It may hold the payload elsewhere, and what is written anew would lack what is not known."""
+    path = every.workspace / name
+    content = {**json.loads(path.read_text()), "version": 2}
+    path.write_text(json.dumps(sealed({key: content[key] for key in content if key != "sha256"})))
+    before = files_below(every.workspace)
+    result = call("forget", every.workspace, every.batch(1)["id"][1])
+    assert (result.status, f"{path}: version 2 of this kind" in result.err) == (1, True), result.err
+    assert files_below(every.workspace) == before
 
 
 def test_without_versions_all_is_read(every: Job) -> None:
