@@ -50,13 +50,18 @@ def read_outputs(batch: PoolBatch, spec: EvaluationSpec, rules: tuple[str, ...])
     classes = len(spec.labels.classes)
     for system, rule in zip(spec.pool.systems, rules, strict=True):
         score = None if system.score is None else batch.numbers(system.score)
-        predictions.append(_predictions(batch, spec, system, score))
+        predicted = _predictions(batch, spec, system, score)
+        predictions.append(predicted.astype(np.int64, copy=False))
         if rule == NO_PROBABILITY:
             probabilities.append(np.full((len(batch.rows), classes), np.nan))
         else:
             probabilities.append(read_probabilities(batch, spec, system.probability, rule, score))
-        unknown = np.full(len(batch.rows), np.inf)
-        scores.append(unknown if score is None else score.astype(np.float64, copy=False))
+        if score is None:
+            scores.append(np.full(len(batch.rows), np.inf))
+        elif rule == "score" and system.probability is None:
+            scores.append(probabilities[-1][:, spec.labels.positive])  # the same numbers
+        else:
+            scores.append(score.astype(np.float64, copy=False))
     return Outputs(
         prediction=_side_by_side(predictions),
         score=_side_by_side(scores),
@@ -113,8 +118,10 @@ def read_costs(batch: PoolBatch, spec: EvaluationSpec) -> FloatArray | None:
     return costs
 
 
-def read_predictions(batch: PoolBatch, spec: EvaluationSpec) -> IntArray:
+def read_predictions(batch: PoolBatch, spec: EvaluationSpec) -> npt.NDArray[np.integer]:
     """Return the class codes that the systems predict, shape (n, systems); 0 of numbers.
+
+    Of a single system they may be narrow integers, as they are stored.
 
     Raises:
         InputError: naming file, column and row of the first bad value.
@@ -139,8 +146,8 @@ def _predictions(
     spec: EvaluationSpec,
     system: SystemSpec,
     scores: npt.NDArray[np.floating] | None,
-) -> IntArray:
-    """Return the class codes that a system predicts, shape (n,)."""
+) -> npt.NDArray[np.integer]:
+    """Return the class codes that a system predicts, shape (n,), as narrow as they are stored."""
     if spec.labels.multilabel:
         return read_label_sets(batch, system.prediction, system.by_label, spec.labels.multilabel)
     name, classes = system.prediction, spec.labels.classes
@@ -161,7 +168,7 @@ def _predictions(
     if numeric and pa.types.is_integer(column.type):
         values = column.to_numpy()
         if classes == tuple(range(len(classes))) and _all_below(values, len(classes)):
-            return values.astype(np.int64)
+            return values
         beyond = values > np.iinfo(np.int64).max
         if beyond.any():
             row = int(np.argmax(beyond))
@@ -238,17 +245,21 @@ def read_probabilities(
             )
         return matrix
     classes = len(spec.labels.classes)
+    values: npt.NDArray[np.floating]
     if named is not None:
         values = _unit_interval(batch, named)
     elif rule == "even":
         return np.full((len(batch.rows), classes), 1 / classes)
     else:
         assert scores is not None
-        values = scores.astype(np.float64, copy=False)
-        values = values if rule == "score" else scipy.special.expit(values)
-    both = np.empty((2, len(values)))  # each class by itself, as they will be summed
-    both[spec.labels.positive] = values
-    np.subtract(1, values, out=both[1 - spec.labels.positive])
+        values = scores
+        if rule != "score":
+            values = scipy.special.expit(scores.astype(np.float64, copy=False))
+    # Each class by itself, as they will be summed.
+    both = np.empty((2, len(values)))
+    positive = both[spec.labels.positive]
+    positive[:] = values
+    np.subtract(1, positive, out=both[1 - spec.labels.positive])
     return both.T
 
 

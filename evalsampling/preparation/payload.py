@@ -41,7 +41,7 @@ def with_payload(
     ordered = sorted(items, key=lambda item: (item.origin, item.first_row))
     place = _item_of_row(rows, ordered)
     within = rows[ROW].to_numpy() - np.array([item.first_row for item in ordered])[place]
-    order = np.lexsort((within, place))
+    order = np.argsort(place * (1 + within.max()) + within)
     bounds = np.searchsorted(place[order], np.arange(len(ordered) + 1))
     first = ordered[place[order[0]]]
     stored = stored_bytes(first, missing) / first.rows

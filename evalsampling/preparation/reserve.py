@@ -140,8 +140,15 @@ def _sorted(
     table: pa.Table, cell: npt.NDArray[np.int64], key: UInt64Array
 ) -> npt.NDArray[np.int64]:
     """Order rows by cell, hash, id."""
-    order = np.lexsort((key, cell))
+    # Hashes first, then cells, which are so small that numpy sorts them in linear time: a fourth of
+    # the time of a `lexsort`.
+    order = np.argsort(key)
+    narrow = cell.astype(np.min_scalar_type(int(cell.max(initial=0))))
+    order = order[np.argsort(narrow[order], kind="stable")]
     same = (cell[order[1:]] == cell[order[:-1]]) & (key[order[1:]] == key[order[:-1]])
+    if not same.any():
+        return order
+    order = np.lexsort((key, cell))  # Equal ids stay in the order in which they came.
     for place in np.flatnonzero(same):
         pair = order[place : place + 2]
         if table[ID][int(pair[0])].as_py() > table[ID][int(pair[1])].as_py():

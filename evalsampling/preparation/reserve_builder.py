@@ -16,6 +16,9 @@ from evalsampling.preparation.stratification import Stratification
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.hashing import UInt64Array
 
+_ROWS_AT_A_TIME = 1 << 15
+"""Rows compared at a time with the thresholds of their cells: these stay in the cache."""
+
 _TOTAL_ROWS = 2_000_000
 _FEWEST_ROWS = 50
 
@@ -110,7 +113,7 @@ class ReserveBuilder:
     def add(self, cells: CellBatch) -> int:
         """Add a batch and return how many of its rows are kept so far."""
         keys = hash_ids(cells.ids, self._spec.seed)
-        wanted = keys <= self._threshold[cells.cell]
+        wanted = self._may_be_first(cells.cell, keys)
         if self._held is not None:
             wanted &= self._held.later(cells.cell, keys, cells.ids)
         taken = np.flatnonzero(wanted)
@@ -134,6 +137,16 @@ class ReserveBuilder:
             self._compact()
             check_payload(cells.batch.path, self._reserve.payload_bytes, len(self._reserve))
         return len(taken)
+
+    def _may_be_first(
+        self, cell: npt.NDArray[np.int64], keys: UInt64Array
+    ) -> npt.NDArray[np.bool_]:
+        """Tell which rows are at or below the threshold of their cell, shape (n,)."""
+        wanted = np.empty(len(keys), dtype=bool)
+        for begin in range(0, len(keys), _ROWS_AT_A_TIME):
+            part = slice(begin, begin + _ROWS_AT_A_TIME)
+            np.less_equal(keys[part], self._threshold.take(cell[part]), out=wanted[part])
+        return wanted
 
     @property
     def items(self) -> tuple[WorkItem, ...]:

@@ -140,7 +140,7 @@ def summarize(batch: PoolBatch, spec: EvaluationSpec) -> PoolSummary:
     if wants.signatures:
         assert codes is not None
         assert keys is not None
-        signatures = SignatureCounts.from_codes(codes, keys)
+        signatures = SignatureCounts.from_codes(codes.astype(np.int64, copy=False), keys)
     if wants.features:
         assert keys is not None
         features = FeatureSample.from_rows(keys, read_features(batch, spec), FEATURE_SAMPLE)

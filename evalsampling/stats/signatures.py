@@ -135,7 +135,9 @@ def _counted(codes: IntArray) -> tuple[IntArray, IntArray]:
     return np.unique(codes, return_counts=True)
 
 
-def signature_codes(shape: tuple[int, ...], prediction: IntArray) -> IntArray:
+def signature_codes(
+    shape: tuple[int, ...], prediction: npt.NDArray[np.integer]
+) -> npt.NDArray[np.integer]:
     """Return the number of each row's signature.
 
     Args:
@@ -143,7 +145,7 @@ def signature_codes(shape: tuple[int, ...], prediction: IntArray) -> IntArray:
         prediction: shape (n, systems): class codes.
 
     Returns:
-        Shape (n,): codes in [0, product of shape).
+        Shape (n,): codes in [0, product of shape); of a single system as they are given.
     """
     if len(shape) == 1:
         return prediction[:, 0]
@@ -199,7 +201,7 @@ class Signatures:
         """Number of slots."""
         return len(self.kept) + bool(len(self.pooled))
 
-    def slot(self, prediction: IntArray) -> IntArray:
+    def slot(self, prediction: IntArray) -> npt.NDArray[np.integer]:
         """Return the slot of each row, shape (n,).
 
         Args:
@@ -215,7 +217,7 @@ class Signatures:
             raise ValueError("predictions that were not there when they were counted")
         return slots
 
-    def _find(self, codes: IntArray) -> IntArray:
+    def _find(self, codes: npt.NDArray[np.integer]) -> npt.NDArray[np.integer]:
         """Return the slots of codes; those not kept have the slot after the kept ones."""
         if len(self.kept) == math.prod(self.shape):
             return codes
