@@ -17,7 +17,7 @@ from evalsampling.stats.score_summary import LEAST_OF_POOL, prior_log_odds
 
 FloatArray = npt.NDArray[np.float64]
 
-OFF = {"slope": (-0.5, 0.8), "number": (0.0, 1.0), "hidden": (math.log(0.04), 2.5)}
+OFF = {"slope": (-0.5, 0.8), "number": (0.0, 1.0), "hidden": (math.log(0.075), 2.0)}
 """Means and standard deviations of the logarithms of how far the probabilities of models are off.
 
 Slope and hidden positives are those of curves fitted to all labels of 53 real pools
@@ -53,8 +53,8 @@ def miscalibrated(table: CellTable, rng: np.random.Generator) -> CellTable:
     """Return the table with probabilities as far from those given as a real model's are from true.
 
     The log-odds of the second class are taken times exp(s), their shift makes its expected rows
-    those given times exp(t), and hidden positives are added, r times as many, spread evenly: s, t
-    and log r are normal (`OFF`).
+    those given times exp(t), and hidden positives are added, r times the overlap of the classes,
+    spread evenly: s, t and log r are normal (`OFF`).
 
     Args:
         table: of two classes.
@@ -73,7 +73,8 @@ def miscalibrated(table: CellTable, rng: np.random.Generator) -> CellTable:
 
     far = 50 + float(np.abs(log_odds).max())
     rate = scipy.special.expit(log_odds + scipy.optimize.brentq(missing, -far, far))
-    background = min(hidden * wanted, 0.5)
+    overlap = float(table.count @ (rate * (1 - rate))) / table.rows
+    background = min(hidden * overlap, 0.5)
     positive = rate + (1 - rate) * background
     return dataclasses.replace(table, prior=np.stack([1 - positive, positive], axis=1))
 
