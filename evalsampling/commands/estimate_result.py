@@ -280,7 +280,7 @@ def _hidden(spec: EvaluationSpec, analysis: Analysis) -> tuple[ReportedHidden, .
     return tuple(
         ReportedHidden(
             label=str(name),
-            prior={n: draws.curve.prior_ratio(q) for n, q in zip(names, levels, strict=True)},
+            prior={n: draws.prior_ratio(q) for n, q in zip(names, levels, strict=True)},
             posterior=dict(
                 zip(names, np.quantile(draws.hidden_ratio, levels).tolist(), strict=True)
             ),

@@ -91,8 +91,9 @@ class CalibrationCurve:
     stationary Gaussian process; between the steps it is linear. It is monotone but for the effect
     of being at the top, which may be a dip. The rate of a cell is
     p = (m + sigma) / (1 + m), sigma = expit(eta(x) + effects), the odds m of the background being
-    rho times the pool's mean of sigma. So a background is relative to the positives there are, and
-    nothing depends on the pool's size.
+    rho times the pool's mean of sigma (1 - sigma), the overlap of the classes: where scores
+    separate them, few positives hide. A prior relative to positives takes the mean of sigma in its
+    place. Nothing depends on the pool's size.
     a, b, s, log rho and the effects are normal, so the parameters z are standard normal ones.
 
     Attributes:
@@ -187,10 +188,6 @@ class CalibrationCurve:
         """What parameters are, and falls, in corners and effects."""
         return _parts(self.effect.shape[1])
 
-    def prior_ratio(self, level: float) -> float:
-        """Return a quantile of the prior of rho."""
-        return float(self.hidden.share * np.exp(self.hidden.spread * scipy.special.ndtri(level)))
-
 
 @dataclasses.dataclass(frozen=True)
 class GroupLabels:
@@ -270,14 +267,28 @@ class CurvesAt:
 
     @functools.cached_property
     def ratio(self) -> FloatArray:
-        """rho: positives of the background by those of the curve, shape (draws,)."""
+        """rho: positives of the background over what they are relative to, shape (draws,)."""
         hidden = self.curve.hidden
         return np.asarray(hidden.share * np.exp(hidden.spread * self.z[:, -1]))
 
     @functools.cached_property
+    def reference(self) -> FloatArray:
+        """What the background is relative to, over the rows of the pool, shape (draws,)."""
+        if self.curve.hidden.relative_to == "positives":
+            return self.sigma @ self.curve.share
+        return np.asarray((self.sigma * (1 - self.sigma)) @ self.curve.share)
+
+    @property
+    def reference_slope(self) -> FloatArray:
+        """The gradient of the reference by the rates, shape (draws, groups) or (groups,)."""
+        if self.curve.hidden.relative_to == "positives":
+            return self.curve.share
+        return self.curve.share * (1 - 2 * self.sigma)
+
+    @functools.cached_property
     def background(self) -> FloatArray:
         """The odds m of the background, shape (draws,)."""
-        return np.asarray(self.ratio * (self.sigma @ self.curve.share))
+        return self.ratio * self.reference
 
     @functools.cached_property
     def rates(self) -> FloatArray:
@@ -331,7 +342,7 @@ class PosteriorAt:
         (met, positive), sigma, rest = labels.met, curves.sigma, 1 - curves.sigma
         by_hit = positive / self._hit
         of_background = by_hit.sum(axis=1) - labels.rows / (1 + curves.background)
-        of_log_odds = (of_background * curves.ratio)[:, None] * curves.curve.share
+        of_log_odds = (of_background * curves.ratio)[:, None] * curves.reference_slope
         of_log_odds *= rest
         of_log_odds -= labels.negative_everywhere
         of_log_odds *= sigma
@@ -348,8 +359,8 @@ class PosteriorAt:
         kept, z = labels.group, curves.z
         of_terms = parts.direct + (parts.slope * curves.falls[:, None]) @ parts.fallen
         slope = curves.curve.design[kept] @ np.swapaxes(of_terms, 1, 2)
-        of_curve = curves.curve.share * curves.sigma * (1 - curves.sigma)
-        of_background = curves.through(curves.ratio[:, None] * of_curve)
+        of_rates = curves.ratio[:, None] * curves.reference_slope
+        of_background = curves.through(of_rates * curves.sigma * (1 - curves.sigma))
         of_background[:, -1] = curves.curve.hidden.spread * curves.background
         odds, up = 1 + curves.background[:, None], curves.sigma[:, kept]
         rate = np.maximum(up + curves.background[:, None], _LEAST) / odds
@@ -516,8 +527,19 @@ class CurveDraws:
 
     @property
     def hidden_ratio(self) -> FloatArray:
-        """Positives of the background by those of the curve, shape (draws,)."""
-        return self.drawn.ratio
+        """Positives of the background over those of the curve, shape (draws,)."""
+        return self.drawn.ratio * self._reference_ratio
+
+    def prior_ratio(self, level: float) -> float:
+        """Return a quantile of `hidden_ratio` before labels, for the curves that they leave."""
+        hidden = self.curve.hidden
+        quantile = hidden.share * np.exp(hidden.spread * scipy.special.ndtri(level))
+        return float(quantile * np.median(self._reference_ratio))
+
+    @property
+    def _reference_ratio(self) -> FloatArray:
+        """What the background is relative to over the positives of the curve, shape (draws,)."""
+        return self.drawn.reference / (self.drawn.sigma @ self.curve.share)
 
 
 def _starts(curve: CalibrationCurve, labels: GroupLabels) -> FloatArray:

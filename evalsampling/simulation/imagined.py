@@ -17,7 +17,7 @@ from evalsampling.stats.score_summary import LEAST_OF_POOL, prior_log_odds
 
 FloatArray = npt.NDArray[np.float64]
 
-OFF = {"slope": (-0.5, 0.8), "number": (0.0, 1.0), "hidden": (math.log(0.04), 2.5)}
+OFF = {"slope": (-0.5, 0.8), "number": (0.0, 1.0), "hidden": (math.log(0.075), 2.0)}
 """Means and standard deviations of the logarithms of errors of real models' probabilities.
 
 Slope and hidden positives are those of curves fitted to all labels of 53 real pools
@@ -53,8 +53,8 @@ def miscalibrated(table: CellTable, rng: np.random.Generator) -> CellTable:
     """Return the table with its probabilities changed at random, as far as real models are off.
 
     The log-odds of the second class are multiplied by exp(s), and shifted so that its expected
-    number of rows is multiplied by exp(t); then r times as many hidden positives are added, spread
-    evenly. s, t and log r are normal (`OFF`).
+    number of rows is multiplied by exp(t). Then hidden positives are added, r times the overlap of
+    the classes, spread evenly. s, t and log r are normal (`OFF`).
 
     Args:
         table: of two classes.
@@ -73,7 +73,8 @@ def miscalibrated(table: CellTable, rng: np.random.Generator) -> CellTable:
 
     far = 50 + float(np.abs(log_odds).max())
     rate = scipy.special.expit(log_odds + scipy.optimize.brentq(excess, -far, far))
-    background = min(hidden * wanted, 0.5)
+    overlap = float(table.count @ (rate * (1 - rate))) / table.rows
+    background = min(hidden * overlap, 0.5)
     positive = rate + (1 - rate) * background
     return dataclasses.replace(table, prior=np.stack([1 - positive, positive], axis=1))
 

@@ -13,7 +13,7 @@ from typing import Any
 from evalsampling.storage.base import VERSION
 
 _LATEST = (
-    (r"evaluation\.json", 3),
+    (r"evaluation\.json", 4),
     (r"rounds/\d+/design\.json", 1),
     (r"rounds/\d+/closed\.json", 1),
     (r"adjudications/\d+/design\.json", 1),

@@ -14,7 +14,7 @@ from evalsampling.inference.calibration_curve import (
     CurveDraws,
     GroupLabels,
 )
-from evalsampling.spec.hidden import HiddenPrior
+from evalsampling.spec.hidden import RELATIVE_TO, HiddenPrior
 from evalsampling.stats import score_summary
 from evalsampling.stats.hamiltonian import Schedule
 from tests import slice_sampling
@@ -51,14 +51,17 @@ def by_the_words(curve: CalibrationCurve, z: FloatArray, x: FloatArray, count: F
         eta.append(eta[-1] - np.exp(b + s[j]) * step)
     at_top = np.exp(-np.arange(STEPS + 1) / calibration_curve._TOP_STEPS)
     sigma = special.expit(np.array(eta) + calibration_curve._DIP_SPREAD * z[-2] * at_top)
-    m = curve.hidden.share * np.exp(curve.hidden.spread * z[-1]) * (sigma @ count) / count.sum()
+    over = {"positives": sigma, "overlap": sigma * (1 - sigma)}[curve.hidden.relative_to]
+    m = curve.hidden.share * np.exp(curve.hidden.spread * z[-1]) * (over @ count) / count.sum()
     return (m + sigma) / (1 + m)
 
 
-def test_rates_are_those_of_the_model() -> None:
+@pytest.mark.parametrize("relative_to", RELATIVE_TO)
+def test_rates_are_those_of_the_model(relative_to: str) -> None:
     """Cells at the corners of the curve; none is far from the others, so the ends are theirs."""
     x, count = np.linspace(2, -4, STEPS + 1), np.full(STEPS + 1, 1000)
-    curve = CalibrationCurve.from_cells(special.expit(x), count, hidden=HiddenPrior(0.2, 0.7))
+    hidden = HiddenPrior(0.2, 0.7, relative_to)
+    curve = CalibrationCurve.from_cells(special.expit(x), count, hidden=hidden)
     z = np.random.default_rng(1).standard_normal((5, curve.dimensions))
     found = CurveDraws(curve.at(z)).rates()
     wanted = [by_the_words(curve, one, x, count) for one in z]
@@ -116,7 +119,9 @@ def log_posterior(curve: CalibrationCurve, labels: GroupLabels, z: FloatArray) -
     return float(curve.at(z[None]).given(labels).logarithm[0])
 
 
-@pytest.mark.parametrize("hidden", [HiddenPrior(), HiddenPrior(3.0, 2.0)])
+@pytest.mark.parametrize(
+    "hidden", [HiddenPrior(), HiddenPrior(3.0, 2.0), HiddenPrior(0.5, 1.5, "positives")]
+)
 def test_gradient_and_information_are_numerical_ones(hidden: HiddenPrior) -> None:
     """The gradient at random points; the information is the mean of its square over labels."""
     curve = example(hidden)

@@ -14,9 +14,10 @@ def read(content: Any) -> HiddenPrior:
 
 
 def test_defaults() -> None:
-    assert read({}) == HiddenPrior(0.05, 1.5)
-    assert read({"share": 0.2}) == HiddenPrior(0.2, 1.5)
-    assert read({"share": 2, "spread": 0.5}) == HiddenPrior(2.0, 0.5)
+    assert read({}) == HiddenPrior() == HiddenPrior(0.075, 1.5, "overlap")
+    assert read({"share": 0.2}) == HiddenPrior(0.2, 1.5, "positives")
+    assert read({"share": 2, "spread": 0.5}) == HiddenPrior(2.0, 0.5, "positives")
+    assert read({"relative_to": "overlap"}) == HiddenPrior()
 
 
 @pytest.mark.parametrize(
@@ -32,6 +33,7 @@ def test_defaults() -> None:
         ({"spread": 0}, "hidden.spread: must be above 0 and at most 5, got 0"),
         ({"spread": 6}, "hidden.spread: must be above 0 and at most 5, got 6"),
         ({"spread": [1]}, "hidden.spread"),
+        ({"relative_to": "rows"}, "hidden.relative_to: must be positives or overlap, got 'rows'"),
         ({"sd": 1}, "sd"),
     ],
 )
