@@ -15,7 +15,13 @@ from evalsampling.commands.options import add_to_command, read_options
 from evalsampling.inference.assumptions import ASSUMES, assumed
 from evalsampling.inference.many_systems import Contest
 from evalsampling.inference.results import ReportedInterval, ReportedSensitivity
-from evalsampling.report.numbers import CLAIM_NOTHING, MOSTLY_PRIOR, is_mostly_prior, two_digits
+from evalsampling.report.numbers import (
+    CLAIM_NOTHING,
+    MOSTLY_PRIOR,
+    OTHER_SHARES,
+    is_mostly_prior,
+    two_digits,
+)
 from evalsampling.storage import is_url
 from evalsampling.telemetry import logs
 
@@ -94,8 +100,9 @@ def _notes_on_hidden(result: EstimateResult) -> list[str]:
             f"{_percents(hidden.posterior)} with the labels"
         )
     for number in combined[:_MOST_NOTES]:
-        by_share = ", ".join(f"{other.share:g}: {_ends(other)}" for other in number.sensitivity)
-        notes.append(f"{_title(number)} with hidden.share {by_share}")
+        others = zip(OTHER_SHARES, number.sensitivity, strict=True)
+        ranges = ", ".join(f"{words}: {_ends(other)}" for words, other in others)
+        notes.append(f"{_title(number)} if hidden positives were {ranges}")
     undetected = [(number, number.undetected) for number in pool if number.undetected is not None]
     further = [f"{_title(number)}: {bound['words']}" for number, bound in undetected
                if bound["further"]]  # fmt: skip

@@ -131,6 +131,10 @@ class Number:
         return next((item for item in self.intervals if item.kind == kind), None)
 
 
+OTHER_SHARES = ("half as many", "twice as many")
+"""Hidden positives that the entries of `sensitivity` take to be likely, by those of the spec."""
+
+
 def two_digits(value: float) -> str:
     """Return a number with two significant digits, never with an exponent if it is above 0.0001."""
     return f"{float(f'{value:.2g}'):g}"

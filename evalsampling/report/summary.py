@@ -16,6 +16,7 @@ from evalsampling.report.markup import (
 )
 from evalsampling.report.numbers import (
     MOSTLY_PRIOR,
+    OTHER_SHARES,
     Number,
     decimals,
     is_mostly_prior,
@@ -151,61 +152,60 @@ def what_if(facts: Facts) -> Section | None:
     ]  # fmt: skip
     if not numbers:
         return None
-    shares = sorted({other.share for number in numbers for other in number.sensitivity})
-    head = ["number", "estimate", f"interval, {_percent(facts.hidden_share)} likely"]
-    head += [f"{_percent(share)} likely" for share in shares]
+    others = OTHER_SHARES if any(number.sensitivity for number in numbers) else ()
+    head = ["number", "estimate", "interval", *(f"{other} likely" for other in others)]
     has_light = any(number.of_kind("assumption-light") for number in numbers)
     head += ["wherever they hide"] * has_light
     rows = []
     for number in numbers:
         digits = decimals(number.low, number.high)
-        by_share = {other.share: other for other in number.sensitivity}
         cells = [data(number.value, digits), interval(number.low, number.high, digits)]
-        cells += [
-            interval(by_share[share].low, by_share[share].high, digits)
-            if share in by_share else "-"
-            for share in shares
-        ]  # fmt: skip
+        ranges = [interval(other.low, other.high, digits) for other in number.sensitivity]
+        cells += ranges or ["-"] * len(others)
         widest = number.of_kind("assumption-light")
         if has_light:
             cells.append("-" if widest is None else interval(widest.low, widest.high, digits))
         rows.append([escape(pretty(number)), *cells])
     hidden = (
         "Positives with low scores are rarely drawn, so some may hide where hardly any row was "
-        f"looked at. Before the labels about {_percent(facts.hidden_share)} as many hidden "
-        "positives as the scores tell of are thought likely, and several times more or fewer "
-        f"possible.{_with_labels(facts)}"
+        f"looked at.{_before_and_with_labels(facts)}"
     )
-    listed = [item for number in numbers[:MOST_SENTENCES] for item in _if_more_hid(number, facts)]
+    listed = [item for number in numbers[:MOST_SENTENCES] for item in _if_more_hid(number)]
     light = [number for number in numbers if number.of_kind("assumption-light")]
     undetected = dict.fromkeys(number.undetected for number in light if number.undetected)
     bounds = [f"{escape(text[:1].upper() + text[1:])}." for text in undetected]
     body = paragraph(hidden) + bullets(listed)
-    caption = "Intervals by the share that is thought likely to hide"
+    caption = "Intervals by how many positives are thought likely to hide"
     body += table(caption, head, rows, range(1, len(head)))
     return Section("what-if", "What if positives hid?", body + bullets(bounds[:MOST_UNDETECTED]))
 
 
-def _with_labels(facts: Facts) -> str:
-    """Return a sentence on the posterior of the hidden share; empty for several classes."""
+def _before_and_with_labels(facts: Facts) -> str:
+    """Return sentences on prior and posterior of the hidden share; empty for several classes."""
     if len(facts.estimate["hidden"]) != 1:
         return ""
-    quantiles = facts.estimate["hidden"][0]["posterior"].values()
-    low, middle, high = (two_digits(100 * quantile) for quantile in quantiles)
-    return f" With the labels it is {low} to {high} %, {middle} % in the middle."
+    (hidden,) = facts.estimate["hidden"]
+    before, after = (
+        [two_digits(100 * quantile) for quantile in hidden[name].values()]
+        for name in ("prior", "posterior")
+    )
+    return (
+        f" Before the labels {before[1]} % as many hidden positives as others were thought likely, "
+        f"{before[0]} to {before[2]} % possible. With the labels it is {after[0]} to {after[2]} %, "
+        f"{after[1]} % in the middle."
+    )
 
 
-def _if_more_hid(number: Number, facts: Facts) -> list[str]:
+def _if_more_hid(number: Number) -> list[str]:
     """Return a number's intervals if more positives hid, as at most one sentence."""
     name, digits = f"<strong>{escape(pretty(number))}</strong>", decimals(number.low, number.high)
     range_now, clauses = shown_range(number.low, number.high, digits, " and "), []
-    most = max(number.sensitivity, key=lambda other: other.share, default=None)
-    if most is not None and most.share > facts.hidden_share:
+    if number.sensitivity:
+        most = number.sensitivity[-1]
         range_then = f"between {data(most.low, digits)} and {data(most.high, digits)}"
         alike = shown_range(most.low, most.high, digits, " and ") == range_now
         clauses.append(
-            f"if {_percent(most.share)} were thought likely, not {_percent(facts.hidden_share)}, "
-            + "it would "
+            f"if {OTHER_SHARES[-1]} were thought likely, it would "
             + (
                 f"still be {range_then}"
                 if alike

@@ -300,9 +300,10 @@ def test_estimate_says_what_intervals_rest_on_and_what_would_narrow_them(job: An
         assert f"about {further['labels']:,} further labels in leaves" in words
         assert "at most 2 times the default one" in words
     for measure in told["measures"]:
-        ends = [f"{each['share']:g}: {each['low']:.4f}\N{EN DASH}{each['high']:.4f}"
-                for each in measure["sensitivity"]]  # fmt: skip
-        assert f"{measure['measure']} with hidden.share {', '.join(ends)}" in text
+        half, twice = (f"{other['low']:.4f}\N{EN DASH}{other['high']:.4f}"
+                       for other in measure["sensitivity"])  # fmt: skip
+        words = f"{measure['measure']} if hidden positives were half as many: {half}, "
+        assert words + f"twice as many: {twice}" in text
 
 
 def section(text: list[str], measure: str) -> list[tuple[str, str]]:

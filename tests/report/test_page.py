@@ -101,19 +101,28 @@ def test_what_if_positives_hid() -> None:
     one = number("recall", 0.8, low=0.7, high=0.9, undetected={"words": "up to 9 hide; 3 labels"},
                  sensitivity=[{"share": 0.025, "low": 0.72, "high": 0.9},
                               {"share": 0.1, "low": 0.61, "high": 0.9}])  # fmt: skip
-    hidden = {"label": "1", "prior": {}, "posterior": {"0.025": 0.002, "0.5": 0.04, "0.975": 0.5}}
+    prior = {"0.025": 0.003, "0.5": 0.05, "0.975": 0.95}
+    hidden = {
+        "label": "1",
+        "prior": prior,
+        "posterior": {"0.025": 0.002, "0.5": 0.04, "0.975": 0.5},
+    }
     text = section("what-if", with_light(one, 0.01, 0.97), estimate={"hidden": [hidden]})
-    assert "With the labels it is 0.2 to 50 %, 4 % in the middle." in text
-    assert "interval, 5 % likely 2.5 % likely 10 % likely wherever they hide" in text
+    assert (
+        "Before the labels 5 % as many hidden positives as others were thought likely, 0.3 to 95 % "
+        "possible. With the labels it is 0.2 to 50 %, 4 % in the middle."
+    ) in text
+    assert "interval half as many likely twice as many likely wherever they hide" in text
     assert "0.80 0.70 to 0.90 0.72 to 0.90 0.61 to 0.90 0.01 to 0.97" in text
     assert "Up to 9 hide; 3 labels." in text
     assert (
-        "Recall: if 10 % were thought likely, not 5 %, it would be between 0.61 and 0.90 instead "
+        "Recall: if twice as many were thought likely, it would be between 0.61 and 0.90 instead "
         "of between 0.70 and 0.90; wherever positives hide, it is between 0.01 and 0.97."
     ) in text
-    alike = {**one, "sensitivity": [{"share": 0.1, "low": 0.7001, "high": 0.9}]}
+    others = [{"share": share, "low": 0.7001, "high": 0.9} for share in (0.025, 0.1)]
+    alike = {**one, "sensitivity": others}
     told = section("what-if", alike)
-    assert "if 10 % were thought likely, not 5 %, it would still be between 0.70 and 0.90." in told
+    assert "if twice as many were thought likely, it would still be between 0.70 and 0.90." in told
     assert section("what-if", number("recall")) == ""
 
 
