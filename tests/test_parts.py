@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import pickle
 import sys
 from pathlib import Path
 
@@ -103,6 +104,18 @@ def test_an_own_sampler_is_kept(tmp_path: Path) -> None:
     assert again.sample(10).tolist() == evaluation.sample(10).tolist()
     (design,) = (tmp_path / "run" / "rounds" / "0001").glob("design.json")
     assert json.loads(design.read_text())["sampler"]["name"] == f"{__name__}:Doubled"
+
+
+def test_own_measures_are_kept_though_no_two_are_equal(tmp_path: Path) -> None:
+    """One that drives the sampling was refused, as if the sampler had been set."""
+    own = "tests.evaluation.user_measures:ErrorOdds"
+    for measure in ([own], ["f1", own]):
+        evaluation = pickle.loads(pickle.dumps(evaluation_with(measure=measure)))
+        ids = evaluation.sample(30)
+        evaluation.label(ids, GUESS[ids])
+        run = tmp_path / f"run-{len(measure)}"
+        evaluation.save(run)
+        assert Evaluation.open(run).estimate().to_dict() == evaluation.estimate().to_dict()
 
 
 def test_a_sampler_that_was_set_is_not_lost_unsaid(tmp_path: Path) -> None:

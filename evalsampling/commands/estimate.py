@@ -10,11 +10,11 @@ from evalsampling.commands.deliveries import take
 from evalsampling.commands.estimate_result import EstimateResult, result_of
 from evalsampling.commands.options import WorkspaceOptions, flag, many
 from evalsampling.errors import InputError
+from evalsampling.evaluation.analysis import Analysis
 from evalsampling.inference.interval_methods import check_names
 from evalsampling.labels.delivery import LabelFile
 from evalsampling.labels.drop_zone import look_in
 from evalsampling.labels.sinks import reader_of
-from evalsampling.measures.build import build_measures, choose_measures
 from evalsampling.measures.calibrated import Requested
 from evalsampling.telemetry.logs import LOG
 from evalsampling.version import __version__
@@ -92,7 +92,7 @@ def _take_and_close(
     return snapshot, messages
 
 
-def _chosen_measures(pool: PreparedPool, names: Sequence[str]) -> list[Requested] | None:
+def _chosen_measures(pool: PreparedPool, names: Sequence[str]) -> Sequence[Requested]:
     """Return the measures of some names: the spec's, or any other with its defaults.
 
     Args:
@@ -102,17 +102,10 @@ def _chosen_measures(pool: PreparedPool, names: Sequence[str]) -> list[Requested
     Raises:
         InputError: if there is no such measure.
     """
-    spec, ranges = pool.spec, pool.stratification.ranges
-    listed = build_measures(spec, ranges)
-    own = {name for one in listed for name in (one.name, one.components[0].name)}
+    analysis = Analysis.of_pool(pool)
+    own = {name for one in analysis.measures for name in (one.name, one.components[0].name)}
     single = [one for name in names for one in ([name] if name in own else name.split(","))]
-    chosen = [
-        one
-        for name in map(str.strip, single)
-        if name
-        for one in choose_measures(name, listed, spec, ranges)
-    ]
-    return chosen or None
+    return analysis.chosen([name for name in map(str.strip, single) if name])
 
 
 def _keep(

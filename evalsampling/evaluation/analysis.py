@@ -184,15 +184,19 @@ class Analysis:
             self.sampler.estimate(
                 self.table,
                 self.history,
-                self.measures if measures is None else self._chosen(measures),
+                self.measures if measures is None else self.chosen(measures),
                 self.confidence,
                 scope,
                 self.label_model,
             )
         )
 
-    def _chosen(self, measures: Any) -> Sequence[Requested]:
-        """Return measures that are asked for; a single one need not be in a list."""
+    def chosen(self, measures: Any) -> Sequence[Requested]:
+        """Return measures that are asked for as `estimate` takes them, its own of an empty list.
+
+        Raises:
+            InputError: if there is no measure of a name.
+        """
         listed = list(measures) if isinstance(measures, list | tuple) else [measures]
         if not listed:
             return self.measures
@@ -264,7 +268,7 @@ class Analysis:
             if isinstance(one, Mapping) and self.spec is not None:
                 parts += build_entry(MeasureSpec.parse(one), self.spec, self.ranges)
                 continue
-            found = self._chosen(one)
+            found = self.chosen(one)
             own = [each for each in found if not isinstance(measure_of(each), Comparison)]
             parts += own or found
         if not parts:

@@ -1,6 +1,7 @@
 """A pool held in memory: both passes are made at once, and every row is kept."""
 
 import dataclasses
+import functools
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from evalsampling.errors import InputError
+from evalsampling.evaluation.analysis import Analysis
 from evalsampling.evaluation.graded import known_outputs
 from evalsampling.evaluation.specs import check_buildable
 from evalsampling.measures.build import entry_of as entry_of_measure
@@ -153,6 +155,11 @@ class MemoryPool:
         assert counts is not None
         slices = Slices.from_counts(spec.pool.slices, counts, table)
         return cls(spec, work.stratification, table, slices, kept, sums, counts)
+
+    @functools.cached_property
+    def analysis(self) -> Analysis:
+        """What stands before the first round."""
+        return Analysis.of_pool(self)
 
     def ids(self, cell: npt.NDArray[np.int64], rank: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
         """Return the ids of rows given by cell and rank."""

@@ -37,7 +37,7 @@ class MemoryState:
     @classmethod
     def start(cls, pool: MemoryPool) -> "MemoryState":
         """Return what there is before the first round."""
-        return cls(pool, Analysis.of_pool(pool))
+        return cls(pool, pool.analysis)
 
     def ids(self) -> list[Any]:
         """Return the id of the row of each question."""

@@ -81,9 +81,9 @@ def _check_copied(analysis: Analysis, pool: MemoryPool) -> None:
         )
     if any(NO_LABEL in one.codes.values() for one in analysis.history.taken):
         raise InputError("labels were taken away from the history: a workspace only adds to them")
-    asked = Analysis.of_pool(pool)
     for name in ("sampler", "measures", "seed", "confidence"):
-        if getattr(analysis, name) != getattr(asked, name):
+        here, asked = getattr(analysis, name), getattr(pool.analysis, name)
+        if here is not asked and here != asked:
             raise InputError(
                 f"{name}: was set after the evaluation was made, and a workspace would go on with "
                 "what the spec says; give it where the evaluation is made"

@@ -21,6 +21,7 @@ from evalsampling.labels.vote_rules import decided_by
 from evalsampling.labels.votes import Register, answers_of
 from evalsampling.pool.stored_columns import CELL, ID, RANK, SLICE_PREFIX, outputs_of_columns
 from evalsampling.stats.history import NO_LABEL, History
+from evalsampling.stats.outputs import Outputs
 from evalsampling.workspace.adjudications import Adjudication, read_adjudications
 from evalsampling.workspace.deliveries import Delivery, read_deliveries
 from evalsampling.workspace.prepared import PreparedPool
@@ -328,21 +329,14 @@ class Snapshot:
     @functools.cached_property
     def history(self) -> History:
         """The history of the evaluation: rounds that were not withdrawn, rows and labels."""
-        pool = self.pool
-        if pool.spec.pool.lists is not None:
+        spec = self.pool.spec
+        if spec.pool.lists is not None:
             return self._history_of_queries()
-        systems, classes = len(pool.spec.pool.systems), pool.table.classes
-        history = History.start(systems, classes, len(pool.spec.pool.slices))
-        for files in self.standing:
-            asked = files.asked
-            columns = [asked[SLICE_PREFIX + name] for name in pool.spec.pool.slices]
-            history = history.with_round(
-                files.round,
-                np.searchsorted(pool.table.code, asked[CELL].to_numpy()),
-                asked[RANK].to_numpy(),
-                outputs_of_columns(asked, systems, classes),
-                pool.slices.codes(columns, len(asked)),
-            )
+        systems, classes = len(spec.pool.systems), self.pool.table.classes
+        history = self._drawn(
+            History.start(systems, classes, len(spec.pool.slices)),
+            [outputs_of_columns(files.asked, systems, classes) for files in self.standing],
+        )
         corrected = {
             question: rounds
             for question, rounds in self.tally.corrected.items()
@@ -356,24 +350,31 @@ class Snapshot:
         from evalsampling.evaluation.graded import empty_history
         from evalsampling.measures.build import build_gains
 
-        pool, labels = self.pool, iter(np.split(self.labels, self._ends))
-        spec, table = pool.spec, pool.table
+        spec, table = self.pool.spec, self.pool.table
         systems, moments = len(spec.pool.systems), table.outputs.probability.shape[1]
         depth = max(gain.cut for gain in build_gains(spec))
-        history, graded = empty_history(spec, table), []
-        for files in self.standing:
+        graded = [
+            graded_outputs(files.asked, label, systems, moments, depth)
+            for files, label in zip(self.standing, np.split(self.labels, self._ends), strict=False)
+        ]
+        history = self._drawn(empty_history(spec, table), [outputs for outputs, _ in graded])
+        done = [label for _, label in graded]
+        return history.with_labels(np.concatenate([np.zeros(0, dtype=np.int64), *done]))
+
+    def _drawn(self, nothing: History, outputs: Sequence[Outputs]) -> History:
+        """Return a history with all rounds that stand, and the outputs of the rows of each."""
+        pool, history = self.pool, nothing
+        for files, known in zip(self.standing, outputs, strict=True):
             asked = files.asked
-            outputs, done = graded_outputs(asked, next(labels), systems, moments, depth)
-            columns = [asked[SLICE_PREFIX + name] for name in spec.pool.slices]
+            columns = [asked[SLICE_PREFIX + name] for name in pool.spec.pool.slices]
             history = history.with_round(
                 files.round,
-                np.searchsorted(table.code, asked[CELL].to_numpy()),
+                np.searchsorted(pool.table.code, asked[CELL].to_numpy()),
                 asked[RANK].to_numpy(),
-                outputs,
+                known,
                 pool.slices.codes(columns, len(asked)),
             )
-            graded.append(done)
-        return history.with_labels(np.concatenate([np.zeros(0, dtype=np.int64), *graded]))
+        return history
 
     @property
     def _ends(self) -> npt.NDArray[np.int64]:
