@@ -424,6 +424,10 @@ class Store(abc.ABC):
             f"{self.url(name)}: another command changed it meanwhile; run this one again"
         )
 
+    def overtaken(self) -> InputError:
+        """Return the error to raise if another prepare has finished since this one began."""
+        return InputError(f"{self.root}: another prepare has finished there meanwhile")
+
     @abc.abstractmethod
     def remove(self, names: Collection[str]) -> None:
         """Remove files; those that do not exist are skipped."""
