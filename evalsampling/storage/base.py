@@ -270,12 +270,7 @@ class Store(abc.ABC):
         return any(checksums_of(record).get(name) == current for record in records)
 
     def check_written(self, name: str, checksum: Checksum, current: Checksum) -> None:
-        """Check that a file is as it was written, or as it was left when payload was erased.
-
-        Args:
-            name: of the file.
-            checksum: with which it was written.
-            current: of its present content.
+        """Check that a file is as it was written, with the arguments of `is_as_written`.
 
         Raises:
             InputError: naming the file, if it is not.
@@ -423,6 +418,10 @@ class Store(abc.ABC):
         return InputError(
             f"{self.url(name)}: another command changed it meanwhile; run this one again"
         )
+
+    def overtaken(self) -> InputError:
+        """Return the error to raise if another prepare has finished since this one began."""
+        return InputError(f"{self.root}: another prepare has finished there meanwhile")
 
     @abc.abstractmethod
     def remove(self, names: Collection[str]) -> None:

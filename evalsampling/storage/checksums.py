@@ -51,11 +51,7 @@ class Checksum:
         return cls(size, digest.hexdigest())
 
     def check(self, current: "Checksum", url: str) -> None:
-        """Check that a file is as it was written.
-
-        Args:
-            current: checksum of the file's present content.
-            url: of the file.
+        """Check that the checksum of a file's present content is this one.
 
         Raises:
             InputError: naming the file, if it is not.

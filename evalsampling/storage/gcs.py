@@ -161,7 +161,7 @@ class GcsStore(ObjectStore):
     def _plain_errors(self, name: str) -> Iterator[None]:
         """Turn errors of the client into an `InputError` of one line, within the block.
 
-        The caller handles objects that exist or are missing: what is not found here is a bucket.
+        The caller handles missing objects, so ``NotFound`` here means that the bucket is missing.
         """
         url = self.url(name)
         try:

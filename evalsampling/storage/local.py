@@ -250,7 +250,7 @@ class LocalStore(Store):
                 removed = True
             if self.exists(marker):
                 lock.unlink(missing_ok=True)
-                raise InputError(f"{self.root}: another prepare has finished there meanwhile")
+                raise self.overtaken()
             if removed:
                 raise InputError(
                     f"{self.root}: another prepare has failed there meanwhile; run this one again"

@@ -137,7 +137,7 @@ class ObjectStore(Store):
     def preparing(self, marker: str, attempt: str, products: Collection[str]) -> Iterator[None]:
         """Hold the store for a prepare; the files of one that fails are removed."""
         if self.exists(marker):
-            raise InputError(f"{self.root}: another prepare has finished there meanwhile")
+            raise self.overtaken()
         self.check_free(products)
         try:
             yield
@@ -148,9 +148,7 @@ class ObjectStore(Store):
                 self.remove(self.written(products, lambda name: attempt in name))
                 if finished:
                     # It removed the files of this one, on which any step may have failed.
-                    raise InputError(
-                        f"{self.root}: another prepare has finished there meanwhile"
-                    ) from error
+                    raise self.overtaken() from error
             raise
 
 

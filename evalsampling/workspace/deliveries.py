@@ -31,8 +31,8 @@ class Delivery:
             versions.
         bytes: size of the file; None for deliveries of older versions.
         unended: number of the file's last line, if that line has no end.
-        beginnings: hashes of earlier deliveries with whose content the file begins: it replaces
-            them.
+        beginnings: hashes of earlier deliveries that are a beginning of this file, and are
+            replaced by it.
     """
 
     name: str

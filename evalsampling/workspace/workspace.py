@@ -122,9 +122,7 @@ class Workspace:
                 draft.commit(MARKER, {**content, ANNOTATORS: FOLDED, "key": key})
             except FileExistsError as error:
                 if self.store.read_json(MARKER).get("attempt") != attempt:
-                    raise InputError(
-                        f"{self.path}: another prepare has finished there meanwhile"
-                    ) from error
+                    raise self.store.overtaken() from error
             else:
                 failed = self.store.written(_PRODUCTS, lambda name: attempt not in name)
                 self.store.remove(failed)
