@@ -25,8 +25,9 @@ _BATCH = re.compile(r"(rounds|adjudications)/(\d+)/(batch|tasks)\.parquet")
 _TELLS_VERSION = re.compile(r"(rounds|adjudications)/\d+/(design|closed)\.json|taken/\d+\.json")
 """Files whose version is also that of others, which are looked through."""
 
-_LEFTOVER = re.compile(r"([^.][^/]*/)+\.[^/]+-[0-9a-f]{32}")
-"""What `forget` of an earlier version left beside the files it replaced, if it was killed."""
+_LEFTOVER = re.compile(r"([^.][^/]*/)+\.[^/]+-[0-9a-f]{32}|\.answer-[0-9a-f]{32}\.json")
+"""What `forget` of an earlier version left beside the files it replaced, if it was killed; and what
+a job told its command, which may hold what a rejected vote says."""
 
 
 class Erasure:
@@ -35,7 +36,7 @@ class Erasure:
     Attributes:
         known: whether some file has a row of that id.
         was: what each file is like that holds some of it, when it was read.
-        leftovers: files that a killed `forget` left, which may hold some of it.
+        leftovers: files that killed commands left, which may hold some of it.
     """
 
     def __init__(self, pool: PreparedPool, id: str) -> None:
@@ -199,5 +200,5 @@ class Erasure:
 
 
 def leftovers(names: Sequence[str]) -> list[str]:
-    """Return the files of a workspace that a killed `forget` of an earlier version left."""
+    """Return the files of a workspace that killed commands left, in no draft."""
     return [name for name in names if _LEFTOVER.fullmatch(name)]

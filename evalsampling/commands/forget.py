@@ -71,7 +71,7 @@ def _erase(pool: PreparedPool, id: str) -> Iterator[str]:
             continue
         if not erasure.known:
             raise InputError(f"{workspace.path}: no row of id {id!r} is kept here")
-        if not places and finished:
+        if finished and not places and not erasure.leftovers:
             return
         finished = not places
         # Without files, that of what is finished.

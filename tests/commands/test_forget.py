@@ -236,6 +236,20 @@ def test_what_an_earlier_forget_left_is_removed(drawn: Job) -> None:
     assert call("verify", drawn.workspace).status == 0
 
 
+def test_what_a_job_told_a_killed_command_is_removed(job: Callable[..., Job]) -> None:
+    """The first reject of a delivery, with the text of the label; whenever it was killed."""
+    one = job(secret_pool(), pool={"payload": ["secret"]})
+    one.prepare()
+    one.sample()
+    id, path = one.batch(1)["id"][0], one.workspace / f".answer-{'0a' * 16}.json"
+    for _ in range(2):
+        path.write_text('{"messages": ["label \'Mr Smith is ill\' is none of: 0, 1"]}')
+        result = call("forget", one.workspace, id, "--json")
+        assert (result.status, path.exists()) == (0, False)
+        assert path.name in result.json["files"]
+    assert call("forget", one.workspace, id, "--json").json["files"] == []
+
+
 def test_unknown_ids(drawn: Job) -> None:
     before = files_below(drawn.workspace)
     result = call("forget", drawn.workspace, "nobody")

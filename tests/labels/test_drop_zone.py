@@ -99,6 +99,13 @@ def test_links_in_a_folder_are_not_followed(drawn: Job) -> None:
     assert (told.status, "nothing is closed" in told.err) == (1, True)
 
 
+def test_a_hard_link_is_a_file_like_any_other(drawn: Job) -> None:
+    zone = drawn.directory / "zone"
+    zone.mkdir()
+    (zone / "a.csv").hardlink_to(drawn.deliver(drawn.answers(1)[:3], "other.csv"))
+    assert drawn.estimate("--labels", zone).json["labels"] == 3
+
+
 def test_a_file_that_becomes_a_link_once_it_was_seen_is_not_read(
     drawn: Job, monkeypatch: pytest.MonkeyPatch
 ) -> None:
