@@ -323,11 +323,12 @@ class LeafTable:
         Args:
             scores: shape (n,), finite; float32 scores are placed at their float64 values.
         """
-        leaves = np.zeros(len(scores), dtype=np.int64)
-        if len(self._edges):
-            for begin in range(0, len(scores), _ROWS_AT_A_TIME):
-                part = slice(begin, begin + _ROWS_AT_A_TIME)
-                self._find(scores[part], leaves[part])
+        if not len(self._edges):
+            return np.zeros(len(scores), dtype=np.int64)
+        leaves = np.empty(len(scores), dtype=np.int64)
+        for begin in range(0, len(scores), _ROWS_AT_A_TIME):
+            part = slice(begin, begin + _ROWS_AT_A_TIME)
+            self._find(scores[part], leaves[part])
         return leaves
 
     def _find(self, scores: npt.NDArray[np.floating], leaves: IntArray) -> None:

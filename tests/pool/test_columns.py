@@ -10,7 +10,7 @@ import pytest
 
 from evalsampling.errors import InputError
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.pool.columns import read_predictions, read_slices
+from evalsampling.pool.columns import read_outputs, read_predictions, read_slices
 from evalsampling.pool.splits import WorkItem
 from evalsampling.spec import EvaluationSpec
 from evalsampling.workspace.prepared import PreparedPool
@@ -201,3 +201,30 @@ def test_column_that_is_there_twice(job: Any) -> None:
     table = pq.read_table(path)
     pq.write_table(table.append_column("score", table["score"]), path)
     assert_clean_failure(one, ["part-0.parquet", "'score' is there twice"])
+
+
+@pytest.mark.parametrize("kind", [pa.int8(), pa.uint8(), pa.int32(), pa.int64(), pa.uint64()])
+@pytest.mark.parametrize("score", [pa.float32(), pa.float64()])
+@pytest.mark.parametrize("positive", [0, 1])
+def test_outputs_are_wide_however_narrow_columns_are(
+    kind: pa.DataType, score: pa.DataType, positive: int
+) -> None:
+    """Class codes as int64, scores and probabilities as the float64 values of what is stored."""
+    scores = pa.array([0.1, 0.0, 1.0, 1e-30], score)
+    batch = pa.record_batch(
+        {"id": [1, 2, 3, 4], "score": scores, "prediction": pa.array([0, 1, 1, 0], kind)}
+    )
+    content = {
+        "pool": {"path": "pool.parquet"},
+        "measure": "f1",
+        "labels": {"positive": positive},
+        "budget": 10,
+    }
+    spec = EvaluationSpec.from_mapping(content, Path())
+    outputs = read_outputs(PoolBatch(batch), spec, ("score",))
+    assert outputs.prediction.dtype == np.int64
+    assert outputs.prediction.ravel().tolist() == [0, 1, 1, 0]
+    assert outputs.score.ravel().tolist() == scores.to_pylist()
+    assert outputs.probability[:, 0, positive].tolist() == scores.to_pylist()
+    assert outputs.probability[:, 0, 1 - positive].tolist() == [1 - p for p in scores.to_pylist()]
+    assert read_predictions(PoolBatch(batch), spec).ravel().tolist() == [0, 1, 1, 0]

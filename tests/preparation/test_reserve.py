@@ -135,3 +135,26 @@ def test_a_reserve_that_lacks_rows_is_found_out() -> None:
             check_complete(rows, count, capacity)
     with pytest.raises(InputError, match=r"cell 1 has 1 rows, but 0 of 1 were found .* changed"):
         check_complete(rows, np.array([2, 1, 7]), capacity=3)
+
+
+@pytest.mark.parametrize("cells", [1, 200, 60_000, 10**6])
+@pytest.mark.parametrize("ties", [0, 40])
+def test_order_is_that_of_cell_hash_and_id(cells: int, ties: int) -> None:
+    """Whatever integers the cells fit in; rows with the same id stay in the order they came in."""
+    rng = np.random.default_rng(cells + ties)
+    rows = [
+        Row(cell, key, number, "part", number, None)
+        for number, (cell, key) in enumerate(
+            zip(
+                rng.integers(0, cells, 3000).tolist(),
+                rng.integers(0, 2**64 - 1, 3000, dtype=np.uint64).tolist(),
+                strict=True,
+            )
+        )
+    ]
+    for first, second in rng.permutation(3000)[: 2 * ties].reshape(-1, 2).tolist():
+        twin = rows[first]
+        rows[second] = dataclasses.replace(twin, id=twin.id - second % 3, row=second)
+    assert reserve_of(rows, 5000).rows is not None
+    ordered = sorted(rows, key=lambda r: (r.cell, r.hash, r.id))  # a stable sort
+    assert content(reserve_of(rows, 5000)) == [dataclasses.astuple(row) for row in ordered]
