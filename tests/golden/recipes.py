@@ -109,6 +109,12 @@ RECIPES = {
         {"pool": {"path": "pool.parquet"}, "workspace": "work", "round_size": 40},
         _of_defaults,
     ),
+    # The first version that says what hidden positives are relative to.
+    "overlap": Recipe(
+        lambda: make_pool(400, seed=4),
+        {"pool": {"path": "pool.parquet"}, "workspace": "work", "round_size": 40},
+        _of_defaults,
+    ),
     "votes": Recipe(
         lambda: _few_columns(
             make_rich_pool(300, seed=8),
