@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from tests.golden.text import laid_out
+from tests.golden.text import laid_out, rounded
 
 HERE = Path(__file__).parent
 ESTIMATES = HERE / "estimates"
@@ -26,4 +26,4 @@ def read(path: Path) -> Any:
 def write(path: Path, content: Any) -> None:
     """Write a file."""
     path.parent.mkdir(exist_ok=True)
-    path.write_text(laid_out(content) + "\n", "utf-8")
+    path.write_text(laid_out(rounded(content)) + "\n", "utf-8")

@@ -111,8 +111,8 @@ RECIPES = {
     ),
     # The first version that says what hidden positives are relative to.
     "overlap": Recipe(
-        lambda: make_pool(400, seed=4),
-        {"pool": {"path": "pool.parquet"}, "workspace": "work", "round_size": 40},
+        lambda: make_pool(300, seed=4),
+        {"pool": {"path": "pool.parquet"}, "workspace": "work", "round_size": 20},
         _of_defaults,
     ),
     "votes": Recipe(

@@ -5,9 +5,23 @@ from typing import Any
 
 _WIDTH = 100
 
+_DIGITS = 10
+"""Significant digits of numbers: further ones differ between machines."""
+
+
+def rounded(value: Any) -> Any:
+    """Return JSON with its numbers rounded to `_DIGITS` digits."""
+    if isinstance(value, float):
+        return float(f"{value:.{_DIGITS}g}")
+    if isinstance(value, list | tuple):
+        return [rounded(item) for item in value]
+    if isinstance(value, dict):
+        return {key: rounded(item) for key, item in value.items()}
+    return value
+
 
 def laid_out(value: Any, depth: int = 0) -> str:
-    """Return JSON with short or flat parts in a line each, numbers with all their digits."""
+    """Return JSON with short or flat parts in a line each."""
     line = json.dumps(value, ensure_ascii=False, allow_nan=False)
     if len(line) + depth <= _WIDTH or _is_flat(value):
         return line
