@@ -19,8 +19,7 @@ from evalsampling.stats.chains import nested_r_hat
 from evalsampling.stats.climbing import climb
 from evalsampling.stats.distinct import distinct_rows
 from evalsampling.stats.hamiltonian import Schedule, hamiltonian
-from evalsampling.stats.log_odds import expit
-from evalsampling.stats.score_summary import prior_log_odds
+from evalsampling.stats.score_summary import ends_of_curve, prior_log_odds
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -30,12 +29,6 @@ STEPS = 24
 
 _PER_STEP = 6
 """Cells are told apart to so many parts of a step."""
-
-_TRIM = 1e-3
-"""Share of the rows at the bottom, of the expected positives at the top, past the curve's ends."""
-
-_MOST_TRIMMED = 5
-"""Most rows at the top past the curve's end: probabilities may be far too high."""
 
 _TOP_SPREAD = 5.0
 """Standard deviation of the log-odds of the highest scores."""
@@ -133,7 +126,7 @@ class CalibrationCurve:
         """
         x = prior_log_odds(probability, int(count.sum()))
         share = count / count.sum()
-        high, low = _ends(x, count)
+        high, low = ends_of_curve(x, count)
         step = max((high - low) / STEPS, 1e-9)
         place = np.rint(np.clip((high - x) / step, 0, STEPS) * _PER_STEP)
         at_top = _DIP_SPREAD * np.exp(-place / _PER_STEP / _TOP_STEPS)
@@ -563,19 +556,6 @@ def _points_of_prior(dimensions: int) -> FloatArray:
     points = np.zeros((len(grid), dimensions))
     points[:, [0, 1, -1]] = grid
     return points
-
-
-def _ends(x: FloatArray, count: IntArray) -> tuple[float, float]:
-    """Return the ends of the curve: it must not hang on a few rows far from all others."""
-    order = np.argsort(x)
-    rows = np.cumsum(count[order])
-    low = x[order][np.searchsorted(rows, _TRIM * rows[-1])]
-    downward = order[::-1]
-    positives = np.cumsum(count[downward] * expit(x[downward]))
-    reached = np.searchsorted(positives, _TRIM * positives[-1])
-    reached = min(reached, np.searchsorted(np.cumsum(count[downward]), _MOST_TRIMMED, "right"))
-    high = x[downward][reached]
-    return (float(high), float(low)) if high > low else (float(x.max()), float(x.min()))
 
 
 @functools.cache

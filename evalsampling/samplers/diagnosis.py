@@ -84,7 +84,7 @@ def divergence(
         row adds, since none is then better drawn than another.
     """
     risk = model_risk(measure, table, truth.astype(np.float64)) / table.rows
-    norms = cell_norms(measure, table, risk, np.finfo(np.float64).tiny)
+    norms = cell_norms(measure, table, risk, np.finfo(np.float64).tiny) * (truth > 0)
     total = float(np.sum(truth * norms))
     if total == 0:
         return 0.0

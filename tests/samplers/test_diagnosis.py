@@ -113,6 +113,16 @@ def test_divergence_is_infinite_if_a_row_that_adds_is_never_drawn() -> None:
     assert divergence(Precision(), pool.table, pool.truth, pool.start(), proposal) < np.inf
 
 
+def test_divergence_of_a_perfect_system_is_a_number() -> None:
+    """No row adds to F1 = 1 but by rounding; labels that are not there add nothing at all."""
+    pool = make_pool(80, 4, seed=2, positive=0.4)
+    label = (np.arange(80) == 7).astype(np.int64)
+    perfect = Pool(pool.leaf, label, pool.probability, label)
+    proposal = Passive(FBeta()).proposal(perfect.table, perfect.start())
+    found = divergence(FBeta(), perfect.table, perfect.truth, perfect.start(), proposal)
+    assert 0 <= found < np.inf
+
+
 def test_divergence_from_nothing_is_undefined() -> None:
     """F1 of a pool without positives or predictions has no best proposal; a perfect system's
     accuracy has any."""
