@@ -41,7 +41,7 @@ class Gamble:
 
     Attributes:
         value: shape (n,).
-        bound: shape (n,): greatest absolute value, told before the draw; above 0.
+        bound: shape (n,): greatest absolute value, known before the draw; above 0.
     """
 
     value: FloatArray
@@ -87,8 +87,8 @@ class Gamble:
 def gamble_on(measure: Measure, inputs: EstimationInput) -> Gamble | None:
     """Return the draws whose mean is a measure on the pool, up to the first unlabelled round.
 
-    None where the measure is no mean difference, rows were not drawn with replacement, or their
-    chances were not all told before the draw. The chance of a row bounds its weight.
+    None if the measure is no mean difference, rows were not drawn with replacement, or not all of
+    their chances were known before the draw. The chance of a row bounds its weight.
     """
     table, history = inputs.table, inputs.history
     if not isinstance(measure, MeanDifference) or not inputs.with_replacement or inputs.has_atoms:
@@ -98,27 +98,27 @@ def gamble_on(measure: Measure, inputs: EstimationInput) -> Gamble | None:
         return None
     adding = cells_adding_to(measure, table)
     values, bounds = [np.zeros(0)], [np.zeros(0)]
-    for one in history.rounds:
-        unlabelled = history.label[one.question] == NO_LABEL
-        if one.cell_probability is None or unlabelled.any():
+    for drawn in history.rounds:
+        unlabelled = history.label[drawn.question] == NO_LABEL
+        if drawn.cell_probability is None or unlabelled.any():
             break
-        least = one.cell_probability[adding].min(initial=np.inf)
-        votes = history.votes(one.question)
-        outputs = history.outputs.take(one.question[votes.row])
+        least = drawn.cell_probability[adding].min(initial=np.inf)
+        votes = history.votes(drawn.question)
+        outputs = history.outputs.take(drawn.question[votes.row])
         loss = votes.mean(measure.loss(outputs, votes.label)[:, 0])
-        values.append(loss / (table.rows * one.probability))
+        values.append(loss / (table.rows * drawn.probability))
         bounds.append(np.full(len(loss), largest / (table.rows * least)))
     bound = np.concatenate(bounds)
     return Gamble(np.concatenate(values), bound) if np.all(bound > 0) else None
 
 
-def add_anytime(one: Estimate, measure: Measure, inputs: EstimationInput) -> Estimate:
+def add_anytime(estimate: Estimate, measure: Measure, inputs: EstimationInput) -> Estimate:
     """Return an estimate of a difference on the pool, with its anytime-valid test and interval."""
     gamble = gamble_on(measure, inputs)
     if gamble is None or not len(gamble.value):
-        return one
-    low, high = gamble.interval(one.confidence, one.target.bounds)
-    tested = one.significance or Significance(None)
-    tested = dataclasses.replace(tested, anytime_p_value=gamble.p_value())
-    one = one.with_interval(Interval(low, high, KIND, METHOD))
-    return dataclasses.replace(one, significance=tested)
+        return estimate
+    low, high = gamble.interval(estimate.confidence, estimate.target.bounds)
+    significance = estimate.significance or Significance(None)
+    significance = dataclasses.replace(significance, anytime_p_value=gamble.p_value())
+    estimate = estimate.with_interval(Interval(low, high, KIND, METHOD))
+    return dataclasses.replace(estimate, significance=significance)

@@ -1,4 +1,4 @@
-"""What a measure may be, with no assumption about what the design hardly looked at."""
+"""The assumption-light interval of a measure: no assumption about rows that were hardly sampled."""
 
 import dataclasses
 import functools
@@ -22,29 +22,29 @@ ASSUMES = (
     "holds whatever labels the other rows have; labels are taken to be right, and within a round "
     "it does not depend on the row whether its label is there"
 )
-"""What the interval rests on, beside the way rows were drawn."""
+"""The assumptions of the interval, besides the way rows were drawn."""
 
 FACTOR = 2.0
-"""`Further` tells what makes the interval at most so many times as wide as the default one."""
+"""`Further` describes labels that make the interval at most this many times the default's width."""
 
 _OF_FALLING = 4.0
-"""Chance to be wrong that the greatest number of a falling tally has, of the others' 1."""
+"""Error probability of the upper bound of a falling tally, in units of that of other bounds."""
 
 _ROUNDING = 1e-9
 
 
 @dataclasses.dataclass(frozen=True)
 class CountBounds:
-    """Bounds on the number of rows that a measure depends on.
+    """Bounds on the number of rows of some kind, on which a measure depends.
 
     Attributes:
         name: what is counted: "false negatives".
-        among: of what: "rows predicted negative".
-        low: least number of them, labelled ones included.
-        high: greatest number.
-        rows: that may be counted.
-        labelled: how many of these have a label.
-        met: how many of them are known to count.
+        among: the rows that may count: "rows predicted negative".
+        low: lower bound, labelled rows included.
+        high: upper bound.
+        rows: number of rows that may count.
+        labelled: number of these that have a label.
+        met: number of labelled rows that do count.
     """
 
     name: str
@@ -57,7 +57,7 @@ class CountBounds:
 
     @property
     def words(self) -> str:
-        """What could hide, in words."""
+        """The number of undetected rows that is possible, in words."""
         return (
             f"up to {self.high:,.0f} {self.name} could be among {self.rows:,} {self.among}, "
             f"of which {self.labelled:,} have a label and {self.met:,} were met"
@@ -66,14 +66,14 @@ class CountBounds:
 
 @dataclasses.dataclass(frozen=True)
 class Further:
-    """About how many labels would narrow the interval, if they bring nothing new.
+    """Further labels that would narrow the interval if none of them counts in the tally.
 
     Attributes:
-        labels: how many, spread over rows so that all are searched alike.
-        first_leaf: least number of a leaf that they are in.
-        last_leaf: greatest number.
-        name: of the tally that they bound: "false negatives".
-        width: of the interval then.
+        labels: approximate number of labels, spread so that all rows get the same exposure.
+        first_leaf: lowest number of their leaves.
+        last_leaf: highest number of their leaves.
+        name: name of the tally that they bound: "false negatives".
+        width: width that the interval would have.
     """
 
     labels: int
@@ -84,7 +84,7 @@ class Further:
 
     @property
     def words(self) -> str:
-        """The same, in words."""
+        """The labels and their effect, in words."""
         return (
             f"about {self.labels:,} further labels in leaves {self.first_leaf} to {self.last_leaf} "
             f"that bring no {self.name} would make the {KIND} interval {self.width:.2g} wide, at "
@@ -97,10 +97,10 @@ class AssumptionLight:
     """The assumption-light interval of one number, or why there is none.
 
     Attributes:
-        interval: of kind `KIND`; None if there is none.
-        counts: bounds of the numbers of rows that it is made from.
-        further: what would narrow it; None if nothing is to be narrowed, or no labels do.
-        reason: why there is none, in words, else None.
+        interval: the interval, of kind `KIND`; None if there is none.
+        counts: bounds on the numbers of rows from which it is computed.
+        further: labels that would narrow it; None if it is narrow enough or no labels help.
+        reason: why there is no interval, in words; None if there is one.
     """
 
     interval: Interval | None
@@ -110,10 +110,10 @@ class AssumptionLight:
 
     @property
     def words(self) -> str:
-        """What could hide and what would help; or why it is not known."""
+        """The undetected rows that are possible and the labels that would help, or `reason`."""
         if self.reason is not None:
             return self.reason
-        widest = max(self.counts, key=lambda one: one.high - one.low)
+        widest = max(self.counts, key=lambda bounds: bounds.high - bounds.low)
         return "; ".join([widest.words] + ([self.further.words] if self.further else []))
 
     def as_json(self) -> dict[str, Any]:
@@ -121,22 +121,22 @@ class AssumptionLight:
         return {
             "assumes": None if self.interval is None else ASSUMES,
             "words": self.words,
-            "counts": [dataclasses.asdict(one) for one in self.counts],
+            "counts": [dataclasses.asdict(bounds) for bounds in self.counts],
             "further": None if self.further is None else dataclasses.asdict(self.further),
         }
 
 
 @dataclasses.dataclass(frozen=True)
 class Searched:
-    """What was searched of a pool, or of a domain of it, and what was found.
+    """The trials and labels of a pool, or of a domain of it.
 
     Attributes:
         table: the cells.
-        rounds: of trials; None if the chances of all cells were not kept.
-        rows: shape (cells,): of the domain.
-        cell: shape (questions,): of all questions of the history.
-        known: shape (n,): labelled questions that are about rows of the domain.
-        prediction: shape (questions, systems): of the rows asked about.
+        rounds: rounds of trials; None if the chances of all cells were not kept.
+        rows: shape (cells,): number of rows of the domain.
+        cell: shape (questions,): cell of each question of the history.
+        known: shape (n,): indices of the labelled questions about rows of the domain.
+        prediction: shape (questions, systems): predictions for the row of each question.
         votes: the answers to the n questions.
         stochastic: whether a row's labels vary.
     """
@@ -154,59 +154,58 @@ class Searched:
 def assumption_light(
     measure: Measure, searched: Searched, confidence: float, default: Interval | None
 ) -> AssumptionLight:
-    """Return the interval of a measure that holds whatever hides where nobody looked.
+    """Return the interval of a measure that holds whatever labels the unlabelled rows have.
 
-    The measure is monotone in each of its tallies, so its values at their ends bound it, if all
-    ends hold together. The chance 1 - confidence to be wrong is divided among these: most goes to
-    the greatest number of what lowers the measure, for that is what hides. The least number of rows
-    that count is what the greatest number of those that do not leaves.
+    The measure is monotone in each of its tallies, so simultaneous bounds on these bound it. The
+    error probability 1 - confidence is divided among the bounds: most goes to the upper bounds of
+    tallies that lower the measure, since those rows may go undetected. The lower bound of a tally
+    is the number of rows less the upper bound of those that do not count.
 
     Args:
-        measure: of class predictions; any other is refused with a reason.
-        searched: what was labelled.
+        measure: a measure of class predictions; any other is refused with a reason.
+        searched: the trials and labels.
         confidence: in (0, 1).
-        default: interval that it is compared with; None if that claims nothing.
+        default: the default interval, to compare widths; None if it claims nothing.
     """
     table, tallies = searched.table, measure.tallies
     if not tallies:
-        words = f"{measure.name} is not a function of numbers of rows told by prediction and label"
-        return AssumptionLight(None, reason=f"{words}: no assumption-light interval")
+        reason = f"{measure.name} is not a function of numbers of rows told by prediction and label"
+        return AssumptionLight(None, reason=f"{reason}: no assumption-light interval")
     if searched.rounds is None:
-        words = "rounds were drawn before the chances of all cells were kept"
-        return AssumptionLight(None, reason=f"{words}: no assumption-light interval")
+        reason = "rounds were drawn before the chances of all cells were kept"
+        return AssumptionLight(None, reason=f"{reason}: no assumption-light interval")
     kinds = table.outputs.prediction[:, measure.system]
     prediction = kinds[table.first_kind]
     if np.any(kinds != prediction[table.kind_cell]):
-        words = "some cells hold rows of different predictions"
-        return AssumptionLight(None, reason=f"{words}: no assumption-light interval")
+        reason = "some cells hold rows of different predictions"
+        return AssumptionLight(None, reason=f"{reason}: no assumption-light interval")
     shares = [(1.0, 1.0) if tally.rises else (1.0, _OF_FALLING) for tally in tallies]
     unit = (1 - confidence) / sum(map(sum, shares))
-    found = [
+    bounded = [
         _bounds(tally, searched, prediction, measure.system, (low * unit, high * unit))
         for tally, (low, high) in zip(tallies, shares, strict=True)
     ]
-    counts = tuple(bounds for bounds, _ in found)
-    if any(one.low > one.high * (1 + _ROUNDING) + _ROUNDING for one in counts):
-        words = "rows with a label are no random part of those drawn"
-        return AssumptionLight(None, reason=f"{words}: no assumption-light interval")
+    counts = tuple(bounds for bounds, _ in bounded)
+    if any(bounds.low > bounds.high * (1 + _ROUNDING) + _ROUNDING for bounds in counts):
+        reason = "rows with a label are no random part of those drawn"
+        return AssumptionLight(None, reason=f"{reason}: no assumption-light interval")
     predicted = np.bincount(prediction, searched.rows, table.classes).astype(np.int64)
-    between = functools.partial(_range, measure, predicted)
-    low, high = between([one.low for one in counts], [one.high for one in counts])
+    range_between = functools.partial(_range, measure, predicted)
+    low, high = range_between([bounds.low for bounds in counts], [bounds.high for bounds in counts])
     further = None
     if default is not None:
         width = FACTOR * (default.high - default.low)
-        further = _further(searched, found, between, width) if high - low > width else None
+        further = _further(searched, bounded, range_between, width) if high - low > width else None
     return AssumptionLight(Interval(low, high, KIND, METHOD), counts, further)
 
 
 def _range(
     measure: Measure, predicted: IntArray, low: Sequence[float], high: Sequence[float]
 ) -> tuple[float, float]:
-    """Return least and greatest value of a measure with its tallies in a box."""
-    rises = [tally.rises for tally in measure.tallies]
-    box, values = list(zip(low, high, strict=True)), []
-    for up, bound in zip((False, True), measure.bounds, strict=True):
-        corner = [ends[rise == up] for ends, rise in zip(box, rises, strict=True)]
+    """Return the least and the greatest value of a measure whose tallies have some bounds."""
+    box, values = list(zip(measure.tallies, low, high, strict=True)), []
+    for is_greatest, bound in zip((False, True), measure.bounds, strict=True):
+        corner = [ends[tally.rises == is_greatest] for tally, *ends in box]
         value = float(measure.value(measure.risk_at(corner, predicted))[0])
         values.append(value if np.isfinite(value) else bound)
     return values[0], values[1]
@@ -219,28 +218,28 @@ def _bounds(
     system: int,
     alpha: tuple[float, float],
 ) -> tuple[CountBounds, Most]:
-    """Return the bounds of a tally, and what its greatest number comes from.
+    """Return the bounds of a tally, and the bound on undetected rows behind the upper one.
 
     Args:
-        tally: of the measure.
-        searched: what was labelled.
-        prediction: shape (cells,): of the rows of each cell.
-        system: number of the system that predicts.
-        alpha: chance of each bound to be wrong.
+        tally: the tally.
+        searched: the trials and labels.
+        prediction: shape (cells,): prediction for the rows of each cell.
+        system: index of the system that predicts.
+        alpha: error probabilities of the lower and the upper bound.
     """
     rows = np.where(tally.may_count(prediction), searched.rows, 0)
     known, votes = searched.known, searched.votes
-    told = searched.prediction[known, system]
-    # Of answers that differ, the share that counts: the rules about hits are linear in it.
-    counts = votes.mean(tally.counts(told[votes.row], votes.label).astype(np.float64))
-    inside = tally.may_count(told)
+    predicted = searched.prediction[known, system]
+    # If answers differ, the share of them that counts: the rules about hits are linear in it.
+    counts = votes.mean(tally.counts(predicted[votes.row], votes.label).astype(np.float64))
+    inside = tally.may_count(predicted)
     met, labelled = round(float(counts.sum())), int(inside.sum())
     free = rows
     if not searched.stochastic:
         free = rows - np.bincount(searched.cell[known[inside]], minlength=len(rows))
     if not rows.any():
-        nothing = Most(0.0, rows * 0.0, 0.0, rows * 0.0, rows)
-        return CountBounds(tally.name, tally.among, 0, 0, 0, 0, 0), nothing
+        none = Most(0.0, rows * 0.0, 0.0, rows * 0.0, rows)
+        return CountBounds(tally.name, tally.among, 0, 0, 0, 0, 0), none
     assert searched.rounds is not None
     exposure = Exposure.over(searched.rounds, rows, searched.cell, searched.stochastic)
     hit, miss = (
@@ -263,6 +262,7 @@ def _bounds(
 
 
 def _spread(known: IntArray, share: FloatArray, count: int) -> FloatArray:
+    """Return the shares of labelled questions among all, shape (count,), 0 for the others."""
     shares = np.zeros(count)
     shares[known] = share
     return shares
@@ -270,34 +270,34 @@ def _spread(known: IntArray, share: FloatArray, count: int) -> FloatArray:
 
 def _further(
     searched: Searched,
-    found: Sequence[tuple[CountBounds, Most]],
-    between: Callable[[Sequence[float], Sequence[float]], tuple[float, float]],
+    bounded: Sequence[tuple[CountBounds, Most]],
+    range_between: Callable[[Sequence[float], Sequence[float]], tuple[float, float]],
     width: float,
 ) -> Further | None:
-    """Return what would make the interval of some width by bounding one tally better.
+    """Return the further labels that reduce the interval to some width by bounding one tally.
 
-    That is the one which adds most to the width. The cells searched least are searched until all
-    have the same exposure, and what is found there is taken to be no hit.
+    The tally is the one that adds most to the width. Labels go to the cells with the least exposure
+    until all have the same, and none of them is assumed to count.
     """
-    low = [bounds.low for bounds, _ in found]
-    high = [bounds.high for bounds, _ in found]
+    low = [bounds.low for bounds, _ in bounded]
+    high = [bounds.high for bounds, _ in bounded]
 
-    def width_at(place: int, count: float) -> float:
-        ends = between(low, [count if i == place else one for i, one in enumerate(high)])
+    def width_at(index: int, count: float) -> float:
+        ends = range_between(low, [*high[:index], count, *high[index + 1 :]])
         return ends[1] - ends[0]
 
-    place = min(range(len(found)), key=lambda i: width_at(i, low[i]))
-    bounds, most = found[place]
-    if width_at(place, bounds.low) > width:
+    chosen = min(range(len(bounded)), key=lambda i: width_at(i, low[i]))
+    bounds, most = bounded[chosen]
+    if width_at(chosen, bounds.low) > width:
         return None
-    allowed, _ = _bisected(lambda count: width_at(place, count) > width, bounds.low, bounds.high)
+    allowed, _ = _bisected(lambda count: width_at(chosen, count) > width, bounds.low, bounds.high)
 
     def count_at(level: float) -> float:
-        most_there = fill(np.maximum(most.slope, level), most.budget, most.rows).sum()
-        return min(bounds.met + np.floor(most_there), bounds.high)
+        undetected = fill(np.maximum(most.slope, level), most.budget, most.rows).sum()
+        return min(bounds.met + np.floor(undetected), bounds.high)
 
     # Where one row costs more than the budget, none is left.
-    _, level = _bisected(lambda one: count_at(one) <= allowed, 0.0, 1.001 * most.budget)
+    _, level = _bisected(lambda level: count_at(level) <= allowed, 0.0, 1.001 * most.budget)
     need = np.minimum(most.rows, most.rows * np.maximum(level - most.slope, 0.0) / most.bet)
     leaves = searched.table.leaf[need > 0]
     if not len(leaves):
@@ -307,14 +307,14 @@ def _further(
         int(leaves.min()),
         int(leaves.max()),
         bounds.name,
-        width_at(place, count_at(level)),
+        width_at(chosen, count_at(level)),
     )
 
 
 def _bisected(holds: Callable[[float], bool], low: float, high: float) -> tuple[float, float]:
-    """Return where something begins to hold: the last place where it does not, and the first.
+    """Return the bracket of the point from which a monotone condition holds.
 
-    Taken not to hold at ``low`` and to hold at ``high``, if it begins nowhere between them.
+    It is assumed to be false at ``low`` and true at ``high``.
     """
     for _ in range(40):
         middle = (low + high) / 2

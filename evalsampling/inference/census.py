@@ -1,4 +1,4 @@
-"""What labels say by themselves: whether they are of all rows, and the value among them alone."""
+"""Values of a measure on labelled rows alone, and whether these are all rows."""
 
 import numpy as np
 import numpy.typing as npt
@@ -12,10 +12,10 @@ from evalsampling.stats.history import History
 def is_census(
     cells: npt.NDArray[np.bool_], table: CellTable, history: History, domain: Domain
 ) -> bool:
-    """Tell whether every row of some cells that is in a domain has a label.
+    """Return whether every row of a domain in some cells has a label.
 
     Args:
-        cells: shape (cells,): which of them; of a measure those that may add to it.
+        cells: shape (cells,): whether a cell counts, as those that may add to a measure.
         table: the cells.
         history: the labels, of a deterministic oracle.
         domain: a part of the pool, or all of it.
@@ -35,7 +35,7 @@ def value_among(measure: Measure, history: History, domain: Domain) -> FloatArra
 
 
 def _value(measure: Measure, history: History, domain: Domain, rows: int) -> FloatArray:
-    """Return the value that labelled rows have, each of so many that a mean loss is over."""
+    """Return the value for the sum of the losses of labelled rows divided by a number of rows."""
     known = domain.labelled(history)
     weight = np.full(len(known), 1 / max(rows, 1))
     return measure.value(

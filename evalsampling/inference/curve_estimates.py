@@ -1,4 +1,4 @@
-"""Estimates of measures over thresholds from a precision curve: values, and bounds that hold."""
+"""Estimates, with simultaneous bounds, of measures over thresholds from a precision curve."""
 
 from collections.abc import Sequence
 
@@ -26,14 +26,14 @@ from evalsampling.stats.ranked_list import RankedList
 IntArray = npt.NDArray[np.int64]
 
 METHOD = "envelope"
-"""Method of the bounds: those of all points of all curves hold together."""
+"""Method of the bounds, which hold simultaneously at all points of all curves."""
 
 
 def places_on(ranked: RankedList, measure: Measure) -> IntArray | None:
     """Return the last group that reaches each threshold of a measure, shape (thresholds,).
 
-    -1 where none does. None if the curve says nothing of the measure: it is no curve and no average
-    precision of the ranking system, or a threshold lies within a group.
+    -1 where none does. None if the measure does not follow from the ranked list: it is no curve and
+    no average precision of the ranking system, or a threshold lies within a group.
     """
     if not isinstance(measure, PRCurve | ROCCurve | AveragePrecision) or measure.system:
         return None
@@ -43,24 +43,24 @@ def places_on(ranked: RankedList, measure: Measure) -> IntArray | None:
 def curve_estimates(
     measure: Measure, curve: PrecisionCurve, scope: ReportedDomains
 ) -> list[Estimate]:
-    """Return the estimates of a measure on the whole pool, of which `places_on` tells.
+    """Return the estimates, on the whole pool, of a measure for which `places_on` has groups.
 
     The only interval is the one between the bounds; the whole range if nothing is guaranteed.
     """
     assert isinstance(measure, Thresholded)
-    place = places_on(curve.ranked, measure)
-    assert place is not None
+    groups = places_on(curve.ranked, measure)
+    assert groups is not None
     if isinstance(measure, PRCurve):
-        pairs = [_at(curve.precision, place, np.nan), _share_at(curve.recall, place)]
+        parts = [_at(curve.precision, groups, np.nan), _share_at(curve.recall, groups)]
     elif isinstance(measure, ROCCurve):
-        pairs = [_share_at(curve.recall, place), _share_at(curve.false_positive_rate, place)]
+        parts = [_share_at(curve.recall, groups), _share_at(curve.false_positive_rate, groups)]
     else:
-        pairs = [curve.average_precision(np.unique(place[place >= 0]))]
-    found = [np.concatenate([getattr(one, end) for one in pairs]) for end in _ENDS]
+        parts = [curve.average_precision(np.unique(groups[groups >= 0]))]
+    ends = [np.concatenate([getattr(part, end) for part in parts]).tolist() for end in _ENDS]
     confidence = curve.guarantee.confidence
     estimates = []
     targets = scope.targets(measure, Domain())
-    for target, value, low, high in zip(targets, *(ends.tolist() for ends in found), strict=True):
+    for target, value, low, high in zip(targets, *ends, strict=True):
         if not np.isfinite(value):
             reason = (
                 f"{target.title} is undefined (0/0): no {measure.undefined_without} or no such rows"
@@ -68,11 +68,11 @@ def curve_estimates(
             estimates.append(undefined(target, confidence, "undefined", reason, warn=True))
             continue
         if curve.guarantee.factor is None:
-            nothing = (whole_range(target.bounds, METHOD),)
+            intervals = (whole_range(target.bounds, METHOD),)
             warnings = curve.guarantee.warnings
             estimates.append(
                 Estimate(
-                    target, value, None, confidence, nothing, warnings=warnings, reliable=False
+                    target, value, None, confidence, intervals, warnings=warnings, reliable=False
                 )
             )
             continue
@@ -84,29 +84,29 @@ def curve_estimates(
 def with_envelope(
     estimates: Sequence[Estimate], measure: Measure, curve: PrecisionCurve, table: CellTable
 ) -> list[Estimate]:
-    """Return estimates with the bounds of the envelope beside their intervals, where it has any.
+    """Return estimates with the bounds of the envelope added to their intervals, if there are any.
 
-    It has of the area below the ROC curve, and of measures of predictions that are those of a
-    threshold of the score: precision, recall, specificity, accuracy, F1 and its kin. Not of parts
-    of the pool, nor where nothing is guaranteed or its confidence is below the one wanted.
+    There are bounds of the area below the ROC curve, and of precision, recall, specificity,
+    accuracy, F1 and other F measures if predictions follow from a threshold of the score. There are
+    none on parts of the pool, nor if nothing is guaranteed or with less than the confidence wanted.
 
     Args:
-        estimates: of the measure.
-        measure: what was estimated.
+        estimates: estimates of the measure.
+        measure: the measure.
         curve: the precision at every rank.
         table: the cells.
     """
-    found = None if curve.guarantee.factor is None else _bounded(measure, curve, table)
-    if found is None or np.isnan(found.value[0]):
+    bounds = None if curve.guarantee.factor is None else _bounded(measure, curve, table)
+    if bounds is None or np.isnan(bounds.value[0]):
         return list(estimates)
-    beside = Interval(float(found.low[0]), float(found.high[0]), "simultaneous", METHOD)
+    interval = Interval(float(bounds.low[0]), float(bounds.high[0]), "simultaneous", METHOD)
     return [
-        one.with_interval(beside)
-        if one.value is not None
-        and one.target.slice is None
-        and one.confidence <= curve.guarantee.confidence + 1e-12
-        else one
-        for one in estimates
+        estimate.with_interval(interval)
+        if estimate.value is not None
+        and estimate.target.slice is None
+        and estimate.confidence <= curve.guarantee.confidence + 1e-12
+        else estimate
+        for estimate in estimates
     ]
 
 
@@ -119,35 +119,35 @@ def _bounded(measure: Measure, curve: PrecisionCurve, table: CellTable) -> Bound
         return None if corners is None else curve.roc_area(np.unique(corners[corners >= 0]))
     if table.classes != 2:
         return None
-    found = _at_last_predicted(curve, table, getattr(measure, "positive", 1))
-    if found is None:
+    at_cut = _at_last_predicted(curve, table, getattr(measure, "positive", 1))
+    if at_cut is None:
         return None
-    cut, place = found
+    cut, group = at_cut
     if isinstance(measure, FBeta):
-        every = cut.f_alpha(1 / (1 + measure.beta**2))
+        bounds = cut.f_alpha(1 / (1 + measure.beta**2))
     elif isinstance(measure, FAlpha):
-        every = cut.f_alpha(measure.alpha)
+        bounds = cut.f_alpha(measure.alpha)
     elif isinstance(measure, Precision | Recall | Specificity | FalsePositiveRate | Accuracy):
-        every = cut.measures[measure.name]
+        bounds = cut.measures[measure.name]
     else:
         return None
-    return _at(every, np.array([place]), np.nan)
+    return _at(bounds, np.array([group]), np.nan)
 
 
 def _at_last_predicted(
     curve: PrecisionCurve, table: CellTable, positive: int
 ) -> tuple[PrecisionCurve, int] | None:
-    """Return a curve that tells the rows predicted positive from the others, and their last group.
+    """Return a curve with a cut after the rows predicted positive, and the group before the cut.
 
-    None if predictions are not those of a threshold of the score: if there is no such row, or one
-    below a group with others.
+    None if predictions do not follow from a threshold of the score: no row is predicted positive,
+    or one is below a group that also has others.
     """
     predicted = table.outputs.prediction[:, 0] == positive
-    called = table.mean_by_cell(predicted.astype(np.float64))
-    if np.any((called > 0) & (called < 1)):
+    share = table.mean_by_cell(predicted.astype(np.float64))
+    if np.any((share > 0) & (share < 1)):
         return None
     ranked = curve.ranked
-    rows = np.bincount(ranked.group, called * table.count, len(ranked)).astype(np.int64)
+    rows = np.bincount(ranked.group, share * table.count, len(ranked)).astype(np.int64)
     last = int(np.max(np.flatnonzero(rows), initial=-1))
     if last < 0 or not np.array_equal(rows[:last], ranked.rows[:last]):
         return None
@@ -158,15 +158,15 @@ def _at_last_predicted(
 _ENDS = ("value", "low", "high")
 
 
-def _at(one: Bounded, place: IntArray, nowhere: float) -> Bounded:
+def _at(bounded: Bounded, groups: IntArray, nowhere: float) -> Bounded:
     """Return values at some groups; ``nowhere`` where no group reaches the threshold."""
-    ends = [np.where(place < 0, nowhere, getattr(one, end)[place]) for end in _ENDS]
+    ends = [np.where(groups < 0, nowhere, getattr(bounded, end)[groups]) for end in _ENDS]
     return Bounded(*ends)
 
 
-def _share_at(share: Bounded, place: IntArray) -> Bounded:
+def _share_at(share: Bounded, groups: IntArray) -> Bounded:
     """Return a share of the positives, or of the negatives, at some groups.
 
-    0 where no group reaches the threshold; undefined there too if there are none of them.
+    0 where no group reaches the threshold, but NaN if the share is undefined at every group.
     """
-    return _at(share, place, 0.0 if np.isfinite(share.value[-1]) else np.nan)
+    return _at(share, groups, 0.0 if np.isfinite(share.value[-1]) else np.nan)

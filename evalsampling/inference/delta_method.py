@@ -24,13 +24,13 @@ variance is computed to 16 digits, so its root to 8."""
 
 @dataclasses.dataclass(frozen=True)
 class Evidence:
-    """What is known, beside the weighted rows themselves, of how far an estimate is to be trusted.
+    """Support for an estimate, or doubts about it, besides the weighted rows.
 
     Attributes:
         name: rows without which the number is undefined, in words: "positives".
         gap: why the labels allow no claim; None if they do.
-        expected_error: standard error that scores and labels make expect; None if that is unknown.
-        bias: of the value; None where it is not known, or nil by design.
+        expected_error: standard error predicted from scores and labels; None if it is unknown.
+        bias: bias of the value; None if it is unknown, or zero by design.
     """
 
     name: str
@@ -50,16 +50,16 @@ def estimate(
 ) -> list[Estimate]:
     """Return estimates of numbers with their design-based intervals, by the delta method.
 
-    Which interval is the default says `policy`. Comparisons have a p-value, by Student's test.
+    `policy` chooses the default interval. Comparisons have a p-value, by Student's test.
 
     Args:
-        targets: m numbers.
+        targets: the m numbers.
         value: g(R^), shape (m,), NaN where undefined.
         influence: Dg(R^) l of the rows of the sample, shape (n, m).
         sample: n rows with their weights.
-        evidence: of each target.
+        evidence: evidence for each target.
         confidence: in (0, 1).
-        methods: names of the interval methods that are to stand beside the default.
+        methods: names of the methods of further intervals.
     """
     if not sample.draws:
         reason = sample.empty_because or "no labels yet"
@@ -69,15 +69,15 @@ def estimate(
     error = _without_rounding(np.sqrt(np.maximum(sample.variance(influence), 0.0)), rounding)
     latest = sample.latest_variance(influence)
     terms = sample.contributions(influence) ** 2 * (error > 0)
-    # The variance that one random row would have, of the weighted sample's own estimate.
+    # The variance that a single random row would have, estimated from the weighted sample.
     unit = sample.mean(influence**2) - sample.mean(influence) ** 2
     unit = _without_rounding(unit, rounding**2)
     estimates = []
-    for i, (target, known) in enumerate(zip(targets, evidence, strict=True)):
+    for i, (target, support) in enumerate(zip(targets, evidence, strict=True)):
         if not np.isfinite(value[i]):
-            reason = f"{target.title} is undefined (0/0): no {known.name} among the labelled rows"
-            nothing = undefined(target, confidence, "undefined", reason, warn=True)
-            estimates.append(dataclasses.replace(nothing, bias=known.bias))
+            reason = f"{target.title} is undefined (0/0): no {support.name} among the labelled rows"
+            missing = undefined(target, confidence, "undefined", reason, warn=True)
+            estimates.append(dataclasses.replace(missing, bias=support.bias))
             continue
         number = SampledNumber(
             target,
@@ -87,13 +87,13 @@ def estimate(
             sample.answered,
             confidence,
             None if latest is None else float(np.sqrt(latest[i])),
-            known.expected_error,
+            support.expected_error,
         )
-        one = _estimate(number, known, methods)
+        single = _estimate(number, support, methods)
         effect = design_effect(number.error, float(unit[i]), len(sample.question))
         estimates.append(
             dataclasses.replace(
-                one,
+                single,
                 effective_size=size,
                 design_effect=effect,
                 largest_share=largest_share(number.terms),
@@ -109,31 +109,31 @@ def _without_rounding(number: FloatArray, rounding: FloatArray) -> FloatArray:
 
 
 def _estimate(number: SampledNumber, evidence: Evidence, methods: Sequence[str]) -> Estimate:
-    """Return the estimate of a number, whose value may lie beyond the bounds: it is cut."""
+    """Return the estimate of a number; a value beyond the bounds is cut."""
     target = number.target
     gap = policy.gap_of(number, evidence.gap)
-    tested = None
+    significance = None
     if target.against is not None:
-        tested = Significance(None)
+        significance = Significance(None)
         if gap is None:
-            tested = Significance(_p_value(number), degrees=number.degrees)
-    found = policy.by_design(number, gap, methods)
+            significance = Significance(_p_value(number), degrees=number.degrees)
+    design_based = policy.by_design(number, gap, methods)
     return Estimate(
         target=target,
-        value=found.value,
+        value=design_based.value,
         standard_error=number.error,
         confidence=number.confidence,
-        intervals=found.intervals,
-        warnings=found.warnings,
-        reliable=found.is_sound,
-        of_value=found.of_value,
+        intervals=design_based.intervals,
+        warnings=design_based.warnings,
+        reliable=design_based.is_sound,
+        of_value=design_based.of_value,
         bias=evidence.bias,
-        significance=tested,
+        significance=significance,
     )
 
 
 def _p_value(number: SampledNumber) -> float | None:
-    """Return that of the hypothesis that two systems are alike."""
+    """Return the p-value of equality of two systems, None of a ratio of at most 0."""
     if not number.target.null:
         return two_sided_p_value(number.value / number.error, number.degrees)
     if number.value <= 0:

@@ -14,12 +14,12 @@ _ROUNDING = 1e-9
 
 @dataclasses.dataclass(frozen=True)
 class DrawnRange:
-    """Draws of a number: each lies between two ends, which differ where cells do not tell it.
+    """Draws of a number, each known to lie between two ends that differ if cells do not fix it.
 
     Attributes:
-        low: shape (draws,), NaN where the number is undefined.
-        high: shape (draws,), NaN in the same places.
-        weight: shape (draws,): of each draw; alike if not given.
+        low: least value of each draw, shape (draws,), NaN where the number is undefined.
+        high: greatest value of each draw, shape (draws,), NaN in the same places.
+        weight: weight of each draw, shape (draws,); equal if not given.
     """
 
     low: FloatArray
@@ -28,17 +28,17 @@ class DrawnRange:
 
     @functools.cached_property
     def defined(self) -> npt.NDArray[np.bool_]:
-        """Which draws are a number, shape (draws,)."""
+        """Whether the number is defined in each draw, shape (draws,)."""
         return np.isfinite(self.low)
 
     @functools.cached_property
     def middle(self) -> FloatArray:
-        """The middle of the ends of each draw that is defined."""
+        """The midpoint of the ends of each defined draw."""
         return np.asarray((self.low + self.high)[self.defined] / 2)
 
     @property
     def median(self) -> float:
-        """Median of the middles."""
+        """Weighted median of the midpoints."""
         order = np.argsort(self.middle)
         weight = np.ones(len(order)) if self.weight is None else self.weight[self.defined][order]
         reached = np.cumsum(weight)
@@ -47,22 +47,22 @@ class DrawnRange:
 
     @functools.cached_property
     def gap(self) -> float:
-        """Median distance of the ends."""
+        """Median distance between the ends of a draw."""
         return float(np.median((self.high - self.low)[self.defined]))
 
     @functools.cached_property
-    def is_told(self) -> bool:
-        """Whether cells leave less open of the number than labels do."""
+    def is_informative(self) -> bool:
+        """Whether the gap, which cells leave open, is small beside the spread of the draws."""
         return self.gap <= 4 * float(np.std(self.middle))
 
     @property
     def variance(self) -> float:
-        """Variance of the number, it being anywhere between the ends of a draw."""
+        """Variance of the number if it is uniform between the ends of each draw."""
         ends = (self.high - self.low)[self.defined]
         return float(np.var(self.middle) + np.mean(ends**2) / 12)
 
     def interval(self, confidence: float) -> tuple[float, float]:
-        """Return the ends of an interval that holds a share of draws: NaN if none has weight."""
+        """Return the ends of an interval that holds a share of draws, NaN if none has weight."""
         kept = self.defined
         weight = None if self.weight is None else self.weight[kept]
         if not kept.any() or (weight is not None and weight.sum() == 0):
@@ -78,13 +78,13 @@ def shortest_interval(
 ) -> tuple[float, float]:
     """Return the ends of the shortest interval that holds a share of draws.
 
-    Of several equally short ones, as there are where draws have few different values, it is the
-    one that holds most of them: rounding must not choose.
+    Of several equally short ones, as there are if draws have few distinct values, it is the one
+    that holds most draws, so that rounding does not choose.
 
     Args:
-        values: shape (n,), finite.
+        values: the draws, shape (n,), finite.
         confidence: the share, in (0, 1).
-        weight: shape (n,), at least 0; alike if not given.
+        weight: shape (n,), at least 0; equal if not given.
     """
     order = np.argsort(values)
     ordered = values[order]
@@ -104,13 +104,13 @@ def shortest_interval(
 
 
 def simultaneous(values: FloatArray, confidence: float) -> tuple[FloatArray, FloatArray]:
-    """Return the ends of a band that holds a share of curves whole, shape (m,) each.
+    """Return the ends of a band that holds a share of the curves entirely, shape (m,) each.
 
-    All points get the same share of draws below the band and above it, as large as leaves enough
-    curves inside. Of many points that is none: then ends go beyond the outermost draws by the
-    distance of the next ones from these, since few of new curves would stay among the draws that
-    the band is made of. Where a point is undefined in some draws, the others make its band; a draw
-    in which all are is no curve.
+    Every point has the same share of draws below and above the band, the largest that leaves enough
+    curves inside. With many points that share is 0: then each end lies beyond the outermost draw by
+    its distance to the next one, since few new curves would stay within the draws that make the
+    band. If a point is undefined in some draws, the others make its band; a draw in which all
+    points are undefined does not count.
 
     Args:
         values: draws of the curve, shape (draws, m), NaN where undefined.
@@ -118,8 +118,8 @@ def simultaneous(values: FloatArray, confidence: float) -> tuple[FloatArray, Flo
     """
     defined = np.isfinite(values)
     count = np.maximum(defined.sum(axis=0), 1)
-    place = np.argsort(np.argsort(np.where(defined, values, np.inf), axis=0), axis=0)
-    depth = np.minimum(place, count - 1 - place) / count
+    rank = np.argsort(np.argsort(np.where(defined, values, np.inf), axis=0), axis=0)
+    depth = np.minimum(rank, count - 1 - rank) / count
     low, high = np.full(values.shape[1], np.nan), np.full(values.shape[1], np.nan)
     outermost = np.where(defined, depth, np.inf).min(axis=1)[defined.any(axis=1)]
     if not len(outermost):

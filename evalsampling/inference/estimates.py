@@ -1,4 +1,4 @@
-"""Estimates of measures, on the pool or on a part of it, with every interval that is wanted."""
+"""Estimates of measures, on the pool or on a part of it, with all their intervals."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ from evalsampling.measures.calibrated import Requested, measure_of
 from evalsampling.measures.on_cells import cells_adding_to, known_exactly
 
 BANDS = "approximate-multiplier-bootstrap"
-"""Method of the bands: they hold together less often than they say (see docs/methods.md)."""
+"""Method of the bands: their simultaneous coverage is below nominal (see docs/methods.md)."""
 
 
 def estimate_measure(
@@ -38,34 +38,34 @@ def estimate_measure(
     """Return the estimates of one measure on every domain of a scope.
 
     Args:
-        requested: what to estimate, no joint measure.
-        inputs: from what.
+        requested: the measure, not a joint one.
+        inputs: the labelled rows and their weights.
         scope: what to report.
         aimed_at: whether the rows were drawn for this measure.
     """
     adding = cells_adding_to(measure_of(requested), inputs.table)
     return [
-        one
+        estimate
         for domain in scope.domains_of(requested)
-        for one in _on_domain(Estimand(requested, inputs, domain, aimed_at), scope, adding)
+        for estimate in _on_domain(Estimand(requested, inputs, domain, aimed_at), scope, adding)
     ]
 
 
 def _on_domain(estimand: Estimand, scope: ReportedDomains, adding: BoolArray) -> list[Estimate]:
-    """Return the estimates of one measure on one domain, or why there are none.
+    """Return the estimates of one measure on one domain; undefined ones say why they are.
 
     Args:
-        estimand: the measure there.
+        estimand: the measure on the domain.
         scope: what to report.
-        adding: shape (cells,): those that may add to the measure.
+        adding: shape (cells,): whether a cell may add to the measure.
     """
     inputs, domain, confidence = estimand.inputs, estimand.domain, estimand.inputs.confidence
     measure, table = estimand.measure, estimand.inputs.table
     targets = scope.targets(estimand.requested, domain)
     if inputs.all_known(adding, domain):
         exact = known_value(measure, table, inputs.history, domain).tolist()
-        words = measure.undefined_without
-        return [census(*one, confidence, words) for one in zip(targets, exact, strict=True)]
+        needed = measure.undefined_without
+        return [census(*pair, confidence, needed) for pair in zip(targets, exact, strict=True)]
     if estimand.calibrates and not known_exactly(measure, table):
         reason = f"{estimand.requested.name}: its known totals cannot be told from the cells"
         return [undefined(t, confidence, "unknown totals", reason, warn=True) for t in targets]
@@ -80,18 +80,18 @@ def _on_domain(estimand: Estimand, scope: ReportedDomains, adding: BoolArray) ->
     estimates = _with_model(estimates, estimand, bands)
     if len(estimates) > 1:
         return estimates
-    (one,) = estimates
+    (single,) = estimates
     if scope.anytime and estimand.is_pool and not estimand.calibrates:
-        one = add_anytime(one, measure, inputs)
-    if scope.assumption_light and one.target.against is None:
-        one = _with_light(one, estimand)
-    return [one]
+        single = add_anytime(single, measure, inputs)
+    if scope.assumption_light and single.target.against is None:
+        single = _with_light(single, estimand)
+    return [single]
 
 
 def _by_weights(
     estimand: Estimand, targets: Sequence[Target], methods: Sequence[str] = ()
 ) -> list[Estimate]:
-    """Return the estimates that weights, or the difference estimator, make of each component."""
+    """Return the design-based estimate of each component."""
     inputs = estimand.inputs
     return estimate(
         targets, *estimand.linearised, inputs.sample, estimand.evidence, inputs.confidence, methods
@@ -101,13 +101,13 @@ def _by_weights(
 def _with_bands(
     estimates: Sequence[Estimate], estimand: Estimand, seed: Sequence[int]
 ) -> list[Estimate]:
-    """Add to each estimate the interval that holds together with those of all others."""
+    """Return the estimates, each with its simultaneous interval."""
     value, influence = estimand.linearised
     gaps = estimand.gaps(fewest_of_each=FEWEST_EVIDENCE)
-    solid = [one.claims and gap is None for one, gap in zip(estimates, gaps, strict=True)]
+    solid = [each.claims and gap is None for each, gap in zip(estimates, gaps, strict=True)]
     contributions = estimand.inputs.sample.contributions(influence)
     contributions = np.where(np.isfinite(contributions), contributions, 0.0)
-    low, high = np.array([one.target.bounds for one in estimates], dtype=np.float64).T
+    low, high = np.array([each.target.bounds for each in estimates], dtype=np.float64).T
     bands = simultaneous_bands(
         np.where(solid, value, np.nan),
         contributions,
@@ -116,25 +116,25 @@ def _with_bands(
         np.random.Generator(np.random.PCG64(list(seed))),
     )
     return [
-        one.with_interval(Interval(low, high, SIMULTANEOUS, BANDS))
-        for one, low, high in zip(estimates, bands.low.tolist(), bands.high.tolist(), strict=True)
+        each.with_interval(Interval(low, high, SIMULTANEOUS, BANDS))
+        for each, low, high in zip(estimates, bands.low.tolist(), bands.high.tolist(), strict=True)
     ]
 
 
 def _with_model(estimates: list[Estimate], estimand: Estimand, band: bool) -> list[Estimate]:
-    """Add the model-based intervals, in front where labels have something to say."""
+    """Return the estimates with their model-based intervals, if there is a model and a label."""
     measure, inputs, domain = estimand.measure, estimand.inputs, estimand.domain
     if inputs.model is None or not len(inputs.history.labelled):
         return estimates
-    there = inputs.model.within(domain)
+    predictive = inputs.model.within(domain)
     own = OwnProbabilities.of_labelled(measure, inputs, domain, estimand.inside)
     expected = expected_error(measure, inputs, domain, estimand.inside, inputs.model.mean_rates)
     return combine_with_model(
         estimates,
         measure,
         inputs.model,
-        there,
-        estimand.fewest_rows(there),
+        predictive,
+        estimand.fewest_rows(predictive),
         band,
         inputs.combine,
         own,
@@ -142,8 +142,8 @@ def _with_model(estimates: list[Estimate], estimand: Estimand, band: bool) -> li
     )
 
 
-def _with_light(one: Estimate, estimand: Estimand) -> Estimate:
-    """Add the assumption-light interval, or the reason why there is none."""
+def _with_light(estimate: Estimate, estimand: Estimand) -> Estimate:
+    """Return the estimate with its assumption-light interval, or why there is none."""
     inputs, domain, history = estimand.inputs, estimand.domain, estimand.inputs.history
     known = domain.labelled(history)
     searched = Searched(
@@ -156,21 +156,21 @@ def _with_light(one: Estimate, estimand: Estimand) -> Estimate:
         votes=history.votes(known),
         stochastic=inputs.stochastic,
     )
-    default = one.intervals[0] if one.claims else None
+    default = estimate.intervals[0] if estimate.claims else None
     light = assumption_light(estimand.measure, searched, inputs.confidence, default)
-    one = dataclasses.replace(one, light=light)
+    estimate = dataclasses.replace(estimate, light=light)
     if light.interval is None:
-        return one
-    return one.with_interval(light.interval).moved_into(light.interval)
+        return estimate
+    return estimate.with_interval(light.interval).moved_into(light.interval)
 
 
 def take_nil(
     requested: Requested, inputs: EstimationInput, scope: ReportedDomains
 ) -> list[Estimate]:
-    """Return the difference of systems that say the same of every row: 0, on every domain."""
-    words = measure_of(requested).undefined_without
+    """Return the exact difference, 0 on every domain, of systems with the same predictions."""
+    needed = measure_of(requested).undefined_without
     return [
-        census(target, 0.0, inputs.confidence, words)
+        census(target, 0.0, inputs.confidence, needed)
         for domain in scope.domains_of(requested)
         for target in scope.targets(requested, domain)
     ]
@@ -179,7 +179,7 @@ def take_nil(
 def refuse(
     requested: Requested, sampled_for: Measure, scope: ReportedDomains, confidence: float
 ) -> list[Estimate]:
-    """Return the missing estimates of a measure that the draws say nothing about."""
+    """Return undefined estimates of a measure that the sampler cannot estimate."""
     reason = (
         f"{requested.name} cannot be estimated from rows drawn for {sampled_for.name}: "
         "rows that add to it had no chance of being drawn"
@@ -204,20 +204,20 @@ def point_estimate(measure: Measure, inputs: EstimationInput) -> FloatArray:
 
 
 def estimate_region(measure: Measure, inputs: EstimationInput, method: str = "f") -> Ellipsoid:
-    """Return the joint region of the components of a measure, by the design.
+    """Return the joint design-based confidence region of the components of a measure.
 
-    It is about the estimate that the draws alone give: of the sampler `calibrated` that is the
-    difference estimator, not its mean with the median of the model. With labels of all rows that
-    matter it is the exact value alone.
+    Its centre is the design-based estimate: of the sampler `calibrated` that is the difference
+    estimator, not its mean with the median of the model. If all rows that matter have labels, the
+    region is the exact value.
 
     Args:
-        measure: of several components.
-        inputs: from what.
-        method: "f" for the region of [MR] section 3, "wald" for a covariance as good as known.
+        measure: a measure of several components.
+        inputs: the labelled rows and their weights.
+        method: "f" for the region of [MR] section 3, "wald" to take the covariance as known.
 
     Raises:
-        ValueError: if a component is undefined, or its labels allow no claim: then neither do
-            they of several components together; or if there is no such method.
+        ValueError: if a component is undefined, if its labels allow no claim, or if there is no
+            such method.
     """
     if method not in ("f", "wald"):
         raise ValueError(f"method must be f or wald, got {method!r}")
@@ -225,10 +225,10 @@ def estimate_region(measure: Measure, inputs: EstimationInput, method: str = "f"
         exact = known_value(measure, inputs.table, inputs.history, Domain())
         return wald_ellipsoid(exact, np.zeros((len(exact), len(exact))), inputs.confidence)
     estimand = Estimand(measure, inputs)
-    targets = [Target(one.name, one.bounds, threshold=one.threshold) for one in measure.components]
-    for one in _by_weights(estimand, targets):
-        if not one.claims:
-            raise ValueError("; ".join(one.warnings) or one.reason or one.measure)
+    targets = [Target(c.name, c.bounds, threshold=c.threshold) for c in measure.components]
+    for each in _by_weights(estimand, targets):
+        if not each.claims:
+            raise ValueError("; ".join(each.warnings) or each.reason or each.measure)
     value, influence = estimand.linearised
     covariance = inputs.sample.covariance(influence)
     if method == "wald":

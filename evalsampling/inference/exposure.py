@@ -1,19 +1,18 @@
-"""How far a design has searched: the chance that each row had to be labelled, round by round.
+"""Exposures: the chance that each row had of being labelled, round by round.
 
 A *trial* is a random set of rows that is strongly Rayleigh (Borcea, Brändén and Liggett): one draw,
 or a whole round without replacement. Each row of a cell without a label from an earlier trial is in
 the trial with the same chance x, its *exposure*, known before the trial is made.
 
-- With replacement only draws of rows that nobody drew before are trials. Given that it is one, a
-  draw falls on a cell with chance q_c F_c / phi, F_c being the rows of the cell not drawn before
-  and phi = sum_c q_c F_c. Draws of rows met before tell nothing new, labels that are known already
-  play no part, and so it does not matter what the proposal did with them.
+- With replacement only draws of rows not drawn before are trials. Given that it is a trial, a draw
+  falls on a cell with chance q_c F_c / phi, where F_c is the number of its rows not drawn before
+  and phi = sum_c q_c F_c. Draws of other rows bring no new label, so their chances do not matter.
 - Without replacement the round is the trial, x = pi.
-- A stochastic oracle is asked anew by each draw: each is a trial, x = q.
+- With a stochastic oracle each draw asks again: each is a trial, x = q.
 
-A draw whose row has no label is left out. That is right if within a round it does not depend on the
-row whether its label is there: rows of a cell come in random order, so those without a label are
-then like those never drawn, and of F'_c rows without an earlier label each has the same exposure
+A draw whose row has no label is left out. That is valid if within a round labels are missing at
+random: rows of a cell come in random order, so those without a label are then like those never
+drawn, and of F'_c rows without an earlier label each has the same exposure
 q_c F_c / (phi F'_c); of a round without replacement pi_c F_c / F'_c times the share with labels
 (a random part, of given size, of a strongly Rayleigh set is strongly Rayleigh).
 
@@ -32,7 +31,7 @@ from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import NO_LABEL, History
 
 LEVELS = (0.02, 0.25, 0.5, 0.9, 1.0)
-"""Exposures are capped, for the rules of `inference.undetected`, at these quantiles over rows."""
+"""Quantiles over rows at which exposures are capped, for the rules of `inference.undetected`."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,10 +39,10 @@ class RoundOfTrials:
     """The trials of one round: row i of cell c has the exposure chance_c step_tc in trial t.
 
     Attributes:
-        chance: shape (cells,), known when the round began.
-        total: shape (cells,): the steps of all trials, summed.
-        question: shape (n,): those with a label, in order.
-        reached: shape (n,): the steps of the question's cell, summed up to its own trial.
+        chance: shape (cells,): chances known when the round began.
+        total: shape (cells,): sum of the steps of all trials.
+        question: shape (n,): indices of the questions with a label, in order.
+        reached: shape (n,): sum of the steps of the question's cell up to its own trial.
     """
 
     chance: FloatArray
@@ -54,17 +53,17 @@ class RoundOfTrials:
 
 @dataclasses.dataclass(frozen=True)
 class Exposure:
-    """Exposures of all trials, each capped at a few levels, and summed.
+    """Sums of the exposures of all trials, each capped at several levels.
 
-    With the cap kappa of a round g = min(x, kappa step). Caps are the `LEVELS` of the chances over
-    some rows.
+    With the cap kappa of a round the capped exposure is g = min(x, kappa step). Caps are the
+    quantiles `LEVELS` of the chances over some rows.
 
     Attributes:
         total: shape (levels, cells): sum of g.
         share: shape (levels, n): g / x of each labelled question in its own trial, in (0, 1].
-        reached: shape (levels, n): sum of g of the question's cell up to its own trial; 0 where a
-            label says nothing of the next one for the same row.
-        question: shape (n,): the labelled questions, in order.
+        reached: shape (levels, n): sum of g of the question's cell up to its own trial; 0 with a
+            stochastic oracle, whose answers are independent.
+        question: shape (n,): indices of the labelled questions, in order.
     """
 
     total: FloatArray
@@ -80,31 +79,31 @@ class Exposure:
         cell: IntArray,
         stochastic: bool = False,
     ) -> "Exposure":
-        """Sum the exposures of rounds.
+        """Return the exposures of some rounds.
 
         Args:
-            rounds: of trials.
+            rounds: rounds of trials.
             rows: shape (cells,), not all 0: the rows that caps are quantiles over.
-            cell: shape (questions,): of each question of the history.
+            cell: shape (questions,): cell of each question of the history.
             stochastic: whether a row's labels vary.
         """
         inside = np.flatnonzero(rows)
         total = np.zeros((len(LEVELS), len(rows)))
         share, reached = [], []
-        for one in rounds:
-            cap = _quantiles(one.chance[inside], rows[inside])[:, None]
-            own = cell[one.question]
-            capped = np.minimum(one.chance, cap)
-            chance = one.chance[own]
+        for trials in rounds:
+            cap = _quantiles(trials.chance[inside], rows[inside])[:, None]
+            own = cell[trials.question]
+            capped = np.minimum(trials.chance, cap)
+            chance = trials.chance[own]
             share.append(np.minimum(1.0, cap / np.where(chance > 0, chance, 1.0)))
-            reached.append((total[:, own] + capped[:, own] * one.reached) * (not stochastic))
-            total += capped * one.total
+            reached.append((total[:, own] + capped[:, own] * trials.reached) * (not stochastic))
+            total += capped * trials.total
         none = np.zeros((len(LEVELS), 0))
         return cls(
             total,
             np.concatenate([none, *share], axis=1),
             np.concatenate([none, *reached], axis=1),
-            np.concatenate([np.zeros(0, np.int64), *(one.question for one in rounds)]),
+            np.concatenate([np.zeros(0, np.int64), *(trials.question for trials in rounds)]),
         )
 
 
@@ -113,7 +112,7 @@ def rounds_of_trials(
 ) -> list[RoundOfTrials] | None:
     """Return the trials of each round that has a label; None if chances were not kept.
 
-    None, too, where a round asks a stochastic oracle about several rows at once: it is no trial.
+    None, too, if rounds without replacement ask a stochastic oracle: they are no trials.
 
     Args:
         table: the cells.
@@ -125,15 +124,15 @@ def rounds_of_trials(
         return None
     fresh = table.count.astype(np.float64)
     unlabelled = fresh.copy()
-    begin, found = 0, []
-    for one in history.rounds:
-        question = np.arange(begin, begin + int(one.new.sum()))
-        begin += len(question)
+    first, rounds = 0, []
+    for drawn in history.rounds:
+        question = np.arange(first, first + int(drawn.new.sum()))
+        first += len(question)
         cell, answered = history.cell[question], history.label[question] != NO_LABEL
         if answered.any():
-            if one.cell_probability is None:
+            if drawn.cell_probability is None:
                 return None
-            chance = one.cell_probability
+            chance = drawn.cell_probability
             if stochastic:
                 steps = np.cumsum(answered).astype(np.float64)
                 total, reached = np.full(len(table), steps[-1]), steps
@@ -142,11 +141,11 @@ def rounds_of_trials(
             else:
                 total = answered.mean() * fresh / np.maximum(unlabelled, 1)
                 reached = total[cell]
-            found.append(RoundOfTrials(chance, total, question[answered], reached[answered]))
+            rounds.append(RoundOfTrials(chance, total, question[answered], reached[answered]))
         if not stochastic:
             fresh -= np.bincount(cell, minlength=len(table))
             unlabelled -= np.bincount(cell[answered], minlength=len(table))
-    return found
+    return rounds
 
 
 def _sequence(
@@ -156,28 +155,28 @@ def _sequence(
     cell: IntArray,
     answered: BoolArray,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the summed steps of the draws of one round: by cell, and up to each draw in its cell.
+    """Return the sums of the steps of one round: over all draws by cell, and up to each draw.
 
     Args:
         chance: shape (cells,): q.
-        fresh: shape (cells,): rows not drawn before the round.
-        unlabelled: shape (cells,): rows without a label from before the round.
-        cell: shape (n,): of each draw of a row that nobody drew before, in order.
+        fresh: shape (cells,): number of rows not drawn before the round.
+        unlabelled: shape (cells,): number of rows without a label before the round.
+        cell: shape (n,): cell of each draw of a row not drawn before, in order.
         answered: shape (n,): whether the row has a label.
     """
     own = chance[cell]
-    # What is left is at least what is still drawn: so rounding can never make it too small.
+    # The mass left is at least that of the later draws, whatever the rounding.
     left = np.maximum(chance @ fresh - (np.cumsum(own) - own), np.cumsum(own[::-1])[::-1])
     steps = np.cumsum(answered / left)
     total = np.full(len(chance), steps[-1])
     reached = steps.copy()
-    # Where rows were drawn that have no label, the others stand for them.
+    # In cells with drawn rows that have no label, the others represent them.
     missing = np.unique(np.append(cell[~answered], np.flatnonzero(fresh < unlabelled)))
     draws = np.flatnonzero(np.isin(cell, missing))
     for c in missing.tolist():
-        here, last, sum_so_far = draws[cell[draws] == c], 0.0, 0.0
+        last, sum_so_far = 0.0, 0.0
         rows, others = fresh[c], unlabelled[c]
-        for draw in here.tolist():
+        for draw in draws[cell[draws] == c].tolist():
             sum_so_far += rows / max(others, 1) * (steps[draw] - last)
             reached[draw], last = sum_so_far, steps[draw]
             rows, others = rows - 1, others - float(answered[draw])
@@ -186,7 +185,7 @@ def _sequence(
 
 
 def _quantiles(chance: FloatArray, rows: IntArray) -> FloatArray:
-    """Return the `LEVELS` of the chances of rows, shape (levels,)."""
+    """Return the quantiles `LEVELS` of the chances of rows, shape (levels,)."""
     order = np.argsort(chance)
     below = np.cumsum(rows[order])
     places = np.searchsorted(below, np.array(LEVELS) * below[-1])

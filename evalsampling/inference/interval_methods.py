@@ -1,8 +1,8 @@
-"""Design-based intervals by name: each method answers of a number that weighted rows have given.
+"""Design-based intervals, by the name of their method.
 
-A method is a function of a `SampledNumber`. It returns an interval, or None of a number that it has
-none of. Packages add methods of their own as entry points of the group
-``evalsampling.interval_methods``; which one stands in front says `policy`.
+A method is a function of a `SampledNumber`. It returns an interval, or None if the method does not
+apply to the number. Packages add methods of their own as entry points of the group
+``evalsampling.interval_methods``; `policy` chooses the default one.
 """
 
 import dataclasses
@@ -34,17 +34,17 @@ FloatArray = npt.NDArray[np.float64]
 
 @dataclasses.dataclass(frozen=True)
 class SampledNumber:
-    """What weighted rows say of one number.
+    """The estimate of one number from weighted rows, with its standard error.
 
     Attributes:
-        target: what it is.
-        value: estimate; `policy` cuts it to the bounds before a method sees it.
-        error: standard error, at least 0; 0 where it is no more than rounding.
-        terms: shape (n,): squared contributions of the rows to it.
+        target: the number.
+        value: estimated value; `policy` cuts it to the bounds before a method sees it.
+        error: standard error, at least 0; 0 if it is only rounding error.
+        terms: shape (n,): squared contributions of the rows to the error.
         draws: number of independent terms: draws whose row has a label.
-        confidence: wanted of an interval, in (0, 1).
-        latest_error: the standard error under the latest proposal, None if there is none.
-        expected_error: the one that scores and labels make expect, None if that is unknown.
+        confidence: confidence of the interval, in (0, 1).
+        latest_error: standard error under the latest proposal, None if there is none.
+        expected_error: standard error predicted from scores and labels, None if it is unknown.
     """
 
     target: Target
@@ -58,7 +58,7 @@ class SampledNumber:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """Least and greatest value that there can be, infinite where there is none."""
+        """Least and greatest possible value, infinite if unbounded."""
         return self.target.bounds
 
     @property
@@ -73,12 +73,12 @@ class SampledNumber:
 
     @property
     def cautious_error(self) -> float:
-        """A standard error that makes up for how little the estimated one rests on.
+        """A standard error that allows for the uncertainty of the estimated one.
 
-        Where few rows carry a variance it is itself uncertain: the error is larger by Student's
-        quantile over the normal one, as Korn and Graubard have it for few degrees of freedom. And
-        where rows that weigh much were not met it is too small: it is no less than the one that
-        scores and labels make expect.
+        A variance that few rows determine is itself uncertain: the error is multiplied by the ratio
+        of Student's quantile to the normal one, as Korn and Graubard do for few degrees of freedom.
+        It is too small if rows with large weights are not yet labelled: so it is at least
+        `expected_error`.
         """
         level = (1 + self.confidence) / 2
         error = self.error * scipy.special.stdtrit(self.degrees, level) / scipy.special.ndtri(level)
@@ -86,10 +86,10 @@ class SampledNumber:
 
 
 class IntervalMethod(Protocol):
-    """What makes an interval of a number."""
+    """A function that returns an interval of a number."""
 
     def __call__(self, number: SampledNumber) -> Interval | None:
-        """Return the interval, None of a number that the method has none of."""
+        """Return the interval, None if the method does not apply to the number."""
         ...
 
 
@@ -101,7 +101,7 @@ def by_korn_graubard(number: SampledNumber) -> Interval | None:
 
 
 def by_logit(number: SampledNumber) -> Interval | None:
-    """Return `logit`, of what has two bounds and is no difference of systems."""
+    """Return `logit`, of numbers that have two bounds and are no difference of systems."""
     bounded = bool(np.isfinite(number.bounds).all())
     if not number.error or number.target.against is not None or not bounded:
         return None
@@ -116,7 +116,7 @@ def by_wilson(number: SampledNumber) -> Interval | None:
 
 
 def by_log_student(number: SampledNumber) -> Interval | None:
-    """Return `log_student`, of what is above 0 and has no upper bound."""
+    """Return `log_student`, of positive numbers without an upper bound."""
     if not number.error or number.bounds != (0.0, np.inf) or number.value <= 0:
         return None
     return log_student(number.value, number.error, number.confidence, number.degrees)
@@ -138,8 +138,8 @@ def by_latest_proposal(number: SampledNumber) -> Interval | None:
     """Return `wald` with the error under the latest proposal ([MR] section 3), if there is one."""
     if number.latest_error is None:
         return None
-    found = wald(number.value, number.latest_error, number.confidence, number.bounds)
-    return dataclasses.replace(found, method="wald-latest-proposal")
+    interval = wald(number.value, number.latest_error, number.confidence, number.bounds)
+    return dataclasses.replace(interval, method="wald-latest-proposal")
 
 
 def by_beta(number: SampledNumber) -> Interval | None:

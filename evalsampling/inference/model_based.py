@@ -1,4 +1,4 @@
-"""Intervals from draws of all labels: what scores and labels together say."""
+"""Model-based estimates and intervals, from predictive draws of all labels of the pool."""
 
 import dataclasses
 import math
@@ -26,28 +26,28 @@ KIND = "model-based"
 METHOD = "calibration-curve"
 
 OTHER_SHARES = (0.5, 2.0)
-"""What the share of hidden positives is multiplied by, to see how much an interval hangs on it."""
+"""Factors of the share of hidden positives under which the interval is computed again."""
 
 DRAWS_ERR = 0.6
-"""What the chance of an error is multiplied by in the interval of the draws.
+"""Factor of the error probability of the interval of the draws.
 
 The curve is never quite right: on 53 real pools draws at 95 % missed in one of twelve runs."""
 
 FULL_EVIDENCE = 25
-"""Labelled rows of its scarcest share from which on an interval has the confidence asked for."""
+"""Labelled rows of its scarcest share above which an interval has the confidence asked for."""
 
 LEAST_ERROR = 0.1
-"""What the chance of an error is multiplied by with `FEWEST_EVIDENCE` such rows."""
+"""Further factor of the error probability with `FEWEST_EVIDENCE` such rows."""
 
 _MOST_UNDEFINED = 0.5
-"""Share of draws in which a measure may be undefined; of the others its interval is made."""
+"""Largest share of draws in which a measure may be undefined; the others make its interval."""
 
 
 def combine_with_model(
     estimates: Sequence[Estimate],
     measure: Measure,
     model: LabelModel,
-    there: Predictive,
+    predictive: Predictive,
     evidence: IntArray | None = None,
     band: bool = False,
     combine: bool = False,
@@ -56,90 +56,89 @@ def combine_with_model(
 ) -> list[Estimate]:
     """Return estimates of a measure with their model-based intervals.
 
-    It is a weighted mean of the design-based interval and of the shortest interval that holds a
-    share of the predictive draws (`share_held`), end by end, widened to hold the estimate. The
-    draws count for `weight_of_draws`; alone where the design claims nothing. However the errors of
-    two numbers correlate, the weighted mean of intervals that hold either of them holds their
-    weighted mean. Positives that no label has met make the distribution of draws lean against its
-    bound, where equal tails would miss it.
+    Its ends are weighted means of those of the design-based interval and of the shortest interval
+    that holds a share of the predictive draws (`share_held`), widened to hold the estimate. The
+    weight of the draws is `weight_of_draws`, or 1 where the design claims nothing. However the
+    errors of two numbers correlate, the weighted mean of their intervals holds their weighted mean
+    if each interval holds its number. The shortest interval is taken because positives that are not
+    yet labelled skew the draws against a bound, which equal tails would miss.
 
     Args:
         estimates: of the measure's components, with design-based intervals.
-        measure: what is estimated.
-        model: of the labels.
-        there: labels of the pool or of a part, by the model.
+        measure: the measure estimated.
+        model: model of the labels.
+        predictive: the model's draws of the labels of the pool or of a part.
         evidence: shape (m,): labelled rows of the scarcest share that each component depends on,
-            plenty if not given. With `FEWEST_EVIDENCE` the interval is put in front, else it
-            stands last; see `share_held`.
-        band: whether intervals that hold together are wanted too, of the components that have a
-            model-based interval in front.
-        combine: whether the estimate is to become a mean of itself and of the median of draws.
+            `FULL_EVIDENCE` if not given. With `FEWEST_EVIDENCE` the interval is the first, else the
+            last; see `share_held`.
+        band: whether to add simultaneous intervals, of the components whose first interval is
+            model-based.
+        combine: whether the value becomes a weighted mean of itself and of the median of draws.
         own: what the rows' own probabilities add to the measure, nothing if not given.
-        expected: shape (m,): standard errors of the design that draws make expect; those of the
+        expected: shape (m,): standard errors of the design that the draws predict; those of the
             estimates if not given.
     """
     if model.contradiction is not None:
-        return [_by_design(one, model.contradiction) for one in estimates]
-    ends = _ends(there, measure, model, own)
+        return [_by_design(estimate, model.contradiction) for estimate in estimates]
+    ends = _ends(predictive, measure, model, own)
     drawn = _ranges(ends)
-    errors = [one.standard_error for one in estimates]
-    weights = [weight_of_draws(error, of_it) for error, of_it in zip(errors, drawn, strict=True)]
+    errors = [estimate.standard_error for estimate in estimates]
+    weights = list(map(weight_of_draws, errors, drawn))
     of_design = estimates
     if combine:
-        estimates = [
-            _combined(one, of_it, weight)
-            for one, of_it, weight in zip(estimates, drawn, weights, strict=True)
-        ]
+        estimates = list(map(_combined, estimates, drawn, weights))
     if expected is not None:
-        errors = [between(*both) for both in zip(errors, expected.tolist(), strict=True)]
-        weights = [weight_of_draws(*both) for both in zip(errors, drawn, strict=True)]
-    is_number_of_pool = there.domain.count is None and len(estimates) == 1
-    others = [
+        errors = list(map(between, errors, expected.tolist()))
+        weights = list(map(weight_of_draws, errors, drawn))
+    is_number_of_pool = predictive.domain.count is None and len(estimates) == 1
+    other_shares = [
         _OtherShare(
-            model.hidden.share * factor, *_under_share(factor, drawn, there, measure, model, own)
+            model.hidden.share * factor,
+            *_under_share(factor, drawn, predictive, measure, model, own),
         )
         for factor in (OTHER_SHARES if is_number_of_pool else ())
     ]
-    met = value_among(measure, model.history, there.domain)
+    observed = value_among(measure, model.history, predictive.domain).tolist()
     combined = [
         _with_model(
-            one,
-            of_it,
+            estimate,
+            drawn[i],
             weights[i],
-            others,
+            other_shares,
             FULL_EVIDENCE if evidence is None else int(evidence[i]),
-            alone,
+            observed[i],
         )
-        for i, (one, of_it, alone) in enumerate(zip(estimates, drawn, met.tolist(), strict=True))
+        for i, estimate in enumerate(estimates)
     ]
     if not band or len(combined) < 2:
         return combined
-    low, high = _band(ends, of_design, measure, model, own)
-    ends_of_each = zip(low.tolist(), high.tolist(), weights, strict=True)
-    bands = [
-        _interval(one, *of_one, f"{METHOD}, {SIMULTANEOUS}")
-        for one, of_one in zip(estimates, ends_of_each, strict=True)
+    low, high = (end.tolist() for end in _band(ends, of_design, measure, model, own))
+    method = f"{METHOD}, {SIMULTANEOUS}"
+    intervals = [
+        _interval(estimate, low[i], high[i], weights[i], method)
+        for i, estimate in enumerate(estimates)
     ]
     return [
-        one.with_interval(_up_to_bound(band, one.target.bounds, alone))
-        if one.intervals[0].kind == KIND
-        else one
-        for one, band, alone in zip(combined, bands, met.tolist(), strict=True)
+        estimate.with_interval(_up_to_bound(interval, estimate.target.bounds, value))
+        if estimate.intervals[0].kind == KIND
+        else estimate
+        for estimate, interval, value in zip(combined, intervals, observed, strict=True)
     ]
 
 
 def weight_of_draws(error: float | None, drawn: DrawnRange) -> float:
-    """Return what draws of a number count for beside its estimate by the design, in [0, 1].
+    """Return the weight, in [0, 1], of the draws of a number beside its design-based estimate.
 
-    The standard deviation of the design by that of the difference of the two. That is the root of
-    the weight by variances: the variance of the design sees only what was met, so it is too small
-    where the draws matter most. It is 1 where the design knows no standard error, or none but 0:
-    where no labelled row speaks against its value, its variance is unknown. A value goes by the
-    error that labels show, an interval by the one `between` that and the expected one.
+    The standard error of the design divided by the standard deviation of the difference of the two.
+    That is the square root of the inverse-variance weight: the estimated variance of the design
+    reflects only the rows labelled so far, so it is too small where the draws matter most. The
+    weight is 1 if the design has no standard error, or one of 0: if no labelled row contradicts the
+    value, its variance is unknown. A value is weighted by the error estimated from labels, an
+    interval by the one `between` that and the expected one.
 
     Args:
-        error: standard error of the estimate by the design, None if there is no estimate.
-        drawn: of the same number.
+        error: standard error of the design-based estimate, None if there is no estimate.
+        drawn: draws of the same number.
     """
     if not error or not drawn.defined.any():
         return 1.0
@@ -147,24 +146,24 @@ def weight_of_draws(error: float | None, drawn: DrawnRange) -> float:
 
 
 def between(error: float | None, expected: float) -> float | None:
-    """Return the geometric mean of a standard error and of the one that draws make expect.
+    """Return the geometric mean of a standard error and of the one that draws predict.
 
-    Labels show one that is too small until the rows that matter most were met. Draws make one
-    expect that is too large where fewer positives hide than the prior has it. If only one of them
-    is above 0, it is that one.
+    The one estimated from labels is too small until the rows that matter most are labelled. The
+    predicted one is too large if fewer positives are hidden than the prior expects. If only one of
+    them is above 0, that one is returned.
     """
     if not error:
         return error
     return math.sqrt(error * expected) if expected > 0 else error
 
 
-def _by_design(one: Estimate, reason: str) -> Estimate:
-    """Return an estimate as the design makes it, saying why scores are not used for it."""
-    words = (
-        f"{one.target.title}: scores and labels do not fit a curve, so value and interval are the "
-        f"design's alone: {reason}"
+def _by_design(estimate: Estimate, reason: str) -> Estimate:
+    """Return the design-based estimate with a note on why the model is not used."""
+    note = (
+        f"{estimate.target.title}: scores and labels do not fit a curve, so value and interval are "
+        f"the design's alone: {reason}"
     )
-    return dataclasses.replace(one, notes=(*one.notes, words))
+    return dataclasses.replace(estimate, notes=(*estimate.notes, note))
 
 
 def _band(
@@ -174,64 +173,65 @@ def _band(
     model: LabelModel,
     own: OwnProbabilities | None = None,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the ends of a band that holds a share of curves whole, shape (m,) each.
+    """Return the ends of a band that holds a share of the curves entirely, shape (m,) each.
 
-    It holds it under the share of hidden positives that is thought likely, under half and twice of
-    it: far out, where a curve reaches nearly all rows, every point hangs on that share, so that one
-    that is wrong would miss at some of them. For the same reason it holds what the design says of
-    each point.
+    It does so under the expected share of hidden positives, under half of it and under twice of it:
+    near the bottom of the ranking every point of a curve depends on that share, so a wrong one
+    would miss some points. For the same reason it holds the design-based value of each point.
 
     Args:
-        ends: between what the draws of the model lie, shape (draws, m) each.
-        estimates: of the m components by the design, at one confidence, the share of curves.
-        measure: of the pool.
-        model: of the labels.
+        ends: least and greatest values of the model's draws, shape (draws, m) each.
+        estimates: design-based estimates of the m components; their confidence is the share of
+            curves.
+        measure: the measure on the whole pool.
+        model: model of the labels.
         own: what the rows' own probabilities add to the measure.
     """
     confidence = estimates[0].confidence
     others = [model.with_share(model.hidden.share * factor) for factor in OTHER_SHARES]
-    ways = [ends, *(_ends(one.everywhere, measure, one, own) for one in others)]
-    value = np.array([np.nan if one.value is None else one.value for one in estimates])
-    low = np.fmin.reduce([value, *(simultaneous(least, confidence)[0] for least, _ in ways)])
-    high = np.fmax.reduce([value, *(simultaneous(most, confidence)[1] for _, most in ways)])
-    least, greatest = np.transpose([one.target.bounds for one in estimates])
+    draws = [ends, *(_ends(other.everywhere, measure, other, own) for other in others)]
+    value = np.array([np.nan if each.value is None else each.value for each in estimates])
+    low = np.fmin.reduce([value, *(simultaneous(least, confidence)[0] for least, _ in draws)])
+    high = np.fmax.reduce([value, *(simultaneous(most, confidence)[1] for _, most in draws)])
+    least, greatest = np.transpose([estimate.target.bounds for estimate in estimates])
     return np.clip(low, least, greatest), np.clip(high, least, greatest)
 
 
-def _combined(one: Estimate, drawn: DrawnRange, weight: float) -> Estimate:
-    """Return an estimate that is a weighted mean of itself and of the median of draws.
+def _combined(estimate: Estimate, drawn: DrawnRange, weight: float) -> Estimate:
+    """Return an estimate whose value is a weighted mean of its own and of the median of draws.
 
-    It stays in its own interval, and as it is where cells leave more open of the number than labels
-    do. However the errors of the two correlate, the standard error is at most the mean of theirs.
+    The value stays in the default interval, and is unchanged if `drawn` is not informative. The
+    standard error is the weighted mean of both, which is at least that of the value, however the
+    two errors correlate.
 
     Args:
-        one: the estimate.
-        drawn: of it.
-        weight: of the draws: `weight_of_draws`.
+        estimate: the design-based estimate.
+        drawn: draws of the same number.
+        weight: weight of the draws: `weight_of_draws`.
     """
-    if one.value is None or one.standard_error is None:
-        return one
-    if not (drawn.defined.any() and drawn.is_told):
-        return one
-    if one.standard_error == 0 and drawn.variance == 0:
-        return one
-    value = (1 - weight) * one.value + weight * drawn.median
-    if one.claims:
-        value = min(max(value, one.intervals[0].low), one.intervals[0].high)
-    error = (1 - weight) * one.standard_error + weight * math.sqrt(drawn.variance)
-    return dataclasses.replace(one, value=value, standard_error=error)
+    if estimate.value is None or estimate.standard_error is None:
+        return estimate
+    if not (drawn.defined.any() and drawn.is_informative):
+        return estimate
+    if estimate.standard_error == 0 and drawn.variance == 0:
+        return estimate
+    value = (1 - weight) * estimate.value + weight * drawn.median
+    if estimate.claims:
+        value = min(max(value, estimate.intervals[0].low), estimate.intervals[0].high)
+    error = (1 - weight) * estimate.standard_error + weight * math.sqrt(drawn.variance)
+    return dataclasses.replace(estimate, value=value, standard_error=error)
 
 
 def share_held(confidence: float, evidence: int) -> float:
-    """Return the share of draws that an interval holds, more than the confidence it is to have.
+    """Return the share of draws that an interval must hold, above its nominal confidence.
 
-    The error allowed is less by `DRAWS_ERR`. Where most runs meet too few rows for an interval,
-    those that claim one are those that met many by chance, and miss more often. So it is a tenth of
-    that with `FEWEST_EVIDENCE` rows, and grows by the same factor with each one more, up to all of
-    it with `FULL_EVIDENCE`.
+    The error probability is multiplied by `DRAWS_ERR`. Where most samples have too few labelled
+    rows for an interval, those that claim one have many by chance, and miss more often. So it is
+    also multiplied by `LEAST_ERROR` with `FEWEST_EVIDENCE` rows, a factor that grows geometrically
+    to 1 with `FULL_EVIDENCE` rows.
 
     Args:
-        confidence: in (0, 1).
+        confidence: nominal confidence, in (0, 1).
         evidence: labelled rows of the scarcest share, at least 0.
     """
     wanting = (FULL_EVIDENCE - evidence) / (FULL_EVIDENCE - FEWEST_EVIDENCE)
@@ -239,146 +239,155 @@ def share_held(confidence: float, evidence: int) -> float:
 
 
 def _with_model(
-    one: Estimate,
+    estimate: Estimate,
     drawn: DrawnRange,
     weight: float,
-    others: Sequence["_OtherShare"],
+    other_shares: Sequence["_OtherShare"],
     evidence: int,
-    met: float,
+    observed: float,
 ) -> Estimate:
-    """Return an estimate with the interval that draws of its number give.
+    """Return an estimate with its model-based interval, if there is one.
 
     Args:
-        one: the estimate.
-        drawn: of it.
-        weight: of the draws beside the design.
-        others: draws of the same number under other shares of hidden positives.
+        estimate: the estimate.
+        drawn: draws of the same number.
+        weight: weight of the draws beside the design.
+        other_shares: draws of the same number under other shares of hidden positives.
         evidence: labelled rows of the scarcest share. With enough of them the interval is the
-            first, unless cells leave more open of the number than labels do.
-        met: the number among the labelled rows alone.
+            first, if `drawn` is informative.
+        observed: the measure on the labelled rows alone.
     """
     if drawn.defined.mean() < 1 - _MOST_UNDEFINED:
-        return one
-    one = _with_chance(one, drawn) if drawn.is_told else one
-    held = share_held(one.confidence, evidence)
-    low, high = drawn.interval(held)
-    interval = _up_to_bound(_interval(one, low, high, weight), one.target.bounds, met)
-    if (interval.low, interval.high) == one.target.bounds and drawn.gap > 0:
-        return one
-    found = with_model_based(one, interval, (low, high), drawn, evidence)
-    if found.intervals[0].kind != KIND:
-        return found
+        return estimate
+    estimate = _with_chance(estimate, drawn) if drawn.is_informative else estimate
+    share = share_held(estimate.confidence, evidence)
+    low, high = drawn.interval(share)
+    interval = _up_to_bound(
+        _interval(estimate, low, high, weight), estimate.target.bounds, observed
+    )
+    if (interval.low, interval.high) == estimate.target.bounds and drawn.gap > 0:
+        return estimate
+    combined = with_model_based(estimate, interval, (low, high), drawn, evidence)
+    if combined.intervals[0].kind != KIND:
+        return combined
     return dataclasses.replace(
-        found, sensitivity=tuple(other.sensitivity(one, held, weight) for other in others)
+        combined,
+        sensitivity=tuple(other.sensitivity(estimate, share, weight) for other in other_shares),
     )
 
 
-def _with_chance(one: Estimate, drawn: DrawnRange) -> Estimate:
-    """Add to the estimate of a comparison the share of draws in which the first is greater.
+def _with_chance(estimate: Estimate, drawn: DrawnRange) -> Estimate:
+    """Return an estimate with the chance that the first of two compared systems is greater.
 
-    Half of those count in which neither is, or cells do not tell; if they tell next to nothing,
-    there is none.
+    It is the share of draws in which the first is greater, and half of those that are tied or
+    undecided by the cells. An estimate that is no comparison is returned as it is.
     """
-    null = one.target.null
+    null = estimate.target.null
     if null is None:
-        return one
+        return estimate
     low, high = drawn.low[drawn.defined] - null, drawn.high[drawn.defined] - null
     chance = float((1 + np.mean(low > TIE) - np.mean(high < -TIE)) / 2)
-    tested = one.significance or Significance(None)
-    return dataclasses.replace(one, significance=dataclasses.replace(tested, chance_above=chance))
+    tested = estimate.significance or Significance(None)
+    return dataclasses.replace(
+        estimate, significance=dataclasses.replace(tested, chance_above=chance)
+    )
 
 
 def _interval(
-    one: Estimate, low: float, high: float, weight: float, method: str = METHOD
+    estimate: Estimate, low: float, high: float, weight: float, method: str = METHOD
 ) -> Interval:
-    """Return the mean of an interval of draws and of the design's, if that claims anything.
+    """Return an interval of draws, averaged with the design's if that claims anything.
+
+    It is widened to hold the value.
 
     Args:
-        one: the estimate, with the design's intervals.
-        low: end of the interval of draws, NaN if there is none.
-        high: the other end.
-        weight: of the draws.
-        method: of the interval; if it ends with `SIMULTANEOUS`, such a one of the design is meant.
+        estimate: the estimate, with the design's intervals.
+        low: lower end of the interval of draws, NaN if there is none.
+        high: upper end of the interval of draws.
+        weight: weight of the draws.
+        method: method of the interval; if it ends with `SIMULTANEOUS`, the design's simultaneous
+            interval is taken.
     """
     if not (np.isfinite(low) and np.isfinite(high)):
-        return dataclasses.replace(whole_range(one.target.bounds, method), kind=KIND)
-    design = one.interval(SIMULTANEOUS if method.endswith(SIMULTANEOUS) else None)
-    if one.claims and design is not None:
+        return dataclasses.replace(whole_range(estimate.target.bounds, method), kind=KIND)
+    design = estimate.interval(SIMULTANEOUS if method.endswith(SIMULTANEOUS) else None)
+    if estimate.claims and design is not None:
         low = (1 - weight) * design.low + weight * low
         high = (1 - weight) * design.high + weight * high
-    if one.value is not None:
-        low, high = min(low, one.value), max(high, one.value)
+    if estimate.value is not None:
+        low, high = min(low, estimate.value), max(high, estimate.value)
     return Interval(low, high, KIND, method)
 
 
-def _up_to_bound(interval: Interval, bounds: tuple[float, float], met: float) -> Interval:
-    """Return an interval that holds a bound which no labelled row excludes.
+def _up_to_bound(interval: Interval, bounds: tuple[float, float], observed: float) -> Interval:
+    """Return an interval extended to a bound that the measure attains on the labelled rows alone.
 
-    If the number is at its bound among the labelled rows alone, the number of all may be too.
+    No labelled row then excludes that the measure of the whole pool is at the bound, too.
     """
     low, high = bounds
     return dataclasses.replace(
         interval,
-        low=low if met == low else interval.low,
-        high=high if met == high else interval.high,
+        low=low if observed == low else interval.low,
+        high=high if observed == high else interval.high,
     )
 
 
 @dataclasses.dataclass(frozen=True)
 class _OtherShare:
-    """Draws of a number had another share of hidden positives been expected.
+    """Draws of a number under another prior share of hidden positives.
 
     Attributes:
-        share: it.
-        drawn: of the number.
+        share: median of the prior of that share.
+        drawn: draws of the number.
     """
 
     share: float
     drawn: DrawnRange
 
-    def sensitivity(self, one: Estimate, held: float, weight: float) -> Sensitivity:
-        """Return the interval that an estimate then has, of a share of draws and their weight."""
-        interval = _interval(one, *self.drawn.interval(held), weight)
+    def sensitivity(self, estimate: Estimate, held: float, weight: float) -> Sensitivity:
+        """Return the interval of an estimate from a share of these draws and their weight."""
+        interval = _interval(estimate, *self.drawn.interval(held), weight)
         return Sensitivity(self.share, interval.low, interval.high)
 
 
 def _under_share(
     factor: float,
     drawn: Sequence[DrawnRange],
-    there: Predictive,
+    predictive: Predictive,
     measure: Measure,
     model: LabelModel,
     own: OwnProbabilities | None = None,
 ) -> list[DrawnRange]:
     """Return draws under another share of hidden positives: the same ones weighted, or new ones.
 
-    Where the spread is small, next to no draw lies where the new prior does, and with several
-    classes the weights of all their curves are too unlike: then labels are drawn anew.
+    New ones if the weights are worth fewer than `FEWEST_EFFECTIVE` equal draws: if the spread is
+    small, hardly any draw lies where the new prior does, and the weights of several classes vary
+    too much.
 
     Args:
-        factor: the share by that of the model.
-        drawn: of the components of the measure, from ``there``.
-        there: labels of the pool or of a part.
-        measure: what is estimated.
-        model: of the labels.
+        factor: the share divided by that of the model.
+        drawn: draws of the components of the measure, from ``predictive``.
+        predictive: draws of the labels of the pool or of a part.
+        measure: the measure estimated.
+        model: model of the labels.
         own: what the rows' own probabilities add to the measure.
     """
     share = model.hidden.share * factor
-    weight = np.prod([curve.weights(share) for curve in model.curves], axis=0)[there.of_draw]
+    weight = np.prod([curve.weights(share) for curve in model.curves], axis=0)[predictive.of_draw]
     if effective_size(weight) >= FEWEST_EFFECTIVE:
-        return [dataclasses.replace(one, weight=weight) for one in drawn]
-    anew = model.with_share(share).within(there.domain)
-    return _ranges(_ends(anew, measure, model, own))
+        return [dataclasses.replace(component, weight=weight) for component in drawn]
+    redrawn = model.with_share(share).within(predictive.domain)
+    return _ranges(_ends(redrawn, measure, model, own))
 
 
 def _ends(
-    there: Predictive, measure: Measure, model: LabelModel, own: OwnProbabilities | None
+    predictive: Predictive, measure: Measure, model: LabelModel, own: OwnProbabilities | None
 ) -> tuple[FloatArray, FloatArray]:
-    """Return between what each draw of a measure lies, shape (draws, m) each."""
-    low, high = there.bounds(measure)
+    """Return the least and greatest value of each draw of a measure, shape (draws, m) each."""
+    low, high = predictive.bounds(measure)
     if own is None:
         return low, high
-    place = there.domain.column, there.domain.value
+    place = predictive.domain.column, predictive.domain.value
     rng = np.random.Generator(np.random.PCG64([*model.seed, *place, 3]))
     noise = rng.standard_normal(len(low))
     return own.added_to(low, noise), own.added_to(high, noise)

@@ -1,4 +1,4 @@
-"""Questions without an answer: weights for those that have one."""
+"""Nonresponse: weights by which rows with a label represent those without."""
 
 import dataclasses
 
@@ -14,23 +14,23 @@ IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
 WELL_ANSWERED = 0.5
-"""Share of a round that must have labels for these to stand for the others in later rounds."""
+"""Share of a round that must have labels for these to represent the others in later rounds."""
 
 _ANSWERS_PER_CLASS = 20
 _FEWEST_ANSWERS = 10
-"""Response classes of a round: as many as have so many answers on average, and at least."""
+"""Mean and least number of answers of a response class of a round."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Response:
-    """Which draws count, and how much.
+    """The draws that count in an estimate, and their adjustment for nonresponse.
 
     Attributes:
-        draw: shape (n,): places, among all draws of the history, of those that count.
-        factor: shape (n,): what to multiply their weights by, so that the mean over all n is an
-            estimate: 0 for a row without a label, 1 everywhere if all rows have labels.
+        draw: shape (n,): indices, among all draws of the history, of those that count.
+        factor: shape (n,): factors of their weights, with which the mean over all n is an estimate:
+            0 for a row without a label, 1 everywhere if all rows have labels.
         known: shape (questions,): share of the estimate that takes the row as known, in [0, 1):
-            its loss counts by known / M there, drawn or not. 0 but for corrected labels.
+            there its loss has the weight known / M, drawn or not. 0 except for corrected labels.
     """
 
     draw: IntArray
@@ -39,81 +39,81 @@ class Response:
 
 
 def adjust_for_nonresponse(history: History, table: CellTable, ask_again: bool = False) -> Response:
-    """Weight the rows that have a label for those that have none.
+    """Return the factors by which rows with a label represent those without.
 
-    Labels are taken to be missing at random among the rows of a *response class*: those that a
-    round met first, in leaves beside each other. Of these a share rho has a label, and each that
-    has one counts 1 / rho (the weighting-class adjustment of surveys). Rounds count in proportion
-    to their draws and to the share of their new rows that has a label: of a round just opened,
-    few labels stand for many, and it counts little; one without any label does not count.
+    Labels are taken to be missing at random among the rows of a *response class*: those first drawn
+    in one round, in adjacent leaves. If a share rho of these has a label, each that has one gets
+    the factor 1 / rho (the weighting-class adjustment of surveys). Rounds are weighted in
+    proportion to their draws and to the share of their new rows that has a label: a round just
+    opened, where few labels represent many rows, counts little; one without any label not at all.
 
-    A draw of a row that an earlier round met counts likewise, if `WELL_ANSWERED` of that round
-    have labels. If not, its labelled rows count once, its others are represented by rows that
-    nobody had seen: with U of these and S of those in a cell, each new row counts (U + S) / U.
-    Draws of the S rows themselves have the weight 0. Where S exceeds U, cells of the same
-    predictions beside it share.
+    A draw of a row first drawn in an earlier round gets that round's factor, if `WELL_ANSWERED` of
+    it have labels. If not, its labelled rows get the factor 1, and its others are represented by
+    rows not drawn before: with U of these and S of those in a cell, each new row counts
+    (U + S) / U. Draws of the S rows themselves have the weight 0. If S exceeds U, the cell is
+    joined with adjacent ones of the same predictions.
 
     Rounds drawn between the first label of a row and its correction may have had no chance to draw
-    it: of a wrong label that adds nothing, the row is never drawn again. These rounds take it as
-    known, in place of their draws of it.
+    it: after a wrong label by which it adds nothing, it is never drawn again. These rounds take its
+    loss as known, in place of their draws of it.
 
     Args:
         history: rounds and labels.
         table: the cells.
-        ask_again: whether every draw is a question, so that no row is met twice.
+        ask_again: whether every draw is a new question, also of a row drawn before.
 
     References:
         W. G. Cochran, *Sampling Techniques*, 3rd edition, 1977, section 13.2; R. J. A. Little,
         *Survey nonresponse adjustments for estimates of means*, International Statistical
         Review 54, 1986.
     """
-    met, drawn, share = history.met, history.drawn, share_answered(history)
+    first_drawn, drawn, share = history.met, history.drawn, share_answered(history)
     draw = np.flatnonzero(share[drawn] > 0)
     question, drawn = history.question[draw], drawn[draw]
     factor = rows_represented(history, table, ask_again)[draw] * share[drawn]
     total = max(share[drawn].sum(), 1e-300)
     known = np.zeros(len(history))
-    for one, end in () if ask_again else history.corrected.items():
-        late = (met[one] < drawn) & (drawn < end)
-        known[one] = share[drawn[late]].sum() / total
-        factor[late & (question == one)] = 0
+    for asked, end in () if ask_again else history.corrected.items():
+        late = (first_drawn[asked] < drawn) & (drawn < end)
+        known[asked] = share[drawn[late]].sum() / total
+        factor[late & (question == asked)] = 0
     return Response(draw, factor * len(draw) / total, known)
 
 
 def share_answered(history: History) -> FloatArray:
-    """Return the share of the rows that each round met first that have a label, shape (rounds,).
+    """Return the share of the rows first drawn in each round that have a label, shape (rounds,).
 
-    1 of a round that met none.
+    1 for a round without new rows.
     """
-    met = history.met
-    asked = np.bincount(met, minlength=len(history.rounds))
-    answered = np.bincount(met, history.label != NO_LABEL, minlength=len(history.rounds))
+    first_drawn = history.met
+    asked = np.bincount(first_drawn, minlength=len(history.rounds))
+    answered = np.bincount(first_drawn, history.label != NO_LABEL, minlength=len(history.rounds))
     return np.where(asked > 0, answered / np.maximum(asked, 1), 1.0)
 
 
 def rows_represented(history: History, table: CellTable, ask_again: bool = False) -> FloatArray:
-    """Return how many rows each draw stands for, itself among them, shape (draws,).
+    """Return how many rows each draw represents, including its own, shape (draws,).
 
-    0 of a row without a label, 1 if all rows have one; see `adjust_for_nonresponse`.
+    0 for a row without a label, 1 if all rows have one; see `adjust_for_nonresponse`.
 
     Args:
         history: rounds and labels.
         table: the cells.
-        ask_again: whether every draw is a question, so that no row is met twice.
+        ask_again: whether every draw is a new question, also of a row drawn before.
     """
-    met, drawn, share = history.met, history.drawn, share_answered(history)
+    first_drawn, drawn, share = history.met, history.drawn, share_answered(history)
     question, has_label = history.question, history.label != NO_LABEL
     stands_for = np.zeros(len(history))
-    share_of_class = _class_share(met, table.leaf[history.cell], has_label, table.leaves)
+    share_of_class = _class_share(first_drawn, table.leaf[history.cell], has_label, table.leaves)
     stands_for[has_label] = 1 / share_of_class[has_label]
-    is_new = drawn == met[question]
+    is_new = drawn == first_drawn[question]
     thin = share < WELL_ANSWERED
     represented = np.where(
-        is_new | ~thin[met[question]], stands_for[question], has_label[question]
+        is_new | ~thin[first_drawn[question]], stands_for[question], has_label[question]
     )  # fmt: skip
     for number in np.flatnonzero(share > 0) if thin.any() and not ask_again else ():
-        before = met < number
-        lost = history.cell[before & thin[met] & ~has_label]
+        before = first_drawn < number
+        lost = history.cell[before & thin[first_drawn] & ~has_label]
         if len(lost):
             unseen = table.count - np.bincount(history.cell[before], minlength=len(table))
             scale = _shared_by_unseen(table, unseen, np.bincount(lost, minlength=len(table)))
@@ -123,14 +123,14 @@ def rows_represented(history: History, table: CellTable, ask_again: bool = False
 
 
 def response_by_leaf(leaf: IntArray, has_label: BoolArray, leaves: int) -> FloatArray:
-    """Return the share of a round's rows that has a label, in the response class of each leaf.
+    """Return the share of a round's rows that have a label, in the response class of each leaf.
 
-    The rows are cut by leaf into classes of equal size, then those with few answers are joined
+    The rows are cut by leaf into classes of equal size, then classes with few answers are joined
     with the next.
 
     Args:
-        leaf: shape (n,): of the rows that the round met first, at least one.
-        has_label: shape (n,).
+        leaf: shape (n,): leaves of the rows first drawn in the round, at least one.
+        has_label: shape (n,): whether each has a label.
         leaves: number of leaves.
 
     Returns:
@@ -139,11 +139,11 @@ def response_by_leaf(leaf: IntArray, has_label: BoolArray, leaves: int) -> Float
     most = max(int(has_label.sum()) // _ANSWERS_PER_CLASS, 1)
     below = np.searchsorted(np.sort(leaf), np.arange(leaves))
     part = np.minimum(below * most // len(leaf), most - 1)
-    joined, found = np.zeros(most, dtype=np.int64), 0
-    for place, count in enumerate(np.bincount(part[leaf], has_label, minlength=most)):
-        joined[place:] = joined[place] + (found >= _FEWEST_ANSWERS)
-        found = count if found >= _FEWEST_ANSWERS else found + count
-    if found < _FEWEST_ANSWERS:
+    joined, answers = np.zeros(most, dtype=np.int64), 0
+    for index, count in enumerate(np.bincount(part[leaf], has_label, minlength=most)):
+        joined[index:] = joined[index] + (answers >= _FEWEST_ANSWERS)
+        answers = count if answers >= _FEWEST_ANSWERS else answers + count
+    if answers < _FEWEST_ANSWERS:
         joined[joined == joined[-1]] = max(joined[-1] - 1, 0)
     of_row = joined[part[leaf]]
     size = np.maximum(np.bincount(of_row, minlength=most), 1)
@@ -151,29 +151,31 @@ def response_by_leaf(leaf: IntArray, has_label: BoolArray, leaves: int) -> Float
     return np.asarray(share[joined[part]])
 
 
-def _class_share(met: IntArray, leaf: IntArray, has_label: BoolArray, leaves: int) -> FloatArray:
-    """Return the share of each row's response class that has a label, shape (questions,)."""
-    share = np.ones(len(met))
-    for number in np.unique(met[~has_label]):
-        rows = np.flatnonzero(met == number)
+def _class_share(
+    first_drawn: IntArray, leaf: IntArray, has_label: BoolArray, leaves: int
+) -> FloatArray:
+    """Return the labelled share of each row's response class, shape (questions,)."""
+    share = np.ones(len(first_drawn))
+    for number in np.unique(first_drawn[~has_label]):
+        rows = np.flatnonzero(first_drawn == number)
         share[rows] = response_by_leaf(leaf[rows], has_label[rows], leaves)[leaf[rows]]
     return share
 
 
 def _shared_by_unseen(table: CellTable, unseen: IntArray, lost: IntArray) -> FloatArray:
-    """Return how many rows an unseen row of each cell stands for, shape (cells,).
+    """Return how many rows an unseen row of each cell represents, shape (cells,).
 
     From the top leaf down, cells of the same predictions are joined until they hold as many
-    unseen rows as lost ones.
+    unseen rows as lost ones: drawn rows without a label.
     """
     predictions = table.outputs.prediction[table.first_kind]
     signature = distinct_rows(predictions)[1]
     order = np.lexsort([-table.leaf, signature])
     group = np.zeros(len(table), dtype=np.int64)
-    for one in np.unique(signature):
-        cells = order[signature[order] == one]
+    for kind in np.unique(signature):
+        cells = order[signature[order] == kind]
         missing = np.cumsum(lost[cells] - unseen[cells])
-        # A group ends with the cell that makes up for what was lost since the last end.
+        # A group ends with the cell whose unseen rows make up for those lost since the last end.
         least = np.minimum.accumulate(np.append(0, missing))
         ends = missing <= least[:-1]
         number: IntArray = np.cumsum(ends) - ends

@@ -1,17 +1,18 @@
-"""Which interval of a number stands in front, and what a reader must know of it.
+"""The choice of the default interval of a number, with its warnings.
 
-Of a number three intervals are shown: the default, the design-based one, and the assumption-light
-one where it says more. Others are made if they are asked for by name (`interval_methods`).
+A number has up to three intervals: the default, the design-based one, and the assumption-light one
+where it says more. Others are added if they are requested by name (`interval_methods`).
 
-1. *By design.* Korn and Graubard's for shares; Fisher's z (the normal interval on the logit scale)
-   for correlations, whose bounds lie evenly about 0; Student's on the logarithmic scale for what is
-   above 0 and has no upper bound, as ratios of two systems and mean squared errors; Student's for
-   all others, differences of two systems among them. The whole range, with words, where labels
-   allow no claim: because of a gap in the evidence, or as no labelled row speaks against the value.
-2. *By the model of the labels*, if there is one that labels do not contradict: it comes before the
-   design's with `FEWEST_EVIDENCE` labelled rows of the scarcest share, unless cells leave more open
-   of the number than labels do.
-3. Whatever stands in front holds the value, and while nothing excludes it the measure's bound.
+1. *Design-based.* Korn and Graubard's for shares; Fisher's z (the normal interval on the logit
+   scale) for correlations, whose bounds are symmetric about 0; Student's on the logarithmic scale
+   for positive numbers without an upper bound, as ratios of two systems and mean squared errors;
+   Student's for all others, differences of two systems among them. The whole range, with a warning,
+   if labels allow no claim: because of a gap in the evidence, or as no labelled row contradicts the
+   value.
+2. *Model-based*, if there is a model of the labels that they do not contradict: it comes before the
+   design-based one with `FEWEST_EVIDENCE` labelled rows of the scarcest share, if the draws are
+   informative (`DrawnRange.is_informative`).
+3. The default interval holds the value, and the measure's bound as long as no label excludes it.
 """
 
 import dataclasses
@@ -39,20 +40,20 @@ NARROW = 0.15
 """Share of the expected width below which an interval is not to be relied on."""
 
 NARROW_AND_SYMMETRIC = 0.5
-"""The same for a symmetric interval where one row has more than `DOMINANT` of the variance."""
+"""That share for a symmetric interval if one row has more than `DOMINANT` of the variance."""
 
 DOMINANT = 0.2
-"""Share of the variance from which on one row decides how wide an interval is."""
+"""Share of the variance above which a single row decides how wide an interval is."""
 
 DISAGREEMENT = 3.0
-"""Intervals disagree if that of the design, made so many times as wide, does not meet the model's.
+"""Intervals disagree if the design's, widened by this factor, does not overlap the model's.
 
 By chance alone it misses the truth in one of twenty estimates, at some point of most curves. With
-2, words came with a quarter of the log losses of a prior that falls where the rate rises, of which
-the default interval held .99 (docs/studies/coverage.md)."""
+2, a quarter of the log losses of a prior that falls where the rate rises had a warning, though the
+default interval held .99 of them (docs/studies/coverage.md)."""
 
 FAR_OFF = 0.2
-"""Share of its range by which the value of a measure is off the median of draws if it misleads."""
+"""Distance of a value from the median of draws, as a share of its range, that brings a warning."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,11 +61,11 @@ class DesignBased:
     """The design-based intervals of a number.
 
     Attributes:
-        value: within the bounds.
-        intervals: the default first, then those that were asked for.
-        of_value: that the value had to be cut, if it had.
-        warnings: the same, and why the default claims nothing, or is not to be relied on.
-        is_sound: whether it claims something and nothing speaks against it.
+        value: the value, cut to the bounds.
+        intervals: the default first, then those requested.
+        of_value: the warning that the value was cut, if it was.
+        warnings: `of_value`, and why the default claims nothing or is not reliable.
+        is_sound: whether the default claims something and nothing speaks against it.
     """
 
     value: float
@@ -75,7 +76,7 @@ class DesignBased:
 
 
 def default_method(number: SampledNumber) -> IntervalMethod:
-    """Return the method of the design-based interval of a number that has an error."""
+    """Return the method of the default design-based interval of a number with a standard error."""
     low, high = number.bounds
     if (low, high) == (0.0, np.inf) and number.value > 0:
         return by_log_student
@@ -88,11 +89,11 @@ def default_method(number: SampledNumber) -> IntervalMethod:
 
 
 def gap_of(number: SampledNumber, gap: Gap | None) -> Gap | None:
-    """Return why labels allow no claim of a number, if they do not.
+    """Return why labels allow no claim about a number; None if they do allow one.
 
     Args:
-        number: it.
-        gap: in the evidence for it.
+        number: the number.
+        gap: gap in the evidence for it, if any.
     """
     if number.error == 0:
         words = "no labelled row contradicts this value, so its variance is estimated to be zero"
@@ -104,9 +105,9 @@ def by_design(number: SampledNumber, gap: Gap | None, asked: Sequence[str] = ())
     """Return the design-based intervals of a number.
 
     Args:
-        number: it; a value beyond the bounds is cut.
+        number: the number; a value beyond the bounds is cut.
         gap: why labels allow no claim: `gap_of`.
-        asked: names of the methods that are to stand beside the default.
+        asked: names of the methods of further intervals.
     """
     title, bounds = number.target.title, number.bounds
     warnings, doubt = [], None
@@ -122,19 +123,19 @@ def by_design(number: SampledNumber, gap: Gap | None, asked: Sequence[str] = ())
         default = whole_range(bounds, gap.method)
         warnings.append(f"{title}: {gap.words}; the interval is the whole range of the measure")
     else:
-        made = default_method(number)(number)
-        assert made is not None, "there is an error"
-        default, doubt = made, doubt_about(made, number)
+        interval = default_method(number)(number)
+        assert interval is not None, "there is an error"
+        default, doubt = interval, doubt_about(interval, number)
         warnings += [f"{title}: {doubt}"] if doubt else []
     claims = (default.low, default.high) != bounds
     if not (claims or warnings):
-        words = "its interval is the whole range of the measure: it takes more labels"
-        warnings.append(f"{title}: {words}")
-    answers = (BY_NAME[name](number) for name in asked)
-    beside = (one for one in answers if one is not None and one.method != default.method)
+        warning = "its interval is the whole range of the measure: it takes more labels"
+        warnings.append(f"{title}: {warning}")
+    requested = (BY_NAME[name](number) for name in asked)
+    others = (each for each in requested if each is not None and each.method != default.method)
     return DesignBased(
         number.value,
-        (default, *beside),
+        (default, *others),
         of_value,
         tuple(warnings),
         is_sound=claims and not (gap or doubt),
@@ -142,10 +143,10 @@ def by_design(number: SampledNumber, gap: Gap | None, asked: Sequence[str] = ())
 
 
 def doubt_about(interval: Interval, number: SampledNumber) -> str | None:
-    """Return why an interval is not to be relied on, in words, if it is not.
+    """Return why an interval is not reliable, in words; None if it is.
 
-    A symmetric interval, as losses have, does not know that a few rows far off make up most of a
-    mean: where one row that was met decides its width, it has to be nearer the expected one.
+    A symmetric interval, as losses have, ignores that a few extreme rows may make up most of a
+    mean: if one labelled row decides its width, that must be nearer the expected one.
     """
     if number.expected_error is None:
         return None
@@ -168,21 +169,21 @@ def with_model_based(
     drawn: DrawnRange,
     evidence: int,
 ) -> Estimate:
-    """Return an estimate with its model-based interval, in front where labels say enough.
+    """Return an estimate with its model-based interval, first if there are enough labels.
 
     Args:
-        estimate: by the design.
-        interval: the model-based one.
-        of_draws: between what the draws lie, without the design.
+        estimate: the design-based estimate.
+        interval: the model-based interval.
+        of_draws: ends of the interval of the draws alone.
         drawn: the number in each draw.
         evidence: labelled rows of the scarcest share.
     """
-    if not (evidence >= FEWEST_EVIDENCE and drawn.is_told):
+    if not (evidence >= FEWEST_EVIDENCE and drawn.is_informative):
         return estimate.with_interval(interval)
     (low, high), design, title = of_draws, estimate.intervals[0], estimate.target.title
     warnings = list(estimate.of_value)
-    further = (DISAGREEMENT - 1) * (design.high - design.low) / 2
-    if estimate.claims and (design.high + further < low or high < design.low - further):
+    margin = (DISAGREEMENT - 1) * (design.high - design.low) / 2
+    if estimate.claims and (design.high + margin < low or high < design.low - margin):
         warnings.append(
             f"{title}: the draws say {design.low:.4g} to {design.high:.4g}, scores "
             f"and labels {low:.4g} to {high:.4g}: one misleads, so the interval holds both"

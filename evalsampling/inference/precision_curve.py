@@ -1,4 +1,4 @@
-"""The precision at every rank of a list, with bounds that hold together, and what follows from it.
+"""The precision at every rank of a list with simultaneous bounds, and measures computed from it.
 
 Of N rows, P of them positive, the r ranked first hold c = r p(r) positives; so precision, recall
 (the true positive rate) c / P, F1, the false positive rate (r - c) / (N - P), specificity, accuracy
@@ -20,19 +20,20 @@ FloatArray = npt.NDArray[np.float64]
 
 @dataclasses.dataclass(frozen=True)
 class Guarantee:
-    """How far a curve is to be trusted, and what it took.
+    """The guaranteed accuracy of a precision curve, and the labels it took.
 
     Attributes:
-        factor: no precision is off by more, up or down; None if nothing is guaranteed.
-        confidence: of all ranks together.
-        wanted: factor that was asked for, beta (1 + epsilon).
-        beta: factor by which a queried precision is off, at most; None if it is unknown.
-        height: of the envelope, at most: its upper bound by its lower one.
-        queries: ranks that were queried.
-        ranks: of these queries.
-        draws: answers that each query has, at least, were they spread evenly.
-        p_min: least precision that was reckoned with.
-        head: rows labelled throughout.
+        factor: greatest factor by which any precision is off, up or down; None if nothing is
+            guaranteed.
+        confidence: simultaneous confidence of all ranks.
+        wanted: factor requested, beta (1 + epsilon).
+        beta: greatest factor by which a queried precision is off; None if it is unknown.
+        height: greatest ratio of the upper bound of the envelope to the lower one.
+        queries: number of queried ranks.
+        ranks: the queried ranks.
+        draws: least number of answers of a query, as if spread evenly over its ranks.
+        p_min: least precision assumed.
+        head: number of top rows that are all labelled.
         settled: whether no further question is to be asked.
         warnings: what a reader must know.
     """
@@ -52,13 +53,13 @@ class Guarantee:
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> "Guarantee":
-        """Return the guarantee that an object stands for."""
+        """Return the guarantee of a JSON object."""
         lists = {name: tuple(content[name]) for name in ("ranks", "warnings")}
         return cls(**{**content, **lists})
 
     @property
     def words(self) -> str:
-        """What is guaranteed and what it took, in one line."""
+        """The guarantee and the labels it took, in one line."""
         if self.factor is None:
             return "no precision is guaranteed" + " yet" * (not self.settled)
         return (
@@ -82,8 +83,8 @@ class PrecisionCurve:
 
     Attributes:
         ranked: the list.
-        precision: with bounds that hold at all ranks together, as the guarantee says.
-        guarantee: see there.
+        precision: precision with bounds that hold simultaneously at all ranks.
+        guarantee: accuracy and confidence of these bounds.
     """
 
     ranked: RankedList
@@ -92,22 +93,22 @@ class PrecisionCurve:
 
     @property
     def rank(self) -> FloatArray:
-        """Rows ranked so high or higher, shape (groups,)."""
+        """Number of rows of each group and those above it, shape (groups,)."""
         return self.ranked.rank.astype(np.float64)
 
     @property
     def gain(self) -> Bounded:
-        """Positives c among the rows ranked so high or higher: the cumulated gain."""
-        one, most = self.precision, self.rank
-        return Bounded(one.value * most, one.low * most, one.high * most)
+        """Positives c of each group and those above it: the cumulated gain."""
+        precision, rank = self.precision, self.rank
+        return Bounded(precision.value * rank, precision.low * rank, precision.high * rank)
 
     @property
     def recall(self) -> Bounded:
-        """C / P: the true positive rate, or sensitivity."""
+        """Recall c / P: the true positive rate, or sensitivity."""
         return _one_at_last(_share(self.gain, self._positives))
 
     def f_alpha(self, alpha: float) -> Bounded:
-        """C / (alpha r + (1 - alpha) P): precision for alpha of 1, recall for 0."""
+        """Return c / (alpha r + (1 - alpha) P): precision for alpha of 1, recall for 0."""
         c, p, r = self.gain, self._positives, self.rank
         least = np.maximum(p.low, c.high)  # There are no fewer positives than among the first r.
         mixed = (alpha * r + (1 - alpha) * end for end in (p.value, least, p.high))
@@ -115,27 +116,27 @@ class PrecisionCurve:
 
     @property
     def f1(self) -> Bounded:
-        """2 c / (r + P)."""
+        """F1, 2 c / (r + P)."""
         return self.f_alpha(0.5)
 
     @property
     def false_positive_rate(self) -> Bounded:
-        """(r - c) / (N - P)."""
+        """False positive rate (r - c) / (N - P)."""
         c, p, r = self.gain, self._positives, self.rank
         rows = self.rank[-1]
-        negatives = Bounded(r - c.value, r - c.high, r - c.low)
-        of_all = Bounded(rows - p.value, rows - p.high, rows - p.low)
-        return _one_at_last(_share(negatives, of_all))
+        part = Bounded(r - c.value, r - c.high, r - c.low)
+        negatives = Bounded(rows - p.value, rows - p.high, rows - p.low)
+        return _one_at_last(_share(part, negatives))
 
     @property
     def specificity(self) -> Bounded:
-        """1 less the false positive rate."""
+        """Specificity: 1 minus the false positive rate."""
         rate = self.false_positive_rate
         return Bounded(1 - rate.value, 1 - rate.high, 1 - rate.low)
 
     @property
     def accuracy(self) -> Bounded:
-        """(2 c - P + N - r) / N, of the classifier that calls the first r rows positive."""
+        """Accuracy (2 c - P + N - r) / N of the classifier that calls the first r rows positive."""
         c, p, r, rows = self.gain, self._positives, self.rank, self.rank[-1]
         rest = rows - r
         return Bounded(
@@ -146,34 +147,34 @@ class PrecisionCurve:
 
     @property
     def _positives(self) -> Bounded:
-        """P, of shape (1,)."""
+        """Number of positives P, shape (1,)."""
         c = self.gain
         return Bounded(c.value[-1:], c.low[-1:], c.high[-1:])
 
     def average_precision(self, place: IntArray | None = None) -> Bounded:
-        """Return sum_j (recall_j - recall_(j-1)) p_j over groups, each of shape (1,).
+        """Return sum_j (recall_j - recall_(j-1)) p_j over groups, with bounds of shape (1,).
 
-        With h_j falling this is sum_j recall_j (h_j - h_(j+1)) for h = p, monotone in the recalls;
-        so it is bounded by that of a falling h above p with the greatest recalls, and of one below
-        it with the least.
+        For h = p this is sum_j recall_j (h_j - h_(j+1)), monotone in the recalls if h falls. So it
+        is at most the sum for a falling h above p with the greatest recalls, and at least that for
+        a falling h below p with the least recalls.
 
         Args:
             place: groups to sum over, ascending; all if not given.
         """
-        kept = np.arange(len(self.ranked)) if place is None else place
+        chosen = np.arange(len(self.ranked)) if place is None else place
         recall, p = self.recall, self.precision
-        above = np.maximum.accumulate(p.high[kept][::-1])[::-1]
-        below = np.minimum.accumulate(p.low[kept])
+        above = np.maximum.accumulate(p.high[chosen][::-1])[::-1]
+        below = np.minimum.accumulate(p.low[chosen])
         return Bounded(
-            _weighted(recall.value[kept], p.value[kept]),
-            _weighted(recall.low[kept], below),
-            np.minimum(_weighted(recall.high[kept], above), 1.0),
+            _weighted(recall.value[chosen], p.value[chosen]),
+            _weighted(recall.low[chosen], below),
+            np.minimum(_weighted(recall.high[chosen], above), 1.0),
         )
 
     def roc_area(self, place: IntArray | None = None) -> Bounded:
-        """Return the area below the ROC curve, by trapezoids over groups, each of shape (1,).
+        """Return the area below the ROC curve, by trapezoids over groups, with bounds: shape (1,).
 
-        With A the area below c over ranks, but for the part (N - r_k) P / 2 of the last trapezoid,
+        With A the area below c over ranks, without the part (N - r_k) P / 2 of the last trapezoid,
         it is (A + (N - r_k) P / 2 - P^2 / 2) / (P (N - P)). It rises with A. So the bounds are
         its least and its greatest value over P, with the least and the greatest A.
 
@@ -181,14 +182,14 @@ class PrecisionCurve:
             place: groups whose ranks are the corners, ascending; all if not given.
         """
         rows, c, p = float(self.rank[-1]), self.gain, self._positives
-        kept = np.arange(len(self.ranked)) if place is None else place
-        kept = kept[kept < len(self.ranked) - 1]
-        rank = self.rank[kept]
+        chosen = np.arange(len(self.ranked)) if place is None else place
+        chosen = chosen[chosen < len(self.ranked) - 1]
+        rank = self.rank[chosen]
         corners = np.concatenate([[0.0], rank, [rows]])
         reach, last = (corners[2:] - corners[:-2]) / 2, (rows - corners[-2]) / 2
-        area = float(c.value[kept] @ reach)
-        least = float(np.minimum(c.low[kept], p.high) @ reach)
-        most = float(np.minimum(np.minimum(c.high[kept], rank), p.high) @ reach)
+        area = float(c.value[chosen] @ reach)
+        least = float(np.minimum(c.low[chosen], p.high) @ reach)
+        most = float(np.minimum(np.minimum(c.high[chosen], rank), p.high) @ reach)
         ends = float(p.low[0]), float(p.high[0])
         return Bounded(
             np.array([_area(area, last, rows, float(p.value[0]))]),
@@ -197,14 +198,14 @@ class PrecisionCurve:
         )
 
     def cut(self, place: int, rows: int) -> "PrecisionCurve":
-        """Return the curve with a group cut in two, its first part of so many rows.
+        """Return the curve with a group cut in two, with bounds for the first part.
 
-        Of that no more is known than of the groups: it has no fewer positives than the groups
-        above it, and no more than with all of its own rows.
+        These follow from those of the groups: the cumulated gain is at least that of the groups
+        above, and is the greatest if all rows of the part are positive.
 
         Args:
-            place: number of the group.
-            rows: at least 1, below those of the group.
+            place: index of the group.
+            rows: number of rows of the first part, at least 1, fewer than the group has.
         """
         ranked, c = self.ranked, self.gain
         above = [float(end[place - 1]) if place else 0.0 for end in (c.value, c.low, c.high)]
@@ -245,31 +246,31 @@ class PrecisionCurve:
         }
 
     def at(self, rank: float) -> dict[str, float]:
-        """Return all measures where the ranks reach ``rank``, as ``name``, ``name.low``, ...
+        """Return all measures at a rank, with bounds, under ``name``, ``name.low``, ``name.high``.
 
-        Rows that share a score share a rank: the rank told is the first that goes as far.
+        Rows that share a score share a rank: the result is for the first rank not below ``rank``.
 
         >>> curve.at(1000)["precision"]  # doctest: +SKIP
         0.91
         """
         group = self.ranked.at_rank(rank)
-        told = {
+        content = {
             "rank": int(self.ranked.rank[group]),
             "threshold": float(self.ranked.threshold[group]),
         }
-        for name, one in self.measures.items():
-            told[name] = float(one.value[group])
-            told[f"{name}.low"], told[f"{name}.high"] = (
-                float(one.low[group]),
-                float(one.high[group]),
+        for name, bounded in self.measures.items():
+            content[name] = float(bounded.value[group])
+            content[f"{name}.low"], content[f"{name}.high"] = (
+                float(bounded.low[group]),
+                float(bounded.high[group]),
             )
-        return told
+        return content
 
 
 def _share(part: Bounded, whole: Bounded) -> Bounded:
-    """Return shares, at most 1: NaN where the value is 0/0.
+    """Return shares with their bounds, at most 1; NaN where the value is 0/0.
 
-    An end that is 0/0 is 0 where the value is defined: of a share that is not, nothing is a part.
+    A bound that is 0/0 while the value is defined is 0.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         value = np.minimum(part.value / whole.value, 1.0)
@@ -289,20 +290,20 @@ def _area(area: float, last: float, rows: float, positives: float) -> float:
 
 
 def _areas(area: float, last: float, rows: float, ends: tuple[float, float]) -> list[float]:
-    """Return the area where P is at either end, or between them where its slope is nil.
+    """Return the areas whose extremes over P are bounds: at its ends and at stationary points.
 
-    There P^2 (N / 2 - w) - 2 A P + A N = 0. Where there might be no positives or no negatives it
-    may be anything.
+    At a stationary point P^2 (N / 2 - w) - 2 A P + A N = 0. If there might be no positives or no
+    negatives, the area may be anything in [0, 1].
     """
     if ends[0] <= 0 or ends[1] >= rows:
         return [0.0, 1.0]
     roots = np.roots([rows / 2 - last, -2 * area, area * rows])
-    inner = [float(one.real) for one in roots if one.imag == 0 and ends[0] < one.real < ends[1]]
-    return [_area(area, last, rows, one) for one in (*ends, *inner)]
+    inner = [float(p.real) for p in roots if p.imag == 0 and ends[0] < p.real < ends[1]]
+    return [_area(area, last, rows, p) for p in (*ends, *inner)]
 
 
 def _one_at_last(share: Bounded) -> Bounded:
-    """Return shares of what all ranks together have: 1 at the last rank if they are defined."""
+    """Return shares with value and bounds set to 1 at the last rank, if they are defined there."""
     for end in (share.low, share.high, share.value):
         end[-1] = np.where(np.isnan(share.value[-1]), np.nan, 1.0)
     return share

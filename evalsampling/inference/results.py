@@ -20,15 +20,15 @@ FloatArray = npt.NDArray[np.float64]
 
 @dataclasses.dataclass(frozen=True)
 class Target:
-    """The one number an estimate is about.
+    """The one number that an estimate is about.
 
     Attributes:
-        measure: its name.
-        bounds: least and greatest value, infinite where there is none.
-        system: name of the system, None if the evaluation has one that needs no name.
-        threshold: score threshold, if it belongs to one.
-        slice: ``column=value`` of the rows it is about, None for the whole pool.
-        against: name of the system that this one is compared with, None if with none.
+        measure: name of the measure.
+        bounds: least and greatest possible value, infinite if unbounded.
+        system: name of the system, None if the evaluation has a single unnamed one.
+        threshold: score threshold of the number, None if it has none.
+        slice: ``column=value`` of its rows, None for the whole pool.
+        against: name of the system that this one is compared with, None if it is no comparison.
     """
 
     measure: str
@@ -40,7 +40,7 @@ class Target:
 
     @property
     def title(self) -> str:
-        """Everything that tells it from other numbers, in words."""
+        """The number in words, different from those of all other numbers."""
         text = self.measure
         text += "" if self.threshold is None else f" at {self.threshold:.6g}"
         text += "" if self.system is None else f" of {self.system}"
@@ -49,7 +49,7 @@ class Target:
 
     @property
     def null(self) -> float | None:
-        """What it is if the two systems compared are alike: 1 of a ratio, 0 of a difference."""
+        """The value if the two compared systems are equal: 1 of a ratio, 0 of a difference."""
         if self.against is None:
             return None
         return 1.0 if self.bounds == (0.0, math.inf) else 0.0
@@ -57,10 +57,10 @@ class Target:
 
 @dataclasses.dataclass(frozen=True)
 class Sensitivity:
-    """The default interval had there been another prior of the hidden positives.
+    """The default interval under another prior of the hidden positives.
 
     Attributes:
-        share: median of their number by that of the positives that the scores tell.
+        share: prior median of the number of hidden positives divided by that of the others.
         low: lower end.
         high: upper end.
     """
@@ -71,10 +71,10 @@ class Sensitivity:
 
 
 TIE = 1e-12
-"""Measures of two systems that differ by no more are the same but for rounding."""
+"""Measures of two systems that differ by at most this are equal up to rounding."""
 
 _NEAR = 1e-9
-"""A value so near to an end of an interval is not outside: ends are found by search."""
+"""A value this near to an end of an interval is not outside: ends are found by search."""
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -82,26 +82,26 @@ class Estimate:
     """An estimate of one number.
 
     Attributes:
-        target: what it is an estimate of.
-        value: estimate, None where it is undefined.
-        standard_error: of the estimate, None where it is undefined.
+        target: the number estimated.
+        value: estimated value, None where it is undefined.
+        standard_error: standard error of the value, None where it is undefined.
         confidence: level of the intervals.
         intervals: at least one; the first is the default.
         reason: why the value is undefined, else None.
         warnings: what a reader must know before trusting the interval.
-        effective_size: labels that would do as well if all weights were equal (Kish).
-        design_effect: variance over that of as many labels of rows drawn alike.
-        largest_share: share of the variance that comes from a single row, at most.
-        largest_weight: share of the weights of all labelled rows that a single one has, at most.
+        effective_size: number of equally weighted labels that would be worth as much (Kish).
+        design_effect: variance divided by that of a simple random sample of the same size.
+        largest_share: largest share of the variance that comes from a single row.
+        largest_weight: largest share of the total weight of labelled rows that a single one has.
         reliable: whether the default interval claims anything and no warning speaks against it.
         sensitivity: the model-based interval for other shares of hidden positives, if it is the
             default.
-        light: how the assumption-light interval came about, or why there is none; None where it was
-            not asked for, or would say nothing more.
-        of_value: those of the warnings that are about the value, whatever interval is the default.
-        notes: what was done otherwise than usual, and why; none speaks against the interval.
-        bias: to second order; None where it is not known, or nil by design.
-        significance: of a comparison of two systems, else None.
+        light: the assumption-light interval and what it rests on, or why there is none; None if it
+            was not requested or would add nothing.
+        of_value: the warnings that are about the value, whatever interval is the default.
+        notes: departures from the usual method, with reasons; none speaks against the interval.
+        bias: second-order bias; None if it is unknown, or zero by design.
+        significance: significance of a comparison of two systems, else None.
     """
 
     target: Target
@@ -140,11 +140,11 @@ class Estimate:
 
     @property
     def half_width(self) -> float:
-        """Half the width of the default interval, infinite where it has no end."""
+        """Half the width of the default interval, infinite if it is unbounded."""
         return (self.high - self.low) / 2
 
     def __repr__(self) -> str:
-        """Return value and default interval in a line."""
+        """Return the value and the default interval in one line."""
         value = "undefined" if self.value is None else f"{self.value:.4f}"
         return (
             f"<Estimate {self.target.title}: {value}, {100 * self.confidence:g} % "
@@ -157,16 +157,17 @@ class Estimate:
         return (self.intervals[0].low, self.intervals[0].high) != self.target.bounds
 
     def moved_into(self, interval: Interval) -> "Estimate":
-        """Return the estimate with its value in an interval that is sure to hold what it is of.
+        """Return the estimate with its value moved into an interval that excludes all else.
 
-        A value that had to be moved is told, and its default interval holds it still.
+        If the value had to be moved, there is a warning, and the default interval is widened to
+        hold the new value.
         """
         if self.value is None:
             return self
         value = min(max(self.value, interval.low), interval.high)
         if math.isclose(value, self.value, rel_tol=_NEAR, abs_tol=_NEAR):
             return self
-        words = (
+        warning = (
             f"{self.target.title}: the estimate was {self.value:.4g}, which the labels exclude "
             f"whatever the scores say; the nearest that they allow is {value:.4g}"
         )
@@ -178,34 +179,35 @@ class Estimate:
             self,
             value=value,
             intervals=(held, *self.intervals[1:]),
-            warnings=(*self.warnings, words),
-            of_value=(*self.of_value, words),
+            warnings=(*self.warnings, warning),
+            of_value=(*self.of_value, warning),
         )
 
     def with_interval(self, interval: Interval) -> "Estimate":
-        """Return the estimate with one interval more, after those that it has."""
+        """Return the estimate with one more interval, placed last."""
         return dataclasses.replace(self, intervals=(*self.intervals, interval))
 
     def interval(self, kind: str | None = None) -> Interval | None:
         """Return the first interval of a kind, if there is one; without a kind the default."""
-        return next((one for one in self.intervals if kind in (None, one.kind)), None)
+        matching = (interval for interval in self.intervals if kind in (None, interval.kind))
+        return next(matching, None)
 
 
 def undefined(
     target: Target, confidence: float, method: str, reason: str, warn: bool = False
 ) -> Estimate:
-    """Return the estimate of a number the data say nothing about."""
-    nothing = whole_range(target.bounds, method)
+    """Return an estimate without a value, whose interval is the whole range."""
+    interval = whole_range(target.bounds, method)
     warnings = (reason,) if warn else ()
-    return Estimate(target, None, None, confidence, (nothing,), reason, warnings, reliable=False)
+    return Estimate(target, None, None, confidence, (interval,), reason, warnings, reliable=False)
 
 
 def census(target: Target, value: float, confidence: float, undefined_without: str) -> Estimate:
-    """Return the exact value of a number all of whose rows have labels.
+    """Return the exact estimate of a number whose rows all have labels.
 
     Args:
-        target: what it is.
-        value: g at the risk of all rows that it is about, NaN if undefined.
+        target: the number.
+        value: g at the risk of all its rows, NaN if undefined.
         confidence: in (0, 1).
         undefined_without: rows that the measure needs, in words that follow "no".
     """
@@ -213,13 +215,13 @@ def census(target: Target, value: float, confidence: float, undefined_without: s
         whose = "the pool has" if target.slice is None else "there are"
         reason = f"{target.title} is undefined (0/0): {whose} no {undefined_without}"
         return undefined(target, confidence, "undefined", reason)
-    tested = None
+    significance = None
     if target.null is not None:
         if math.isclose(value, target.null, rel_tol=TIE, abs_tol=TIE):
-            value = target.null  # a tie but for the order in which numbers were added
-        tested = Significance.known(value, target.null)
+            value = target.null  # a tie, up to the order in which numbers were added
+        significance = Significance.known(value, target.null)
     exact = Interval(value, value, "design-based", "census")
-    return Estimate(target, value, 0.0, confidence, (exact,), significance=tested)
+    return Estimate(target, value, 0.0, confidence, (exact,), significance=significance)
 
 
 def brief(
@@ -227,17 +229,17 @@ def brief(
     sentences: Callable[[Estimate], Sequence[str]] = attrgetter("warnings"),
     most: int = 3,
 ) -> list[str]:
-    """Return what is said of estimates, each sentence once, those of many points summed up.
+    """Return the sentences about some estimates, each once, with those of many points summed up.
 
     Args:
-        estimates: of any numbers.
-        sentences: returns those of an estimate: its warnings, or its notes.
-        most: sentences of one kind about one measure that are all returned.
+        estimates: estimates of any numbers.
+        sentences: function that returns the sentences of an estimate: its warnings or its notes.
+        most: greatest number of sentences of one kind and measure that are returned in full.
     """
     kinds: dict[str, dict[str, None]] = {}
     for estimate in estimates:
         for sentence in sentences(estimate):
-            # A kind is told by its first words, numbers apart.
+            # A kind is identified by its first words, without numbers.
             words = sentence.replace(estimate.target.title, "").strip(": ").split()[:2]
             kind = " ".join([estimate.target.measure, *(w for w in words if not w.isdecimal())])
             kinds.setdefault(kind, {})[sentence] = None
@@ -252,43 +254,45 @@ def brief(
 def widest_half(estimates: Sequence[Estimate], kind: str | None = None) -> float | None:
     """Return half the width of the widest interval on the whole pool.
 
-    Comparisons of systems, which come by themselves, count only where there is nothing else.
+    Comparisons of systems, which are added automatically, count only if there is nothing else.
 
     Args:
-        estimates: of numbers on the pool, or on slices too.
-        kind: of intervals; None for the default ones.
+        estimates: estimates on the pool; those on slices are ignored.
+        kind: kind of the intervals; None for the default ones.
 
     Returns:
         At least 0; None if there is no estimate on the whole pool, or one has no such interval, or
-        a default one claims nothing or is not to be relied on, or an end is unknown: then there is
-        no width to stop at.
+        a default one claims nothing or is not reliable, or an end is infinite.
     """
-    whole = _watched(estimates)
-    chosen = [one.interval(kind) for one in whole]
-    halves = [(one.high - one.low) / 2 for one in chosen if one is not None]
-    known = 0 < len(halves) == len(whole) and all(map(math.isfinite, halves))
-    known = known and (kind is not None or all(one.reliable for one in whole))
-    return max(halves) if known else None
+    watched = _watched(estimates)
+    intervals = [estimate.interval(kind) for estimate in watched]
+    halves = [(each.high - each.low) / 2 for each in intervals if each is not None]
+    if not 0 < len(halves) == len(watched) or not all(map(math.isfinite, halves)):
+        return None
+    if kind is None and not all(estimate.reliable for estimate in watched):
+        return None
+    return max(halves)
 
 
 def _watched(estimates: Sequence[Estimate]) -> list[Estimate]:
     """Return the estimates whose widths count: on the whole pool, of systems if there are any."""
-    whole = [one for one in estimates if one.target.slice is None]
-    return [one for one in whole if one.target.against is None] or whole
+    on_pool = [estimate for estimate in estimates if estimate.target.slice is None]
+    return [estimate for estimate in on_pool if estimate.target.against is None] or on_pool
 
 
 def no_width_because(estimates: Sequence[Estimate]) -> str | None:
-    """Return why `widest_half` tells no width, None if it tells one."""
+    """Return why `widest_half` of the default intervals is None, or None if it is a number."""
     if widest_half(estimates) is not None:
         return None
-    for one in _watched(estimates):
-        default, title = one.intervals[0], one.target.title
-        if not one.claims:
-            return f"the interval of {title} claims nothing ({one.reason or default.method})"
-        if not one.reliable:
-            why = f": {one.warnings[0].removeprefix(f'{title}: ')}" if one.warnings else ""
+    for estimate in _watched(estimates):
+        default, title = estimate.intervals[0], estimate.target.title
+        if not estimate.claims:
+            return f"the interval of {title} claims nothing ({estimate.reason or default.method})"
+        if not estimate.reliable:
+            warnings = estimate.warnings
+            why = f": {warnings[0].removeprefix(f'{title}: ')}" if warnings else ""
             return f"the interval of {title} is not to be relied on{why}"
-        if not math.isfinite(one.half_width):
+        if not math.isfinite(estimate.half_width):
             return f"the interval of {title} has no end"
     return "nothing is estimated on the whole pool"
 
@@ -296,12 +300,12 @@ def no_width_because(estimates: Sequence[Estimate]) -> str | None:
 def is_narrow(
     estimates: Sequence[Estimate], half_width: float | None, kind: str | None = None
 ) -> bool:
-    """Tell whether every interval on the whole pool is known to be as narrow as wanted.
+    """Return whether every interval on the whole pool is as narrow as wanted.
 
     Args:
-        estimates: of numbers on the pool, or on slices too.
-        half_width: greatest half-width wanted; None for no such wish, which is never met.
-        kind: of intervals; None for the default ones.
+        estimates: estimates on the pool; those on slices are ignored.
+        half_width: greatest half-width wanted; with None the result is False.
+        kind: kind of the intervals; None for the default ones.
     """
     widest = widest_half(estimates, kind)
     return half_width is not None and widest is not None and widest <= half_width
@@ -310,30 +314,29 @@ def is_narrow(
 def is_significant(
     estimates: Sequence[Estimate], level: float | None, anytime: bool = True
 ) -> bool:
-    """Tell whether the comparisons of the first measure, on the whole pool, are all significant.
+    """Return whether the comparisons of the first measure, on the whole pool, are all significant.
 
     Args:
         estimates: at least one, those of the first measure first.
-        level: greatest p-value wanted; None for no such wish, which is never met.
-        anytime: whether the p-values are those that may be looked at after every round.
+        level: greatest p-value wanted; with None the result is False.
+        anytime: whether to take the p-values that hold if they are looked at after every round.
     """
-    compared = [
-        one for one in estimates
-        if one.target.null is not None
-        and one.target.slice is None
-        and one.target.measure == estimates[0].target.measure
+    significances = [
+        estimate.significance or Significance(None) for estimate in estimates
+        if estimate.target.null is not None
+        and estimate.target.slice is None
+        and estimate.target.measure == estimates[0].target.measure
     ]  # fmt: skip
-    tested = [one.significance or Significance(None) for one in compared]
-    found = [one.anytime_p_value if anytime else one.p_value for one in tested]
-    if level is None or not found:
+    p_values = [each.anytime_p_value if anytime else each.p_value for each in significances]
+    if level is None or not p_values:
         return False
-    return all(p_value is not None and p_value <= level for p_value in found)
+    return all(p_value is not None and p_value <= level for p_value in p_values)
 
 
 def as_json(estimate: Estimate) -> dict[str, Any]:
-    """Return the object that stands for an estimate in `estimate --json`."""
-    target, default, tested = estimate.target, estimate.intervals[0], estimate.significance
-    told = {
+    """Return the JSON object of an estimate in `estimate --json`."""
+    target, default, significance = estimate.target, estimate.intervals[0], estimate.significance
+    content = {
         "measure": target.measure,
         "system": target.system,
         "against": target.against,
@@ -346,7 +349,7 @@ def as_json(estimate: Estimate) -> dict[str, Any]:
         "confidence": estimate.confidence,
         "method": default.method,
         "intervals": [dataclasses.asdict(interval) for interval in estimate.intervals],
-        "sensitivity": [dataclasses.asdict(one) for one in estimate.sensitivity],
+        "sensitivity": [dataclasses.asdict(each) for each in estimate.sensitivity],
         "reason": estimate.reason,
         "effective_size": estimate.effective_size,
         "design_effect": estimate.design_effect,
@@ -354,9 +357,9 @@ def as_json(estimate: Estimate) -> dict[str, Any]:
         "largest_weight": estimate.largest_weight,
         "bias": None if estimate.bias is None else estimate.bias.as_json(),
         "undetected": None if estimate.light is None else estimate.light.as_json(),
-        "significance": None if tested is None else dataclasses.asdict(tested),
+        "significance": None if significance is None else dataclasses.asdict(significance),
     }
-    return finite(told)
+    return finite(content)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -27,8 +27,8 @@ class AdaStrat(RankedSampler):
     one at all: no query of a wave bears on another but for those right beside it.
 
     Attributes:
-        levels: bisections asked for at once, 1 or more. With 2 a wave has the quarters too, whether
-            they are called for or not: half as many rounds, and more queries.
+        levels: number of bisections in one wave, at least 1. With 2 a wave also queries the
+            quarters, needed or not: half as many rounds, and more queries.
     """
 
     name = "adastrat"
@@ -50,16 +50,16 @@ class AdaStrat(RankedSampler):
         """Return the middles of all intervals that are not settled."""
         ranked, squared = wave.ranked, (1 + self.epsilon) ** 2
         ends = np.append(wave.head, wave.queried)
-        found: list[int] = []
-        for begin, high in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True):
-            low = max(begin, wave.strata.known - 1)
+        middles: list[int] = []
+        for start, high in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True):
+            low = max(start, wave.strata.known - 1)
             inside = ranked.rank[low + 1 : high]
             if len(inside) and envelope.height(inside).max() > squared * (1 + 1e-12):
-                found += self._middles(ranked, low, high, self.levels)
-        return np.array(sorted(found), dtype=np.int64)
+                middles += self._middles(ranked, low, high, self.levels)
+        return np.array(sorted(middles), dtype=np.int64)
 
     def _middles(self, ranked: RankedList, low: int, high: int, levels: int) -> list[int]:
-        """Return the groups that cut an interval so many times, each part in two."""
+        """Return the groups that bisect an interval, and its parts, down to some level."""
         lowest, highest = int(ranked.rank[low]), int(ranked.rank[high])
         if not levels or high - low < 2 or highest <= lowest * (1 + self.epsilon) ** 2:
             return []

@@ -1,4 +1,4 @@
-"""What a sampler is, and what all that draw with replacement share."""
+"""Interface of samplers, and the base class of those that draw with replacement."""
 
 import abc
 import dataclasses
@@ -91,7 +91,7 @@ class Sampler(abc.ABC):
         rng: np.random.Generator,
         budget: int | None = None,
     ) -> History:
-        """Return the history with one round more.
+        """Return the history with one more round.
 
         Args:
             table: the cells.
@@ -142,21 +142,21 @@ class Sampler(abc.ABC):
         return int(unseen[self.support(table)].sum())
 
     def remarks(self, table: CellTable) -> list[str]:
-        """Return what a reader must know of how rows of this pool are drawn, in words."""
+        """Return warnings, in words, about how rows of this pool are drawn."""
         return []
 
     def spent(self, table: CellTable, history: History, answers: int) -> int:
-        """Return how much of the budget is spent: the answers, if rounds have given sizes.
+        """Return how much of the budget is spent: the number of answers, unless overridden.
 
         Args:
             table: the cells.
             history: rounds so far.
-            answers: questions that have one, or that are taken to have one.
+            answers: number of questions that have, or are assumed to have, an answer.
         """
         return answers
 
     def sample_size(self, table: CellTable, history: History) -> PoissonSize | None:
-        """Return how large the sample was to be and has become, if coins decide about that."""
+        """Return the expected and the realised sample size if the size is random, else None."""
         return None
 
     def exhausted(self, table: CellTable, history: History) -> bool:
@@ -170,7 +170,7 @@ class Sampler(abc.ABC):
     def value(
         self, table: CellTable, history: History, measure: Measure, confidence: float
     ) -> FloatArray:
-        """Return what the draws alone make of a measure on the pool, shape (m,).
+        """Return the design-based value of a measure on the pool, shape (m,), without intervals.
 
         NaN if there is no estimate. It is fast: of the sampler `calibrated` it is the difference
         estimator, not the mean of that and of the model's median that `estimate` gives.
@@ -200,11 +200,11 @@ class Sampler(abc.ABC):
                 is the model-based one.
         """
         inputs = self.inputs(table, history, confidence, model)
-        # With all labels known that matter to the sampler there is no next proposal.
+        # If all labels that matter to the sampler are known, there may be no next proposal.
         if inputs.sample.draws and self._has_next_draw(inputs):
             inputs = self._with_next_draw(inputs)
         estimates: list[Estimate] = []
-        for requested in (part for one in measures for part in _requested_parts(one)):
+        for requested in (part for each in measures for part in _requested_parts(each)):
             measure = measure_of(requested)
             if is_nil(measure, table.outputs):
                 estimates += take_nil(requested, inputs, scope)
@@ -215,10 +215,10 @@ class Sampler(abc.ABC):
         return estimates
 
     def _has_next_draw(self, inputs: EstimationInput) -> bool:
-        """Tell whether there is a next proposal.
+        """Return whether there is a next proposal.
 
-        With all labels known that matter to the sampler there is one only if these leave its
-        measure defined.
+        If all labels that matter to the sampler are known, there is one only if its measure is
+        defined under them.
         """
         table, history = inputs.table, inputs.history
         if not _is_census(inputs, self.measure):
@@ -226,9 +226,9 @@ class Sampler(abc.ABC):
         return not np.isnan(known_value(self.measure, table, history, Domain())).all()
 
     def _with_next_draw(self, inputs: EstimationInput) -> EstimationInput:
-        """Add what the chances of the next draw, were it made now, say of the labels so far."""
+        """Return inputs with the chances of the next draw and the weights under its proposal."""
         table, history = inputs.table, inputs.history
-        # Rounds still waiting for their first label come after it: they change no number.
+        # Rounds without any label yet come later: they must not change the estimates.
         answered = history.until_last_answered_round()
         proposal = self.proposal(table, answered)
         if proposal is None:
@@ -247,13 +247,13 @@ class Sampler(abc.ABC):
         confidence: float,
         model: LabelModel | None = None,
     ) -> EstimationInput:
-        """Return what estimates are made from.
+        """Return the input of the estimators.
 
         Args:
             table: the cells.
             history: rounds and labels.
             confidence: level of the intervals, in (0, 1).
-            model: draws of all labels given those of the history, if there are any.
+            model: draws of all labels given those of the history; None for no model.
         """
         inputs = EstimationInput(
             table,
@@ -269,7 +269,7 @@ class Sampler(abc.ABC):
         return self.adapted(inputs)
 
     def adapted(self, inputs: EstimationInput) -> EstimationInput:
-        """Return what estimates are made from as the sampler's own estimator takes it."""
+        """Return the input changed for the sampler's own estimator; unchanged by default."""
         return inputs
 
 

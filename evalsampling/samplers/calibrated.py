@@ -82,11 +82,11 @@ class CalibratedDesign(Sampler):
 
     @property
     def needs_classes(self) -> bool:
-        """It models them."""
+        """True: it models labels as classes."""
         return True
 
     def remarks(self, table: CellTable) -> list[str]:
-        """Say so if rows are drawn evenly, for want of a model."""
+        """Return a warning if rows are drawn evenly because there can be no model."""
         reason = obstacle(table)
         return [] if reason is None else [f"sampler calibrated draws rows evenly: {reason}"]
 
@@ -135,23 +135,23 @@ class CalibratedDesign(Sampler):
         """
         known = history.labelled
         missed, labelled = np.ones(len(table)), np.zeros(len(table))
-        begin = 0
-        for one in history.rounds:
-            assert one.cell_probability is not None  # `design` keeps it
-            rows = slice(begin, begin + len(one.question))
-            begin = rows.stop
-            if rows.start == rows.stop:  # nobody was left to be drawn
+        first = 0
+        for drawn in history.rounds:
+            assert drawn.cell_probability is not None  # `design` keeps it
+            rows = slice(first, first + len(drawn.question))
+            first = rows.stop
+            if rows.start == rows.stop:  # no row was left to be drawn
                 continue
             answered = response_by_leaf(
                 table.leaf[history.cell[rows]], history.label[rows] != NO_LABEL, table.leaves
             )
-            labelled += missed * one.cell_probability * answered[table.leaf]
-            missed *= 1 - one.cell_probability
+            labelled += missed * drawn.cell_probability * answered[table.leaf]
+            missed *= 1 - drawn.cell_probability
         inclusion = labelled[history.cell[known]]
         return WeightedSample.without_replacement(known, inclusion, table.rows)
 
     def adapted(self, inputs: EstimationInput) -> EstimationInput:
-        """Return what estimates are made from: the difference estimator needs a model's rates."""
+        """Return the input with the model's rates, which the difference estimator needs."""
         table, history, model = inputs.table, inputs.history, inputs.model
         if obstacle(table) or not len(history.labelled):
             return inputs
@@ -164,7 +164,7 @@ class CalibratedDesign(Sampler):
 
 @dataclasses.dataclass(frozen=True)
 class _Comparison:
-    """What is known of the labels before a round, for designs to be compared.
+    """Summary of the model before a round, to compare designs.
 
     Attributes:
         rate: shape (cells, classes): mean rate of each class.
@@ -184,7 +184,7 @@ class _Comparison:
 
     @classmethod
     def of_designs(cls, measure: Measure, model: LabelModel, labels: int) -> "_Comparison":
-        """Sum up what the model knows; ``labels`` there will be after the round."""
+        """Return the summary of a model, given the number of labels after the round."""
         rates = model.rates
         risks = expected_labels(model, rates).risks(measure)
         values = measure.values(risks)
@@ -228,18 +228,18 @@ class _Comparison:
 def _spread(measure: Measure, model: LabelModel, risks: FloatArray, labels: int) -> FloatArray:
     """Return the standard deviation of the influence of a row's label on a measure, (cells,).
 
-    Root of the mean variance over draws of the rates, each with the influence that it makes: at
-    their mean alone a draw with many positives in the tail hides how much one found there means
-    if there are few. A draw counts for no more than what labels drawn best for it leave of the
-    variance of a number anywhere in the measure's range: with next to no positives influences
-    have no limit, and one draw would outvote all others. Where a component is undefined its
-    influence is 0.
+    It is the root of the mean variance over draws of the rates, each with its own influences: at
+    the mean rates, a draw with many positives in the tail would hide how much a positive there
+    matters if there are few. The contribution of a draw is capped, so that the variance left by the
+    best design for it is at most that of a number anywhere in the measure's range: with very few
+    positives influences are unbounded, and one draw would dominate. The influence on an undefined
+    component is 0.
 
     Args:
-        measure: that rows are drawn for.
-        model: of the labels.
-        risks: shape (draws, d): mean losses to expect from each draw of the model.
-        labels: that there will be after the round.
+        measure: the measure that rows are drawn for.
+        model: model of the labels.
+        risks: shape (draws, d): expected mean losses of each draw of the model.
+        labels: number of labels after the round.
 
     Raises:
         InputError: if the measure is undefined at the mean of their risks.
@@ -268,11 +268,11 @@ def _counted_variance(
     """Return the variance of a row's influence as `_spread` counts it, shape (draws, cells).
 
     Args:
-        measure: that rows are drawn for.
+        measure: the measure that rows are drawn for.
         table: the cells.
         rates: shape (draws, cells, classes).
-        influences: of each class, shape (draws, m, cells).
-        labels: that there will be after the round.
+        influences: influences of each class, shape (draws, m, cells).
+        labels: number of labels after the round.
     """
     mean, square = np.zeros_like(influences[0]), np.zeros_like(influences[0])
     for y, influence in enumerate(influences):

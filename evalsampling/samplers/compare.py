@@ -89,15 +89,17 @@ class Compare(ReplacementSampler):
                 f"{self.measure.name} compares nothing: it needs a difference, or a measure of "
                 "two systems or more"
             )
-        curve = next((one for one in self.pairs if one.components[0].threshold is not None), None)
+        curve = next(
+            (pair for pair in self.pairs if pair.components[0].threshold is not None), None
+        )
         if curve is not None:
             raise ValueError(f"rows are drawn for a number, such as average_precision, not for "
                              f"the curve {curve.first.name}")  # fmt: skip
         needs_means = self.variant in ("active_neq", "committee")
-        if needs_means and not all(isinstance(one, MeanDifference) for one in self.pairs):
+        if needs_means and not all(isinstance(pair, MeanDifference) for pair in self.pairs):
             raise ValueError(f"variant {self.variant} is for mean losses, not {self.measure.name}")
         if self.variant in _OF_DISTANCE and not all(
-            isinstance(one.first, Brier) for one in self.pairs
+            isinstance(pair.first, Brier) for pair in self.pairs
         ):
             raise ValueError(
                 f"variant {self.variant} is for the squared loss, brier, not {self.measure.name}"
@@ -105,7 +107,7 @@ class Compare(ReplacementSampler):
 
     @property
     def pairs(self) -> tuple[Difference, ...]:
-        """The differences that are to be told: those listed, or of all pairs of systems."""
+        """The differences to estimate: those listed, or those of all pairs of systems."""
         return pairs_of(self.measure)
 
     def aims_at(self, measure: Measure) -> bool:
@@ -125,7 +127,7 @@ class Compare(ReplacementSampler):
         return self._probability(table) > 0
 
     def adapted(self, inputs: EstimationInput) -> EstimationInput:
-        """Return what estimates are made from; weights are self-normalised as published."""
+        """Return the input; weights are self-normalised for the variants published so."""
         return dataclasses.replace(inputs, self_normalised=self.variant in _OF_WHOLE_POOL)
 
     def _probability(self, table: CellTable) -> FloatArray:

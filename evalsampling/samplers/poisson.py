@@ -1,4 +1,4 @@
-"""Poisson sampling: every row is in the sample by a coin of its own, rows that matter for certain.
+"""Poisson sampling: every row is in the sample independently, with a probability of its own.
 
 References:
     [Y] Yilmaz, Hayes, Habib, Burgess and Barber, *Sample Efficient Model Evaluation*, 2021,
@@ -158,7 +158,7 @@ class Poisson(Sampler):
 
     @property
     def _asks_again(self) -> bool:
-        """Whether a row that a round draws again is a question again."""
+        """Whether a row that is drawn again is asked about again."""
         return self.stochastic and self.online == "include"
 
     def _draw_again(
@@ -178,9 +178,9 @@ class Poisson(Sampler):
         rows = np.stack([history.cell, history.rank], axis=1)
         first = distinct_rows(rows)[0]
         coins = RowNumbers(history.cell[first], rng.random(len(first)))
-        made, sizes = threshold.draw(left, rng, cap, fresh, coins if self._asks_again else None)
-        chance = made.chance
-        again = np.sort(first[threshold.takes(coins, made.kappa)])
+        realised, sizes = threshold.draw(left, rng, cap, fresh, coins if self._asks_again else None)
+        chance = realised.chance
+        again = np.sort(first[threshold.takes(coins, realised.kappa)])
         after = draw_next(table, history, chance, sizes, rng)
         asked = after.rounds[-1]
         if not self._asks_again:
@@ -193,13 +193,15 @@ class Poisson(Sampler):
             return dataclasses.replace(after, rounds=(*after.rounds[:-1], drawn))
         cells = np.concatenate([after.cell[asked.question], history.cell[again]])
         ranks = np.concatenate([after.rank[asked.question], history.rank[again]])
-        both = Round(
+        combined = Round(
             question=len(history) + np.arange(len(cells)),
             probability=chance[cells],
             new=np.ones(len(cells), dtype=np.bool_),
             cell_probability=chance,
         )
-        return history.with_round(both, cells, ranks, table.outputs.take(table.first_kind[cells]))
+        return history.with_round(
+            combined, cells, ranks, table.outputs.take(table.first_kind[cells])
+        )
 
     def size(self, table: CellTable, history: History) -> FloatArray:
         """Return the measure of size of the rows of each cell, shape (cells,), of the next round.
@@ -239,12 +241,12 @@ class Poisson(Sampler):
         if self.online is None:
             return float(table.count @ inclusion_so_far(table, history))
         return sum(
-            float((table.count if self._asks_again else one.fresh) @ one.chance)
-            for one in poisson_rounds(table, history)
+            float((table.count if self._asks_again else drawn.fresh) @ drawn.chance)
+            for drawn in poisson_rounds(table, history)
         )
 
     def sample_size(self, table: CellTable, history: History) -> PoissonSize:
-        """Return how large the sample was to be and has become, over all rounds so far."""
+        """Return the expected and the realised size of the sample over all rounds so far."""
         b = inclusion_so_far(table, history)
         expected = self.expected_size(table, history)
         size = self.size(table, history)
@@ -263,8 +265,8 @@ class Poisson(Sampler):
         (`inference.nonresponse`): those with one have the chance of the round times the share of
         their class that is labelled.
 
-        Of a stochastic oracle the variance is that of [Y] eq. 27 without its second term, which
-        more answers than one for each row would be needed for: it errs on the large side.
+        With a stochastic oracle the variance is that of [Y] eq. 27 without its second term, which
+        would need several answers for each row: it errs on the large side.
         """
         rounds = list(poisson_rounds(table, history))
         weigh = self._weigh_one_sample if self.online is None else self._weigh_rounds
@@ -284,12 +286,12 @@ class Poisson(Sampler):
     ) -> WeightedSample:
         """Return weights of all questions, 0 without a label; the rounds are one sample.
 
-        A round without any label takes its rows away from later ones all the same.
+        A round without any label still leaves fewer rows to later rounds.
         """
         missed, labelled = np.ones(len(table)), np.zeros(len(table))
-        for one in rounds:
-            labelled += missed * one.chance * _answered(table, history, one)
-            missed *= 1 - one.chance
+        for drawn in rounds:
+            labelled += missed * drawn.chance * _answered(table, history, drawn)
+            missed *= 1 - drawn.chance
         known = history.labelled
         inclusion = np.zeros(len(history))
         inclusion[known] = np.minimum(labelled[history.cell[known]], 1.0)
@@ -308,7 +310,7 @@ class Poisson(Sampler):
         else for those of the round that first drew them (`inference.nonresponse.rows_represented`).
         A round counts in proportion to its size and to the share of its new rows with a label.
         """
-        share = share_answered(history) * [one.wanted for one in rounds]
+        share = share_answered(history) * [drawn_round.wanted for drawn_round in rounds]
         share /= max(float(share.sum()), 1e-300)
         drawn_in, represented = history.drawn, None
         if self.online == "include":
@@ -316,26 +318,26 @@ class Poisson(Sampler):
         labelled = history.label != NO_LABEL
         weight, square = np.zeros(len(history)), np.zeros(len(history))
         for number in np.flatnonzero(share):
-            one, of_round = rounds[number], share[number]
-            is_labelled = labelled[one.question]
-            drawn = one.question[is_labelled]
+            drawn_round, share_of_round = rounds[number], share[number]
+            is_labelled = labelled[drawn_round.question]
+            drawn = drawn_round.question[is_labelled]
             if represented is None:
-                before = np.flatnonzero(labelled[: one.begin])
+                before = np.flatnonzero(labelled[: drawn_round.begin])
                 unknown = table.count - np.bincount(history.cell[before], minlength=len(table))
-                chance = one.chance * _answered(table, history, one)
-                chance = chance * one.fresh / np.maximum(unknown, 1)
-                weight[before] += of_round / table.rows
+                chance = drawn_round.chance * _answered(table, history, drawn_round)
+                chance = chance * drawn_round.fresh / np.maximum(unknown, 1)
+                weight[before] += share_of_round / table.rows
                 inclusion = chance[history.cell[drawn]]
             else:
                 of_draw = represented[drawn_in == number][is_labelled]
-                inclusion = one.chance[history.cell[drawn]] / of_draw
-            weight[drawn] += of_round / (inclusion * table.rows)
+                inclusion = drawn_round.chance[history.cell[drawn]] / of_draw
+            weight[drawn] += share_of_round / (inclusion * table.rows)
             spread = 1.0 if self.stochastic else 1 - inclusion
-            square[drawn] += of_round**2 * spread / (inclusion * table.rows) ** 2
+            square[drawn] += share_of_round**2 * spread / (inclusion * table.rows) ** 2
         return _sample(weight, square, int(labelled.sum()))
 
     def adapted(self, inputs: EstimationInput) -> EstimationInput:
-        """Return what estimates are made from: the difference or the ratio estimator."""
+        """Return the input set up for the difference or the ratio estimator."""
         differs = self.estimator == "difference"
         response = anticipate(inputs.table.prior, self.smoothing) if differs else None
         return dataclasses.replace(
@@ -346,7 +348,7 @@ class Poisson(Sampler):
         )
 
     def _with_next_draw(self, inputs: EstimationInput) -> EstimationInput:
-        """Add chances: of the rows of the sample, over its size, or of the next row."""
+        """Return inputs with the chances of a draw: of the sample so far, or of the next row."""
         table, history = inputs.table, inputs.history
         if self.online is None and inputs.sample.draws:
             return dataclasses.replace(
@@ -371,10 +373,10 @@ def _sample(weight: FloatArray, square: FloatArray, labelled: int) -> WeightedSa
     )
 
 
-def _answered(table: CellTable, history: History, one: PoissonRound) -> FloatArray:
+def _answered(table: CellTable, history: History, drawn: PoissonRound) -> FloatArray:
     """Return the share of the rows that a round drew that have a label, shape (cells,)."""
-    if not len(one.question):
+    if not len(drawn.question):
         return np.ones(len(table))
-    leaf = table.leaf[history.cell[one.question]]
-    is_labelled = history.label[one.question] != NO_LABEL
+    leaf = table.leaf[history.cell[drawn.question]]
+    is_labelled = history.label[drawn.question] != NO_LABEL
     return response_by_leaf(leaf, is_labelled, table.leaves)[table.leaf]

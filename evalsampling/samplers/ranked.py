@@ -35,7 +35,7 @@ from evalsampling.stats.rank_strata import RankStrata
 from evalsampling.stats.ranked_list import RankedList
 
 _MARGIN = {False: 1.0, True: 1.03}
-"""How much more than needed is asked for where something is, by whether p_min is unknown."""
+"""Factor of the answers asked for in an incomplete wave, by whether p_min is unknown."""
 
 _RANGES = {
     "epsilon": "above 0 and at most 1",
@@ -44,17 +44,17 @@ _RANGES = {
 }
 
 _ENDLESS = 1 << 20
-"""Answers that a row of a stochastic oracle stands for: so many that none exhausts them."""
+"""Population of answers of a row under a stochastic oracle, too large to be exhausted."""
 
 
 @dataclasses.dataclass(frozen=True)
 class RankedSampler(Sampler):
-    """Labels the head of a ranked list throughout, then a sample for each rank that it queries.
+    """Labels all rows of the head of a ranked list, then a sample for each rank that it queries.
 
-    A round is one wave of queries, whatever number of rows is wanted. Which it is follows from the
-    labels alone. A query at rank r needs s answers spread evenly over the ranks up to r; those of
-    other queries count, by their density (answers for each row) in each stratum of ranks. As K, the
-    number of queries, grows, s does, and all are topped up. Rows are drawn without replacement,
+    A round is one wave of queries, whatever number of rows is wanted; it follows from the labels
+    alone. A query at rank r needs s answers spread evenly over the ranks up to r. Answers for other
+    queries count by their density, the answers per row, in each stratum of ranks. As the number K
+    of queries grows, s grows, and all queries get more answers. Rows are drawn without replacement,
     which by Hoeffding is at least as good.
 
     Attributes:
@@ -114,7 +114,7 @@ class RankedSampler(Sampler):
 
     @abc.abstractmethod
     def head_and_queries(self, ranked: RankedList) -> tuple[int, IntArray]:
-        """Return the last group of the head, and the groups queried whatever is found."""
+        """Return the last group of the head, and the groups queried whatever the labels are."""
 
     @abc.abstractmethod
     def next_queries(self, wave: Wave, envelope: Envelope) -> IntArray:
@@ -213,8 +213,8 @@ class RankedSampler(Sampler):
 
     def _wave(self, ranked: RankedList, head: int, queried: IntArray, history: History) -> Wave:
         strata = self._strata(ranked, head, queried, history)
-        nothing: IntArray = np.zeros(len(strata.rows), dtype=np.int64)
-        wave = Wave(strata, queried, nothing, self._least_precision(strata))
+        none_wanted: IntArray = np.zeros(len(strata.rows), dtype=np.int64)
+        wave = Wave(strata, queried, none_wanted, self._least_precision(strata))
         if not self._missing(wave, 1.0).any():
             return wave
         # A bound on p_min moves a little with each answer: a bit more saves rounds of a few rows.
@@ -240,11 +240,11 @@ class RankedSampler(Sampler):
         enough = self._bound.draws(wave.p_min, queries) if wave.p_min > 0 else math.inf
         return min(enough, max(self._bound.published(1.0, 1), 2 * so_far))
 
-    # --- what is known
+    # --- bounds
 
     @property
     def _parts(self) -> int:
-        """Number of things that delta is shared among: queries, head and least precision."""
+        """Number of bounds that share delta: queries, head and least precision."""
         return 1 + (self.eta > 0) + (self.p_min is None)
 
     @property
@@ -266,9 +266,9 @@ class RankedSampler(Sampler):
         return max(votes, math.ceil(self._draws(wave) / wave.ranked.rank[wave.queried[0]]))
 
     def _least_precision(self, strata: RankStrata) -> float:
-        """Return what is reckoned with, or what the precision of the whole list is at least.
+        """Return p_min, or else a lower bound on the precision of the whole list.
 
-        By an anytime bound (footnote 5) on the share of positives behind the head.
+        It is an anytime bound (footnote 5) on the share of positives behind the head.
         """
         if self.p_min is not None:
             return self.p_min
@@ -287,32 +287,33 @@ class RankedSampler(Sampler):
     def curve(self, table: CellTable, history: History) -> PrecisionCurve | None:
         """Return the precision at every rank, with its guarantee; None before there is any.
 
-        In the middle of a wave it is that of the queries with or without those under way that
-        guarantees most; if some contradict that the list is monotone, the surest of these.
+        In an incomplete wave the queries with and without the open ones are compared, and the
+        curve with the best guarantee is returned; if some contradict that the precision is weakly
+        monotone, the best of these.
         """
         waves = list(self._waves(table, history))
         settled = waves[-1].complete
         if not settled:
             waves += self._waves(table, history, anew=True)
-        found = [one for one in waves if not np.isnan(one.strata.hits).any()]
+        labelled = [wave for wave in waves if not np.isnan(wave.strata.hits).any()]
         terms = Terms(
             self.name, self._bound, self.epsilon, self.delta, self.p_min, self.m, self.first
         )
-        found = found[-1:] if settled else found
-        # What some queries contradict does not hold by leaving them out, or those of a wave begun.
-        found = [one for one in found if terms.is_contradicted(one)] or found
-        curves = [terms.curve(one, settled) for one in found]
-        told = [one.guarantee for one in curves]
-        order = [(one.factor or math.inf, one.beta or math.inf) for one in told]
+        labelled = labelled[-1:] if settled else labelled
+        # A contradiction among some queries stands, even if other queries do not show it.
+        labelled = [wave for wave in labelled if terms.is_contradicted(wave)] or labelled
+        curves = [terms.curve(wave, settled) for wave in labelled]
+        guarantees = [curve.guarantee for curve in curves]
+        order = [(each.factor or math.inf, each.beta or math.inf) for each in guarantees]
         return curves[order.index(min(order))] if curves else None
 
     # --- estimates
 
     def weigh(self, table: CellTable, history: History) -> WeightedSample:
-        """Weigh the labels of each stratum of ranks alike; they stand for its other rows.
+        """Return the labelled rows, weighted to represent the rows of their stratum of ranks.
 
-        A stratum without a label joins the nearest one that has some, but none of the head: that is
-        no sample of what follows it.
+        A stratum without a label is joined with the nearest one that has some, except the head,
+        which is no sample of the rows that follow it.
         """
         ranked = RankedList.of_cells(table)
         head, queried = self.head_and_queries(ranked)
@@ -322,13 +323,13 @@ class RankedSampler(Sampler):
         rows = strata.rows * (_ENDLESS if self.stochastic else 1)
         joined = strata.joined
         if joined is None:
-            nothing = WeightedSample.stratified(known[:0], stratum[:0], rows)
+            empty = WeightedSample.stratified(known[:0], stratum[:0], rows)
             rank = int(ranked.rank[head])
             reason = (
                 f"no row behind the first {rank:,} ranks has a label, and these do not stand for "
                 "the rest"
             )
-            return dataclasses.replace(nothing, empty_because=reason if len(known) else None)
+            return dataclasses.replace(empty, empty_because=reason if len(known) else None)
         return WeightedSample.stratified(
             known, joined[stratum], np.bincount(joined, rows).astype(np.int64)
         )
@@ -340,8 +341,8 @@ class RankedSampler(Sampler):
         curve = self.curve(table, history)
         if curve is None or places_on(curve.ranked, measure) is None:
             return super().value(table, history, measure, confidence)
-        found = curve_estimates(measure, curve, WHOLE_POOL)
-        return np.array([np.nan if one.value is None else one.value for one in found])
+        estimates = curve_estimates(measure, curve, WHOLE_POOL)
+        return np.array([np.nan if each.value is None else each.value for each in estimates])
 
     def estimate(
         self,
@@ -352,19 +353,21 @@ class RankedSampler(Sampler):
         scope: ReportedDomains = WHOLE_POOL,
         model: LabelModel | None = None,
     ) -> list[Estimate]:
-        """Return estimates: of measures of ranks on the whole pool those of the curve."""
+        """Return estimates; those of measures of ranks on the whole pool are the curve's."""
         curve = self.curve(table, history)
-        parts = tuple(one for one in scope.domains if one.count is not None)
+        slices = tuple(domain for domain in scope.domains if domain.count is not None)
         estimates: list[Estimate] = []
-        for one in measures:
-            measure, remaining = measure_of(one), scope
-            served = curve is not None and not isinstance(one, Calibrated)
+        for requested in measures:
+            measure, remaining = measure_of(requested), scope
+            served = curve is not None and not isinstance(requested, Calibrated)
             if served and curve is not None and places_on(curve.ranked, measure) is not None:
                 estimates += curve_estimates(measure, curve, scope)
-                remaining = dataclasses.replace(scope, domains=parts)
+                remaining = dataclasses.replace(scope, domains=slices)
             if remaining.domains:
-                found = super().estimate(table, history, [one], confidence, remaining, model)
+                weighted = super().estimate(
+                    table, history, [requested], confidence, remaining, model
+                )
                 if served and curve is not None:
-                    found = with_envelope(found, measure, curve, table)
-                estimates += found
+                    weighted = with_envelope(weighted, measure, curve, table)
+                estimates += weighted
         return estimates

@@ -1,4 +1,4 @@
-"""What a sampler that queries ranks promises, and the curve with what of it is kept."""
+"""The accuracy requested of a sampler that queries ranks, and the curve that it attains."""
 
 import dataclasses
 import math
@@ -18,15 +18,15 @@ _ROUNDING = 1e-9
 
 @dataclasses.dataclass(frozen=True)
 class Terms:
-    """What was asked for; attributes as of `samplers.ranked.RankedSampler`.
+    """The accuracy requested; see also the attributes of `samplers.ranked.RankedSampler`.
 
     Attributes:
-        name: of the sampler.
-        bound: of the errors of queries, with their share of delta.
+        name: name of the sampler.
+        bound: bound of the errors of queries, with their share of delta.
         epsilon: the curve is within beta (1 + epsilon) of the truth at every rank.
         delta: chance that it is not.
         p_min: least precision of the list, None if it was not given.
-        m: of the weak monotonicity.
+        m: parameter of the weak monotonicity.
         first: r~.
     """
 
@@ -39,10 +39,10 @@ class Terms:
     first: int
 
     def curve(self, wave: Wave, settled: bool) -> PrecisionCurve:
-        """Return the precision at every rank that the queries of a wave tell.
+        """Return the precision at every rank that follows from the queries of a wave.
 
         Args:
-            wave: whose strata all have labels.
+            wave: a wave whose strata all have labels.
             settled: whether no further question is to be asked.
         """
         strata, ranked, envelope = wave.strata, wave.ranked, wave.envelope(self.m, self.first)
@@ -62,12 +62,12 @@ class Terms:
         """Whether the precision rises by more than the errors of two queries: it is not monotone.
 
         Args:
-            wave: whose strata all have labels.
+            wave: a wave whose strata all have labels.
         """
         return self._rises_by(wave, self._factor(wave) ** 2)
 
     def _factor(self, wave: Wave) -> float:
-        """Return the factor by which no query is off, infinite if there is none."""
+        """Return the greatest factor by which a query is off, infinite if there is no bound."""
         if wave.strata.known == len(wave.ranked):
             return 1.0
         return self.bound.supported(wave.draws, wave.p_min, max(len(wave.queried), 1))
@@ -87,8 +87,8 @@ class Terms:
         if not wave.head_known:
             warnings.append("rows of the head have no label: nothing is guaranteed")
         elif total > wanted * (1 + 1e-9):
-            known = f"within a factor of {total:.4g}" if math.isfinite(total) else "not bounded"
-            warnings.append(f"the precision is {known}, {wanted:.4g} was asked for")
+            attained = f"within a factor of {total:.4g}" if math.isfinite(total) else "not bounded"
+            warnings.append(f"the precision is {attained}, {wanted:.4g} was asked for")
         if self._rises_by(wave, factor):
             warnings.append(self._words_of_rise(wave))
             total = math.inf if self.is_contradicted(wave) else total
@@ -112,18 +112,18 @@ class Terms:
             p_min=wave.p_min or None,
             head=int(rank[wave.head]),
             settled=settled,
-            warnings=tuple(f"{self.name}: {one}" for one in warnings),
+            warnings=tuple(f"{self.name}: {warning}" for warning in warnings),
         )
 
     def _words_of_rise(self, wave: Wave) -> str:
-        """Return what a rise of the precision says of its monotonicity."""
+        """Return the warning of a rise of the precision that contradicts its monotonicity."""
         rank, before, after = wave.envelope(self.m, self.first).rise()
-        told = "which is more than a query is off: it may not be weakly monotone"
+        conclusion = "which is more than a query is off: it may not be weakly monotone"
         if self.is_contradicted(wave):
-            told = "so it is not weakly monotone: nothing is guaranteed"
+            conclusion = "so it is not weakly monotone: nothing is guaranteed"
         return (
-            f"the precision rises from {before:.3g} to {after:.3g} behind rank {rank:,}, {told}; "
-            "raise sampler.first or sampler.m"
+            f"the precision rises from {before:.3g} to {after:.3g} behind rank {rank:,}, "
+            f"{conclusion}; raise sampler.first or sampler.m"
         )
 
 

@@ -1,4 +1,4 @@
-"""A wave of queries at ranks: what the labels say of them, and what is still to be asked."""
+"""A wave of queries at ranks: their labels so far, and the answers still wanted."""
 
 import dataclasses
 import math
@@ -13,13 +13,13 @@ from evalsampling.stats.ranked_list import RankedList
 
 @dataclasses.dataclass(frozen=True)
 class Wave:
-    """What the labels say of some queries, and what is still to be asked for them.
+    """Queries of the precision at some ranks, with their labels and the answers still wanted.
 
     Attributes:
-        strata: of the list, cut behind the head and the queries.
-        queried: groups, ascending: the precision is asked for at the rank of each.
-        extra: shape (strata,): answers still wanted.
-        p_min: least precision reckoned with, 0 if nothing is known of it.
+        strata: strata of the list, cut behind the head and the queries.
+        queried: groups whose ranks are queried, ascending.
+        extra: shape (strata,): number of answers still wanted.
+        p_min: least precision assumed, 0 if it is unknown.
     """
 
     strata: RankStrata
@@ -29,7 +29,7 @@ class Wave:
 
     @property
     def draws(self) -> float:
-        """Answers that each query has, at least, were they spread evenly; infinite if known."""
+        """Least number of answers of a query, as if spread evenly; infinite if all are known."""
         draws = self.strata.least_density[self.queried] * self.ranked.rank[self.queried]
         return float(np.min(draws, initial=math.inf))
 
@@ -40,12 +40,12 @@ class Wave:
 
     @property
     def head(self) -> int:
-        """Last group of those that are labelled throughout."""
+        """Last group of the head, whose rows are all to be labelled."""
         return self.strata.head
 
     @property
     def complete(self) -> bool:
-        """Whether nothing more is to be asked for these queries."""
+        """Whether these queries have all the answers they need."""
         return not self.extra.any()
 
     @property
@@ -54,11 +54,11 @@ class Wave:
         return self.strata.known > self.head
 
     def envelope(self, m: int, first: int) -> Envelope:
-        """Return the envelope through the end of what is known, and the queries.
+        """Return the envelope through the queries and the last ranks whose precision is known.
 
         Args:
-            m: of the weak monotonicity.
-            first: r~, from which rank on it holds; a list that ends before it is all head.
+            m: parameter of the weak monotonicity.
+            first: rank r~ from which it holds; a list that ends before it is all head.
         """
         strata, rank = self.strata, self.ranked.rank
         end = max(strata.known - 1, self.head)

@@ -177,9 +177,9 @@ def test_median_counts_for_less_where_cells_leave_the_number_open() -> None:
 
 def test_median_counts_for_nothing_where_cells_leave_more_open_than_labels() -> None:
     ends = np.array([0.2, 0.4])
-    assert DrawnRange(ends, ends + 0.39).is_told
+    assert DrawnRange(ends, ends + 0.39).is_informative
     drawn = DrawnRange(ends, ends + 0.41)
-    assert not drawn.is_told
+    assert not drawn.is_informative
     assert combined(found(0.9, 0.8, 1.0), drawn).value == 0.9
 
 
