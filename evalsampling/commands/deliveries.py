@@ -1,4 +1,4 @@
-"""Taking deliveries of labels: each file is read, checked against what is known, and stored."""
+"""Taking deliveries of labels: each is checked against the tasks and votes so far, and stored."""
 
 import collections
 import dataclasses
@@ -31,21 +31,21 @@ class _Checked:
 
     @property
     def rows(self) -> int:
-        """How many rows the votes are about that count."""
+        """Number of rows with a vote that counts."""
         return len({subject for subject, _ in self.taken})
 
     def to_store(self, register: Register, rounds: int) -> NewDelivery:
-        """Return what is stored of it, there being so many rounds."""
+        """Return the delivery as it is stored; ``rounds`` is the number of rounds so far."""
         rejects = {
             "file": pa.array([self.file.path] * len(self.rejects), pa.string()),
             "line": pa.array([reject.line for reject in self.rejects], pa.int64()),
             **{
-                name: pa.array([getattr(one, name) for one in self.rejects], pa.string())
+                name: pa.array([getattr(reject, name) for reject in self.rejects], pa.string())
                 for name in ("task", "id", "label", "reason")
             },
         }
         rejected = collections.Counter(
-            register.tasks[one.subject] for one in self.rejects if one.subject is not None
+            register.tasks[reject.subject] for reject in self.rejects if reject.subject is not None
         )
         details = {
             **self.file.details,
@@ -58,13 +58,13 @@ class _Checked:
         return NewDelivery(self.name, vote_table(self.taken, register), pa.table(rejects), details)
 
     def log(self) -> None:
-        """Log that it was taken, with a warning if it has rejects."""
+        """Log that the delivery was taken, as a warning if it has rejects."""
         counts = {"taken": len(self.taken), "rows": self.rows, "rejected": len(self.rejects)}
         level = logging.WARNING if self.rejects else logging.INFO
         LOG.log(level, "delivery taken", extra={**self.file.details, **counts})
 
     def message(self, workspace: Workspace) -> str:
-        """Return the line that tells people of it."""
+        """Return the line for users: how many votes were taken and rejected."""
         taken = f"{len(self.taken)} taken"
         if self.rows < len(self.taken):
             rows = "1 row" if self.rows == 1 else f"{self.rows} rows"
@@ -83,8 +83,8 @@ def take(files: Sequence[LabelFile], snapshot: Snapshot, strict: bool) -> list[s
     """Check deliveries, each as if those before it were taken, and store them: all or none.
 
     Args:
-        files: to take.
-        snapshot: of the workspace.
+        files: the files to take.
+        snapshot: snapshot of the workspace.
         strict: whether a reject is an error.
 
     Returns:
@@ -100,11 +100,11 @@ def take(files: Sequence[LabelFile], snapshot: Snapshot, strict: bool) -> list[s
     replaced = {digest for one in snapshot.deliveries for digest in one.beginnings}
     files, messages = without_beginnings(files)
     beginnings = [_beginnings(file, snapshot) for file in files]
-    # What a line said that was cut short is no label that the whole file would contradict.
-    snapshot = _with_replaced(snapshot, {one for these in beginnings for one in these})
+    # A truncated delivery is replaced by the whole file, so its last line cannot contradict that.
+    snapshot = _with_replaced(snapshot, {digest for digests in beginnings for digest in digests})
     register = snapshot.register
     delivered = _votes_by_content(snapshot)
-    known = {delivery.name for delivery in snapshot.deliveries}
+    names = {delivery.name for delivery in snapshot.deliveries}
     checked: list[_Checked] = []
     for file, begins_with in zip(files, beginnings, strict=True):
         if file.sha256 in replaced and not file.replace:
@@ -112,30 +112,36 @@ def take(files: Sequence[LabelFile], snapshot: Snapshot, strict: bool) -> list[s
             continue
         taken, rejects = check_votes(file.votes, register, file.replace)
         if not file.replace:
-            # What a file said before a correction it does not say again.
-            earlier = (delivered.get(digest, ()) for digest in (file.sha256, *begins_with))
-            said = {one for votes in earlier for one in votes}
-            taken = [one for one in taken if _named(one[1], register.tasks[one[0]]) not in said]
+            # Votes that this file has delivered before do not undo later corrections.
+            digests = (file.sha256, *begins_with)
+            earlier = {vote for digest in digests for vote in delivered.get(digest, ())}
+            taken = [
+                (subject, vote)
+                for subject, vote in taken
+                if _named(vote, register.tasks[subject]) not in earlier
+            ]
             if begins_with:
-                answers = {(task, label) for task, _, label in said}
-                rejects = [one for one in rejects if (one.task, one.label) not in answers]
+                labels = {(task, label) for task, _, label in earlier}
+                rejects = [
+                    reject for reject in rejects if (reject.task, reject.label) not in labels
+                ]
         if rejects and strict:
             raise InputError(
                 f"{file.path}: line {rejects[0].line}: {rejects[0].reason} "
                 f"({len(rejects)} rejected; --strict takes nothing)"
             )
         after, changed = register.with_votes(taken, file.replace, len(snapshot.standing))
-        name = _name(file, known)
+        name = _name(file, names)
         if name != file.sha256 and not changed:
             messages.append(f"{file.path}: taken before, nothing changed")
             continue
-        known.add(name)
+        names.add(name)
         register = after
         checked.append(_Checked(file, name, taken, rejects, begins_with))
     if checked:
         _add(checked, register, snapshot)
     workspace = snapshot.pool.workspace
-    return messages + [one.message(workspace) for one in checked]
+    return messages + [delivery.message(workspace) for delivery in checked]
 
 
 def store(file: LabelFile, questions: Iterable[int], snapshot: Snapshot) -> None:
@@ -149,15 +155,15 @@ def store(file: LabelFile, questions: Iterable[int], snapshot: Snapshot) -> None
     Raises:
         InputError: if somebody else took a delivery meanwhile; nothing is stored then.
     """
-    name = _name(file, {one.name for one in snapshot.deliveries})
+    name = _name(file, {delivery.name for delivery in snapshot.deliveries})
     taken = list(zip(questions, file.votes, strict=True))
     _add([_Checked(file, name, taken, [], [])], snapshot.register, snapshot)
 
 
-def _name(file: LabelFile, known: Collection[str]) -> str:
-    """Return what a delivery is called: its hash, with a number if its content came before."""
-    before = file.sha256 in {name.partition("-")[0] for name in known}
-    return f"{file.sha256}-{len(known) + 1}" if before else file.sha256
+def _name(file: LabelFile, names: Collection[str]) -> str:
+    """Return the name of a delivery: its hash, with a number if its content came before."""
+    before = file.sha256 in {name.partition("-")[0] for name in names}
+    return f"{file.sha256}-{len(names) + 1}" if before else file.sha256
 
 
 def _add(checked: Sequence[_Checked], register: Register, snapshot: Snapshot) -> None:
@@ -165,20 +171,20 @@ def _add(checked: Sequence[_Checked], register: Register, snapshot: Snapshot) ->
     forgotten = ForgottenRows.read(snapshot.pool)
     id_of_task = dict(zip(register.tasks, register.ids, strict=True))
     rounds, first = len(snapshot.rounds), len(snapshot.deliveries) + 1
-    deliveries = [forgotten.cleared(one.to_store(register, rounds), id_of_task) for one in checked]
-    snapshot.pool.workspace.add_deliveries(first, deliveries, snapshot.forgotten)
-    for one in checked:
-        one.log()
+    stored = [forgotten.cleared(new.to_store(register, rounds), id_of_task) for new in checked]
+    snapshot.pool.workspace.add_deliveries(first, stored, snapshot.forgotten)
+    for delivery in checked:
+        delivery.log()
 
 
 def _beginnings(file: LabelFile, snapshot: Snapshot) -> list[str]:
-    """Return the hashes of deliveries that a file begins with, unless it corrects."""
+    """Return the hashes of deliveries that a file begins with; none for corrections."""
     if file.replace:
         return []
     return file.beginnings(
-        (one.bytes, one.digest)
-        for one in snapshot.deliveries
-        if one.bytes is not None and not one.replace
+        (delivery.bytes, delivery.digest)
+        for delivery in snapshot.deliveries
+        if delivery.bytes is not None and not delivery.replace
     )
 
 
@@ -198,10 +204,10 @@ def _named(vote: Vote, task: str) -> _Named:
 
 
 def _votes_by_content(snapshot: Snapshot) -> dict[str, frozenset[_Named]]:
-    """Return the votes that were taken of each content, by its hash."""
-    found: dict[str, set[_Named]] = {}
+    """Return the votes taken from deliveries, by the hash of their content."""
+    by_digest: dict[str, set[_Named]] = {}
     for delivery in snapshot.deliveries:
         if not delivery.replace:
             columns = (delivery.votes[name].to_pylist() for name in ("task", "annotator", "label"))
-            found.setdefault(delivery.digest, set()).update(zip(*columns, strict=True))
-    return {digest: frozenset(votes) for digest, votes in found.items()}
+            by_digest.setdefault(delivery.digest, set()).update(zip(*columns, strict=True))
+    return {digest: frozenset(votes) for digest, votes in by_digest.items()}

@@ -23,9 +23,9 @@ class ControlSubject:
     """A control task among the subjects of a tally.
 
     Attributes:
-        subject: its number.
-        code: of its class, if it is a gold row, else `NO_LABEL`.
-        question: that it asks again, if it is a repeat, else None.
+        subject: number of the subject.
+        code: code of its class, if it is a gold row, else `NO_LABEL`.
+        question: number of the question that it asks again, if it is a repeat, else None.
     """
 
     subject: int
@@ -36,11 +36,11 @@ class ControlSubject:
 def control_subjects(
     controls: Controls, first: int, codes: Mapping[str, int]
 ) -> list[ControlSubject]:
-    """Return control tasks by the numbers of their subjects, of which the first is given.
+    """Return control tasks with the numbers of their subjects, which follow one another.
 
     Args:
-        controls: of all rounds.
-        first: number of the first one.
+        controls: control tasks of all rounds.
+        first: number of the first one's subject.
         codes: code of each class as text.
     """
     columns = (controls.table[name].to_pylist() for name in (KIND, LABEL, "question"))
@@ -56,17 +56,17 @@ def control_subjects(
 
 @dataclasses.dataclass(frozen=True)
 class AnnotatorRecord:
-    """What is known of one annotator.
+    """Counts of one annotator's answers, and how often they were right or repeated.
 
     Attributes:
-        annotator: name, None for answers that name nobody.
-        labels: answers that name a class.
-        skipped: answers declined.
-        unsure: answers that could not tell.
-        contradicted: rows with two different answers.
-        gold: right answers among those on gold rows.
-        recall: the same for the gold rows of each class, in the order of the classes.
-        repeats: rows asked about again that got the same answer as before.
+        annotator: name, None for answers without a name.
+        labels: number of answers that name a class.
+        skipped: number of tasks declined.
+        unsure: number of answers "unsure".
+        contradicted: number of rows with two different answers.
+        gold: share of right answers among those on gold rows.
+        recall: that share for the gold rows of each class, in the order of the classes.
+        repeats: share of the rows asked about again that got the same answer as before.
     """
 
     annotator: str | None
@@ -82,17 +82,17 @@ class AnnotatorRecord:
 def records(
     tally: Tally, controls: Sequence[ControlSubject], classes: int, confidence: float
 ) -> list[AnnotatorRecord]:
-    """Return what is known of each annotator, by name.
+    """Return the record of each annotator, ordered by name.
 
     Args:
-        tally: of all votes.
+        tally: tally of all votes.
         controls: gold rows and repeats.
         classes: number of classes.
-        confidence: of the intervals.
+        confidence: confidence of the intervals.
     """
     by_annotator: dict[str | None, dict[int, int]] = {}
-    for subject, given in tally.answers.items():
-        for annotator, code in given.items():
+    for subject, answers in tally.answers.items():
+        for annotator, code in answers.items():
             by_annotator.setdefault(annotator, {})[subject] = code
     ordered = sorted(by_annotator.items(), key=lambda item: (item[0] is not None, item[0] or ""))
     return [_record(name, codes, controls, classes, confidence) for name, codes in ordered]
@@ -106,18 +106,18 @@ def _record(
     confidence: float,
 ) -> AnnotatorRecord:
     gold = [
-        (one.code, codes[one.subject])
-        for one in controls
-        if one.code != NO_LABEL and codes.get(one.subject, NO_LABEL) >= 0
+        (control.code, codes[control.subject])
+        for control in controls
+        if control.code != NO_LABEL and codes.get(control.subject, NO_LABEL) >= 0
     ]
-    again = [
-        (codes[one.question], codes[one.subject])
-        for one in controls
-        if one.question is not None
-        and codes.get(one.question, NO_LABEL) >= 0
-        and codes.get(one.subject, NO_LABEL) >= 0
+    repeats = [
+        (codes[control.question], codes[control.subject])
+        for control in controls
+        if control.question is not None
+        and codes.get(control.question, NO_LABEL) >= 0
+        and codes.get(control.subject, NO_LABEL) >= 0
     ]
-    given = list(codes.values())
+    answers = list(codes.values())
 
     def share(pairs: Sequence[tuple[int, int]]) -> Share:
         hits = sum(first == second for first, second in pairs)
@@ -125,19 +125,19 @@ def _record(
 
     return AnnotatorRecord(
         annotator=annotator,
-        labels=sum(code >= 0 for code in given),
-        skipped=given.count(SKIPPED),
-        unsure=given.count(UNSURE),
-        contradicted=given.count(CONTRADICTED),
+        labels=sum(code >= 0 for code in answers),
+        skipped=answers.count(SKIPPED),
+        unsure=answers.count(UNSURE),
+        contradicted=answers.count(CONTRADICTED),
         gold=share(gold),
         recall=tuple(share([pair for pair in gold if pair[0] == y]) for y in range(classes)),
-        repeats=share(again),
+        repeats=share(repeats),
     )
 
 
 def agreement(tally: Tally, classes: int, confidence: float) -> Agreement:
     """Return how far annotators agree on the rows drawn, by Krippendorff's alpha."""
-    questions = [one for one in tally.answers if one < tally.subjects.questions]
+    questions = [subject for subject in tally.answers if subject < tally.subjects.questions]
     counts = np.zeros((len(questions), classes), dtype=np.int64)
     for row, question in enumerate(questions):
         for code in tally.answers[question].values():
@@ -150,9 +150,9 @@ def agreement_of_numbers(tally: Tally, confidence: float) -> Agreement:
     """Return how far annotators agree on numbers, by Krippendorff's alpha for interval data."""
     votes = [
         (question, code)
-        for question, given in tally.answers.items()
+        for question, answers in tally.answers.items()
         if question < tally.subjects.questions
-        for code in given.values()
+        for code in answers.values()
         if code >= 0
     ]
     row, value = np.array(votes, dtype=np.int64).reshape(-1, 2).T
@@ -162,14 +162,14 @@ def agreement_of_numbers(tally: Tally, confidence: float) -> Agreement:
 def gold_table(
     tally: Tally, controls: Sequence[ControlSubject], classes: int
 ) -> npt.NDArray[np.int64]:
-    """Return the gold rows that are decided by their class and by their label: (classes, classes).
+    """Return the counts of decided gold rows by true class and by label, shape (classes, classes).
 
-    They are decided as all rows are, so this tells of labels as estimates use them: of a
-    stochastic oracle of each answer.
+    Gold rows are decided by the rule for all rows, so the table is of labels as estimates use them;
+    with a stochastic oracle it counts answers.
     """
     table = np.zeros((classes, classes), dtype=np.int64)
-    for one in controls:
-        if one.code != NO_LABEL:
-            for label, answers in tally.labels(one.subject).items():
-                table[one.code, label] += answers
+    for control in controls:
+        if control.code != NO_LABEL:
+            for label, answers in tally.labels(control.subject).items():
+                table[control.code, label] += answers
     return table

@@ -27,7 +27,7 @@ def class_texts(labels: pa.Array, codes: Collection[str]) -> list[str | None]:
 
 
 def meant_texts(texts: Collection[str], codes: Collection[str]) -> dict[str, str]:
-    """Return the class that a text means, of texts that are spelled in another way.
+    """Return the class of each text that spells the name of a class in another way.
 
     `` Yes`` is ``yes``, unless two classes differ in nothing but case and blanks; see `whole_texts`
     for floats.
@@ -37,15 +37,15 @@ def meant_texts(texts: Collection[str], codes: Collection[str]) -> dict[str, str
         codes: texts of the classes.
     """
     classes: dict[str, list[str]] = {}
-    for one in codes:
-        classes.setdefault(plain(one), []).append(one)
+    for name in codes:
+        classes.setdefault(plain(name), []).append(name)
     alike = {text: classes.get(plain(text), []) for text in {*texts} - {*codes}}
-    spelled = {text: found[0] for text, found in alike.items() if len(found) == 1}
+    spelled = {text: names[0] for text, names in alike.items() if len(names) == 1}
     return {**whole_texts(texts, codes), **spelled}
 
 
 def plain(text: str) -> str:
-    """Return a text without what does not matter: case, and blanks around it."""
+    """Return a text case-folded and without blanks around it, to compare it with others."""
     return text.strip().casefold()
 
 

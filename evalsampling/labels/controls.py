@@ -1,6 +1,6 @@
 """Control tasks: rows whose class is known, and rows asked about again, mixed into a batch.
 
-They tell how well annotators answer. No estimate knows of them.
+They show how well annotators answer. Estimates do not use them.
 """
 
 import csv
@@ -27,6 +27,8 @@ from evalsampling.storage.filesystems import one_line, read_regular_file
 
 QUESTION = "question"
 _MOST_BYTES = 1 << 28
+"""Most bytes of a file of gold rows."""
+
 _SCHEMA = pa.schema(
     [(TASK, pa.string()), (ID, pa.string()), (KIND, pa.string()), (LABEL, pa.string()),
      (QUESTION, pa.int64())]
@@ -35,11 +37,11 @@ _SCHEMA = pa.schema(
 
 @dataclasses.dataclass(frozen=True)
 class Controls:
-    """Control tasks of some batches.
+    """Control tasks of one or several batches.
 
     Attributes:
-        table: columns task, id, kind, label (the true class of a gold row), question (from 1, that
-            a repeat asks again), and maybe the payload.
+        table: columns task, id, kind, label (the true class of a gold row), question (number, from
+            1, of the question that a repeat asks again), and maybe the payload.
     """
 
     table: pa.Table
@@ -52,10 +54,8 @@ class Controls:
     @classmethod
     def concatenate(cls, several: Sequence["Controls"]) -> "Controls":
         """Return the tasks of several batches, without payload."""
-        return cls(
-            pa.concat_tables([_SCHEMA.empty_table(), *(one.table.select(_SCHEMA.names)
-                                                       for one in several)])
-        )  # fmt: skip
+        tables = [controls.table.select(_SCHEMA.names) for controls in several]
+        return cls(pa.concat_tables([_SCHEMA.empty_table(), *tables]))
 
     @property
     def tasks(self) -> list[str]:
@@ -73,11 +73,11 @@ class Gold:
     """Rows whose class is known, as their file has them.
 
     Attributes:
-        path: of the file.
-        rows: by column.
-        labels: text of the class of each.
-        fingerprint: SHA-256 of what is used of them, in their order; the same file of other
-            columns, or written anew, has the same.
+        path: path of the file.
+        rows: the rows, each with its values by column.
+        labels: text of the class of each row.
+        fingerprint: SHA-256 of the ids, labels and payload, in the order of the rows; it does not
+            depend on the file's format and other columns.
     """
 
     path: str
@@ -90,7 +90,7 @@ class Gold:
         """Return the gold rows of a spec, checked; None if it names none.
 
         Raises:
-            InputError: if their file cannot be read, or a row is not as rows of the pool are.
+            InputError: if their file cannot be read, a column is missing or a label is no class.
         """
         if spec.labels.gold is None:
             return None
@@ -105,13 +105,13 @@ class Gold:
         return cls(path, rows, labels, hashlib.sha256(text.encode()).hexdigest())
 
     def check_same(self, fingerprints: Collection[str | None]) -> None:
-        """Check that earlier rounds had these rows.
+        """Check that earlier rounds had the same gold rows.
 
         Args:
-            fingerprints: of the rounds; None of those that were drawn before this was kept.
+            fingerprints: fingerprint of each round's gold rows; None if the round has none stored.
 
         Raises:
-            InputError: if one had others.
+            InputError: if a round had other gold rows.
         """
         if {*fingerprints} - {None, self.fingerprint}:
             raise InputError(
@@ -125,29 +125,29 @@ def gold_rows(
 ) -> pa.Table:
     """Return the gold rows of a batch: columns id, label and payload, with its prefix.
 
-    They take turns in an order at random, so that all are shown before one is shown again.
+    Batches take them in a random order, so that all are shown before one is shown again.
 
     Args:
-        gold: all of them.
-        spec: how many are wanted, and the payload.
-        key: of the order.
-        number: of the round, from 1.
-        like: of the batch, whose types the payload gets.
+        gold: all gold rows.
+        spec: how many a batch has, and the payload.
+        key: key of the random order.
+        number: number of the round, from 1.
+        like: schema of the batch, whose types the payload gets.
 
     Raises:
         InputError: naming the file, and the column that is wrong.
     """
-    wanted, listed, labels = spec.labels.gold, gold.rows, gold.labels
-    assert wanted is not None
-    order = sorted(range(len(listed)), key=lambda place: opaque_name(key, "gold", place))
-    count = min(wanted.rows, len(listed))
-    chosen = [order[((number - 1) * wanted.rows + step) % len(order)] for step in range(count)]
-    rows = [listed[place] for place in chosen]
+    assert spec.labels.gold is not None
+    wanted = spec.labels.gold.rows
+    order = sorted(range(len(gold.rows)), key=lambda place: opaque_name(key, "gold", place))
+    count = min(wanted, len(order))
+    chosen = [order[((number - 1) * wanted + step) % len(order)] for step in range(count)]
+    rows = [gold.rows[place] for place in chosen]
     columns = {
         ID: pa.array(
             [_id(row, place, spec.pool.id) for row, place in zip(rows, chosen, strict=True)]
         ),
-        LABEL: pa.array([labels[place] for place in chosen], pa.string()),
+        LABEL: pa.array([gold.labels[place] for place in chosen], pa.string()),
     }
     for name in spec.pool.payload:
         kind = like.field(PAYLOAD_PREFIX + name).type
@@ -157,7 +157,7 @@ def gold_rows(
 
 
 def check_gold(spec: EvaluationSpec) -> None:
-    """Check the rows whose class is known, if the spec names any.
+    """Check the gold rows of a spec, if it names any.
 
     Raises:
         InputError: as `Gold.read` says.
@@ -166,20 +166,19 @@ def check_gold(spec: EvaluationSpec) -> None:
 
 
 def make_controls(batch: pa.Table, kind: str, like: pa.Table) -> pa.Table:
-    """Return control tasks as they are stored.
+    """Return control tasks as they are stored, in the order of a batch.
 
     Args:
-        batch: as `tasks.make_batch` makes it of them.
+        batch: the tasks as `tasks.make_batch` returns them.
         kind: `GOLD` or `REPEAT`.
-        like: by task: columns task and, of gold rows, label; of repeats, question.
+        like: the same tasks in any order: columns task and label (gold rows) or question (repeats).
     """
-    place = {task: row for row, task in enumerate(like[TASK].to_pylist())}
-    rows = [place[task] for task in batch[TASK].to_pylist()]
-    known = {
-        name: like[name].to_pylist() for name in (LABEL, QUESTION) if name in like.column_names
-    }
+    row_of_task = {task: row for row, task in enumerate(like[TASK].to_pylist())}
+    rows = [row_of_task[task] for task in batch[TASK].to_pylist()]
     values = {
-        name: [known[name][row] for row in rows] if name in known else [None] * len(rows)
+        name: like[name].take(pa.array(rows, pa.int64())).to_pylist()
+        if name in like.column_names
+        else [None] * len(rows)
         for name in (LABEL, QUESTION)
     }
     table = pa.table(
@@ -198,15 +197,17 @@ def make_controls(batch: pa.Table, kind: str, like: pa.Table) -> pa.Table:
 
 
 def repeated(questions: int, wanted: int, key: bytes, number: int) -> list[int]:
-    """Return some of the questions of earlier rounds, at random: those to be asked again.
+    """Return a random choice of the questions of earlier rounds, to be asked again.
 
     Args:
-        questions: how many there are.
-        wanted: how many to choose, at most.
-        key: of the choice.
-        number: of the round.
+        questions: number of questions of earlier rounds.
+        wanted: most questions to choose.
+        key: key of the random order.
+        number: number of the round.
     """
-    order = sorted(range(questions), key=lambda one: opaque_name(key, REPEAT, number, one))
+    order = sorted(
+        range(questions), key=lambda question: opaque_name(key, REPEAT, number, question)
+    )
     return sorted(order[:wanted])
 
 
@@ -224,7 +225,7 @@ def _read(path: str) -> list[dict[str, Any]]:
             allow_long_cells()
             return list(csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline="")))
         if suffix == ".jsonl":
-            # Not `splitlines`, which ends lines at letters that a text may have.
+            # Not `splitlines`, which also splits at characters that a text may contain.
             lines = io.TextIOWrapper(io.BytesIO(content), "utf-8-sig")
             return [json.loads(line) for line in lines if line.strip()]
         if suffix == ".parquet":
@@ -252,27 +253,27 @@ def _check(path: str, rows: list[dict[str, Any]], spec: EvaluationSpec) -> list[
     texts = _texts([row[LABEL] for row in rows], codes)
     for place, text in enumerate(texts):
         if text not in codes:
-            told = f"{rows[place][LABEL]!r} is none of: {', '.join(codes)}"
-            raise InputError(f"{path}: column 'label', row {place}: {told}")
+            problem = f"{rows[place][LABEL]!r} is none of: {', '.join(codes)}"
+            raise InputError(f"{path}: column 'label', row {place}: {problem}")
     return texts
 
 
 def _texts(labels: list[Any], codes: Collection[str]) -> list[str | None]:
-    """Return labels as the texts of classes, as those of a delivery are."""
+    """Return labels as the texts of classes, as `class_texts` makes them of a delivery's labels."""
     try:
         return class_texts(pa.array(labels), codes)
-    except (pa.ArrowException, TypeError, OverflowError):  # Values that no column has together.
+    except (pa.ArrowException, TypeError, OverflowError):  # Values of different types.
         return [str(label) for label in labels]
 
 
 def _id(row: dict[str, Any], place: int, own: str) -> str:
-    """Return the id of a gold row: of the column that the pool calls so, or of ``id``."""
+    """Return the id of a gold row: from the pool's column of ids, else ``id``, else its place."""
     given = (row[name] for name in (own, ID) if row.get(name) not in (None, ""))
     return str(next(given, f"gold {place}"))
 
 
 def _like(path: str, name: str, values: list[Any], kind: pa.DataType) -> pa.Array:
-    """Return values of a column that look like those of the pool."""
+    """Return the values of a column in the type that the pool's column has."""
     try:
         if pa.types.is_string(kind) or pa.types.is_large_string(kind):
             texts = [None if value is None else str(value) for value in values]
@@ -282,5 +283,5 @@ def _like(path: str, name: str, values: list[Any], kind: pa.DataType) -> pa.Arra
             return rendered(pa.array(texts, pa.string())).cast(kind)
         return pa.array(values).cast(kind)
     except (pa.ArrowException, TypeError) as error:
-        told = f"it must look like the pool's, which is {kind}"
-        raise InputError(f"{path}: column {name!r}: {told}: {one_line(error)}") from error
+        wanted = f"it must look like the pool's, which is {kind}"
+        raise InputError(f"{path}: column {name!r}: {wanted}: {one_line(error)}") from error

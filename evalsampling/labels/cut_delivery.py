@@ -1,7 +1,7 @@
-"""A delivery that was cut short: whether its last line may say something else once it is whole.
+"""Truncated deliveries: whether the last field of a file may be the beginning of another value.
 
-A line of CSV that has no end of its own may go on: ``no`` may be the beginning of ``no idea``, the
-id ``12`` that of ``123``. Lines of JSON say where they end, and the other formats as a whole do.
+A last line of CSV without a line end may be truncated: ``no`` may be the beginning of ``no idea``,
+the id ``12`` that of ``123``. Truncated lines of JSON, and other formats, cannot be read at all.
 """
 
 import dataclasses
@@ -16,16 +16,16 @@ from evalsampling.spec.label_sets import labels_of_text
 
 @dataclasses.dataclass(frozen=True)
 class Continuations:
-    """What the last field of a delivery may be the beginning of.
+    """The values that the last field of a delivery may be a beginning of.
 
     Attributes:
-        labels: all that an annotator may answer; of numbers nothing.
-        are_numbers: whether labels are numbers, of which each may be the beginning of another.
+        labels: all answers that an annotator may give; not used if labels are numbers.
+        are_numbers: whether labels are numbers, each of which may be the beginning of another.
         multilabel: the labels of which a row may have several.
-        tasks: names of all.
-        ids: of the rows that were drawn.
-        pairs: of records that were drawn.
-        annotators: who is named, here or before.
+        tasks: names of all tasks.
+        ids: ids of the rows that were drawn.
+        pairs: pairs of records that were drawn.
+        annotators: names of annotators in this delivery and earlier ones.
     """
 
     labels: Collection[str]
@@ -37,39 +37,39 @@ class Continuations:
     annotators: Collection[str]
 
     def problem(self, vote: Vote) -> str:
-        """Return why a vote is held back, empty if it is not: the delivery may be cut short.
+        """Return why a vote may be of a truncated delivery, empty if it cannot be.
 
         Args:
-            vote: as it was delivered.
+            vote: the vote as delivered.
         """
         if vote.unended is None or not (vote.label or vote.labels or vote.score is not None):
             return ""
-        found = self._longer(vote)
-        if found is None:
+        continued = self._longer(vote)
+        if continued is None:
             return ""
-        text, longer = found
+        text, longer = continued
         return (
             f"the file ends here without the end of a line, and {text!r} may be the beginning of "
             f"{longer}: deliver the whole file, or end the line"
         )
 
     def _longer(self, vote: Vote) -> tuple[str, str] | None:
-        """Return the last text, and what it may be the beginning of; None if of nothing else."""
+        """Return the last field and, in words, a value that it may be the beginning of, or None."""
         column = vote.unended
         if column == "label" and vote.label is not None:
             return self._longer_label(vote.label)
         if column == SCORE and vote.score in (0.0, 0.5):
             return f"{vote.score:g}", "another number"
         if column == "task" and vote.task is not None:
-            return _told(vote.task, self.tasks)
+            return _with_longer(vote.task, self.tasks)
         if column == "id" and vote.id is not None and vote.task is None:
-            return _told(vote.id, self.ids)
+            return _with_longer(vote.id, self.ids)
         if column in ("unique_id_l", "unique_id_r") and vote.pair is not None and not vote.task:
             records = {id for pair in self.pairs for _, id in pair}
-            found = (_told(id, records) for _, id in vote.pair)
-            return next((one for one in found if one is not None), None)
+            continued = (_with_longer(id, records) for _, id in vote.pair)
+            return next((longer for longer in continued if longer is not None), None)
         if column == "annotator":
-            return _told(vote.annotator or "", self.annotators)
+            return _with_longer(vote.annotator or "", self.annotators)
         if column == "skipped" and not vote.skipped:
             return "", "'true'"
         return None
@@ -80,19 +80,20 @@ class Continuations:
         if self.multilabel and {*labels_of_text(label)} != {*self.multilabel}:
             return label, "a larger set"
         for text in (label, unescaped(label)):
-            by_plain = {plain(one): one for one in self.labels}
-            found = _longer(plain(text), by_plain)
-            if found is not None:
-                return text, repr(by_plain[found])
+            by_plain = {plain(label): label for label in self.labels}
+            longer = _longer(plain(text), by_plain)
+            if longer is not None:
+                return text, repr(by_plain[longer])
         return None
 
 
-def _longer(text: str, known: Iterable[str]) -> str | None:
-    """Return the first that a text is a proper beginning of, None if it is of none."""
-    return min((one for one in known if one != text and one.startswith(text)), default=None)
+def _longer(text: str, values: Iterable[str]) -> str | None:
+    """Return the first value, in order, of which a text is a proper prefix, None if of none."""
+    longer = (value for value in values if value != text and value.startswith(text))
+    return min(longer, default=None)
 
 
-def _told(text: str, known: Iterable[str]) -> tuple[str, str] | None:
-    """Return a text and the first that it is a proper beginning of, as messages have it."""
-    longer = _longer(text, known)
+def _with_longer(text: str, values: Iterable[str]) -> tuple[str, str] | None:
+    """Return a text and, quoted, the first value of which it is a proper prefix, else None."""
+    longer = _longer(text, values)
     return None if longer is None else (text, repr(longer))

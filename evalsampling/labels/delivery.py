@@ -1,4 +1,4 @@
-"""A delivery of labels: one file, read whole, within bounds, before anything is locked."""
+"""A delivery of labels: one file of limited size, read before the workspace is locked."""
 
 import builtins
 import dataclasses
@@ -19,15 +19,15 @@ MOST_BYTES = 1 << 28
 
 @dataclasses.dataclass(frozen=True)
 class LabelFile:
-    """A file of labels, as it was read.
+    """A file of labels that was read.
 
     Attributes:
-        path: of the file, or its URL.
+        path: path or URL of the file.
         replace: whether its labels replace earlier ones.
-        bytes: its size.
-        sha256: of its content.
-        votes: in it, line by line.
-        content: of the file; empty if it is none, and was made in memory.
+        bytes: size of the file.
+        sha256: SHA-256 of its content.
+        votes: its votes, line by line.
+        content: content of the file; empty if the votes were made in memory.
     """
 
     path: str
@@ -46,14 +46,14 @@ class LabelFile:
         follow: bool = True,
         sink: Sink | None = None,
     ) -> "LabelFile":
-        """Read a file of labels; it may be slow to come, so do it before the workspace is locked.
+        """Return a file of labels; reading may be slow, so call it before locking the workspace.
 
         Args:
-            path: of the file, or its URL.
+            path: path or URL of the file.
             replace: whether its labels replace earlier ones.
-            id_column: what the pool calls its ids.
+            id_column: name of the pool's column of ids.
             follow: whether the path may be a symbolic link.
-            sink: of another package, that reads files of its endings itself.
+            sink: a sink of another package, which reads files with its endings itself.
 
         Raises:
             InputError: naming the file, if it cannot be read, is no regular file or is too large.
@@ -67,47 +67,47 @@ class LabelFile:
 
     @property
     def details(self) -> dict[str, Any]:
-        """What is stored of where its labels came from."""
+        """Name of the file and whether it replaces labels, as stored with its votes."""
         return {"file": self.path.rpartition("/")[2], "replace": self.replace}
 
     @property
     def unended(self) -> int | None:
-        """The last line, if it has no end of its own; None if it has."""
+        """Number of the last line if it lacks its line end, else None."""
         return next((vote.line for vote in self.votes if vote.unended is not None), None)
 
     def beginnings(self, others: Iterable[tuple[int, str]]) -> list[str]:
-        """Return the hashes of other files that it begins with, and goes on after.
+        """Return the hashes of other files whose content this file begins with.
 
         Args:
-            others: size and SHA-256 of the content of each.
+            others: size and SHA-256 of the content of each; only shorter files can be beginnings.
         """
         content, digest, hashed = memoryview(self.content), hashlib.sha256(), 0
-        found = []
+        matching = []
         for size, sha256 in sorted({*others}):
             if size < len(content):
                 digest.update(content[hashed:size])
                 hashed = size
-                found += [sha256] if digest.hexdigest() == sha256 else []
-        return found
+                matching += [sha256] if digest.hexdigest() == sha256 else []
+        return matching
 
 
 def without_beginnings(files: Sequence[LabelFile]) -> tuple[list[LabelFile], list[str]]:
-    """Return files but for those that others begin with, and a message for each of these.
+    """Return files without those that others of them begin with, and a message for each of these.
 
-    Corrections all stay: which of them came first matters.
+    Corrections are all kept, since their order matters.
     """
-    ordered = sorted({one.content: one for one in files if not one.replace}.values(),
-                     key=lambda one: one.content)  # fmt: skip
+    by_content = {file.content: file for file in files if not file.replace}
+    ordered = [by_content[content] for content in sorted(by_content)]
     longer = {
-        one.sha256: following
-        for one, following in itertools.pairwise(ordered)
-        if one.content and following.content.startswith(one.content)
+        file.sha256: following
+        for file, following in itertools.pairwise(ordered)
+        if file.content and following.content.startswith(file.content)
     }
-    kept = [one for one in files if one.replace or one.sha256 not in longer]
+    kept = [file for file in files if file.replace or file.sha256 not in longer]
     messages = [
-        f"{one.path}: {longer[one.sha256].path} begins with it and goes on, so nothing is taken "
+        f"{file.path}: {longer[file.sha256].path} begins with it and goes on, so nothing is taken "
         "of it"
-        for one in files
-        if not one.replace and one.sha256 in longer
+        for file in files
+        if not file.replace and file.sha256 in longer
     ]
     return kept, messages

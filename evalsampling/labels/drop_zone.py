@@ -15,13 +15,13 @@ from evalsampling.storage.filesystems import is_url, locate, unreadable
 
 @dataclasses.dataclass(frozen=True)
 class Found:
-    """What stands where deliveries were said to be.
+    """Files of labels at some paths, and messages about what was left out.
 
     Attributes:
-        files: of labels, with those of a folder in place of it, ordered by name.
-        without: a message for each folder that holds no file of labels.
-        links: a message for each symbolic link in a folder that was passed over.
-        listed: files of folders, none of which may be a link when it is read either.
+        files: files of labels, those of a folder in its place and ordered by name.
+        without: a message for each folder without files of labels.
+        links: a message for each symbolic link in a folder; links are not followed.
+        listed: the files that are in folders; when read, they still must not be links.
     """
 
     files: tuple[str, ...]
@@ -31,33 +31,35 @@ class Found:
 
 
 def look_in(paths: Sequence[str], sink: Sink | None = None) -> Found:
-    """Return files of labels, and which folders hold none.
+    """Return the files of labels at some paths, and which folders hold none.
 
-    Of a folder, names that begin with ``.`` or ``~`` and other extensions are passed over: files
-    on their way, those of workbooks that are open, and what else may be there. So are symbolic
-    links: who may write into a folder could name any file with one. A path that is given may be
-    one, or lead through some.
+    In a folder, names that begin with ``.`` or ``~`` (unfinished files, locks of open workbooks)
+    and other extensions are left out. So are symbolic links: whoever may write into the folder
+    could name any file with one. A path that is given may be a link, or lead through links.
 
     Args:
-        paths: of files or folders; a folder of a store ends in ``/``.
-        sink: of another package, that reads files of its endings itself.
+        paths: paths of files or folders; a folder of a store ends in ``/``.
+        sink: a sink of another package, which reads files with its endings itself.
 
     Raises:
         InputError: if a folder cannot be read.
     """
-    known = endings(sink)
+    extensions = endings(sink)
     files, without, links = [], [], []
     of_folders: set[str] = set()
     for path in paths:
-        listed = _listed(path) if _is_folder(path) else None
-        found = [path] if listed is None else _wanted(listed, known)
-        wanted = [one for one in found if listed is None or not _is_link(one)]
+        if not _is_folder(path):
+            files.append(path)
+            continue
+        listed = _listed(path)
+        candidates = sorted(file for file in listed if _is_wanted(PurePath(file).name, extensions))
+        wanted = [file for file in candidates if not _is_link(file)]
         files += wanted
-        of_folders |= set() if listed is None else {*wanted}
-        links += [f"{one}: a symbolic link, passed over" for one in found if one not in wanted]
-        if listed is not None and not wanted:
+        of_folders |= {*wanted}
+        links += [f"{file}: a symbolic link, passed over" for file in candidates if _is_link(file)]
+        if not wanted:
             others = f"{len(listed)} other file{'s' * (len(listed) != 1)} passed over"
-            without.append(f"{path}: no deliveries ({', '.join(sorted(known))}), {others}")
+            without.append(f"{path}: no deliveries ({', '.join(sorted(extensions))}), {others}")
     return Found(tuple(files), tuple(without), tuple(links), frozenset(of_folders))
 
 
@@ -74,20 +76,16 @@ def _listed(path: str) -> list[str]:
     if is_url(path):
         filesystem, inner, prefix = locate(path.rstrip("/"))
         try:
-            found = filesystem.get_file_info(pyarrow.fs.FileSelector(inner))
+            entries = filesystem.get_file_info(pyarrow.fs.FileSelector(inner))
         except (OSError, pa.ArrowException) as error:
             raise unreadable(path, error) from error
-        files = [one.path for one in found if one.type == pyarrow.fs.FileType.File]
-        return [f"{prefix}{one}" for one in files]
+        is_file = pyarrow.fs.FileType.File
+        return [f"{prefix}{entry.path}" for entry in entries if entry.type == is_file]
     try:
-        return [str(one) for one in Path(path).iterdir() if not one.is_dir()]
+        return [str(entry) for entry in Path(path).iterdir() if not entry.is_dir()]
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
 
 
-def _wanted(files: Sequence[str], known: tuple[str, ...]) -> list[str]:
-    return sorted(file for file in files if _is_wanted(PurePath(file).name, known))
-
-
-def _is_wanted(name: str, known: tuple[str, ...]) -> bool:
-    return not name.startswith((".", "~")) and name.lower().endswith(known)
+def _is_wanted(name: str, extensions: tuple[str, ...]) -> bool:
+    return not name.startswith((".", "~")) and name.lower().endswith(extensions)

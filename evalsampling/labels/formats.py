@@ -1,4 +1,4 @@
-"""Files of votes: the extension tells the format, and in some the columns tell which of two."""
+"""Readers of files of votes: one for each extension; a table's columns tell Splink's from ours."""
 
 import collections
 import csv
@@ -31,22 +31,22 @@ _ID = "id"
 def read_votes(
     path: str, content: bytes, id_column: str = _ID, sink: Sink | None = None
 ) -> list[Vote]:
-    """Read a delivery; its extension tells the format.
+    """Return the votes of a delivery; the extension of its name says its format.
 
-    Columns are ``task`` or ``id`` (or what the pool calls it), ``label``, and if there are any
-    ``annotator``, ``time``, ``skipped`` and ``comment``; others are passed over. Tables of Splink
-    have columns of their own, ``.json`` is an export of Label Studio, ``.manifest`` one of Ground
-    Truth, ``.xlsx`` a workbook.
+    Required columns are ``task`` or ``id`` (or the pool's name of it) and ``label``; optional ones
+    ``annotator``, ``time``, ``skipped`` and ``comment``. Others are not read. Tables of Splink have
+    columns of their own, ``.json`` is an export of Label Studio, ``.manifest`` one of Ground Truth,
+    ``.xlsx`` a workbook.
 
     Args:
-        path: of the file.
-        content: of the file.
-        id_column: what the pool calls its ids.
-        sink: of another package, that reads files of its endings itself.
+        path: path of the file; its name is in messages.
+        content: content of the file.
+        id_column: name of the pool's column of ids.
+        sink: a sink of another package, which reads files with its endings itself.
 
     Raises:
         InputError: if the file cannot be read, lacks a column, is too large decoded, or has whole
-            numbers as floats that stand for several of them.
+            numbers as floats so large that each stands for several numbers.
     """
     reader = _READERS.get(PurePath(path).suffix.lower())
     if sink is not None and path.lower().endswith(sink.endings):
@@ -68,7 +68,7 @@ def read_votes(
 
 
 def endings(sink: Sink | None) -> tuple[str, ...]:
-    """Return the ends of the names of files of labels, with those that a sink reads."""
+    """Return the extensions of files of labels, including those that a sink reads."""
     return (*_READERS, *(() if sink is None else sink.endings))
 
 
@@ -77,23 +77,23 @@ def _read_by(sink: Sink, path: str, content: bytes, own: str) -> Iterator[Vote]:
 
 
 class _Lines:
-    """The lines of a text, of which no record may take too many.
+    """The lines of a text file; a record of more than `RECORD_CHARACTERS` characters is an error.
 
     Attributes:
-        begin: line where the record that is being read begins, from 1.
+        begin: first line of the record that is being read, from 1.
     """
 
     def __init__(self, path: str, content: bytes, newline: str | None) -> None:
         self._path = path
         self._text = io.TextIOWrapper(io.BytesIO(content), "utf-8-sig", newline=newline)
-        self._read, self._taken = 0, 0
+        self._lines_read, self._record_length = 0, 0
         self.begin = 1
 
     def __iter__(self) -> Iterator[str]:
         for line in self._text:
-            self._read += 1
-            self._taken += len(line)
-            if self._taken > RECORD_CHARACTERS:
+            self._lines_read += 1
+            self._record_length += len(line)
+            if self._record_length > RECORD_CHARACTERS:
                 raise InputError(
                     f"{self._path}: line {self.begin}: a line of more than "
                     f"{RECORD_CHARACTERS:,} characters"
@@ -101,8 +101,8 @@ class _Lines:
             yield line
 
     def end_record(self) -> None:
-        """Let the next line be the first of another record."""
-        self.begin, self._taken = self._read + 1, 0
+        """Start another record at the next line."""
+        self.begin, self._record_length = self._lines_read + 1, 0
 
 
 def _read_csv(path: str, content: bytes, own: str) -> Iterator[Vote]:
@@ -120,14 +120,14 @@ def _read_csv(path: str, content: bytes, own: str) -> Iterator[Vote]:
         following = next(rows, None)
         if not any(row):
             continue
-        if is_long_table:  # As `evalsampling votes` has written it.
+        if is_long_table:  # Written by `evalsampling votes`, which escapes formulas.
             row = list(map(unescaped, row))
         if len(row) != len(header):
             problem = f"{len(row)} fields where the header has {len(header)}"
             yield Vote(line, problem=problem)
             continue
         vote = read_row(line, dict(zip(header, row, strict=True)))
-        # `no` in the column `skipped` is whole, nothing at all may not be.
+        # `no` in the column `skipped` is the beginning of nothing else; an empty field may be.
         is_whole = is_ended or (header[-1] == "skipped" and row[-1] != "")
         if following is None and not is_whole:
             vote = dataclasses.replace(vote, unended=header[-1])
@@ -135,10 +135,10 @@ def _read_csv(path: str, content: bytes, own: str) -> Iterator[Vote]:
 
 
 def _cells(path: str, lines: _Lines) -> Iterator[tuple[int, list[str]]]:
-    """Yield the cells of each record of a CSV file, with the line where it ends.
+    """Yield the cells of each record of a CSV file, with its last line.
 
     Raises:
-        InputError: naming the line where a record begins that cannot be read.
+        InputError: naming the first line of a record that cannot be read.
     """
     allow_long_cells()
     rows = csv.reader(iter(lines), strict=True)
@@ -154,7 +154,7 @@ def _cells(path: str, lines: _Lines) -> Iterator[tuple[int, list[str]]]:
 
 
 def allow_long_cells() -> None:
-    """Let cells of CSV files be as long as a record, in all of this process."""
+    """Let cells of CSV files be as long as a record may be, for the whole process."""
     csv.field_size_limit(max(csv.field_size_limit(), RECORD_CHARACTERS))
 
 
@@ -179,10 +179,10 @@ def _read_xlsx(path: str, content: bytes, own: str) -> Iterator[Vote]:
 def _table(
     path: str, header: list[str], own: str
 ) -> tuple[list[str], Callable[[int, Mapping[str, Any]], Vote]]:
-    """Return the columns of a table, its ids called so, and what reads a row of it.
+    """Return the names of a table's columns, that of ids being ``id``, and the reader of its rows.
 
     Raises:
-        InputError: if a column is missing, or is there twice.
+        InputError: if a column is missing, or two have the same name.
     """
     is_splink = splink.is_table(header)
     if _ID not in header:
@@ -222,29 +222,29 @@ def _read_jsonl(
             yield _rejected(line, row, "neither task nor id is given")
             continue
         labelled |= "label" in row or any(map(is_flag, row))
-        if len(names) < _NAMES_TOLD:
+        if len(names) < _NAMES_LISTED:
             names.update(dict.fromkeys(row))
         vote = _vote(line, _of_json(path, row))
         unlabelled = unlabelled or (0 if vote.skipped or vote.problem else line)
         yield vote
     if unlabelled and not labelled:
-        there = ", ".join(map(repr, [*names][:_NAMES_TOLD]))
-        raise InputError(f"{path}: no line has a 'label'; there are: {there}")
+        listed = ", ".join(map(repr, [*names][:_NAMES_LISTED]))
+        raise InputError(f"{path}: no line has a 'label'; there are: {listed}")
 
 
 class _Object(dict[str, Any]):
-    """A JSON object.
+    """A JSON object that knows which of its keys were repeated.
 
     Attributes:
-        twice: names of ours that are there more than once.
+        twice: keys that we read and that occur more than once.
     """
 
     def __init__(self, pairs: list[tuple[str, Any]], own: str) -> None:
-        """Take the pairs of a name and a value; ``own`` is what the pool calls its ids."""
+        """Take the pairs of key and value; ``own`` is the pool's name of the column of ids."""
         super().__init__(pairs)
-        read = pairs if len(pairs) > len(self) else []
+        repeating = pairs if len(pairs) > len(self) else []
         own = _ID if _ID in self else own
-        names = [name for name, _ in read if name == own or _is_ours(name)]
+        names = [name for name, _ in repeating if name == own or _is_ours(name)]
         self.twice = [name for name, count in collections.Counter(names).items() if count > 1]
 
 
@@ -253,22 +253,22 @@ def _is_ours(name: str) -> bool:
 
 
 def _of_json(path: str, row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return our columns of an object, numbers with a fraction or an exponent as floats."""
+    """Return the columns of an object that we read, with decimal numbers as floats or integers."""
     names = [*_COLUMNS, *filter(is_flag, row)]
-    found = {name: row[name] for name in names if name in row}
-    for name, value in found.items():
+    fields = {name: row[name] for name in names if name in row}
+    for name, value in fields.items():
         if not isinstance(value, decimal.Decimal):
             continue
         below = -_WHOLE_BELOW < value < _WHOLE_BELOW
         if name in EXACT and not below:
             raise inexact(path, name, f"{value:.17g}", _WHOLE_BELOW)
-        # What is not whole must not become so by rounding.
-        whole = below and value == value.to_integral_value()
-        found[name] = int(value) if whole else _fraction(value)
-    return found
+        is_whole = below and value == value.to_integral_value()
+        fields[name] = int(value) if is_whole else _fraction(value)
+    return fields
 
 
 def _fraction(value: decimal.Decimal) -> float | str:
+    """Return a number as a float, or as text if rounding would make it whole."""
     number = float(value)
     return str(value) if number.is_integer() else number
 
@@ -277,7 +277,7 @@ def _read_parquet(path: str, content: bytes, own: str) -> Iterator[Vote]:
     schema = pq.read_schema(pa.BufferReader(content))
     is_splink = splink.is_table(schema.names)
     own = _ID if _ID in schema.names else own
-    _check_columns(path, [_ID if one == own else one for one in schema.names], is_splink)
+    _check_columns(path, [_ID if name == own else name for name in schema.names], is_splink)
     names: tuple[str, ...] = splink.COLUMNS if is_splink else _COLUMNS
     if "comment" in schema.names and pa.types.is_nested(schema.field("comment").type):
         names = _COLUMNS[:-1]
@@ -299,7 +299,7 @@ _READERS: Mapping[str, Callable[[str, bytes, str], Iterator[Vote]]] = {
     ".manifest": functools.partial(_read_jsonl, is_manifest=True),
 }
 _COLUMNS = ("task", "id", "label", "annotator", "time", "skipped", "comment")
-"""What is read of a vote. A comment decides nothing, so it is last and may be anything."""
+"""Columns that are read. A comment decides nothing, so it comes last and may have any type."""
 
 _SKIPPED = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
@@ -307,9 +307,10 @@ RECORD_CHARACTERS = 1 << 24
 """Most characters of a line of CSV or JSON, or of the lines of one quoted cell."""
 
 _WHOLE_BELOW = 1 << 53
-"""From here on a float stands for several whole numbers."""
+"""Least whole number from which on a float stands for several."""
 
-_NAMES_TOLD = 20
+_NAMES_LISTED = 20
+"""Most names of fields in the message that none is called ``label``."""
 
 
 def _check_columns(path: str, columns: list[str], is_splink: bool) -> None:
@@ -319,19 +320,19 @@ def _check_columns(path: str, columns: list[str], is_splink: bool) -> None:
     if is_splink:
         splink.check_columns(path, columns)
         return
-    there = ", ".join(map(repr, columns))
+    listed = ", ".join(map(repr, columns))
     if len(columns) == 1 and any(mark in columns[0] for mark in ";\t"):
-        there += " (fields are told apart by commas, not by semicolons or tabs)"
+        listed += " (fields are told apart by commas, not by semicolons or tabs)"
     elif {name.strip().lower() for name in columns} > {"label"} and "label" not in columns:
-        there += " (names are compared exactly)"
+        listed += " (names are compared exactly)"
     if "task" not in columns and "id" not in columns:
-        raise InputError(f"{path}: column 'task' (or 'id') is missing; there are: {there}")
+        raise InputError(f"{path}: column 'task' (or 'id') is missing; there are: {listed}")
     if "label" not in columns and not any(map(is_flag, columns)):
-        raise InputError(f"{path}: column 'label' is missing; there are: {there}")
+        raise InputError(f"{path}: column 'label' is missing; there are: {listed}")
 
 
 def _vote(line: int, row: Mapping[str, Any]) -> Vote:
-    """Return the vote of a row, with a problem if a field is no single value or not known."""
+    """Return the vote of a row, with its problem if a field has a value that is not allowed."""
     fields = {name: row.get(name) for name in _COLUMNS[:-1]}
     labels, problem = labels_of_row(row)
     if problem:
@@ -341,21 +342,21 @@ def _vote(line: int, row: Mapping[str, Any]) -> Vote:
     for name, value in fields.items():
         if isinstance(value, dict | list):
             return _rejected(line, row, f"{name} is no text and no number")
-    told = {name: field_text(value) for name, value in fields.items()}
-    skipped = told.pop("skipped") or "no"
+    texts = {name: field_text(value) for name, value in fields.items()}
+    skipped = texts.pop("skipped") or "no"
     if skipped.lower() not in _SKIPPED:
-        known = ", ".join(_SKIPPED)
-        return _rejected(line, row, f"skipped is {skipped!r}, which is none of: {known}")
+        allowed = ", ".join(_SKIPPED)
+        return _rejected(line, row, f"skipped is {skipped!r}, which is none of: {allowed}")
     comment = row.get("comment")
     return Vote(
         line,
-        task=told["task"],
-        id=told["id"],
-        label=told["label"],
+        task=texts["task"],
+        id=texts["id"],
+        label=texts["label"],
         labels=labels,
         flags=() if labels is None else flags_of_row(row),
-        annotator=told["annotator"],
-        time=told["time"],
+        annotator=texts["annotator"],
+        time=texts["time"],
         skipped=_SKIPPED[skipped.lower()],
         comment=comment if isinstance(comment, str) and comment else None,
         has_number=is_number(row.get("id")),
@@ -363,6 +364,6 @@ def _vote(line: int, row: Mapping[str, Any]) -> Vote:
 
 
 def _rejected(line: int, row: Mapping[str, Any], problem: str) -> Vote:
-    """Return what makes no vote, with what the row gives of task, id and label."""
+    """Return the vote of a row that is rejected, with the task, id and label that the row has."""
     task, id = field_text(row.get("task")), field_text(row.get("id"))
     return Vote(line, task=task, id=id, label=given_label(row), problem=problem)

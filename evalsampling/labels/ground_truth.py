@@ -58,16 +58,16 @@ def read_line(line: int, row: Mapping[str, Any]) -> Vote:
 
 
 def _given(row: Mapping[str, Any]) -> str | None:
-    """Return what a line gives as its label, or as those of several jobs, as text."""
-    told = {}
+    """Return the label of a line, or those of several jobs, as text for the list of rejects."""
+    labels = {}
     for name, metadata in row.items():
         if name.endswith(METADATA):
             job = name.removesuffix(METADATA)
-            known = metadata.get("class-name") if isinstance(metadata, dict) else None
-            told[job] = field_text(row.get(job) if known is None else known)
-    if len(told) < 2:
-        return next(iter(told.values()), field_text(row.get("label")))
-    return ", ".join(f"{job}={label}" for job, label in told.items())
+            class_name = metadata.get("class-name") if isinstance(metadata, dict) else None
+            labels[job] = field_text(row.get(job) if class_name is None else class_name)
+    if len(labels) < 2:
+        return next(iter(labels.values()), field_text(row.get("label")))
+    return ", ".join(f"{job}={label}" for job, label in labels.items())
 
 
 def _vote(line: int, row: Mapping[str, Any]) -> Vote:
@@ -95,11 +95,11 @@ def _vote(line: int, row: Mapping[str, Any]) -> Vote:
         if chosen is None:
             return Vote(line, problem="the label is no list of numbers that 'class-map' names")
     else:
-        told = metadata.get("class-name", row.get(name.removesuffix(METADATA)))
-        is_told = isinstance(told, str | int | Decimal) and not isinstance(told, bool)
-        if not is_told or told == "":
+        value = metadata.get("class-name", row.get(name.removesuffix(METADATA)))
+        is_class = isinstance(value, str | int | Decimal) and not isinstance(value, bool)
+        if not is_class or value == "":
             return Vote(line, problem="no class-name, and the label is no text and no number")
-        label = str(told)
+        label = str(value)
     job, time = metadata.get("job-name"), metadata.get("creation-date")
     return Vote(
         line,
@@ -113,7 +113,7 @@ def _vote(line: int, row: Mapping[str, Any]) -> Vote:
 
 
 def _chosen(places: Any, class_map: Any) -> tuple[str, ...] | None:
-    """Return the classes that a job with several for one row has chosen, None if none is told.
+    """Return the classes of a row by a job that allows several, None if the label is damaged.
 
     Args:
         places: the label attribute: places of the classes, in the job's list of them.
@@ -122,12 +122,12 @@ def _chosen(places: Any, class_map: Any) -> tuple[str, ...] | None:
     if not isinstance(places, list) or not isinstance(class_map, dict):
         return None
     names = [class_map.get(str(place)) for place in places if not isinstance(place, bool)]
-    if len(names) < len(places) or not all(isinstance(one, str) and one for one in names):
+    if len(names) < len(places) or not all(isinstance(name, str) and name for name in names):
         return None
     return tuple(map(str, names))
 
 
 def _comment(feedback: Any) -> str | None:
-    told = feedback if isinstance(feedback, list) else []
-    comments = [one["comment"] for one in told if isinstance(one, dict) and "comment" in one]
+    entries = feedback if isinstance(feedback, list) else []
+    comments = [part["comment"] for part in entries if isinstance(part, dict) and "comment" in part]
     return "\n".join(map(str, comments)) or None

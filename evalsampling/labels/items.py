@@ -59,15 +59,14 @@ def item_rows(rows: pa.Table, spec: EvaluationSpec) -> pa.Table:
 
 def _of_items(name: str, lists: list[Any], places: list[list[int]]) -> pa.Array:
     """Return the values at some places of lists, which are stored as JSON."""
-    found: list[Any] = []
+    chosen_values: list[Any] = []
     for listed, chosen in zip(lists, places, strict=True):
         values = _listed(name, listed)
         if chosen and len(values) <= max(chosen):
             raise ValueError(f"column {name!r} has {len(values)} values for more items")
-        found += [values[place] for place in chosen]
-    plain = all(one is None or isinstance(one, str) for one in found)
+        chosen_values += [values[place] for place in chosen]
     return pa.array(
-        found if plain else [one if one is None else _text(one) for one in found], pa.string()
+        [None if value is None else _text(value) for value in chosen_values], pa.string()
     )
 
 
@@ -106,8 +105,8 @@ def graded_outputs(
     grades = np.full((len(rows), systems, depth), NO_ITEM, dtype=np.int64)
     for system, name in enumerate(list_names(systems)[2:]):
         rank = pc.list_flatten(rows[name].combine_chunks()).to_numpy().astype(np.int64)
-        there = np.flatnonzero((rank > 0) & (rank <= depth))
-        grades[query[there], system, rank[there] - 1] = label[there]
+        ranked = np.flatnonzero((rank > 0) & (rank <= depth))
+        grades[query[ranked], system, rank[ranked] - 1] = label[ranked]
     open_items = np.bincount(query, label == NO_LABEL, minlength=len(rows))
     differs = [rows[f"prediction.{system}"].to_numpy() for system in range(systems)]
     outputs = Outputs(

@@ -32,7 +32,7 @@ def labels_of_row(row: Mapping[str, Any]) -> tuple[tuple[str, ...] | None, str]:
         return _of_flags(flags)
     if not isinstance(listed, list):
         return None, ""
-    if not all(isinstance(one, str) and one for one in listed):
+    if not all(isinstance(label, str) and label for label in listed):
         return None, "label is no text and no number"
     return tuple(listed), ""
 
@@ -43,12 +43,12 @@ def flags_of_row(row: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def given_label(row: Mapping[str, Any]) -> str | None:
-    """Return what a row gives as its label or labels, as text, whether it is one or not."""
+    """Return the label or labels of a row as text for the list of rejects, valid or not."""
     flags = {name: row[name] for name in row if is_flag(name) and row[name] not in (None, "")}
     if not flags:
         return field_text(row.get("label"))
-    told = {"label": row["label"], **flags} if row.get("label") not in (None, "") else flags
-    return ", ".join(f"{name}={field_text(value)}" for name, value in told.items())
+    fields = {"label": row["label"], **flags} if row.get("label") not in (None, "") else flags
+    return ", ".join(f"{name}={field_text(value)}" for name, value in fields.items())
 
 
 def missing_flag(flags: Sequence[str], known: Sequence[str]) -> str:
@@ -58,7 +58,7 @@ def missing_flag(flags: Sequence[str], known: Sequence[str]) -> str:
         flags: labels that have a column; none if the set was given otherwise.
         known: all labels.
     """
-    missing = [one for one in known if flags and one not in flags]
+    missing = [label for label in known if flags and label not in flags]
     if not missing:
         return ""
     return (
@@ -68,7 +68,7 @@ def missing_flag(flags: Sequence[str], known: Sequence[str]) -> str:
 
 
 def _of_flags(flags: Mapping[str, Any]) -> tuple[tuple[str, ...] | None, str]:
-    told: dict[str, bool] = {}
+    holds: dict[str, bool] = {}
     empty = [name for name, value in flags.items() if value is None or value in ("", "nan")]
     if len(empty) == len(flags):
         return None, ""
@@ -78,5 +78,5 @@ def _of_flags(flags: Mapping[str, Any]) -> tuple[tuple[str, ...] | None, str]:
         text = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
         if text.lower() not in _FLAGS:
             return None, f"{name} is {value!r}, which is none of: {', '.join(_FLAGS)}"
-        told[name.removeprefix(FLAG)] = _FLAGS[text.lower()]
-    return tuple(name for name, is_there in told.items() if is_there), ""
+        holds[name.removeprefix(FLAG)] = _FLAGS[text.lower()]
+    return tuple(label for label, is_set in holds.items() if is_set), ""

@@ -21,12 +21,12 @@ from evalsampling.spec.sink import SinkSpec
 FOLDER, CONFIG = "label-studio", "label-config.xml"
 
 _LABEL, _COMMENT = "label", "comment"
-"""Names of the controls that annotators use."""
+"""Names of the controls of the page."""
 
 _TASK, _BATCH = "task", "batch"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _UNSHOWN = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that XML does not have."""
+"""Characters that XML does not allow."""
 
 QUESTION = "Which label is right?"
 
@@ -37,11 +37,11 @@ QUESTION = "Which label is right?"
 def write_tasks(
     table: pa.Table, directory: Path, sink: SinkSpec, labels: LabelsSpec, batch: str
 ) -> None:
-    """Write tasks in files of JSON, and the configuration of the page that shows them.
+    """Write tasks as files of JSON, and the configuration of the page that shows them.
 
     Args:
-        table: as `tasks.blind` makes it.
-        directory: of the round; all goes into a folder of it.
+        table: tasks as `tasks.blind` makes them.
+        directory: directory of the round; the files go into a folder of it.
         sink: how tasks are shown, and how many are in a file.
         labels: the classes.
         batch: opaque name of the batch.
@@ -57,10 +57,10 @@ def write_tasks(
 
 
 def tasks_of(table: pa.Table, batch: str) -> Iterator[dict[str, Any]]:
-    """Yield tasks as they are imported: all values are text, for the page is JavaScript.
+    """Yield tasks as Label Studio imports them, with text values, since JavaScript rounds numbers.
 
     Args:
-        table: as `tasks.blind` makes it.
+        table: tasks as `tasks.blind` makes them.
         batch: opaque name of the batch.
     """
     columns = [name for name in table.column_names if name not in (_TASK, "label")]
@@ -75,9 +75,9 @@ def _shown(value: Any) -> str:
 
 
 def data_keys(columns: Sequence[str]) -> dict[str, str]:
-    """Return what each column is called in a task, where a name is letters and digits.
+    """Return the key of each column in a task: its name, or a made one if that is not allowed.
 
-    The page shows it under that name too, so it is none of a control.
+    A key is letters, digits and underscores, and differs from the names of the page's controls.
     """
     taken = (_TASK, _BATCH, _LABEL, _COMMENT)
     return {
@@ -94,15 +94,15 @@ def _made_name(place: int, columns: Sequence[str]) -> str:
 
 
 def label_config(columns: Sequence[str], labels: LabelsSpec, sink: SinkSpec) -> str:
-    """Return the configuration of a page: the payload, a question and the classes.
+    """Return the configuration of the page as XML: the payload, a question and the classes.
 
     Args:
-        columns: of the payload.
+        columns: names of the payload's columns.
         labels: the classes.
         sink: the question, and which columns stand side by side.
 
     Raises:
-        InputError: if a class is a text that no attribute of XML holds.
+        InputError: if the name of a class cannot be an attribute of XML.
     """
     keys = data_keys(columns)
     pairs, single = _side_by_side(columns, sink.sides)
@@ -118,8 +118,8 @@ def label_config(columns: Sequence[str], labels: LabelsSpec, sink: SinkSpec) -> 
         lines += _field(name, keys[name], 2)
     if not keys:
         lines.append(f'  <Text name="{_TASK}" value="${_TASK}"/>')
-    for one, meaning in labels.meanings.items():
-        lines.append(f'  <Header size="5" value={_attribute(f"{one}: {meaning}")}/>')
+    for name, meaning in labels.meanings.items():
+        lines.append(f'  <Header size="5" value={_attribute(f"{name}: {meaning}")}/>')
     lines += _question(labels, first)
     lines += [
         f'  <TextArea name="{_COMMENT}" toName="{first}" placeholder="Comment"/>',
@@ -129,7 +129,7 @@ def label_config(columns: Sequence[str], labels: LabelsSpec, sink: SinkSpec) -> 
 
 
 def _question(labels: LabelsSpec, first: str) -> list[str]:
-    """Return what a label is chosen, or a number written, with: about the field ``first``."""
+    """Return the lines of the control that takes the label, attached to the field ``first``."""
     if labels.numbers is not None:
         ends = 'min="{}" max="{}"'.format(*labels.numbers.ends)
         return [f'  <Number name="{_LABEL}" toName="{first}" {ends} required="true"/>']
@@ -139,7 +139,7 @@ def _question(labels: LabelsSpec, first: str) -> list[str]:
         f'  <Choices name="{_LABEL}" toName="{first}" choice="{choice}" required="{required}" '
         'showInline="true">'
     ]
-    classes = [_class_text(one) for one in labels.offered]
+    classes = [_class_text(text) for text in labels.offered]
     offered = [*classes, *([] if "unsure" in classes else ["unsure"])]
     keys = _hotkeys(offered)
     for text in offered:
@@ -149,7 +149,7 @@ def _question(labels: LabelsSpec, first: str) -> list[str]:
 
 
 def _hotkeys(offered: Sequence[str]) -> dict[str, str]:
-    """Return the digit that chooses each text: its own, if it is one, and never that of another."""
+    """Return the key that chooses each text; a text that is a digit has itself as its key."""
     digits = "1234567890"
     own = [text for text in offered if text in set(digits)]
     others = (text for text in offered if text not in own)
@@ -160,7 +160,7 @@ def _hotkeys(offered: Sequence[str]) -> dict[str, str]:
 def _side_by_side(
     columns: Sequence[str], sides: tuple[str, str] | None
 ) -> tuple[list[tuple[str, str, str]], list[str]]:
-    """Return columns that are there of both records, with what they have in common, and others."""
+    """Return the pairs of columns of two records, each with a title, and the other columns."""
     if sides is None:
         return [], list(columns)
     left, right = sides
@@ -204,30 +204,30 @@ def _class_text(text: str) -> str:
 
 
 class _TwiceError(ValueError):
-    """A key is there twice in an object, so that nobody knows which counts."""
+    """An object has a key twice, so that its value is ambiguous."""
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
         raise _TwiceError(f"{twice!r} is there twice in one object")
-    return found
+    return fields
 
 
 def read_export(path: str, content: bytes) -> Iterator[Vote]:
     """Yield the votes of a JSON export: one for each annotation, numbered from 1.
 
-    Tasks without annotations are not answered yet. Drafts and predictions are nobody's answer.
+    Tasks without annotations are not answered yet. Drafts and predictions are not votes.
 
     Args:
-        path: of the file, for messages.
-        content: of the file.
+        path: path of the file, for messages.
+        content: content of the file.
 
     Raises:
-        InputError: if it is no such export.
-        UnicodeDecodeError: if it is not UTF-8.
+        InputError: if the file is not a JSON export of Label Studio.
+        UnicodeDecodeError: if the file is not UTF-8.
     """
     text = content.decode("utf-8-sig")
     try:
@@ -251,7 +251,7 @@ def read_export(path: str, content: bytes) -> Iterator[Vote]:
 
 
 def _task_name(task: Any) -> tuple[str, str]:
-    """Return the name of a task of ours, and why there is none."""
+    """Return the name that we gave a task, or an empty one and the problem if it has none."""
     data = task.get("data") if isinstance(task, dict) else None
     name = data.get(_TASK) if isinstance(data, dict) else None
     if isinstance(name, str) and name:
@@ -266,14 +266,13 @@ def _read(line: int, task: str, annotation: Any) -> Vote:
     cancelled, results = annotation.get("was_cancelled"), annotation.get("result")
     if not isinstance(cancelled, bool) or not isinstance(results, list):
         return Vote(line, task=task, problem="was_cancelled or result is damaged")
-    found = {name: _values(results, name, kind) for name, kind in _CONTROLS.items()}
+    values = {name: _values(results, name, kind) for name, kind in _CONTROLS.items()}
+    choices, comment = values[_LABEL], "\n".join(values[_COMMENT] or []) or None
     annotator = _annotator(annotation.get("completed_by"))
     if annotator is None:
-        label = "+".join(map(str, found[_LABEL] or [])) or None
+        label = "+".join(map(str, choices or [])) or None
         return Vote(line, task=task, label=label, problem="completed_by names nobody")
     time = annotation.get("updated_at", annotation.get("created_at"))
-    comment = "\n".join(found[_COMMENT] or []) or None
-    choices = found[_LABEL]
     vote = Vote(
         line,
         task=task,
@@ -295,12 +294,12 @@ _CONTROLS: Mapping[str, tuple[str, str]] = {
     _LABEL: ("choices", "choices"),
     _COMMENT: ("textarea", "text"),
 }
-"""Type of the result of each control, and where its values are."""
+"""Type of the result of each control, and the key of its values."""
 
 
 def _values(results: Sequence[Any], control: str, kind: tuple[str, str]) -> list[Any] | None:
     """Return the values of a control, None if the results are damaged."""
-    found: list[Any] = []
+    collected: list[Any] = []
     for result in results:
         if not isinstance(result, dict):
             return None
@@ -311,17 +310,17 @@ def _values(results: Sequence[Any], control: str, kind: tuple[str, str]) -> list
             number = value.get("number") if isinstance(value, dict) else None
             if isinstance(number, bool) or not isinstance(number, int | decimal.Decimal):
                 return None
-            found.append(str(number))
+            collected.append(str(number))
             continue
         values = value.get(kind[1]) if isinstance(value, dict) else None
         if result.get("type") != kind[0] or not isinstance(values, list):
             return None
-        found += values
-    return [str(one) for one in found] if control == _COMMENT else found
+        collected += values
+    return [str(value) for value in collected] if control == _COMMENT else collected
 
 
 def _annotator(completed_by: Any) -> str | None:
-    """Return who answered: the number of the user, which all exports have."""
+    """Return the annotator: the number of the user, else the address; None if there is neither."""
     if isinstance(completed_by, Mapping):
         completed_by = completed_by.get("id", completed_by.get("email"))
     if isinstance(completed_by, bool) or not isinstance(completed_by, int | str):

@@ -1,7 +1,7 @@
 """A server of Label Studio: batches out and votes back, over its REST interface.
 
-What is asked for twice is done once: a project is known by its title and a task by its name, so
-whatever was there is not made again. Tried with Label Studio 1.23.
+Pushing twice is pushing once: a project is recognised by its title and a task by its name, so
+neither is created again. Tried with Label Studio 1.23.
 """
 
 import dataclasses
@@ -17,19 +17,19 @@ from typing import Any
 from evalsampling.errors import InputError
 
 TOKEN = "LABEL_STUDIO_TOKEN"
-"""The variable of the environment that holds the key of a user."""
+"""Environment variable that holds a user's key."""
 
 _TRIES = 6
 _FIRST_WAIT = 0.5
 _TIMEOUT = 300
 _PASSING = {408, 425, 429, 500, 502, 503, 504}
-"""Codes of answers that may be others soon."""
+"""Status codes of failures that may pass, so that the request is sent again."""
 
 _PAGE = 100
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """Follows none: the key would go along to whoever is named."""
+    """Refuses all redirects: the key would be sent to the server that they name."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
@@ -41,12 +41,12 @@ class _PassingError(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class Pushed:
-    """What is on the server after a push.
+    """The state of a batch on the server after a push.
 
     Attributes:
-        project: its number.
-        tasks: in it, of the batch.
-        new: of these, how many this call has imported.
+        project: number of the project.
+        tasks: number of tasks of the batch in the project.
+        new: how many of these tasks this push has imported.
     """
 
     project: int
@@ -55,18 +55,18 @@ class Pushed:
 
 
 class LabelStudio:
-    """One server, as one user."""
+    """A client of one server, as one user."""
 
     def __init__(self, url: str, token: str, first_wait: float | None = None) -> None:
-        """Name a server; nothing is sent yet.
+        """Set the server and the user; nothing is sent yet.
 
         Args:
-            url: of the server, ``http://`` or ``https://``.
+            url: URL of the server, ``http://`` or ``https://``.
             token: access token of a user, or a personal one, which is exchanged first.
             first_wait: seconds before the second try; each further wait is twice as long.
 
         Raises:
-            InputError: if the URL is none, or there is no token.
+            InputError: if the URL is not that of a server, or there is no token.
         """
         if "@" in url:
             raise InputError(f"the URL of the server has a name or password: set {TOKEN} in place")
@@ -80,17 +80,17 @@ class LabelStudio:
         self._open = urllib.request.build_opener(_NoRedirects).open
         self._header = "" if token.count(".") == 2 else f"Token {token}"
 
-    # --- what is wanted
+    # --- push and pull
 
     def push(
         self, title: str, config: str, tasks: Sequence[dict[str, Any]], votes: int, chunk: int
     ) -> Pushed:
-        """Make a project of a batch and import its tasks, as far as they are not there.
+        """Create the project of a batch if it is missing, and import the tasks that it lacks.
 
         Args:
-            title: of the project, like no other.
-            config: of the page.
-            tasks: as `label_studio.tasks_of` yields them.
+            title: title of the project, which no other has.
+            config: configuration of the page.
+            tasks: tasks as `label_studio.tasks_of` yields them.
             votes: annotations wanted for each task.
             chunk: most tasks in one request.
 
@@ -99,12 +99,12 @@ class LabelStudio:
                 all tasks in the end.
         """
         project = self._project(title) or self._create(title, config, votes)
-        named = {task["data"]["task"] for task in tasks}
-        before = len(named & {*self._tasks(project)})
+        names = {task["data"]["task"] for task in tasks}
+        before = len(names & {*self._tasks(project)})
         wait = self._first_wait
         for attempt in range(_TRIES):
-            there = self._tasks(project)
-            missing = [task for task in tasks if task["data"]["task"] not in there]
+            imported = self._tasks(project)
+            missing = [task for task in tasks if task["data"]["task"] not in imported]
             if not missing:
                 break
             try:
@@ -112,26 +112,25 @@ class LabelStudio:
                     part = list(missing[begin : begin + chunk])
                     self._send("POST", f"/api/projects/{project}/import", part)
             except _PassingError as error:
-                # Nobody knows whether it was imported: look, and import what is missing.
+                # The part may have been imported all the same: look again for what is missing.
                 if attempt == _TRIES - 1:
                     raise InputError(str(error)) from error
                 time.sleep(wait)
                 wait *= 2
-        there = self._without_duplicates(project)
-        found = len(named & {*there})
-        if found < len(named):
+        after = len(names & {*self._without_duplicates(project)})
+        if after < len(names):
             raise InputError(
-                f"{self._url}: of {len(named)} tasks sent {found} are in project {project}: "
+                f"{self._url}: of {len(names)} tasks sent {after} are in project {project}: "
                 "push again"
             )
-        return Pushed(project, found, found - before)
+        return Pushed(project, after, after - before)
 
     def pull(self, title: str) -> bytes:
         """Return the JSON export of a project: all its tasks, with skipped answers.
 
         Raises:
-            InputError: if there is no such project, the server cannot be reached, or what it
-                answers is no whole export.
+            InputError: if there is no such project, the server cannot be reached, or its response
+                is not a whole export.
         """
         project = self._project(title)
         if project is None:
@@ -142,25 +141,26 @@ class LabelStudio:
     # --- projects and tasks
 
     def _project(self, title: str) -> int | None:
-        """Return the number of a project, None if there is none of that title."""
-        found: list[int] = []
+        """Return the number of the project with a title, None if no project has it."""
+        matches: list[int] = []
         seen: set[int] = set()
         page = 1
         while True:
             query = urllib.parse.urlencode({"page": page, "page_size": _PAGE})
             _, content = self._read(f"/api/projects?{query}", _is_page)
-            numbers = {one["id"] for one in content["results"]}
-            found += [one["id"] for one in content["results"] if one["title"] == title]
-            # A server that gives the same page again would be asked for ever.
+            listed = content["results"]
+            numbers = {project["id"] for project in listed}
+            matches += [project["id"] for project in listed if project["title"] == title]
+            # Stop at a server that repeats a page, instead of asking for ever.
             if not content.get("next") or numbers <= seen:
                 break
             seen |= numbers
             page += 1
-        # Of two, made at once by two calls, all go by the first.
-        return min(found, default=None)
+        # Two calls at once may have made two projects: all calls use the first.
+        return min(matches, default=None)
 
     def _create(self, title: str, config: str, votes: int) -> int:
-        """Make a project and return its number, or that of one somebody else made first."""
+        """Create a project; return its number, or that of one created meanwhile with its title."""
         body = {
             "title": title,
             "label_config": config,
@@ -172,65 +172,66 @@ class LabelStudio:
             "sampling": "Uniform sampling",
         }
         wait = self._first_wait
-        told: Exception = InputError(f"{self._url}/api/projects: the answer names no project")
+        failure: Exception = InputError(f"{self._url}/api/projects: the answer names no project")
         for _ in range(_TRIES):
-            made = None
+            created = None
             try:
-                made = _number(self._send("POST", "/api/projects", body))
+                created = _number(self._send("POST", "/api/projects", body))
             except _PassingError as error:
-                told = error
-            if made is None:
+                failure = error
+            if created is None:
                 time.sleep(wait)
                 wait *= 2
-            # Somebody else may have made one meanwhile: the one counts that all find by its title.
-            project = self._project(title) or made
+            # Another call may have created one meanwhile: use the one that all find by its title.
+            project = self._project(title) or created
             if project is not None:
                 return project
-        raise InputError(str(told)) from told
+        raise InputError(str(failure)) from failure
 
     def _export(self, project: int) -> str:
         return f"/api/projects/{project}/export?exportType=JSON&download_all_tasks=true"
 
     def _tasks(self, project: int) -> dict[str, list[dict[str, Any]]]:
-        """Return the tasks of a project by their names."""
-        found: dict[str, list[dict[str, Any]]] = {}
+        """Return the tasks of a project by name; a name may have several."""
+        by_name: dict[str, list[dict[str, Any]]] = {}
         _, tasks = self._read(self._export(project), _is_export)
         for task in tasks:
-            found.setdefault(str(task["data"].get("task")), []).append(task)
-        return found
+            by_name.setdefault(str(task["data"].get("task")), []).append(task)
+        return by_name
 
     def _without_duplicates(self, project: int) -> dict[str, list[dict[str, Any]]]:
-        """Return the tasks of a project, of each name one that nobody has answered at most.
+        """Delete duplicates of tasks that nobody has answered; return the tasks found, by name.
 
-        Two imports of one task, of which the first seemed to be lost, leave two.
+        A task has a duplicate if it was imported again because its first import seemed to fail.
         """
-        there = self._tasks(project)
-        for tasks in there.values():
+        by_name = self._tasks(project)
+        for tasks in by_name.values():
             unanswered = sorted(task["id"] for task in tasks if not task.get("annotations"))
             spare = unanswered[1:] if len(unanswered) == len(tasks) else unanswered
             for number in spare:
                 self._patiently("DELETE", f"/api/tasks/{number}", missing=True)
-        return there
+        return by_name
 
     # --- requests
 
     def _read(self, path: str, is_whole: Callable[[Any], bool]) -> tuple[bytes, Any]:
-        """Return an answer and the JSON in it; one that is none is asked for again.
+        """Return a response and the JSON in it; a bad response is asked for again.
 
         Args:
-            path: on the server.
-            is_whole: whether JSON is what was asked for. The page of a proxy is not, nor is an
-                answer that broke off.
+            path: path on the server.
+            is_whole: tells whether JSON is what was asked for; the page of a proxy, or a response
+                that broke off, is not.
         """
 
         def check(content: bytes) -> None:
             try:
-                right, told = is_whole(json.loads(content)), "it is something else"
+                reason = "" if is_whole(json.loads(content)) else "it is something else"
             except (ValueError, RecursionError) as error:
-                right, told = False, f"not JSON: {error}"
-            if not right:
+                reason = f"not JSON: {error}"
+            if reason:
+                where = self._where(path)
                 raise _PassingError(
-                    f"{self._where(path)}: the answer is not whole, or not of Label Studio: {told}"
+                    f"{where}: the answer is not whole, or not of Label Studio: {reason}"
                 )
 
         content = self._patiently("GET", path, check=check)
@@ -243,13 +244,13 @@ class LabelStudio:
         missing: bool = False,
         check: Callable[[bytes], None] = lambda _: None,
     ) -> bytes:
-        """Send what can be sent again, until there is an answer.
+        """Send a request that may be repeated until it succeeds; return the response.
 
         Args:
-            method: of HTTP.
-            path: on the server.
-            missing: whether it is no error that there is no such thing.
-            check: raises `_PassingError` of an answer that is none.
+            method: HTTP method.
+            path: path on the server.
+            missing: whether status 404 is no error; the response is then empty.
+            check: raises `_PassingError` for a response that is not what was asked for.
         """
         wait = self._first_wait
         for attempt in range(_TRIES):
@@ -265,7 +266,7 @@ class LabelStudio:
         raise AssertionError("unreachable")
 
     def _send(self, method: str, path: str, body: Any = None, missing: bool = False) -> bytes:
-        """Send one request.
+        """Send one request and return the response.
 
         Raises:
             InputError: if the server refuses it.
@@ -305,12 +306,12 @@ class LabelStudio:
             if missing and error.code == 404:
                 return b""
             if error.code == 401 and self._header.startswith("Bearer") and "/token/" not in path:
-                self._header = ""  # It is good for some minutes only.
+                self._header = ""  # An exchanged token expires after some minutes.
                 raise _PassingError(f"{where}: the key has expired") from error
-            told = _shown(error)
+            said = _shown(error)
             for secret in (self._token, self._header.rpartition(" ")[2]):
-                told = told.replace(secret, "...") if secret else told
-            problem = f"{where}: {error.code} {error.reason}: {told}"
+                said = said.replace(secret, "...") if secret else said
+            problem = f"{where}: {error.code} {error.reason}: {said}"
             if error.code in _PASSING:
                 raise _PassingError(problem) from error
             raise InputError(problem) from error
@@ -319,7 +320,7 @@ class LabelStudio:
 
 
 def _is_server(url: str) -> bool:
-    """Tell whether a URL is that of a server, and of nothing on it."""
+    """Tell whether a URL is that of a server, without query and fragment."""
     try:
         parts = urllib.parse.urlsplit(url)
         port = parts.port
@@ -334,7 +335,7 @@ def _is_server(url: str) -> bool:
 
 
 def _shown(error: urllib.error.HTTPError) -> str:
-    """Return the begin of what a server said of an error, as far as it came."""
+    """Return the beginning of the body of an error response, empty if it cannot be read."""
     try:
         content = error.read(2000)
     except (OSError, http.client.HTTPException):
@@ -345,7 +346,7 @@ def _shown(error: urllib.error.HTTPError) -> str:
 
 
 def _number(answer: bytes) -> int | None:
-    """Return the number of what was made, None if the answer does not tell."""
+    """Return the ``id`` in the response to a creation, None if there is none."""
     try:
         return int(json.loads(answer)["id"])
     except (ValueError, TypeError, KeyError, RecursionError):
@@ -356,14 +357,14 @@ def _is_page(content: Any) -> bool:
     """Tell whether JSON is a page of the list of projects."""
     listed = content.get("results") if isinstance(content, dict) else None
     return isinstance(listed, list) and all(
-        isinstance(one, dict) and isinstance(one.get("id"), int) and "title" in one
-        for one in listed
+        isinstance(project, dict) and isinstance(project.get("id"), int) and "title" in project
+        for project in listed
     )
 
 
 def _is_export(content: Any) -> bool:
     """Tell whether JSON is an export: a list of tasks."""
     return isinstance(content, list) and all(
-        isinstance(one, dict) and "id" in one and isinstance(one.get("data"), dict)
-        for one in content
+        isinstance(task, dict) and "id" in task and isinstance(task.get("data"), dict)
+        for task in content
     )

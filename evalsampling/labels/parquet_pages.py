@@ -44,39 +44,39 @@ def look(content: bytes, columns: Collection[str]) -> Pages:
     if length > MOST_FOOTER_BYTES:
         raise ValueError(f"a footer of {length:,} bytes, at most {MOST_FOOTER_BYTES:,} are read")
     footer = Thrift(content, begin).struct()
-    rows, found = 0, _Found()
+    rows, totals = 0, _Totals()
     for group in _structs(footer, 4):
         rows += _field(group, 3, int)
         for chunk in _structs(group, 1):
-            told = _field(chunk, 3, dict)
+            metadata = _field(chunk, 3, dict)
             # A flat column's path is its name; that of a list goes on.
-            name, *inner = _field(told, 3, list)
+            name, *inner = _field(metadata, 3, list)
             if isinstance(name, bytes) and name.decode() in columns:
-                values = found.add(content, begin, name.decode(), told)
+                values = totals.add(content, begin, name.decode(), metadata)
                 # A column that lacks values would put those behind on other rows. A list has at
                 # least one place, be it empty.
                 held = _field(group, 3, int)
                 enough = values >= held if inner else values == held
-                if not enough or values != _field(told, 5, int):
+                if not enough or values != _field(metadata, 5, int):
                     raise ValueError(f"column {name.decode()!r} is damaged: {values} values")
     if rows != _field(footer, 3, int):
         raise ValueError(f"{rows} rows in its groups, {_field(footer, 3, int)} in all")
-    return Pages(found.bytes, frozenset(found.expanding))
+    return Pages(totals.bytes, frozenset(totals.expanding))
 
 
-class _Found:
-    """What was found in pages so far."""
+class _Totals:
+    """Bytes and number of the pages read so far, and the columns that may expand."""
 
     def __init__(self) -> None:
         self.bytes = 0
         self.pages = 0
         self.expanding: set[str] = set()
 
-    def add(self, content: bytes, most: int, name: str, told: Struct) -> int:
-        """Look at pages of a column, which end before a place; return how many values they hold."""
-        begin, length, values = _field(told, 9, int), _field(told, 7, int), 0
-        if 11 in told and 0 < _field(told, 11, int) < begin:
-            begin = told[11]
+    def add(self, content: bytes, most: int, name: str, metadata: Struct) -> int:
+        """Add the pages of a column, which end before ``most``; return their number of values."""
+        begin, length, values = _field(metadata, 9, int), _field(metadata, 7, int), 0
+        if 11 in metadata and 0 < _field(metadata, 11, int) < begin:
+            begin = metadata[11]
         if not 0 < begin <= begin + length <= most:
             raise ValueError(f"column {name!r} lies outside of the file")
         place = begin
@@ -109,10 +109,10 @@ _AS_THEY_ARE = frozenset({0, 2, 3, 4, 8})
 
 
 def _structs(struct: Struct, number: int) -> list[Struct]:
-    found: list[Struct] = _field(struct, number, list)
-    if not all(isinstance(one, dict) for one in found):
+    structs: list[Struct] = _field(struct, number, list)
+    if not all(isinstance(item, dict) for item in structs):
         raise ValueError("damaged")
-    return found
+    return structs
 
 
 def _field(struct: Any, number: int, kind: type) -> Any:

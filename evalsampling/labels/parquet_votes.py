@@ -1,8 +1,8 @@
-"""Columns of votes in a Parquet file, decoded within bounds.
+"""Columns of votes in a Parquet file, decoded within limits of memory.
 
-A Parquet file of some kilobytes may stand for gigabytes: values that come again take no room in
-it. So its rows are counted before anything is decoded, text is decoded value by value, and what all
-rows together stand for is counted before rows are made of it.
+A Parquet file of some kilobytes may expand to gigabytes, since repeated values are stored once. So
+its rows are counted before anything is decoded, each text is decoded once, and the text of all rows
+is counted before rows are made of it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,65 +19,65 @@ from evalsampling.pool.rendering import rendered
 from evalsampling.storage.filesystems import one_line
 
 MOST_ROWS = 1 << 21
-"""Of a delivery."""
+"""Most rows of a delivery."""
 
 MOST_BYTES = 1 << 28
-"""Of the columns that are read: as they are stored, uncompressed, and as the text of all rows."""
+"""Most bytes of the columns that are read: of their pages, uncompressed, and of all rows' text."""
 
 _BATCH_ROWS = 1 << 16
 _LIST_ROWS = 1 << 10
 """Rows decoded at a time of a file with lists, whose text is not kept encoded."""
 
 _BATCH_BYTES = 1 << 24
-"""Text that a batch may have if each of its values is as long as all that is stored."""
+"""Most text of a batch if each of its values is as long as all stored bytes together."""
 
 _WHOLE_BELOW = {pa.float16(): 1 << 11, pa.float32(): 1 << 24, pa.float64(): 1 << 53}
-"""Up to where each whole number has a float of its own."""
+"""Bound below which each whole number has a float of its own, by type."""
 
 
 def read_columns(
     path: str, content: bytes, names: Sequence[str], id_column: str = "id"
 ) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a file, of the columns that are among some names.
+    """Yield the rows of a Parquet file as dictionaries of some of its columns.
 
-    Text, numbers and truth values are as Python has them; dates and times are text.
+    Text, numbers and truth values are Python's; dates and times are text.
 
     Args:
-        path: of the file, for messages.
-        content: of the file.
-        names: of columns; others are not read.
-        id_column: the one of them that has ids, in whose place the rows have ``id``.
+        path: path of the file, for messages.
+        content: content of the file.
+        names: names of the columns to read; those that the file lacks are left out.
+        id_column: the column of ids, which is called ``id`` in the rows.
 
     Raises:
         InputError: if the file is too large decoded, a column has a type that is no single value
-            or holds whole numbers that floats cannot tell apart, or text is not UTF-8.
+            or holds whole numbers as floats that stand for several, or text is not UTF-8.
         ValueError: if the file is damaged.
-        OSError: likewise, as Arrow tells it.
+        OSError: if the file is damaged and Arrow finds it.
     """
     source = pa.BufferReader(content)
     metadata = pq.read_metadata(source)
     if metadata.num_rows > MOST_ROWS:
         raise too_large(path, f"{metadata.num_rows:,} rows", f"{MOST_ROWS:,}")
     schema = metadata.schema.to_arrow_schema()
-    known = [name for name in schema.names if name in names]
-    for name in known:
+    columns_read = [name for name in schema.names if name in names]
+    for name in columns_read:
         if pa.types.is_nested(schema.field(name).type) and not _is_label_set(schema.field(name)):
             raise _no_single_value(path, name, schema.field(name).type)
-    lists = [name for name in known if pa.types.is_nested(schema.field(name).type)]
-    pages = look(content, known)
+    lists = [name for name in columns_read if pa.types.is_nested(schema.field(name).type)]
+    pages = look(content, columns_read)
     if pages.bytes > MOST_BYTES:
         raise too_large(path, f"{pages.bytes:,} bytes uncompressed", f"{MOST_BYTES:,}")
     # Values stored as what they add to the ones before may each be as long as the whole.
     rows = max(1, _BATCH_BYTES // max(pages.bytes, 1)) if pages.expanding else _BATCH_ROWS
     rows = min(rows, _LIST_ROWS) if lists else rows
-    encoded = [name for name in known if name not in pages.expanding and name not in lists]
+    encoded = [name for name in columns_read if name not in pages.expanding and name not in lists]
     file = pq.ParquetFile(
         source, metadata=metadata, read_dictionary=encoded, page_checksum_verification=True
     )
     text, rows_read = 0, 0
-    for batch in file.iter_batches(rows, columns=known, use_threads=False):
+    for batch in file.iter_batches(rows, columns=columns_read, use_threads=False):
         columns = {}
-        for name in known:
+        for name in columns_read:
             column = batch.column(name)
             _check_whole(path, name, column, len(batch))
             text += _text_bytes(column)
@@ -92,7 +92,7 @@ def read_columns(
 
 
 def _is_label_set(field: pa.Field) -> bool:
-    """Tell whether a column is one of sets of labels."""
+    """Tell whether a column holds sets of labels, as lists of text."""
     return (
         field.name == "label"
         and pa.types.is_list(field.type)
@@ -101,23 +101,24 @@ def _is_label_set(field: pa.Field) -> bool:
 
 
 def _check_whole(path: str, name: str, column: pa.Array, rows: int) -> None:
-    """Check what was decoded: of a damaged file codes may point to nothing, and rows be missing."""
+    """Check a decoded column: in a damaged file codes may be out of range, and rows be missing."""
     try:
         column.validate(full=True)
     except pa.ArrowInvalid as error:
-        told = "text that is not UTF-8" if "UTF8" in str(error) else f"damaged, {one_line(error)}"
-        raise InputError(f"{path}: column {name!r}: {told}") from error
+        is_text = "UTF8" in str(error)
+        problem = "text that is not UTF-8" if is_text else f"damaged, {one_line(error)}"
+        raise InputError(f"{path}: column {name!r}: {problem}") from error
     if len(column) != rows:
         raise InputError(f"{path}: column {name!r}: damaged, it has {len(column)} of {rows} rows")
 
 
-def too_large(path: str, found: str, most: str) -> InputError:
-    """Return the error of a delivery that has more of something than it may have."""
-    return InputError(f"{path}: has {found}; a delivery has at most {most}: divide it")
+def too_large(path: str, excess: str, most: str) -> InputError:
+    """Return the error of a delivery that is too large: what it has, and the most it may have."""
+    return InputError(f"{path}: has {excess}; a delivery has at most {most}: divide it")
 
 
 def _text_bytes(column: pa.Array) -> int:
-    """Return the bytes of text that the rows of a column have together."""
+    """Return the bytes of the text of all rows of a column."""
     if pa.types.is_list(column.type):
         return _text_bytes(pc.list_flatten(column))
     if not pa.types.is_dictionary(column.type):
@@ -130,13 +131,13 @@ def _text_bytes(column: pa.Array) -> int:
 
 
 def _values(path: str, name: str, column: pa.Array, id_column: str) -> list[Any]:
-    """Return the values of a column."""
+    """Return the values of a column as Python's."""
     kind = column.type
     if pa.types.is_dictionary(kind):
-        # Of the dictionary only what the rows name, which has been counted.
+        # Only entries of the dictionary that rows refer to: their text has been counted.
         encoded = pc.dictionary_encode(column.indices)
-        known = _values(path, name, column.dictionary.take(encoded.dictionary), id_column)
-        return [None if code is None else known[code] for code in encoded.indices.to_pylist()]
+        entries = _values(path, name, column.dictionary.take(encoded.dictionary), id_column)
+        return [None if code is None else entries[code] for code in encoded.indices.to_pylist()]
     if pa.types.is_floating(kind):
         if name in (*EXACT, id_column):
             _check_floats(path, name, column)
@@ -172,7 +173,7 @@ def _is_binary(kind: pa.DataType) -> bool:
 
 
 def _check_floats(path: str, name: str, column: pa.Array) -> None:
-    """Check that no float of a column stands for several whole numbers."""
+    """Check that no float of a column is so large that it stands for several whole numbers."""
     most = _WHOLE_BELOW[column.type]
     values = column.cast(pa.float64()).drop_null().to_numpy()
     large = np.isfinite(values) & (np.abs(values) >= most)
@@ -181,11 +182,11 @@ def _check_floats(path: str, name: str, column: pa.Array) -> None:
 
 
 EXACT = ("task", "id", "label", "unique_id_l", "unique_id_r")
-"""Columns by which a vote is told from others."""
+"""Columns whose values identify a vote, so that they must not be rounded."""
 
 
 def inexact(path: str, name: str, value: str, most: int) -> InputError:
-    """Return the error of a column of whole numbers that were rounded."""
+    """Return the error of a column with whole numbers that may have been rounded."""
     return InputError(
         f"{path}: column {name!r} has whole numbers as floats, and {value} is {most:,} or more, "
         "where a float stands for several of them: write them as whole numbers or as text"

@@ -1,4 +1,4 @@
-"""Files of tasks for the annotators, in the formats that they take."""
+"""Formats of batches: files of tasks for annotators, and the registry of their names."""
 
 import csv
 import dataclasses
@@ -18,7 +18,7 @@ from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.sink import SINKS
 
 _TAKEN = ("design.json", "closed.json", "draws.parquet", "batch.parquet", "controls.parquet")
-"""Files beside that of the tasks."""
+"""Files of a round beside that of the tasks, whose names no batch may have."""
 
 
 class Sink(Protocol):
@@ -26,7 +26,7 @@ class Sink(Protocol):
 
     @property
     def batch(self) -> str:
-        """What the file of a batch is called, or the folder of its files."""
+        """Name of the file of a batch, or of the folder of its files."""
 
     @property
     def checks_tasks(self) -> bool:
@@ -34,9 +34,9 @@ class Sink(Protocol):
 
     @property
     def endings(self) -> tuple[str, ...]:
-        """Ends, in small letters, of the names of files that `read` takes.
+        """Extensions, in lower case, of the files that `read` takes.
 
-        Files that end otherwise are read as any delivery is.
+        Files with other extensions are read by `labels.formats`.
         """
 
     def write(self, table: pa.Table, path: Path, spec: EvaluationSpec, batch: str) -> None:
@@ -44,8 +44,8 @@ class Sink(Protocol):
 
         Args:
             table: columns ``task``, ``label``, which is empty, and the payload between them.
-            path: of the file, or of the folder, which is to be made.
-            spec: of the evaluation: what is asked is in ``spec.sink``, the classes in
+            path: path of the file or folder, which does not exist yet.
+            spec: spec of the evaluation: the question is in ``spec.sink``, the classes in
                 ``spec.labels``.
             batch: opaque name of the batch.
 
@@ -57,17 +57,18 @@ class Sink(Protocol):
         """Yield the votes of a file that came back.
 
         Args:
-            path: of the file, for messages.
-            content: of it.
+            path: path of the file, for messages.
+            content: content of the file.
 
         Raises:
-            InputError: if it is no such file. What is wrong with one line is its vote's problem.
+            InputError: if the file is not of this format. A problem of one line goes into
+                `Vote.problem`.
         """
 
 
 @dataclasses.dataclass(frozen=True)
 class _Format:
-    """One of our own sinks; what comes back of it is read by `labels.formats`."""
+    """One of our own sinks, whose deliveries `labels.formats` reads."""
 
     batch: str
     writer: Callable[[pa.Table, Path, EvaluationSpec, str], None]
@@ -85,8 +86,8 @@ def sink_of(spec: EvaluationSpec) -> Sink:
     """Return the sink that a spec names.
 
     Raises:
-        InputError: if it is not installed here, or cannot be imported; or if its file is called as
-            one of ours.
+        InputError: if it is not installed here, or cannot be imported; or if its file has the name
+            of one of ours.
     """
     name = spec.sink.format
     sink: Sink = SINKS.find("sink.format", name, spec.pool.directory)
@@ -96,7 +97,7 @@ def sink_of(spec: EvaluationSpec) -> Sink:
 
 
 def reader_of(spec: EvaluationSpec) -> Sink | None:
-    """Return the sink of a spec if it reads what comes back; None if `labels.formats` does.
+    """Return the sink of a spec if it is of another package and reads deliveries, else None.
 
     Raises:
         InputError: as `sink_of` says.
@@ -105,11 +106,11 @@ def reader_of(spec: EvaluationSpec) -> Sink | None:
 
 
 def task_file(spec: EvaluationSpec, disputed: bool = False) -> str:
-    """Return what the file of a batch is called, or the folder of its files.
+    """Return the name of the file of a batch, or of the folder of its files.
 
     Args:
-        spec: of the evaluation.
-        disputed: whether it is a batch of adjudication, which has a file `LINKED`.
+        spec: spec of the evaluation.
+        disputed: whether it is a batch of adjudication, where `LINKED` is the name of another file.
 
     Raises:
         InputError: as `sink_of` says.

@@ -7,7 +7,7 @@ See ``Linker.evaluation`` of Splink 4: columns ``source_dataset_l``, ``unique_id
 import csv
 import dataclasses
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +21,7 @@ from evalsampling.spec.sink import RecordColumns, SinkSpec
 
 SCORE = "clerical_match_score"
 _RECORDS = ("source_dataset_l", "unique_id_l", "source_dataset_r", "unique_id_r")
-_TOLD = ("task", "id", "annotator", "time", "skipped", "comment")
-COLUMNS = (*_RECORDS, SCORE, *_TOLD)
+COLUMNS = (*_RECORDS, SCORE, "task", "id", "annotator", "time", "skipped", "comment")
 """Columns that are read; a table of Splink's own has the first five."""
 
 
@@ -32,10 +31,10 @@ def is_table(columns: Sequence[str]) -> bool:
 
 
 def check_columns(path: str, columns: Sequence[str]) -> None:
-    """Check that a table says which row each line is about.
+    """Check that a table has columns that identify the row of each line.
 
     Raises:
-        InputError: if it does not.
+        InputError: naming the column that is missing.
     """
     if "task" in columns:
         return
@@ -45,45 +44,45 @@ def check_columns(path: str, columns: Sequence[str]) -> None:
 
 
 def read_row(line: int, row: Mapping[str, Any]) -> Vote:
-    """Return the vote of a line; without a score it is not answered yet."""
-    told = {name: field_text(row.get(name)) for name in COLUMNS}
-    score, left, right = told[SCORE], told["unique_id_l"], told["unique_id_r"]
+    """Return the vote of a line; a line without a score is not answered yet."""
+    texts = {name: field_text(row.get(name)) for name in COLUMNS}
+    score, left, right = texts[SCORE], texts["unique_id_l"], texts["unique_id_r"]
     pair = None
     if left is not None and right is not None:
-        pair = make_pair(told["source_dataset_l"], left, told["source_dataset_r"], right)
+        pair = make_pair(texts["source_dataset_l"], left, texts["source_dataset_r"], right)
     has_number = any(is_number(row.get(name)) for name in ("id", "unique_id_l", "unique_id_r"))
-    vote = Vote(line, task=told["task"], id=told["id"], pair=pair, has_number=has_number)
-    skipped = (told["skipped"] or "no").lower()
-    chance, problem = _chance(score)
+    vote = Vote(line, task=texts["task"], id=texts["id"], pair=pair, has_number=has_number)
+    skipped = (texts["skipped"] or "no").lower()
+    probability, problem = _probability(score)
     if skipped not in ("true", "1", "yes", "false", "0", "no"):
-        problem = f"skipped is {told['skipped']!r}, which is neither yes nor no"
+        problem = f"skipped is {texts['skipped']!r}, which is neither yes nor no"
     elif not problem and vote.task is None and pair is None:
         problem = "neither a task nor two unique ids are given"
     if problem:
         return dataclasses.replace(vote, label=score, problem=problem)
     return dataclasses.replace(
         vote,
-        annotator=told["annotator"],
-        time=told["time"],
+        annotator=texts["annotator"],
+        time=texts["time"],
         skipped=skipped in ("true", "1", "yes"),
-        comment=told["comment"],
-        score=chance,
+        comment=texts["comment"],
+        score=probability,
     )
 
 
-def _chance(score: str | None) -> tuple[float | None, str]:
-    """Return the chance of a match that a score tells, and what is wrong with it."""
+def _probability(score: str | None) -> tuple[float | None, str]:
+    """Return the match probability that a score gives, None if none; and what is wrong with it."""
     try:
-        chance = None if score is None else float(score)
+        probability = None if score is None else float(score)
     except ValueError:
         return None, f"{SCORE} is {score!r}, which is no number"
-    if chance is not None and not 0 <= chance <= 1:
+    if probability is not None and not 0 <= probability <= 1:
         return None, f"{SCORE} is {score}, which is not between 0 and 1"
-    return chance, ""
+    return probability, ""
 
 
 def make_pair(left_source: str | None, left: str, right_source: str | None, right: str) -> Pair:
-    """Return two records in the order that does not tell which was left."""
+    """Return two records as a pair, the lesser first, whichever of them was the left one."""
     first, second = sorted([(left_source or "", left), (right_source or "", right)])
     return first, second
 
@@ -119,12 +118,12 @@ def pairs_of(batch: pa.Table, records: RecordColumns) -> list[Pair | None]:
 
 
 def write_batch(table: pa.Table, path: Path, sink: SinkSpec) -> None:
-    """Write tasks as a table whose scores are to be filled in, with the task as another column.
+    """Write tasks as a table of Splink with empty scores to fill in, and a column of tasks.
 
     Args:
-        table: as `tasks.blind` makes it.
-        path: of the file.
-        sink: names the columns of the records, and whether formulas are escaped.
+        table: tasks as `tasks.blind` makes them.
+        path: path of the file.
+        sink: the columns of the records, and whether formulas are escaped.
     """
     assert sink.records is not None
     records = sink.records
@@ -152,17 +151,13 @@ def write_batch(table: pa.Table, path: Path, sink: SinkSpec) -> None:
 
 
 def as_table(labels: Iterable[tuple[tuple[Record, Record], float]]) -> bytes:
-    """Return labels as Splink reads them, as CSV.
+    """Return labels as CSV that Splink reads.
 
     Args:
-        labels: pairs and the chance that each matches.
+        labels: pairs, each with the probability that it matches.
     """
     text = io.StringIO(newline="")
     rows = csv.writer(text)
     rows.writerow([*_RECORDS, SCORE])
-    rows.writerows(_line(pair, score) for pair, score in labels)
+    rows.writerows((*left, *right, score) for (left, right), score in labels)
     return text.getvalue().encode()
-
-
-def _line(pair: tuple[Record, Record], score: float) -> Iterator[Any]:
-    yield from (*pair[0], *pair[1], score)

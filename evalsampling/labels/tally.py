@@ -1,4 +1,4 @@
-"""What votes come to: which rows are decided, which are not, and why."""
+"""Tally of the votes: which rows are decided, and for which class; why the others are not."""
 
 import collections
 import dataclasses
@@ -15,20 +15,20 @@ from evalsampling.spec.labels import MAJORITY, MEDIAN
 from evalsampling.stats.history import NO_LABEL
 
 EACH = "each"
-"""Rule of a stochastic oracle, beside those of `spec.labels`: no votes decide."""
+"""Rule of a stochastic oracle, beside those of `spec.labels`: each answer is a draw of its own."""
 
 BY_ROW = (MAJORITY, MEDIAN, EACH)
-"""Rules that look at the votes on one row; all others look at those on all rows together."""
+"""Rules that look at the votes on one row; all others look at the votes on all rows together."""
 
 SKIPPED, UNSURE, CONTRADICTED = -1, -2, -3
 """Answers that name no class: declined, undecided, and two classes by one annotator."""
 
 _WEIGHT = {SKIPPED: 0, UNSURE: 1, CONTRADICTED: 3}
-"""Of two answers of one annotator the weightier counts; naming a class weighs 2."""
+"""Weight of an answer: of two by one annotator the greater counts; a class has weight 2."""
 
 
 class State(enum.Enum):
-    """Where a question stands."""
+    """Whether a question is decided; if not, why."""
 
     OPEN = "open"
     DECIDED = "decided"
@@ -38,17 +38,17 @@ class State(enum.Enum):
 
     @property
     def waits(self) -> bool:
-        """Whether an answer is still to come: from an annotator, or from who settles disputes."""
+        """Whether an answer is still awaited, of an annotator or of whoever settles disputes."""
         return self in (State.OPEN, State.DISPUTED)
 
 
 class Answer(NamedTuple):
-    """What one annotator said of one subject.
+    """The answer of one annotator on one subject.
 
     Attributes:
-        subject: number of the question, or of another task behind all questions.
-        annotator: who; None if the file does not tell.
-        code: of the class, or `SKIPPED` or `UNSURE`.
+        subject: number of the question, or of another task; those come after all questions.
+        annotator: name of the annotator; None if the file has no name.
+        code: code of the class, or `SKIPPED` or `UNSURE`.
     """
 
     subject: int
@@ -58,10 +58,10 @@ class Answer(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Subjects:
-    """What votes can be about: the questions first, then the tasks that are none.
+    """The subjects of votes by number: the questions first, then the tasks that are none.
 
     Attributes:
-        questions: how many questions there are.
+        questions: number of questions.
         settles: by subject, the question that a task of an adjudication batch decides.
         votes: answers wanted for each question.
     """
@@ -71,7 +71,7 @@ class Subjects:
     votes: int = 1
 
     def wanted(self, subject: int) -> int:
-        """Return how many answers a subject is to have: one settles a dispute."""
+        """Return the number of answers wanted on a subject: one if it settles a dispute."""
         return 1 if subject in self.settles else self.votes
 
 
@@ -79,17 +79,16 @@ class Subjects:
 class Tally:
     """Votes so far, delivery by delivery.
 
-    What several deliveries come to does not depend on their order, nor on how their votes are
-    divided among them, unless they are corrections.
+    Without corrections, the result depends neither on the order of the deliveries nor on how votes
+    are divided among them.
 
     Attributes:
-        subjects: what votes can be about.
-        answers: what each annotator said of each subject.
-        corrected: by question, where its label was another one before: how many rounds there were
-            when it was corrected.
+        subjects: the subjects that votes can be about.
+        answers: by subject and annotator, the code of the answer.
+        corrected: by question whose label has changed, the number of rounds at its last change.
         rule: how votes decide: `MAJORITY`; `MEDIAN`, of numbers; `EACH`, where each answer is a
-            draw of a stochastic oracle and counts as it is, and a subject is decided once all
-            answers wanted are there; any other is one of all votes, see `decide_together`.
+            draw of a stochastic oracle and counts as it is, and a subject is decided once it has
+            all answers wanted; any other decides by all votes together, see `decide_together`.
     """
 
     subjects: Subjects
@@ -106,8 +105,8 @@ class Tally:
         return self.rule not in BY_ROW
 
     def copy(self) -> "Tally":
-        """Return a tally that can go another way."""
-        answers = {subject: dict(given) for subject, given in self.answers.items()}
+        """Return an independent copy, to which other votes can be added."""
+        answers = {subject: dict(codes) for subject, codes in self.answers.items()}
         return dataclasses.replace(
             self,
             answers=answers,
@@ -121,17 +120,16 @@ class Tally:
         """Count the votes of one delivery; return whether they change anything.
 
         Args:
-            answers: those that count.
-            replace: whether they replace earlier ones. Of one answer a row, and where nobody is
-                named, a class then decides the row; else it takes the place of what this
-                annotator said before.
-            rounds: how many there were when it came in.
+            answers: the votes that count.
+            replace: whether they replace earlier ones. If one answer a row is wanted, or it has no
+                name, a class then decides the row; else it replaces the annotator's earlier answer.
+            rounds: number of rounds when the delivery came in.
         """
         touched: set[int] = set()
         changed = False
         for subject, annotator, code in answers:
-            given = self.answers.setdefault(subject, {})
-            before = given.get(annotator)
+            codes = self.answers.setdefault(subject, {})
+            before = codes.get(annotator)
             after = code if before is None else _combined(before, code)
             if replace and code >= 0:
                 after = code
@@ -139,9 +137,9 @@ class Tally:
                     changed |= self._settled.get(subject) != code
                     self._settled[subject] = code
             changed |= before != after
-            given[annotator] = after
-            touched.add(self.subjects.settles.get(subject, subject))
+            codes[annotator] = after
             question = self.subjects.settles.get(subject)
+            touched.add(subject if question is None else question)
             if question is not None:
                 self._settle(question, subject)
         for question in () if self.looks_at_all else touched:
@@ -149,11 +147,11 @@ class Tally:
         return changed
 
     def decide_together(self, codes: Mapping[int, int], rounds: int) -> None:
-        """Take over what a rule makes of all votes so far: it decides what has enough answers.
+        """Set the decisions of a rule on all votes so far, for rows that have all votes wanted.
 
         Args:
-            codes: class code of each subject that it decides.
-            rounds: how many there were when the votes had come in.
+            codes: class code of each subject that the rule decides.
+            rounds: number of rounds when the votes came in.
         """
         self._together = dict(codes)
         for subject in self.answers:
@@ -161,7 +159,7 @@ class Tally:
                 self._note(subject, rounds)
 
     def _settle(self, question: int, subject: int) -> None:
-        """Take over what an adjudication says of a question."""
+        """Set the label of a question to that of its adjudication."""
         code = self.code(subject)
         if code != NO_LABEL:
             self._settled[question] = code
@@ -169,7 +167,7 @@ class Tally:
             self._settled.pop(question, None)
 
     def _note(self, question: int, rounds: int) -> None:
-        """Note whether the label of a question is another one than it was."""
+        """Record the label of a question, and whether it differs from the last one."""
         code = self.code(question)
         if code == NO_LABEL:
             return
@@ -184,11 +182,11 @@ class Tally:
         return subject in self._settled
 
     def code(self, subject: int) -> int:
-        """Return the class that a subject is decided for, `NO_LABEL` if it is not.
+        """Return the code of the class that a subject is decided for, `NO_LABEL` if it is not.
 
-        That is the class with more than half of the votes wanted, and with more votes than any
-        other. Of numbers it is the median, once all are there that are wanted and more than half of
-        them are numbers. Where each answer counts, the first of the classes with most votes.
+        By majority it is the class with more than half of the votes wanted and more votes than any
+        other. By median, of numbers, it is decided once all votes wanted have come and more than
+        half of them are numbers. By `EACH` it is the first of the classes with most votes.
         """
         if subject in self._settled:
             return self._settled[subject]
@@ -208,9 +206,9 @@ class Tally:
         return leading[0] if len(leading) == 1 and 2 * most > wanted else NO_LABEL
 
     def labels(self, subject: int) -> Mapping[int, int]:
-        """Return the classes that a subject is decided for, each with the answers behind it.
+        """Return the classes that a subject is decided for, each with its number of answers.
 
-        One class, counted once, unless each answer counts; none if it is not decided.
+        By rules other than `EACH` it is one class with the number 1; empty if it is not decided.
         """
         code = self.code(subject)
         if code == NO_LABEL:
@@ -222,10 +220,10 @@ class Tally:
     def shares(self, classes: int) -> npt.NDArray[np.float64] | None:
         """Return the share of each class among the answers to each question, see `stats.history`.
 
-        Shape (questions, classes), zeros where one class is all; None unless each answer counts.
+        Shape (questions, classes), zeros where all answers agree; None by rules other than `EACH`.
 
         Args:
-            classes: how many there are.
+            classes: number of classes.
         """
         if self.rule != EACH:
             return None
@@ -238,25 +236,25 @@ class Tally:
         return shares
 
     def _counts(self, subject: int) -> collections.Counter[int]:
-        """Return how many answers name each class."""
+        """Return the number of answers on a subject for each class."""
         return collections.Counter(
             code for code in self.answers.get(subject, {}).values() if code >= 0
         )
 
     def _is_full(self, subject: int) -> bool:
-        """Tell whether all answers wanted are there."""
+        """Tell whether a subject has all answers wanted."""
         return len(self.answers.get(subject, {})) >= self.subjects.wanted(subject)
 
     def state(self, subject: int) -> State:
-        """Return where a subject stands."""
+        """Return whether a subject is decided, and if not, why."""
         if self.code(subject) != NO_LABEL:
             return State.DECIDED
         if not self._is_full(subject):
             return State.OPEN
-        given = self.answers.get(subject, {}).values()
-        if any(code >= 0 or code == CONTRADICTED for code in given):
+        codes = self.answers.get(subject, {}).values()
+        if any(code >= 0 or code == CONTRADICTED for code in codes):
             return State.DISPUTED
-        return State.UNSURE if UNSURE in given else State.SKIPPED
+        return State.UNSURE if UNSURE in codes else State.SKIPPED
 
     @property
     def codes(self) -> npt.NDArray[np.int64]:
@@ -268,12 +266,12 @@ class Tally:
         return codes
 
     def states(self, questions: Iterable[int]) -> Sequence[State]:
-        """Return where questions stand, in their order."""
+        """Return the state of each of some questions, in their order."""
         return [self.state(question) for question in questions]
 
 
 def _combined(before: int, after: int) -> int:
-    """Return what two answers of one annotator on one subject come to, in either order."""
+    """Return the answer that counts of two by one annotator on one subject, in either order."""
     if before >= 0 and after >= 0:
         return before if before == after else CONTRADICTED
     return max(before, after, key=lambda code: _WEIGHT.get(code, 2))

@@ -1,4 +1,4 @@
-"""Names of tasks: opaque, and if wanted with a character that tells mistyped ones."""
+"""Opaque names of tasks, optionally with a check character that detects mistyped names."""
 
 import base64
 import hashlib
@@ -14,21 +14,21 @@ def task_key(key: str | None, seed: int) -> bytes:
     """Return the key of the names of tasks.
 
     Args:
-        key: the workspace's own, in hexadecimal digits; None if it was prepared before there
-            were any. Then the seed is the key.
-        seed: of the spec. Small ones are soon found by trying.
+        key: the workspace's own key, in hexadecimal digits; None for old workspaces without one,
+            whose key is the seed.
+        seed: seed of the spec. A small one is easily guessed.
     """
     return seed.to_bytes(8, "little") if key is None else bytes.fromhex(key)
 
 
 def opaque_name(key: bytes, *parts: Any) -> str:
-    """Return a keyed hash that tells nothing of what it is of: ``t_`` and 16 letters and digits.
+    """Return a keyed hash of some values: ``t_`` and 16 letters and digits.
 
-    Text that no spreadsheet takes for a number; equal for equal arguments.
+    No spreadsheet takes it for a number, and the values cannot be read from it.
 
     Args:
         key: see `task_key`.
-        *parts: what it is of.
+        *parts: the values to hash.
     """
     text = ":".join(map(str, parts)).encode()
     digest = hashlib.blake2b(text, digest_size=_DIGEST_BYTES, key=key).digest()
@@ -36,16 +36,16 @@ def opaque_name(key: bytes, *parts: Any) -> str:
 
 
 def with_check(name: str) -> str:
-    """Return the name of a task with a check character behind it.
+    """Return the name of a task followed by its check character.
 
-    One wrong character, and nearly always two beside each other that changed places, make another
-    check character (ISO/IEC 7064, MOD 37,36).
+    It detects one wrong character, and nearly all swaps of two neighbours (ISO/IEC 7064,
+    MOD 37,36).
     """
     return name + _check_character(name.removeprefix(_PREFIX))
 
 
 def check_problem(name: str) -> str:
-    """Return the end of a message, if a name that is not known has a wrong check character."""
+    """Return the end of a message about an unknown name, empty unless its check is wrong."""
     body = name.removeprefix(_PREFIX)
     if not name.startswith(_PREFIX) or not set(body) <= set(_ALPHABET):
         return ""

@@ -1,4 +1,4 @@
-"""Tasks: what annotators are shown of the rows that were drawn."""
+"""Tasks: the rows that were drawn, under opaque names, as annotators see them."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,7 +15,7 @@ from evalsampling.spec import EvaluationSpec
 
 TASK, ID, KIND, LABEL = "task", "id", "kind", "label"
 LINKED = "tasks.parquet"
-"""File of an adjudication batch, with tasks and ids: not for who settles them."""
+"""File of an adjudication batch with tasks and ids, which those who settle disputes do not get."""
 
 SAMPLE, ADJUDICATION, GOLD, REPEAT = "sample", "adjudication", "gold", "repeat"
 """Kinds of tasks: a row drawn by the design, a dispute, a row whose class is known, a row asked
@@ -25,17 +25,17 @@ about before."""
 def task_name(
     spec: EvaluationSpec, key: bytes, number: int, id: Any, question: int, check: bool = False
 ) -> str:
-    """Return the opaque name of a question: a keyed hash that tells nothing of the id.
+    """Return the opaque name of a question: a keyed hash, from which the id cannot be read.
 
-    Names are text that no spreadsheet takes for a number, 18 characters or, with a check
-    character, 19, equal for equal arguments.
+    Names are text that no spreadsheet takes for a number, of 18 characters or, with a check
+    character, 19. Equal arguments give equal names.
 
     Args:
-        spec: of the evaluation.
+        spec: spec of the evaluation.
         key: see `task_key`.
-        number: of the round, from 1.
-        id: of the row, an integer or a string.
-        question: its number, from 1: a stochastic oracle is asked about a row more than once.
+        number: number of the round, from 1.
+        id: id of the row, an integer or a string.
+        question: number of the question, from 1: a stochastic oracle has several about one row.
         check: whether to add a check character.
     """
     again = (question,) if spec.labels.oracle == "stochastic" else ()
@@ -48,14 +48,14 @@ def make_batch(
 ) -> pa.Table:
     """Return the tasks of a round: columns task, id, kind and the payload.
 
-    Rows are ordered by task, which is an order at random: neither the order of the draws nor
-    that of the scores can be read from it.
+    Rows are ordered by task, which is a random order: it reveals neither the order of the draws nor
+    that of the scores.
 
     Args:
-        names: of the tasks.
+        names: names of the tasks.
         rows: columns id and payload, with its prefix, a row for each task.
-        spec: tells how columns are masked; they are not if it is not given.
-        key: of masks that are hashes; another one for each batch.
+        spec: spec with the masks of columns; None for no masks.
+        key: key of masks that are hashes, different for each batch.
     """
     table = pa.table(
         {TASK: pa.array(names, pa.string()), ID: rows[ID], KIND: [SAMPLE] * len(names)}
@@ -69,21 +69,21 @@ def make_batch(
 
 
 def mask_key(key: bytes, number: int) -> bytes:
-    """Return the key of the masks of a batch, which no other batch has.
+    """Return the key of the masks of a batch, different for each batch.
 
     Args:
-        key: of the workspace's task names.
-        number: of the round; of an adjudication batch below 0.
+        key: key of the workspace's task names.
+        number: number of the round; negative for an adjudication batch.
     """
     return opaque_name(key, "mask", number).encode()
 
 
 def blind(batch: pa.Table, controls: pa.Table | None = None) -> pa.Table:
-    """Return what goes out: task, payload and an empty label, nothing else.
+    """Return the table that annotators get: task, payload and an empty label, nothing else.
 
     Args:
-        batch: the rows drawn.
-        controls: tasks to mix in, with the same payload.
+        batch: tasks of the rows drawn.
+        controls: control tasks to mix in, with the same payload.
     """
     if controls is not None:
         common = [TASK, *payload_columns(batch)]

@@ -1,4 +1,4 @@
-"""Batches for people with a spreadsheet: a CSV file, and a sheet that says what to do with it."""
+"""Batches for people with a spreadsheet: a CSV file, and a sheet of instructions."""
 
 import csv
 from pathlib import Path
@@ -16,11 +16,11 @@ ADDED = ("annotator", "comment")
 """Columns that people may fill beside the label."""
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
-"""What a cell may begin with that a spreadsheet takes for a formula, and the escape itself."""
+"""First characters of cells that a spreadsheet takes for formulas, and the escape itself."""
 
 
 def escaped(value: Any) -> Any:
-    """Return a cell that no spreadsheet takes for a formula: text has an apostrophe before it."""
+    """Return a cell with an apostrophe before it if a spreadsheet might take it for a formula."""
     if isinstance(value, str) and value.startswith(_FORMULA):
         return "'" + value
     return value
@@ -32,11 +32,11 @@ def unescaped(cell: str) -> str:
 
 
 def write_tasks(table: pa.Table, directory: Path, sink: SinkSpec, labels: LabelsSpec) -> None:
-    """Write tasks as CSV that spreadsheets read, with a column for comments, and the sheet.
+    """Write tasks as CSV for spreadsheets, with the columns `ADDED`, and the instructions.
 
     Args:
-        table: as `tasks.blind` makes it.
-        directory: of the round.
+        table: tasks as `tasks.blind` makes them.
+        directory: directory of the round.
         sink: the question, and whether formulas are escaped.
         labels: the classes.
     """
@@ -59,18 +59,18 @@ def write_tasks(table: pa.Table, directory: Path, sink: SinkSpec, labels: Labels
 def instructions(
     batch: str, rows: int, columns: list[str], sink: SinkSpec, labels: LabelsSpec
 ) -> str:
-    """Return the sheet: what is asked, what to write where, and what to leave alone.
+    """Return the instructions in Markdown: the question, what to write where, what not to change.
 
     Args:
-        batch: what the file is called.
-        rows: of the batch.
-        columns: of the payload.
+        batch: name of the file of tasks.
+        rows: number of tasks.
+        columns: columns of the payload.
         sink: the question.
         labels: the classes.
     """
     classes = "\n".join(
-        f"- `{one}`" + (f": {labels.meanings[one]}" if one in labels.meanings else "")
-        for one in labels.offered
+        f"- `{name}`" + (f": {labels.meanings[name]}" if name in labels.meanings else "")
+        for name in labels.offered
     )
     what = "one of these, exactly as it stands here"
     if labels.numbers is not None:

@@ -1,4 +1,4 @@
-"""One answer of an annotator, as a file has it."""
+"""One answer of an annotator, as read from a file."""
 
 import dataclasses
 import json
@@ -11,7 +11,7 @@ Pair = tuple[tuple[str, str], tuple[str, str]]
 LONG_TABLE = (
     "task", "id", "kind", "annotator", "label", "time", "skipped", "unsure", "comment",
 )  # fmt: skip
-"""Columns of the table of all votes, a line for each."""
+"""Columns of the table that `evalsampling votes` writes, a line for each vote."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -19,26 +19,25 @@ class Vote:
     """One answer as it was delivered; values are text, compared exactly.
 
     Attributes:
-        line: of the file, from 1; of a Parquet file the row, from 1.
+        line: line of the file, from 1; in a Parquet file the row, from 1.
         task: name of the task, if given.
         id: id of the row, if given.
         label: class, None if the field is empty.
-        labels: of which the row has each, in place of a class; None if it is no set that was given.
-        flags: the labels that have a column of 0 and 1 each, where the set was given by such
-            columns.
-        annotator: who answered, if told.
-        time: when, if told.
+        labels: the set of labels, in place of a class; None if no set was given.
+        flags: if the set was given by columns of 0 and 1, the labels that have such a column.
+        annotator: name of the annotator, if given.
+        time: time of the answer, if given.
         skipped: whether the annotator declined to answer.
-        unsure: whether the annotator could not tell.
-        comment: of the annotator, if any.
+        unsure: whether the annotator could not decide.
+        comment: comment of the annotator, if any.
         pair: the two records that the row is about, in place of task and id.
-        score: chance that they match, in place of a label, in [0, 1].
-        problem: why the line makes no vote, if it does not; task, id and label are then as given,
-            for the list of rejects.
-        has_number: whether its id, or that of a record, came as a number: nobody knows how it was
-            written before.
-        unended: the column that the file ends in, if this is its last line and has no end of its
-            own: more of that text may be missing.
+        score: probability that they match, in place of a label, in [0, 1].
+        problem: why the line is not a vote, None if it is one; task, id and label are then as
+            given, for the list of rejects.
+        has_number: whether the id, or that of a record, came as a number, so that its original
+            spelling is unknown.
+        unended: name of the last column, if this is the last line of a file and lacks its line
+            end: the text of that column may be truncated.
     """
 
     line: int
@@ -65,9 +64,9 @@ def is_number(value: Any) -> bool:
 
 
 def in_unicode(vote: Vote) -> Vote:
-    """Return a vote with a problem if a text of it is half a pair of surrogates, as JSON can spell.
+    """Return a vote, with a problem if one of its texts has a lone surrogate, as JSON can spell.
 
-    A comment of that kind is dropped.
+    A comment with one is dropped.
     """
     texts = [(name, getattr(vote, name)) for name in ("task", "id", "label", "annotator", "time")]
     bad = {name: text for name, text in texts if text is not None and not _is_unicode(text)}
@@ -86,7 +85,7 @@ def in_unicode(vote: Vote) -> Vote:
 def field_text(value: Any) -> str | None:
     """Return a field as text, None if it is empty.
 
-    A whole number that a file stores as a float is still whole; lists and objects are JSON.
+    A whole number stored as a float has no decimal point; lists and objects become JSON.
     """
     if value is None or value == "" or value != value:
         return None

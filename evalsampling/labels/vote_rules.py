@@ -15,8 +15,8 @@ class CastVote(NamedTuple):
 
     Attributes:
         row: number of the row; gold rows and repeats are rows of their own.
-        annotator: who; empty if the file does not tell.
-        code: of the class, from 0, in the order of ``labels.classes``.
+        annotator: name of the annotator; empty if the file has no name.
+        code: code of the class, from 0, in the order of ``labels.classes``.
     """
 
     row: int
@@ -25,21 +25,21 @@ class CastVote(NamedTuple):
 
 
 class VoteRule(Protocol):
-    """What decides rows by their votes."""
+    """A rule that decides the classes of rows by the votes on all of them."""
 
     def decide(self, votes: Sequence[CastVote]) -> Mapping[int, int]:
-        """Return the class code of each row that is decided; of others there is a dispute.
+        """Return the class code of each row that the rule decides; other rows are disputed.
 
-        A row counts as decided once it has all votes that are wanted. What is returned depends on
-        nothing but the votes.
+        A decision takes effect once the row has all votes that are wanted. The result must be a
+        function of the votes alone.
 
         Args:
-            votes: all that name a class, ordered by row, annotator and code.
+            votes: all votes for a class, ordered by row, annotator and code.
         """
 
 
 def rule_of(spec: EvaluationSpec) -> VoteRule:
-    """Return the rule that a spec names, one that looks at all votes together.
+    """Return the rule that a spec names, if it decides by all votes together.
 
     Raises:
         InputError: if it is not installed here, or cannot be imported.
@@ -49,7 +49,7 @@ def rule_of(spec: EvaluationSpec) -> VoteRule:
 
 
 def check_rule(spec: EvaluationSpec) -> None:
-    """Check that what decides by the votes is there.
+    """Check that the rule of a spec is installed.
 
     Raises:
         InputError: if it is not installed here, or cannot be imported.
@@ -64,7 +64,7 @@ def decided_by(spec: EvaluationSpec, tally: Tally) -> dict[int, int]:
     """Return the class code of each subject that the rule of a spec decides.
 
     Raises:
-        InputError: if the rule is not there, or decides for a class or a row that there is not.
+        InputError: if the rule is not installed, or its result has a class or row that is unknown.
     """
     votes = cast_votes(tally)
     rows, classes = {vote.row for vote in votes}, len(spec.labels.codes)
@@ -80,16 +80,15 @@ def decided_by(spec: EvaluationSpec, tally: Tally) -> dict[int, int]:
 
 
 def voted_labels(tally: Tally) -> dict[int, int]:
-    """Return a class code of each subject with a vote for a class, one that was voted for.
+    """Return, for each subject with a vote for a class, the code of one such class.
 
-    It tells which subjects the model of Dawid and Skene decides, and nothing of how; crowd-kit is
-    not needed.
+    Its keys are the subjects that the model of Dawid and Skene decides; crowd-kit is not needed.
     """
     return {vote.row: vote.code for vote in cast_votes(tally)}
 
 
 def cast_votes(tally: Tally) -> list[CastVote]:
-    """Return each vote for a class, in their order."""
+    """Return the votes for a class, ordered by row, annotator and code."""
     return sorted(
         CastVote(subject, annotator or "", code)
         for subject, given in tally.answers.items()

@@ -1,4 +1,4 @@
-"""Checks on what came back: which votes count, which are rejected and why."""
+"""Checks of delivered votes: which count, and why the others are rejected."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -20,29 +20,29 @@ from evalsampling.spec.label_sets import labels_of_text, set_text
 from evalsampling.spec.numbers import NumberCodes, text_of
 
 UNSURE_LABEL = "unsure"
-"""What an annotator may answer who cannot tell, unless that is a class."""
+"""Answer of an annotator who cannot decide, unless it is the name of a class."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Register:
-    """What has been sent out and what is known, for checking a delivery.
+    """Tasks that have been sent out and votes so far, to check a delivery against.
 
     A *subject* is what a vote can be about: the questions come first, then the tasks that are no
     questions (adjudications, gold rows, repeats).
 
     Attributes:
         question_of_task: the subject behind each task.
-        questions_of_id: the questions about each row, by its id as text: one, unless the oracle
-            is stochastic.
+        questions_of_id: the questions about each row, by its id as text; only a stochastic oracle
+            has several about one row.
         ids: id of each subject's row as text.
         tasks: task of each subject.
         labels: class code of each question, shape (questions,), `NO_LABEL` for none.
         codes: code of each class as text, in the order of the codes.
-        tally: votes so far; none if it is not given.
-        withdrawn: by task, the number of its round, which was withdrawn.
+        tally: votes so far; None stands for no votes.
+        withdrawn: number of the round of each task that was withdrawn.
         pairs: the questions about each pair of records, see `labels.splink`.
         positive: the positive class as text.
-        multilabel: the labels of which a row may have several; then the classes are their sets.
+        multilabel: the labels of which a row may have several; the classes are then sets of them.
         folds_names: whether spellings of an annotator's name that look alike are one person.
     """
 
@@ -66,20 +66,20 @@ class Register:
 
     @property
     def annotators(self) -> set[str]:
-        """Who has answered, by name."""
-        named = {name for given in self.known.answers.values() for name in given}
-        return {name for name in named if name is not None}
+        """Names of the annotators who have answered so far."""
+        names = {name for answers in self.votes_so_far.answers.values() for name in answers}
+        return {name for name in names if name is not None}
 
     @property
-    def known(self) -> Tally:
-        """The votes so far."""
+    def votes_so_far(self) -> Tally:
+        """The tally of the votes so far, empty if there are none."""
         return self.tally or Tally(Subjects(len(self.labels)))
 
     def with_votes(
         self, taken: Sequence[tuple[int, Vote]], replace: bool, rounds: int
     ) -> tuple["Register", bool]:
-        """Return the register with votes on some subjects, and whether they changed anything."""
-        tally = self.known.copy()
+        """Return the register with more votes counted, and whether they changed anything."""
+        tally = self.votes_so_far.copy()
         answers = [
             Answer(subject, vote.annotator, _code(vote, self.codes)) for subject, vote in taken
         ]
@@ -98,12 +98,12 @@ class Reject:
     """A vote that does not count.
 
     Attributes:
-        line: of the file.
-        reason: in words.
-        task: that it names, or is about.
-        id: that it names.
-        label: that it gives.
-        subject: what it is about, None if that is not known.
+        line: line of the file.
+        reason: why it does not count, in words.
+        task: name of the task that the vote names, or is about.
+        id: id of the row that the vote names.
+        label: label that the vote gives.
+        subject: number of the subject it is about, None if unknown.
     """
 
     line: int
@@ -118,10 +118,10 @@ class Reject:
         """Return the reject of a vote.
 
         Args:
-            vote: as it was given.
-            reason: in words.
-            subject: what it is about, None if that is not known.
-            register: of the subjects.
+            vote: the vote as delivered.
+            reason: why it does not count, in words.
+            subject: number of the subject it is about, None if unknown.
+            register: the register that has the subjects.
         """
         task = vote.task if subject is None else register.tasks[subject]
         label = None if vote.labels is None else "+".join(vote.labels)
@@ -132,11 +132,11 @@ class Reject:
 def check_votes(
     votes: Sequence[Vote], register: Register, replace: bool = False
 ) -> tuple[list[tuple[int, Vote]], list[Reject]]:
-    """Tell the votes of a delivery that count from those that do not.
+    """Return the votes of a delivery that count, and the rejected ones.
 
     Args:
-        votes: of one delivery. Unanswered ones (no label, not skipped) are passed over.
-        register: what is known before it.
+        votes: votes of one delivery. Unanswered ones (no label, not skipped) are left out.
+        register: tasks and votes before the delivery.
         replace: whether a label may differ from the one the row has.
 
     Returns:
@@ -150,36 +150,36 @@ def check_votes(
     by_name = any(vote.task is None for vote in votes)
     drawn = Lookalikes([*register.questions_of_id, *register.pairs] if by_name else [], votes)
     rejects: list[Reject] = []
-    found: list[tuple[int, Vote]] = []
-    given_labels = {
+    answered: list[tuple[int, Vote]] = []
+    labels = {
         vote.label
         for vote in votes
         if vote.label not in (None, UNSURE_LABEL) and vote.problem is None
     }
-    meant = meant_texts([label for label in given_labels if label is not None], register.codes)
+    class_meant = meant_texts([label for label in labels if label is not None], register.codes)
     for given_vote in votes:
         subject, reason = _find(given_vote, register, drawn)
         reason = given_vote.problem or reason
         if subject is None or reason:
             rejects.append(Reject.of(given_vote, reason, subject, register))
             continue
-        label = meant.get(given_vote.label or "", given_vote.label)
+        label = class_meant.get(given_vote.label or "", given_vote.label)
         vote, reason = _with_label(dataclasses.replace(given_vote, label=label), register)
         if given_vote.unended is not None and not reason:
             reason = _continuations(votes, register).problem(given_vote)
         if not reason and not replace and vote.annotator is None and _is_answer(vote):
-            wanted = register.known.subjects.wanted(subject)
+            wanted = register.votes_so_far.subjects.wanted(subject)
             if wanted > 1:
                 reason = f"no annotator is named, and a row is to have {wanted} votes"
         if reason:
             rejects.append(Reject.of(given_vote, reason, subject, register))
         elif _is_answer(vote):
-            found.append((subject, vote))
+            answered.append((subject, vote))
 
-    given = _given(found)
+    first_lines = _first_lines(answered)
     taken = []
-    for subject, vote in found:
-        reason = _contradiction(subject, vote, given, register, replace)
+    for subject, vote in answered:
+        reason = _contradiction(subject, vote, first_lines, register, replace)
         if reason:
             rejects.append(Reject.of(vote, reason, subject, register))
         else:
@@ -188,8 +188,8 @@ def check_votes(
 
 
 def _continuations(votes: Sequence[Vote], register: Register) -> Continuations:
-    """Return what the last line of a delivery may be the beginning of."""
-    named = {vote.annotator for vote in votes if vote.annotator is not None}
+    """Return the texts that the last field of a delivery may be a truncated copy of."""
+    names = {vote.annotator for vote in votes if vote.annotator is not None}
     return Continuations(
         labels=[*register.codes, UNSURE_LABEL],
         are_numbers=isinstance(register.codes, NumberCodes),
@@ -197,7 +197,7 @@ def _continuations(votes: Sequence[Vote], register: Register) -> Continuations:
         tasks=register.question_of_task,
         ids=register.questions_of_id,
         pairs=register.pairs,
-        annotators=named | register.annotators,
+        annotators=names | register.annotators,
     )
 
 
@@ -206,11 +206,11 @@ def _is_answer(vote: Vote) -> bool:
 
 
 def _with_label(vote: Vote, register: Register) -> tuple[Vote, str]:
-    """Return a vote with its label as a class, and what is wrong with that."""
+    """Return a vote with its label as a class, and the problem if its label is none."""
     label = vote.label
     if vote.labels is not None and not register.multilabel:
-        told = f"{len(vote.labels)} choices" if vote.labels else "no choice"
-        return vote, f"{told} where one class is wanted"
+        choices = f"{len(vote.labels)} choices" if vote.labels else "no choice"
+        return vote, f"{choices} where one class is wanted"
     if register.multilabel:
         label = _set_of(vote, register.multilabel)
     if vote.score is not None:
@@ -240,62 +240,64 @@ def _with_label(vote: Vote, register: Register) -> tuple[Vote, str]:
     return dataclasses.replace(vote, label=label, labels=None, unsure=False), ""
 
 
-def _set_of(vote: Vote, known: Sequence[str]) -> str | None:
+def _set_of(vote: Vote, multilabel: Sequence[str]) -> str | None:
     """Return the text of the set of labels that a vote gives, None if it gives none."""
-    given = vote.labels
-    if given is None and vote.label is not None:
-        given = labels_of_text(vote.label)
-    if given is None or (tuple(given) == (UNSURE_LABEL,) and UNSURE_LABEL not in known):
-        return None if given is None else UNSURE_LABEL
-    return set_text(given, known)
+    labels = vote.labels
+    if labels is None and vote.label is not None:
+        labels = labels_of_text(vote.label)
+    if labels is None:
+        return None
+    if tuple(labels) == (UNSURE_LABEL,) and UNSURE_LABEL not in multilabel:
+        return UNSURE_LABEL
+    return set_text(labels, multilabel)
 
 
-Given = Mapping[int, Mapping[str | None, Mapping[str, int]]]
-"""By subject, annotator and label: the first line of a delivery that says so."""
+FirstLines = Mapping[int, Mapping[str | None, Mapping[str, int]]]
+"""By subject, annotator and label: the first line of a delivery with that vote."""
 
 
-def _given(found: Sequence[tuple[int, Vote]]) -> Given:
-    given: dict[int, dict[str | None, dict[str, int]]] = {}
-    for subject, vote in found:
+def _first_lines(answered: Sequence[tuple[int, Vote]]) -> FirstLines:
+    first_lines: dict[int, dict[str | None, dict[str, int]]] = {}
+    for subject, vote in answered:
         if vote.label is not None:
-            of_annotator = given.setdefault(subject, {}).setdefault(vote.annotator, {})
+            of_annotator = first_lines.setdefault(subject, {}).setdefault(vote.annotator, {})
             of_annotator.setdefault(vote.label, vote.line)
-    return given
+    return first_lines
 
 
 def _contradiction(
-    subject: int, vote: Vote, given: Given, register: Register, replace: bool
+    subject: int, vote: Vote, first_lines: FirstLines, register: Register, replace: bool
 ) -> str:
-    """Return why a vote does not count beside others of its delivery and those before it.
+    """Return why a vote contradicts others of its delivery or earlier ones, empty if it does not.
 
-    Where several votes a row are wanted, two answers of one annotator make none: they are kept,
-    for which of them came first depends on nothing. Else whoever is not named may be the one who
-    gave the other answer.
+    Where several votes a row are wanted, both answers of an annotator who gave two are kept, and
+    count as a contradiction: the result must not depend on their order. Where one is wanted, an
+    answer without a name may be of the same annotator as any other.
     """
     if vote.label is None:
         return ""
-    wanted, of_row = register.known.subjects.wanted(subject), given[subject]
+    tally, by_annotator = register.votes_so_far, first_lines[subject]
+    wanted = tally.subjects.wanted(subject)
     if wanted == 1 or replace:
-        together = (
-            {label: line for labels in of_row.values() for label, line in labels.items()}
-            if None in of_row or (replace and wanted == 1)
-            else of_row[vote.annotator]
+        line_of_label = (
+            {label: line for lines in by_annotator.values() for label, line in lines.items()}
+            if None in by_annotator or (replace and wanted == 1)
+            else by_annotator[vote.annotator]
         )
-        if len(together) > 1:
-            told = sorted(together.items(), key=lambda item: item[1])
-            lines = " and ".join(f"{label!r} in line {line}" for label, line in told)
+        if len(line_of_label) > 1:
+            by_line = sorted(line_of_label.items(), key=lambda item: item[1])
+            lines = " and ".join(f"{label!r} in line {line}" for label, line in by_line)
             return f"two different labels for one row: {lines}"
     if wanted > 1 or replace:
         return ""
-    tally, code = register.known, register.codes[vote.label]
-    known = tally.answers.get(subject, {})
+    code, earlier = register.codes[vote.label], tally.answers.get(subject, {})
     if tally.is_settled(subject):
         before = [tally.code(subject)]
     elif vote.annotator is None:
-        before = list(known.values())
+        before = list(earlier.values())
     else:
-        before = [known.get(vote.annotator, SKIPPED), known.get(None, SKIPPED)]
-    other = next((one for one in before if one >= 0 and one != code), None)
+        before = [earlier.get(vote.annotator, SKIPPED), earlier.get(None, SKIPPED)]
+    other = next((answer for answer in before if answer >= 0 and answer != code), None)
     if other is None:
         return ""
     return (
@@ -305,16 +307,16 @@ def _contradiction(
 
 
 def _find(vote: Vote, register: Register, drawn: Lookalikes) -> tuple[int | None, str]:
-    """Return the row a vote is about, or why there is none."""
+    """Return the number of the subject that a vote is about, or None and why there is none."""
     if vote.task is not None:
         question = register.question_of_task.get(vote.task)
         if question is None and vote.task in register.withdrawn:
             return None, f"round {register.withdrawn[vote.task]} was withdrawn"
         if question is None:
             return None, f"unknown task {vote.task!r}{check_problem(vote.task)}"
-        of = register.ids[question]
-        if vote.id is not None and of not in (vote.id, unescaped(vote.id)):
-            return None, f"task {vote.task!r} is about id {of!r}, not {vote.id!r}"
+        id = register.ids[question]
+        if vote.id is not None and id not in (vote.id, unescaped(vote.id)):
+            return None, f"task {vote.task!r} is about id {id!r}, not {vote.id!r}"
         return question, ""
     if vote.pair is not None:
         return _find_pair(vote.pair, vote.has_number, register, drawn)
@@ -326,14 +328,13 @@ def _find(vote: Vote, register: Register, drawn: Lookalikes) -> tuple[int | None
 def _find_id(
     given: str, has_number: bool, register: Register, drawn: Lookalikes
 ) -> tuple[int | None, str]:
-    known = register.questions_of_id
-    id = given if given in known else unescaped(given)
-    questions, other = known.get(id, ()), drawn.other(id, has_number)
+    id = given if given in register.questions_of_id else unescaped(given)
+    questions, other = register.questions_of_id.get(id, ()), drawn.other(id, has_number)
     if not questions and isinstance(other, str):
         changed = "is it {!r}, changed by a program that reads numbers?"
         hint = "did {!r} lose its leading zeros?" if with_zeros(id, other) else changed
-        told = f"ids are compared as text, {hint.format(other)} {BY_TASK}"
-        return None, f"unknown id {given!r}: {told}"
+        advice = f"ids are compared as text, {hint.format(other)} {BY_TASK}"
+        return None, f"unknown id {given!r}: {advice}"
     if not questions and is_shortened(id):
         return None, f"unknown id {given!r}: of a number a spreadsheet keeps 15 digits; {BY_TASK}"
     if not questions:
@@ -351,9 +352,8 @@ _CHANGED = f"which was drawn too, changed by a program that reads numbers: {BY_T
 def _find_pair(
     given: Pair, has_number: bool, register: Register, drawn: Lookalikes
 ) -> tuple[int | None, str]:
-    known = register.pairs
-    pair = given if given in known else _unescaped_pair(given)
-    questions, other = known.get(pair, ()), drawn.other(pair, has_number)
+    pair = given if given in register.pairs else _unescaped_pair(given)
+    questions, other = register.pairs.get(pair, ()), drawn.other(pair, has_number)
     if not questions:
         return None, f"unknown pair {_pair_text(given)}"
     if len(questions) > 1:
@@ -374,12 +374,12 @@ def _unescaped_pair(pair: Pair) -> Pair:
 
 
 def vote_table(taken: Sequence[tuple[int, Vote]], register: Register) -> pa.Table:
-    """Return the votes that count as stored, in the long form: a row for each."""
+    """Return the votes that count as a table to store, a row for each vote."""
     return pa.table(
         {
             "line": pa.array([vote.line for _, vote in taken], pa.int64()),
-            "task": pa.array([register.tasks[row] for row, _ in taken], pa.string()),
-            "id": pa.array([register.ids[row] for row, _ in taken], pa.string()),
+            "task": pa.array([register.tasks[subject] for subject, _ in taken], pa.string()),
+            "id": pa.array([register.ids[subject] for subject, _ in taken], pa.string()),
             "label": pa.array([vote.label for _, vote in taken], pa.string()),
             "annotator": pa.array([vote.annotator for _, vote in taken], pa.string()),
             "time": pa.array([vote.time for _, vote in taken], pa.string()),
@@ -393,10 +393,10 @@ def vote_table(taken: Sequence[tuple[int, Vote]], register: Register) -> pa.Tabl
 def answers_of(
     votes: pa.Table, subject_of_task: Mapping[str, int], codes: Mapping[str, int]
 ) -> list[Answer]:
-    """Return the votes of a delivery as they are counted.
+    """Return the stored votes of a delivery as answers, which a `Tally` counts.
 
     Args:
-        votes: as `vote_table` returns them, or an earlier version, which knew no unsure ones.
+        votes: as `vote_table` returns them, or an earlier version, without the column ``unsure``.
         subject_of_task: the subject behind each task; votes on other tasks are left out.
         codes: code of each class as text.
     """

@@ -1,8 +1,8 @@
-"""Batches as workbooks of spreadsheet programs (.xlsx), and the rows that come back in them.
+"""Batches as workbooks of spreadsheet programs (.xlsx), and the rows of workbooks that come back.
 
-Every cell is text, so that nothing is taken for a number, a date or a formula: neither when the
-file is opened nor when somebody types. Written and read by openpyxl, an extra:
-``pip install 'evalsampling[xlsx]'``.
+All cells are text, so that a spreadsheet takes none for a number, a date or a formula, neither
+when it opens the file nor when somebody types. Workbooks are written and read by openpyxl, an
+extra: ``pip install 'evalsampling[xlsx]'``.
 """
 
 import bisect
@@ -25,44 +25,44 @@ from evalsampling.spec.sink import SinkSpec
 
 BATCH = "batch.xlsx"
 TASKS, SHEET = "tasks", "instructions"
-"""The two sheets."""
+"""Names of the two sheets."""
 
 MOST_STRINGS = 1 << 20
-"""Texts of a workbook, which its cells share."""
+"""Most shared texts of a workbook."""
 
 MOST_CELLS, MOST_SHEET_ROWS = 1 << 21, 1 << 19
-"""Of a workbook, also the empty ones."""
+"""Most cells and rows of a workbook, with the empty ones."""
 
 MOST_COLUMNS = 1 << 10
-"""Up to the last cell of a row, and rows of that width count with all their cells."""
+"""Most columns of a row."""
 
 MOST_PARTS, MOST_ELEMENTS = 10_000, 1 << 19
-"""Files in a workbook; and elements of XML in them beside cells and texts."""
+"""Most files in a workbook, and most elements of XML in them other than cells, rows and texts."""
 
 MOST_CHARACTERS = 32_767
-"""Of a cell, in UTF-16."""
+"""Most UTF-16 units of a cell's text."""
 
 CUT = "…"
-"""What a text ends with that had more."""
+"""End of a text that was truncated."""
 
 _NOT_IN_XML = re.compile(r"[\x00-\x08\x0b-\x1f\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)")
-"""Characters that a workbook spells ``_xHHHH_``, and the beginning of what looks so already."""
+"""Characters that a workbook spells ``_xHHHH_``, and the underscore of a text spelled like that."""
 
 _AS_TEXT = "@"
-"""The number format by which cells stay what was typed."""
+"""The number format of cells that keep their text as it was typed."""
 
 _MOST_CHOICES = 255
-"""Characters of a list of choices."""
+"""Most characters of a cell's list of choices."""
 
 
 def write_tasks(table: pa.Table, directory: Path, sink: SinkSpec, labels: LabelsSpec) -> None:
-    """Write tasks as one sheet, with columns for annotator and comment, and instructions as one.
+    """Write a workbook of two sheets: tasks with columns for the answers, and instructions.
 
-    Where the classes are few, the column ``label`` offers them.
+    The column ``label`` offers the classes if they fit into a list of choices.
 
     Args:
-        table: as `tasks.blind` makes it.
-        directory: of the round.
+        table: tasks as `tasks.blind` makes them.
+        directory: directory of the round.
         sink: the question.
         labels: the classes.
 
@@ -88,12 +88,13 @@ def write_tasks(table: pa.Table, directory: Path, sink: SinkSpec, labels: Labels
             )
 
     def cell(value: Any, is_head: bool = False) -> Any:
-        one = openpyxl.cell.WriteOnlyCell(sheet, _cell_text("" if value is None else str(value)))
-        one.data_type = "s"  # also what begins with `=`
-        one.number_format = _AS_TEXT
+        text = _cell_text("" if value is None else str(value))
+        written = openpyxl.cell.WriteOnlyCell(sheet, text)
+        written.data_type = "s"  # a text, even if it begins with `=`
+        written.number_format = _AS_TEXT
         if is_head:
-            one.font = openpyxl.styles.Font(bold=True)
-        return one
+            written.font = openpyxl.styles.Font(bold=True)
+        return written
 
     sheet.append([cell(name, is_head=True) for name in names])
     columns = [column.to_pylist() for column in table.columns]
@@ -101,41 +102,41 @@ def write_tasks(table: pa.Table, directory: Path, sink: SinkSpec, labels: Labels
     for row in zip(*columns, *added, strict=True):
         sheet.append([cell(value) for value in row])
     shown = [name for name in table.column_names if name not in ("task", "label")]
-    told = book.create_sheet(SHEET)
-    told.column_dimensions["A"].width = 100
+    help_sheet = book.create_sheet(SHEET)
+    help_sheet.column_dimensions["A"].width = 100
     for line in instructions(BATCH, len(table), shown, sink, labels).splitlines():
-        told.append([cell(line)])
+        help_sheet.append([cell(line)])
     book.save(directory / BATCH)
 
 
 def read_rows(path: str, content: bytes) -> Iterator[list[Any]]:
     """Yield the rows of the sheet of tasks, or of the first sheet if none has that name.
 
-    Cells are text, numbers, truth values, dates or None; of a formula what it last came to.
+    Cells are text, numbers, truth values, dates or None; that of a formula is its stored result.
 
-    A workbook of some kilobytes may stand for hours of work: texts and cells that are empty take
-    next to no room in it. So they are counted before it is parsed.
+    A workbook of some kilobytes may take hours to parse, since empty texts and cells compress to
+    almost nothing. So they are counted before it is parsed.
 
     Args:
-        path: of the file, for messages.
-        content: of the file.
+        path: path of the file, for messages.
+        content: content of the file.
 
     Raises:
         InputError: if openpyxl is not installed, the file is damaged or too large, or a value
-            stands beyond the columns that have a name.
+            stands in a column without a name.
     """
     openpyxl = _openpyxl(path)
-    text, cells, width = 0, 0, 0
+    characters, cells, width = 0, 0, 0
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             _check_parts(path, archive)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Of looks that openpyxl does not know.
+            warnings.simplefilter("ignore")  # About styles that openpyxl does not know.
             book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
         sheet = book[TASKS] if TASKS in book.sheetnames else book.worksheets[0]
-        sheet.reset_dimensions()  # What a file says of its size may be anything.
+        sheet.reset_dimensions()  # The size that a file states may be wrong.
         for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
-            text += sum(len(value) for value in row if isinstance(value, str))
+            characters += sum(len(value) for value in row if isinstance(value, str))
             cells += len(row)
             if len(row) > MOST_COLUMNS:
                 raise too_large(path, f"{len(row):,} columns", f"{MOST_COLUMNS:,}")
@@ -151,7 +152,7 @@ def read_rows(path: str, content: bytes) -> Iterator[list[Any]]:
                 )
             if number > MOST_ROWS:
                 raise too_large(path, "more rows", f"{MOST_ROWS:,}")
-            if text > MOST_BYTES:
+            if characters > MOST_BYTES:
                 raise too_large(path, "more text", f"{MOST_BYTES:,} characters")
             yield list(row)
     except zipfile.BadZipFile as error:
@@ -160,40 +161,40 @@ def read_rows(path: str, content: bytes) -> Iterator[list[Any]]:
         ) from error
     except InputError:
         raise
-    except Exception as error:  # The parts of a damaged workbook fail in any way.
-        told = " ".join(str(error).split()) or type(error).__name__
-        raise InputError(f"{path}: cannot be read: damaged, or no workbook: {told}") from error
+    except Exception as error:  # A damaged workbook can raise anything.
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise InputError(f"{path}: cannot be read: damaged, or no workbook: {reason}") from error
 
 
 _MOST_PADDED = 1 << 24
-"""Cells of all rows together, with those that a row lacks before its last one."""
+"""Most cells that are parsed, with those that the file leaves out before a row's last cell."""
 
 _CELL = re.compile(rb"<(?:[\w.-]+:)?c[\s/>]")
 _ROW = re.compile(rb"<(?:[\w.-]+:)?row[\s/>]")
 _STRING = re.compile(rb"<(?:[\w.-]+:)?si[\s/>]")
 _TAGS_OF_CELL, _TAGS_OF_STRING = 8, 4
-"""That begin or end an element: of a cell with a formula or a text, of a text without formats."""
+"""Tags of a cell with a formula or a text, and of a shared text without formats."""
 
 _MOST_TAGS = MOST_CELLS * _TAGS_OF_CELL + MOST_STRINGS * _TAGS_OF_STRING + 2 * MOST_ELEMENTS
 
 MOST_MARKUP = 1 << 20
-"""Bytes of an element's tag with the text after it, or of a comment: what has not ended yet is
-looked at again with each piece of a file."""
+"""Most bytes of a tag with the text after it, or of a comment: the parser scans one again with
+each piece of a file until it ends."""
 
 MOST_FORMATS, MOST_FORMAT = 1 << 12, 1 << 11
-"""Number formats, and bytes of each: each is looked through once for each of its characters."""
+"""Most number formats, and most bytes of each, whose square openpyxl's time grows with."""
 
 _LONG_TAG = re.compile(rb"<[^<]{%d}" % MOST_MARKUP)
 _FORMAT = re.compile(rb"formatCode\s*=\s*(?:\"[^\"]*|'[^']*)")
 _ASIDES = ((b"<!--", b"-->"), (b"<?", b"?>"))
-"""How what is no element begins and ends, within which there may be what looks like elements."""
+"""Begin and end of comments and processing instructions, which may contain tags."""
 
 
 def _check_parts(path: str, archive: zipfile.ZipFile) -> None:
-    """Check how much there is to parse in a workbook.
+    """Check that a workbook is small enough to be parsed.
 
     Raises:
-        InputError: if it is too much, or a part has entities, which stand for more.
+        InputError: if it is too large, or a part has entities, which may expand to more.
         zipfile.BadZipFile: if a part is damaged.
     """
     parts = archive.infolist()
@@ -208,30 +209,30 @@ def _check_parts(path: str, archive: zipfile.ZipFile) -> None:
         is_wide = {text[:2], text[2:4]} & {b"<\0", b"\0<"}
         if is_wide or b"<!ENTITY" in text or b"<!DOCTYPE" in text:
             raise InputError(f"{path}: cannot be read: {part.filename!r} is no XML of a workbook")
-        if text.count(b"<") > _MOST_TAGS:  # Too many to look at each.
+        if text.count(b"<") > _MOST_TAGS:  # Too many to search for patterns.
             raise too_large(path, "more elements", f"{_MOST_TAGS:,}")
-        found = [sum(1 for _ in one.finditer(text)) for one in (_STRING, _CELL, _ROW)]
-        strings, cells, rows = strings + found[0], cells + found[1], rows + found[2]
-        tags = found[0] * _TAGS_OF_STRING + found[1] * _TAGS_OF_CELL + 2 * found[2]
+        counts = [sum(1 for _ in tag.finditer(text)) for tag in (_STRING, _CELL, _ROW)]
+        strings, cells, rows = strings + counts[0], cells + counts[1], rows + counts[2]
+        tags = counts[0] * _TAGS_OF_STRING + counts[1] * _TAGS_OF_CELL + 2 * counts[2]
         others += max(0, text.count(b"<") - tags)
         if _LONG_TAG.search(text) or any(_is_long(text, *aside) for aside in _ASIDES):
             raise too_large(path, "a longer element", f"{MOST_MARKUP:,} bytes of each")
-        lengths = [len(one[0]) for one in _FORMAT.finditer(text)]
+        lengths = [len(match[0]) for match in _FORMAT.finditer(text)]
         if len(lengths) > MOST_FORMATS or max(lengths, default=0) > MOST_FORMAT:
             allowed = f"{MOST_FORMATS:,} of {MOST_FORMAT:,} bytes each"
             raise too_large(path, "more or longer number formats", allowed)
-    for count, most, called in [
+    for count, most, kind in [
         (strings, MOST_STRINGS, "texts"),
         (cells, MOST_CELLS, "cells"),
         (rows, MOST_SHEET_ROWS, "rows"),
         (others, MOST_ELEMENTS, "other elements"),
     ]:
         if count > most:
-            raise too_large(path, f"{count:,} {called}", f"{most:,}")
+            raise too_large(path, f"{count:,} {kind}", f"{most:,}")
 
 
 def _is_long(text: bytes, begin: bytes, end: bytes) -> bool:
-    """Tell whether something of a text that begins and ends so is longer than it may be."""
+    """Tell whether a part of a text from ``begin`` to ``end`` is longer than `MOST_MARKUP`."""
     place = text.find(begin)
     while place >= 0:
         after = text.find(end, place)
@@ -242,15 +243,15 @@ def _is_long(text: bytes, begin: bytes, end: bytes) -> bool:
 
 
 def _width(row: Sequence[Any]) -> int:
-    """Return how many columns a row has up to its last value."""
+    """Return the number of columns of a row up to its last value."""
     return next((place for place in range(len(row), 0, -1) if row[place - 1] not in (None, "")), 0)
 
 
 def _openpyxl(what: str) -> Any:
-    """Return openpyxl with the parts that are used.
+    """Return openpyxl with the modules that are used.
 
     Raises:
-        InputError: naming what needs it, if it is not installed.
+        InputError: if openpyxl is not installed; the message begins with ``what``.
     """
     try:
         import openpyxl
@@ -266,7 +267,7 @@ def _openpyxl(what: str) -> Any:
 
 
 def _choices(labels: LabelsSpec) -> str | None:
-    """Return the answers that a cell offers, None if it cannot: of sets, numbers and odd texts."""
+    """Return the list of choices of a cell, None for sets, numbers and texts it cannot contain."""
     if labels.multilabel or labels.numbers is not None:
         return None
     texts = [*map(str, labels.classes), UNSURE_LABEL]
@@ -289,4 +290,4 @@ def _units(text: str) -> int:
 
 
 def _spelled(text: str) -> str:
-    return _NOT_IN_XML.sub(lambda found: f"_x{ord(found[0]):04X}_", text)
+    return _NOT_IN_XML.sub(lambda match: f"_x{ord(match[0]):04X}_", text)
