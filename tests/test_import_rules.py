@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "evalsampling"
 
 ORDER = (
-    {"errors", "version"},
+    {"arrays", "errors", "version"},
     {"stats", "parts", "telemetry"},
     {"storage"},
     {"spec"},
@@ -28,19 +28,19 @@ ORDER = (
 )
 """The rooms. Each may import those of the rows above it, and none of its own row."""
 
-STATISTICS = {"errors", "parts", "stats", "spec", "measures"}
-ROWS = {"errors", "parts", "stats", "storage", "telemetry", "spec"}
+STATISTICS = {"arrays", "errors", "parts", "stats", "spec", "measures"}
+ROWS = {"arrays", "errors", "parts", "stats", "storage", "telemetry", "spec"}
 NARROWER = {
-    "stats": set(),
+    "stats": {"arrays"},
     "storage": {"errors", "parts"},
-    "spec": {"errors", "parts", "storage"},
-    "measures": {"errors", "parts", "stats", "spec"},
+    "spec": {"arrays", "errors", "parts", "storage"},
+    "measures": {"arrays", "errors", "parts", "stats", "spec"},
     "pool": ROWS,
     # The two wings, which meet in `evaluation`.
     "inference": STATISTICS,
     "samplers": STATISTICS | {"inference"},
     # What a reader is shown knows results, and nothing of where they come from.
-    "report": {"errors", "stats", "inference"},
+    "report": {"arrays", "errors", "stats", "inference"},
     "preparation": ROWS | STATISTICS | {"pool"},
     "transforms": ROWS | STATISTICS | {"pool", "preparation"},
 }
@@ -49,7 +49,7 @@ NARROWER = {
 JOBS = "evalsampling.pipelines"
 """The Beam jobs: a link to the folder `pipelines`, so that the wheel has one top-level name."""
 
-AT_THE_ROOT = {"__init__", "__main__", "errors", "version"}
+AT_THE_ROOT = {"__init__", "__main__", "arrays", "errors", "version"}
 
 MOST_FOR_A_FORMAT = 20
 """Modules of ours that a reader of one pool format may depend on, with those that find stores."""

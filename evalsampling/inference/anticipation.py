@@ -8,13 +8,11 @@ scores know better: calibrated by the labels so far, they tell how many such row
 import numpy as np
 import numpy.typing as npt
 
+from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.measures.base import Measure
 from evalsampling.measures.on_cells import bounding_outputs, each_label, model_risk
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.log_odds import expit, logit
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 _CENTRE = np.array([0.0, 1.0, 0.0])
 _PRECISION = 1 / np.array([5.0, 1.0, 2.0]) ** 2

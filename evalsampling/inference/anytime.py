@@ -16,11 +16,12 @@ import math
 import numpy as np
 import scipy
 
+from evalsampling.arrays import FloatArray
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.intervals import Interval
 from evalsampling.inference.results import Estimate
 from evalsampling.inference.significance import Significance
-from evalsampling.measures.base import FloatArray, Measure
+from evalsampling.measures.base import Measure
 from evalsampling.measures.comparisons import MeanDifference
 from evalsampling.measures.on_cells import cells_adding_to
 from evalsampling.stats.history import NO_LABEL

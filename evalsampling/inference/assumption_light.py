@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.inference.exposure import Exposure, RoundOfTrials
 from evalsampling.inference.intervals import Interval
 from evalsampling.inference.undetected import Most, fill, most_undetected
-from evalsampling.measures.base import FloatArray, IntArray, Measure
+from evalsampling.measures.base import Measure
 from evalsampling.measures.tallies import Tally
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.votes import Votes

@@ -11,18 +11,15 @@ import dataclasses
 import functools
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
+from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.stats.chains import nested_r_hat
 from evalsampling.stats.climbing import climb
 from evalsampling.stats.distinct import distinct_rows
 from evalsampling.stats.hamiltonian import Schedule, hamiltonian
 from evalsampling.stats.score_summary import ends_of_curve, prior_log_odds
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 STEPS = 24
 """Steps of the curve from the top score to the bottom."""

@@ -1,17 +1,14 @@
 """The calibration curve of each class, fitted to all labels so far."""
 
 import numpy as np
-import numpy.typing as npt
 
+from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.inference.calibration_curve import STEPS, CalibrationCurve, CurveFit
 from evalsampling.inference.domains import Domain
 from evalsampling.spec.hidden import MOST_CLASSES, HiddenPrior
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.distinct import distinct_rows
 from evalsampling.stats.history import History
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 _SAME_PRIOR = 1e-9
 """Prior probabilities that differ by no more are the same but for rounding."""

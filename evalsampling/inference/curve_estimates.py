@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from evalsampling.arrays import IntArray
 from evalsampling.inference.domains import Domain, ReportedDomains
 from evalsampling.inference.intervals import SIMULTANEOUS, Interval, whole_range
 from evalsampling.inference.precision_curve import Bounded, PrecisionCurve
@@ -22,8 +22,6 @@ from evalsampling.measures.curves import AveragePrecision, PRCurve, ROCArea, ROC
 from evalsampling.measures.f_alpha import FAlpha
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.ranked_list import RankedList
-
-IntArray = npt.NDArray[np.int64]
 
 METHOD = "envelope"
 """Method of the bounds, which hold simultaneously at all points of all curves."""

@@ -5,8 +5,8 @@ import dataclasses
 import numpy as np
 import numpy.typing as npt
 
+from evalsampling.arrays import IntArray
 from evalsampling.inference.results import Target
-from evalsampling.measures.base import IntArray
 from evalsampling.measures.calibrated import Requested
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from evalsampling.arrays import BoolArray, FloatArray
 from evalsampling.inference.anytime import add_anytime
 from evalsampling.inference.assumption_light import Searched, assumption_light
 from evalsampling.inference.census import known_value
@@ -24,7 +25,7 @@ from evalsampling.inference.regions import (
     wald_ellipsoid,
 )
 from evalsampling.inference.results import Estimate, Target, census, undefined
-from evalsampling.measures.base import BoolArray, FloatArray, Measure
+from evalsampling.measures.base import Measure
 from evalsampling.measures.calibrated import Requested, measure_of
 from evalsampling.measures.on_cells import cells_adding_to, known_exactly
 

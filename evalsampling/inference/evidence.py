@@ -6,12 +6,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from evalsampling.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures.base import Share
-
-BoolArray = npt.NDArray[np.bool_]
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 FEWEST_EVIDENCE = 10
 """Labelled rows that a share must have before an interval narrower than its range is given.

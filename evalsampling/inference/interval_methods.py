@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
+from evalsampling.arrays import FloatArray
 from evalsampling.errors import InputError
 from evalsampling.inference.intervals import (
     Interval,
@@ -28,8 +28,6 @@ from evalsampling.inference.intervals import (
 )
 from evalsampling.inference.results import Target
 from evalsampling.parts.registry import Registry
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -16,13 +16,10 @@ References:
 import dataclasses
 import math
 
-import numpy as np
-import numpy.typing as npt
 import scipy
 
+from evalsampling.arrays import FloatArray
 from evalsampling.stats.proportions import clopper_pearson
-
-FloatArray = npt.NDArray[np.float64]
 
 SIMULTANEOUS = "simultaneous"
 """Kind of design-based intervals that hold together; also what methods of such ones end with."""

@@ -8,9 +8,8 @@ References:
 import dataclasses
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from evalsampling.arrays import FloatArray
 
 _COLLINEAR = 1e-9
 """Directions in which the auxiliaries vary less than this, against the largest, are left out."""

@@ -19,12 +19,13 @@ import dataclasses
 import numpy as np
 import scipy
 
+from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.inference.domains import Domain
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.own_probabilities import OwnProbabilities
 from evalsampling.inference.predictive import LabelModel
 from evalsampling.inference.results import Estimate
-from evalsampling.measures.base import FloatArray, IntArray, Measure
+from evalsampling.measures.base import Measure
 from evalsampling.measures.on_cells import each_label, known_exactly, model_risk
 
 _DRAWS = 2000

@@ -8,8 +8,8 @@ References:
 import numpy as np
 import numpy.typing as npt
 
+from evalsampling.arrays import FloatArray
 from evalsampling.inference.sample import WeightedSample
-from evalsampling.measures.base import FloatArray
 from evalsampling.measures.deviation import anticipate
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History

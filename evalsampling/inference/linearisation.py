@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from evalsampling.arrays import FloatArray
 from evalsampling.inference.domains import Domain
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.known_totals import CalibratedWeights, calibrate
-from evalsampling.measures.base import FloatArray, Measure
+from evalsampling.measures.base import Measure
 from evalsampling.measures.on_cells import (
     LARGEST_MATRIX,
     bounding_outputs,

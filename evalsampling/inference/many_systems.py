@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import scipy
 
+from evalsampling.arrays import FloatArray
 from evalsampling.inference.results import Estimate
-from evalsampling.measures.base import FloatArray
 
 _MANY_DEGREES = 1e5
 """Degrees of freedom from which on Student's distribution is taken to be the normal one."""

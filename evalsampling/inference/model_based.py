@@ -5,8 +5,8 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.inference.census import value_among
 from evalsampling.inference.drawn_range import DrawnRange, simultaneous
 from evalsampling.inference.evidence import FEWEST_EVIDENCE
@@ -18,9 +18,6 @@ from evalsampling.inference.results import TIE, Estimate, Sensitivity
 from evalsampling.inference.significance import Significance
 from evalsampling.inference.weights import effective_size
 from evalsampling.measures.base import Measure
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 KIND = "model-based"
 METHOD = "calibration-curve"

@@ -10,10 +10,8 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
+from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 MOST_R_HAT = 1.3
 """Nested R-hat above which chains from different starts are taken to disagree.

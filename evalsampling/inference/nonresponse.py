@@ -3,15 +3,11 @@
 import dataclasses
 
 import numpy as np
-import numpy.typing as npt
 
+from evalsampling.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.distinct import distinct_rows
 from evalsampling.stats.history import NO_LABEL, History
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 WELL_ANSWERED = 0.5
 """Share of a round that must have labels for these to represent the others in later rounds."""

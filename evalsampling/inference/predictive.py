@@ -10,8 +10,8 @@ import functools
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.inference.calibration_curve import (
     HIDDEN,
     SCHEDULE,
@@ -31,9 +31,6 @@ from evalsampling.stats.hamiltonian import Schedule
 from evalsampling.stats.history import History
 from evalsampling.stats.inclusion import water_fill
 from evalsampling.stats.outputs import Outputs
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 _SHIFT_SPREAD = 1.0
 """Standard deviation of the log-odds by which the rates of a slice differ from the pool's."""

@@ -12,11 +12,9 @@ import dataclasses
 import math
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
+from evalsampling.arrays import BoolArray, FloatArray
 
 _ROUNDING = 1e-7
 """A standard error below this share of the value is rounding error, hence none: variances are

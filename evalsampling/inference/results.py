@@ -7,15 +7,12 @@ from operator import attrgetter
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from evalsampling.inference.assumption_light import AssumptionLight
 from evalsampling.inference.intervals import Interval, whole_range
 from evalsampling.inference.ratio_bias import Bias
 from evalsampling.inference.significance import Significance
 from evalsampling.stats.finite import finite
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclasses.dataclass(frozen=True)

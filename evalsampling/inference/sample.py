@@ -3,10 +3,8 @@
 import dataclasses
 
 import numpy as np
-import numpy.typing as npt
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
+from evalsampling.arrays import FloatArray, IntArray
 
 
 @dataclasses.dataclass(frozen=True)

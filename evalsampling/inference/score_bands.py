@@ -10,15 +10,12 @@ import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.inference.predictive import LabelModel
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
 from evalsampling.stats.proportions import clopper_pearson
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 MOST_BANDS = 12
 """Bands that a reader can still take in at a glance."""

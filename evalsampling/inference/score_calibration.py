@@ -10,14 +10,12 @@ References:
 import dataclasses
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
+from evalsampling.arrays import FloatArray
 from evalsampling.inference.anticipation import calibrated_prior
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
-
-FloatArray = npt.NDArray[np.float64]
 
 CALIBRATIONS = ("logistic", "isotonic")
 """What a spec may ask for."""

@@ -4,10 +4,7 @@ References:
     L. Kish, *Survey Sampling*, Wiley 1965, sections 8.2 (design effect) and 11.7 (weights).
 """
 
-import numpy as np
-import numpy.typing as npt
-
-FloatArray = npt.NDArray[np.float64]
+from evalsampling.arrays import FloatArray
 
 
 def effective_size(weight: FloatArray) -> float:

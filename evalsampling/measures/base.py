@@ -6,16 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from evalsampling.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.errors import InputError
 from evalsampling.measures.tallies import Tally
 from evalsampling.stats.derivatives import jacobian
 from evalsampling.stats.outputs import Outputs
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 
 PREDICTION = frozenset({"prediction"})
 """What measures of classes look at."""

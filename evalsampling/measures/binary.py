@@ -9,15 +9,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from evalsampling.measures.base import (
-    PREDICTION,
-    BoolArray,
-    FloatArray,
-    IntArray,
-    Measure,
-    Share,
-    takes_columns,
-)
+from evalsampling.arrays import BoolArray, FloatArray, IntArray
+from evalsampling.measures.base import PREDICTION, Measure, Share, takes_columns
 from evalsampling.measures.mean_and_ratio import Mean, Ratio, divide
 from evalsampling.measures.tallies import Tally, errors, false_negatives, positives, true_positives
 from evalsampling.stats.outputs import Outputs

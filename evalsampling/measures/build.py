@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from evalsampling.arrays import FloatArray
 from evalsampling.errors import InputError
 from evalsampling.measures import BY_NAME, Accuracy, Joint, gains
-from evalsampling.measures.base import FloatArray, Measure
+from evalsampling.measures.base import Measure
 from evalsampling.measures.calibrated import Calibrated, Requested, measure_of
 from evalsampling.measures.comparisons import BY_KIND, Comparison, are_comparable, systems_of
 from evalsampling.measures.curves import Thresholded

@@ -16,15 +16,8 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from evalsampling.measures.base import (
-    PREDICTION,
-    BoolArray,
-    Component,
-    FloatArray,
-    IntArray,
-    Measure,
-    Share,
-)
+from evalsampling.arrays import BoolArray, FloatArray, IntArray
+from evalsampling.measures.base import PREDICTION, Component, Measure, Share
 from evalsampling.measures.joint import Joint, is_part_of, parts_of
 from evalsampling.measures.mean_and_ratio import divide
 from evalsampling.stats.outputs import Outputs

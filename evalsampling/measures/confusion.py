@@ -4,14 +4,8 @@ import dataclasses
 
 import numpy as np
 
-from evalsampling.measures.base import (
-    PREDICTION,
-    Component,
-    FloatArray,
-    IntArray,
-    Measure,
-    Share,
-)
+from evalsampling.arrays import FloatArray, IntArray
+from evalsampling.measures.base import PREDICTION, Component, Measure, Share
 from evalsampling.stats.outputs import Outputs
 
 

@@ -7,7 +7,7 @@ import dataclasses
 
 import numpy as np
 
-from evalsampling.measures.base import FloatArray
+from evalsampling.arrays import FloatArray
 from evalsampling.measures.curves import Area
 
 

@@ -16,15 +16,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from evalsampling.measures.base import (
-    BoolArray,
-    Component,
-    FloatArray,
-    IntArray,
-    Measure,
-    Share,
-    takes_columns,
-)
+from evalsampling.arrays import BoolArray, FloatArray, IntArray
+from evalsampling.measures.base import Component, Measure, Share, takes_columns
 from evalsampling.measures.binary import ROUNDING, is_inside
 from evalsampling.measures.mean_and_ratio import divide
 from evalsampling.stats.outputs import Outputs

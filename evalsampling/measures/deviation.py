@@ -9,7 +9,8 @@ import dataclasses
 
 import numpy as np
 
-from evalsampling.measures.base import FloatArray, Measure, check_defined
+from evalsampling.arrays import FloatArray
+from evalsampling.measures.base import Measure, check_defined
 from evalsampling.measures.on_cells import bounding_outputs, model_risk
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.outputs import Outputs

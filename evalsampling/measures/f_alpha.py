@@ -14,7 +14,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from evalsampling.measures.base import Component, FloatArray, IntArray, Share
+from evalsampling.arrays import FloatArray, IntArray
+from evalsampling.measures.base import Component, Share
 from evalsampling.measures.binary import Binary
 from evalsampling.measures.mean_and_ratio import Ratio, divide
 from evalsampling.measures.multiclass import Averaged, MicroF1

@@ -14,7 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from evalsampling.measures.base import BoolArray, FloatArray, IntArray, Measure, Share
+from evalsampling.arrays import BoolArray, FloatArray, IntArray
+from evalsampling.measures.base import Measure, Share
 from evalsampling.measures.comparisons import Difference
 from evalsampling.measures.joint import parts_of
 from evalsampling.measures.mean_and_ratio import Mean

@@ -5,14 +5,8 @@ import functools
 
 import numpy as np
 
-from evalsampling.measures.base import (
-    BoolArray,
-    Component,
-    FloatArray,
-    IntArray,
-    Measure,
-    Share,
-)
+from evalsampling.arrays import BoolArray, FloatArray, IntArray
+from evalsampling.measures.base import Component, Measure, Share
 from evalsampling.stats.outputs import Outputs
 
 

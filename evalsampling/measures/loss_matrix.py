@@ -12,15 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from evalsampling.measures.base import (
-    PREDICTION,
-    BoolArray,
-    FloatArray,
-    IntArray,
-    Measure,
-    Share,
-    rows_of_class,
-)
+from evalsampling.arrays import BoolArray, FloatArray, IntArray
+from evalsampling.measures.base import PREDICTION, Measure, Share, rows_of_class
 from evalsampling.measures.mean_and_ratio import Mean, Ratio
 from evalsampling.measures.tallies import Tally, errors
 from evalsampling.stats.outputs import Outputs

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from evalsampling.measures.base import FloatArray, Measure, takes_columns
+from evalsampling.arrays import FloatArray
+from evalsampling.measures.base import Measure, takes_columns
 
 
 def divide(numerator: FloatArray, denominator: FloatArray, undefined: float = np.nan) -> FloatArray:

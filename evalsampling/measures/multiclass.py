@@ -9,16 +9,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from evalsampling.measures.base import (
-    PREDICTION,
-    BoolArray,
-    FloatArray,
-    IntArray,
-    Measure,
-    Share,
-    rows_of_class,
-    takes_columns,
-)
+from evalsampling.arrays import BoolArray, FloatArray, IntArray
+from evalsampling.measures.base import PREDICTION, Measure, Share, rows_of_class, takes_columns
 from evalsampling.measures.binary import FBeta, four_kinds
 from evalsampling.measures.mean_and_ratio import Ratio, divide
 from evalsampling.measures.tallies import (

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from evalsampling.measures.base import BoolArray, FloatArray, IntArray, Measure
+from evalsampling.arrays import BoolArray, FloatArray, IntArray
+from evalsampling.measures.base import Measure
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.outputs import Outputs
 

@@ -10,7 +10,8 @@ import math
 
 import numpy as np
 
-from evalsampling.measures.base import FloatArray, IntArray, Measure, Share
+from evalsampling.arrays import FloatArray, IntArray
+from evalsampling.measures.base import Measure, Share
 from evalsampling.measures.mean_and_ratio import Mean
 from evalsampling.spec.numbers import FIRST, NumberRange
 from evalsampling.stats.normal_errors import ERRORS

@@ -5,7 +5,8 @@ import math
 
 import numpy as np
 
-from evalsampling.measures.base import FloatArray, IntArray, Share, rows_of_class
+from evalsampling.arrays import FloatArray, IntArray
+from evalsampling.measures.base import Share, rows_of_class
 from evalsampling.measures.mean_and_ratio import Mean
 from evalsampling.stats.outputs import Outputs
 

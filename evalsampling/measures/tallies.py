@@ -4,10 +4,8 @@ import dataclasses
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
-BoolArray = npt.NDArray[np.bool_]
-IntArray = npt.NDArray[np.int64]
+from evalsampling.arrays import BoolArray, IntArray
 
 
 @dataclasses.dataclass(frozen=True)

@@ -10,17 +10,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import scipy
 
+from evalsampling.arrays import FloatArray, IntArray, UInt64Array
 from evalsampling.pool.batch import PoolBatch, whole_number_texts
 from evalsampling.pool.label_sets import probabilities_of_sets, read_label_sets
 from evalsampling.spec import EvaluationSpec, SystemSpec
 from evalsampling.spec.numbers import NumberRange
-from evalsampling.stats.hashing import UInt64Array, hash_integers, hash_strings
+from evalsampling.stats.hashing import hash_integers, hash_strings
 from evalsampling.stats.normal_errors import CHANCES
 from evalsampling.stats.outputs import Outputs
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
-
 
 NO_PROBABILITY = "none"
 """Rule of a system whose probabilities are not known."""

@@ -4,15 +4,12 @@ import reprlib
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.pool.batch import PoolBatch, whole_number_texts
 from evalsampling.spec.label_sets import labels_of_text, set_classes, set_text
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 
 def read_label_sets(

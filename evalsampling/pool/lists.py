@@ -9,17 +9,14 @@ import json
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.spec import EvaluationSpec, SystemSpec
 from evalsampling.stats.gains import NO_ITEM, ExpectedLists
 from evalsampling.storage.filesystems import one_line
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 _FAR = 1e-3
 """How far probabilities of grades may be from adding up to 1."""

@@ -5,10 +5,10 @@ import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.errors import InputError
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import read_outputs, read_probabilities, read_slices, signed
@@ -20,10 +20,6 @@ from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellSums
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.slices import SliceCounts
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
-
 
 MOST_SLICE_VALUES = 1000
 """Most values of a slice column."""

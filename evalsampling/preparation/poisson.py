@@ -15,9 +15,9 @@ import dataclasses
 from collections.abc import Iterable, Iterator
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.errors import InputError
 from evalsampling.measures.deviation import Deviation
 from evalsampling.pool.batch import PoolBatch
@@ -31,9 +31,6 @@ from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellSums, CellTable
 from evalsampling.stats.inclusion import mix_evenly, rows_within, water_fill
 from evalsampling.stats.permanent import permanent_numbers
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 INCLUSION = "inclusion_probability"
 """Column that a sample has beside those of the pool."""

@@ -3,8 +3,8 @@
 import dataclasses
 
 import numpy as np
-import numpy.typing as npt
 
+from evalsampling.arrays import FloatArray
 from evalsampling.measures.base import Measure
 from evalsampling.measures.build import build_driver, build_gains
 from evalsampling.measures.gains import Gain, GainMoments
@@ -14,8 +14,6 @@ from evalsampling.pool.columns import read_costs
 from evalsampling.pool.lists import QueryBatch, read_queries
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.outputs import Outputs
-
-FloatArray = npt.NDArray[np.float64]
 
 _DIGITS = 9
 """Of expected gains, so that no stratum depends on the order in which a sum was made."""

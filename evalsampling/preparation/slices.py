@@ -3,14 +3,12 @@
 import dataclasses
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from evalsampling.arrays import IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.slices import SliceCounts
-
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.errors import InputError
 from evalsampling.measures.build import driving_thresholds
 from evalsampling.pool.batch import PoolBatch
@@ -21,9 +21,6 @@ from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.score_summary import ScoreSummary
 from evalsampling.stats.signatures import Signatures
 from evalsampling.stats.strata import LeafTable, cut_edges
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 NORMAL = "normal"
 """Rule of numbers: their errors are taken to be normal."""

@@ -14,9 +14,9 @@ import json
 import math
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from evalsampling.arrays import FloatArray, IntArray, UInt64Array
 from evalsampling.errors import InputError
 from evalsampling.measures.deviation import Deviation
 from evalsampling.pool.columns import hash_ids
@@ -31,10 +31,6 @@ from evalsampling.stats.arrivals import first_arrivals
 from evalsampling.stats.cells import CellSums
 from evalsampling.stats.costs import draws_within
 from evalsampling.stats.exact_sum import exact_sum, rounded
-from evalsampling.stats.hashing import UInt64Array
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 WEIGHT = "importance_weight"
 """Column that a sample has beside those of the pool: w = p / q, 1 on average over the draws."""

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from evalsampling.arrays import FloatArray
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.score_calibration import check_calibration, recalibrated
-from evalsampling.measures.base import FloatArray
 from evalsampling.measures.comparisons import systems_of
 from evalsampling.measures.deviation import Deviation
 from evalsampling.measures.joint import parts_of

@@ -12,7 +12,8 @@ import functools
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.measures.base import FloatArray, Measure
+from evalsampling.arrays import FloatArray
+from evalsampling.measures.base import Measure
 from evalsampling.measures.comparisons import is_aimed_at
 from evalsampling.measures.on_cells import (
     adds_to,

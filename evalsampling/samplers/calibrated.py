@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.inference.class_curves import obstacle
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.linearisation import influences_by_cell, variance_of_any
@@ -22,7 +23,7 @@ from evalsampling.inference.predictive import (
     likely_rates,
 )
 from evalsampling.inference.sample import WeightedSample
-from evalsampling.measures.base import FloatArray, IntArray, Measure, check_defined
+from evalsampling.measures.base import Measure, check_defined
 from evalsampling.measures.on_cells import cells_adding_to
 from evalsampling.samplers.base import Sampler
 from evalsampling.spec.hidden import HiddenPrior

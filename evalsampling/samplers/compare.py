@@ -11,9 +11,10 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from evalsampling.arrays import FloatArray
 from evalsampling.errors import InputError
 from evalsampling.inference.inputs import EstimationInput
-from evalsampling.measures.base import FloatArray, Measure
+from evalsampling.measures.base import Measure
 from evalsampling.measures.comparisons import Difference, MeanDifference, pairs_of
 from evalsampling.measures.on_cells import (
     bounding_outputs,

@@ -3,16 +3,14 @@
 import dataclasses
 
 import numpy as np
-import numpy.typing as npt
 
-from evalsampling.measures.base import FloatArray, Measure
+from evalsampling.arrays import FloatArray, IntArray
+from evalsampling.measures.base import Measure
 from evalsampling.measures.on_cells import model_risk
 from evalsampling.samplers.optimal import cell_norms, loss_norms
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import Proposal
 from evalsampling.stats.history import History
-
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclasses.dataclass(frozen=True)

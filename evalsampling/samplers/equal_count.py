@@ -10,8 +10,8 @@ import dataclasses
 
 import numpy as np
 
+from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.inference.sample import WeightedSample
-from evalsampling.measures.base import FloatArray, IntArray
 from evalsampling.samplers.base import Sampler
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.costs import per_root_cost

@@ -9,7 +9,7 @@ import dataclasses
 
 import numpy as np
 
-from evalsampling.measures.base import IntArray
+from evalsampling.arrays import IntArray
 from evalsampling.samplers.ranked import RankedSampler
 from evalsampling.samplers.wave import Wave
 from evalsampling.stats.envelope import Envelope

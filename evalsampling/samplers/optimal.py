@@ -4,9 +4,9 @@ import abc
 import dataclasses
 
 import numpy as np
-import numpy.typing as npt
 
-from evalsampling.measures.base import FloatArray, IntArray, Measure, check_defined
+from evalsampling.arrays import BoolArray, FloatArray, IntArray
+from evalsampling.measures.base import Measure, check_defined
 from evalsampling.measures.on_cells import adds_to, always_adds_to, bounding_outputs, each_label
 from evalsampling.samplers.base import ReplacementSampler, no_atoms
 from evalsampling.stats.cells import CellTable
@@ -16,8 +16,6 @@ from evalsampling.stats.outputs import Outputs
 
 FLOOR = 1e-9
 """eps_0 of [MR] proposition 2: least weight, against the others' order 1, of a nonzero loss."""
-
-BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclasses.dataclass(frozen=True)

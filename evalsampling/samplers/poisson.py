@@ -12,6 +12,7 @@ import dataclasses
 import numpy as np
 import numpy.typing as npt
 
+from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.nonresponse import (
     response_by_leaf,
@@ -36,9 +37,6 @@ from evalsampling.stats.poisson import (
     inclusion_so_far,
     poisson_rounds,
 )
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 ONLINE = ("exclude", "include")
 ESTIMATORS = ("ratio", "difference")

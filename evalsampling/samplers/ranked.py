@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.errors import InputError
 from evalsampling.inference.curve_estimates import curve_estimates, places_on, with_envelope
 from evalsampling.inference.domains import WHOLE_POOL, ReportedDomains
@@ -19,7 +20,7 @@ from evalsampling.inference.precision_curve import PrecisionCurve
 from evalsampling.inference.predictive import LabelModel
 from evalsampling.inference.results import Estimate
 from evalsampling.inference.sample import WeightedSample
-from evalsampling.measures.base import FloatArray, IntArray, Measure
+from evalsampling.measures.base import Measure
 from evalsampling.measures.calibrated import Calibrated, Requested, measure_of
 from evalsampling.measures.curves import Thresholded
 from evalsampling.samplers.base import Sampler

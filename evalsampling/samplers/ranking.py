@@ -11,9 +11,10 @@ import dataclasses
 import numpy as np
 import numpy.typing as npt
 
+from evalsampling.arrays import FloatArray
 from evalsampling.errors import InputError
 from evalsampling.inference.inputs import EstimationInput
-from evalsampling.measures.base import FloatArray, Measure
+from evalsampling.measures.base import Measure
 from evalsampling.measures.comparisons import Difference
 from evalsampling.measures.gains import Gain, GainMoments
 from evalsampling.measures.joint import parts_of

@@ -4,11 +4,11 @@ import dataclasses
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from evalsampling.arrays import IntArray
 from evalsampling.errors import InputError
 from evalsampling.labels.items import graded_outputs, item_ids
 from evalsampling.measures.build import build_gains
@@ -21,8 +21,6 @@ from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.outputs import Outputs
 from evalsampling.storage.filesystems import unreadable
-
-IntArray = npt.NDArray[np.int64]
 
 GRADE = "grade"
 """Column of a file of true grades: a list for each query, of one grade for every item."""

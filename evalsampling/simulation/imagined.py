@@ -8,14 +8,13 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
+from evalsampling.arrays import FloatArray
 from evalsampling.inference.linearisation import influence_by_cell
 from evalsampling.measures.base import Measure
 from evalsampling.measures.on_cells import model_risk
 from evalsampling.simulation.truth import KnownPool
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.score_summary import LEAST_OF_POOL, prior_log_odds
-
-FloatArray = npt.NDArray[np.float64]
 
 OFF = {"slope": (-0.5, 0.8), "number": (0.0, 1.0), "hidden": (math.log(0.075), 2.0)}
 """Means and standard deviations of the logarithms of errors of real models' probabilities.

@@ -5,13 +5,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from evalsampling.arrays import FloatArray
 from evalsampling.inference.assumption_light import METHOD
 from evalsampling.inference.intervals import Interval, covers, interval_score
 from evalsampling.inference.results import Estimate
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclasses.dataclass(frozen=True)

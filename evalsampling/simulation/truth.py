@@ -11,10 +11,11 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
+from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.errors import InputError
 from evalsampling.labels.class_texts import class_texts
 from evalsampling.labels.label_sets import FLAG
-from evalsampling.measures.base import FloatArray, IntArray, Measure
+from evalsampling.measures.base import Measure
 from evalsampling.measures.build import build_measures, thresholded_parts
 from evalsampling.measures.calibrated import measure_of
 from evalsampling.pool.batch import PoolBatch

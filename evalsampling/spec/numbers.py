@@ -11,8 +11,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import numpy.typing as npt
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
+from evalsampling.arrays import FloatArray, IntArray
 
 EXPECTED = ("far below", "below", "above", "far above")
 """The errors that a model expects; their codes are 0 to 3."""

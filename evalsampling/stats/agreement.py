@@ -8,13 +8,10 @@ References:
 import dataclasses
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
+from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.stats.proportions import clopper_pearson
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclasses.dataclass(frozen=True)

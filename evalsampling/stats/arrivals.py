@@ -9,12 +9,8 @@ parts of a pool are those of the pool, however it is divided.
 """
 
 import numpy as np
-import numpy.typing as npt
 
-from evalsampling.stats.hashing import UInt64Array
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
+from evalsampling.arrays import FloatArray, IntArray, UInt64Array
 
 _AT_A_TIME = 1 << 10
 """Arrivals computed at a time, after the first one of each row."""

@@ -12,13 +12,11 @@ import functools
 import numpy as np
 import numpy.typing as npt
 
+from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.stats.costs import CostClasses
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.permanent import PermanentNumbers
 from evalsampling.stats.signatures import Signatures
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 PROBABILITY_ONE = 1 << 32
 """The integer that stands for a probability of one."""

@@ -7,9 +7,8 @@ References:
 """
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from evalsampling.arrays import FloatArray
 
 
 def nested_r_hat(values: FloatArray) -> float:

@@ -4,11 +4,9 @@ from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from evalsampling.arrays import FloatArray
 from evalsampling.stats.hamiltonian import Density
-
-FloatArray = npt.NDArray[np.float64]
 
 _MOST_STEPS = 60
 """Most steps of a climb."""

@@ -11,10 +11,8 @@ import dataclasses
 import math
 
 import numpy as np
-import numpy.typing as npt
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
+from evalsampling.arrays import FloatArray, IntArray
 
 MOST_CLASSES = 16
 """Most classes of costs: they multiply the number of cells."""

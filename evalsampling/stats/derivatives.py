@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from evalsampling.arrays import FloatArray
+
 Function = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
 
 _COMPLEX_STEP = 1e-30

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-IntArray = npt.NDArray[np.int64]
+from evalsampling.arrays import IntArray
 
 
 def distinct_rows(rows: npt.NDArray[Any]) -> tuple[IntArray, IntArray]:

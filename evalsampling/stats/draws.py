@@ -5,14 +5,11 @@ import functools
 from collections.abc import Callable, Iterator
 
 import numpy as np
-import numpy.typing as npt
 
+from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.costs import per_root_cost
 from evalsampling.stats.history import History, Round
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 _DRAWS_AT_A_TIME = 256
 DRAWS_PER_NEW_ROW = 50

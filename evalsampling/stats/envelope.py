@@ -13,8 +13,7 @@ import dataclasses
 import numpy as np
 import numpy.typing as npt
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
+from evalsampling.arrays import FloatArray, IntArray
 
 _ROUNDING = 1e-9
 """Rounding error allowed in a number of positives."""

@@ -1,10 +1,8 @@
 """Strata of about equal numbers of rows, cut from cells in the order of a key."""
 
 import numpy as np
-import numpy.typing as npt
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
+from evalsampling.arrays import FloatArray, IntArray
 
 
 def equal_strata(key: FloatArray, rows: IntArray, strata: int) -> IntArray:

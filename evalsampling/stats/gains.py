@@ -16,10 +16,8 @@ References:
 import dataclasses
 
 import numpy as np
-import numpy.typing as npt
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
+from evalsampling.arrays import FloatArray, IntArray
 
 NO_ITEM = -1
 """Grade, or item, at a rank where a list has ended."""

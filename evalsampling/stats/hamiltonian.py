@@ -9,9 +9,8 @@ from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from evalsampling.arrays import FloatArray
 
 
 @dataclasses.dataclass(frozen=True)

@@ -10,11 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.votes import Votes
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 NO_LABEL = -1
 """Label code of a question without an answer."""

@@ -8,15 +8,12 @@ References:
 """
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
+from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History, Round
 from evalsampling.stats.pivotal import round_sizes
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 
 def water_fill(size: FloatArray, rows: IntArray, expected: float) -> FloatArray:

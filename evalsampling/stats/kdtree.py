@@ -13,11 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from evalsampling.arrays import FloatArray, IntArray, UInt64Array
 from evalsampling.stats.bottom_k import bottom_k
-
-UInt64Array = npt.NDArray[np.uint64]
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 _LEAF = -1
 """Stands for the feature of a node that is not split."""

@@ -11,13 +11,11 @@ References:
 import dataclasses
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
+from evalsampling.arrays import FloatArray
 from evalsampling.stats.tree import LeafTree
 from evalsampling.stats.tree_mode import TreeMode
-
-FloatArray = npt.NDArray[np.float64]
 
 MAX_ITERATIONS = 500
 TOLERANCE = 1e-4

@@ -10,10 +10,7 @@ import dataclasses
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.stats.hashing import UInt64Array
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
+from evalsampling.arrays import FloatArray, IntArray, UInt64Array
 
 
 def permanent_numbers(hashes: UInt64Array) -> FloatArray:

@@ -8,10 +8,8 @@ References:
 """
 
 import numpy as np
-import numpy.typing as npt
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
+from evalsampling.arrays import FloatArray, IntArray
 
 _ROUNDING = 1e-9
 """A fraction this close to 0 or 1 differs from it by rounding only."""

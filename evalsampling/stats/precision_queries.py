@@ -14,11 +14,7 @@ References:
 import dataclasses
 import math
 
-import numpy as np
-import numpy.typing as npt
 import scipy
-
-IntArray = npt.NDArray[np.int64]
 
 LARGEST_FACTOR = 1e6
 """A factor of approximation beyond this claims nothing."""

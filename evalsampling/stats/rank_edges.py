@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from evalsampling.arrays import FloatArray
 
 
 def log_rank_edges(

@@ -6,11 +6,9 @@ import functools
 import numpy as np
 import numpy.typing as npt
 
+from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.stats.history import History
 from evalsampling.stats.ranked_list import RankedList
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -5,10 +5,8 @@ import dataclasses
 import numpy as np
 import numpy.typing as npt
 
+from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclasses.dataclass(frozen=True)

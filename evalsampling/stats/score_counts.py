@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.stats.histogram import ScoreHistogram, dyadic_exponent, dyadic_floor
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 EXTREMES = 32
 """Distinct scores that are counted singly at either end."""

@@ -3,13 +3,10 @@
 import dataclasses
 
 import numpy as np
-import numpy.typing as npt
 
+from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.log_odds import expit, logit
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 LEAST_OF_POOL = 0.1
 """Probabilities below this number divided by the rows of the pool are taken to be equal: smaller

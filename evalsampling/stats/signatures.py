@@ -7,11 +7,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from evalsampling.arrays import FloatArray, IntArray, UInt64Array
 from evalsampling.stats.bottom_k import bottom_k
-
-UInt64Array = npt.NDArray[np.uint64]
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 _TABLE_SIZE = 1 << 20
 """Largest number of possible signatures that are looked up in a table."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-IntArray = npt.NDArray[np.int64]
+from evalsampling.arrays import IntArray
 
 
 @dataclasses.dataclass(frozen=True)

@@ -12,12 +12,10 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.stats.histogram import dyadic_bins, dyadic_exponent
 from evalsampling.stats.rank_edges import log_rank_edges
 from evalsampling.stats.score_counts import ScoreBins, ScoreCounts
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 _TABLE_BINS = 1 << 14
 """Most bins between the edges of a table of leaves: it stays in the processor's cache."""

@@ -6,7 +6,7 @@ import itertools
 import numpy as np
 import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from evalsampling.arrays import FloatArray
 
 
 class LeafTree:

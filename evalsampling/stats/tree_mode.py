@@ -13,11 +13,9 @@ import dataclasses
 import functools
 
 import numpy as np
-import numpy.typing as npt
 
+from evalsampling.arrays import FloatArray
 from evalsampling.stats.tree import LeafTree
-
-FloatArray = npt.NDArray[np.float64]
 
 _SMALLEST = 1e-300
 _NEWTON_STEPS = 50

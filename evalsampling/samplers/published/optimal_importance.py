@@ -7,9 +7,9 @@ References:
 
 import dataclasses
 
+from evalsampling.arrays import FloatArray
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.score_calibration import check_calibration, recalibrated
-from evalsampling.measures.base import FloatArray
 from evalsampling.measures.deviation import Deviation
 from evalsampling.samplers.optimal import DeviationSampler
 from evalsampling.spec.parameters import check_share

@@ -9,7 +9,7 @@ import dataclasses
 
 import numpy as np
 
-from evalsampling.measures.base import FloatArray, IntArray
+from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.samplers.equal_count import EqualCountStrata
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History

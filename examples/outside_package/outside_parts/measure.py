@@ -2,7 +2,9 @@
 
 import dataclasses
 
-from evalsampling.measures.base import FloatArray, IntArray
+import numpy as np
+import numpy.typing as npt
+
 from evalsampling.measures.mean_and_ratio import Mean
 from evalsampling.stats.outputs import Outputs
 
@@ -30,7 +32,7 @@ class Cost(Mean):
         """Least and greatest value."""
         return 0.0, max(self.missed, self.alarm)
 
-    def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
+    def loss(self, outputs: Outputs, label: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         """Return the cost of each row, shape (n, 1)."""
         predicted = outputs.prediction[:, self.system] == self.positive
         true = label == self.positive
