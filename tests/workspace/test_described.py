@@ -174,6 +174,7 @@ def check_names(names: list[str]) -> None:
         "scored/",
         "steps/",
         r"\.preparing",
+        r"\.answer",
         r"\.drafts/",
         "jobs/check",
         r"labels/[0-9a-f]{64}\-",
