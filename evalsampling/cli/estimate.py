@@ -17,8 +17,8 @@ from evalsampling.inference.many_systems import Contest
 from evalsampling.inference.results import ReportedInterval, ReportedSensitivity
 from evalsampling.report.numbers import (
     CLAIM_NOTHING,
+    HALF_AND_TWICE,
     MOSTLY_PRIOR,
-    OTHER_SHARES,
     is_mostly_prior,
     two_digits,
 )
@@ -100,7 +100,7 @@ def _notes_on_hidden(result: EstimateResult) -> list[str]:
             f"{_percents(hidden.posterior)} with the labels"
         )
     for number in combined[:_MOST_NOTES]:
-        others = zip(OTHER_SHARES, number.sensitivity, strict=True)
+        others = zip(HALF_AND_TWICE, number.sensitivity, strict=True)
         ranges = ", ".join(f"{words}: {_ends(other)}" for words, other in others)
         notes.append(f"{_title(number)} if hidden positives were {ranges}")
     undetected = [(number, number.undetected) for number in pool if number.undetected is not None]

@@ -67,7 +67,7 @@ class Facts:
         systems: names of the systems, None for a single one without a name.
         sampler: name of the sampler.
         oracle: ``deterministic`` or ``stochastic``.
-        hidden_share: hidden positives that the spec expects, divided by the other positives.
+        hidden_share: `hidden.share` of the spec, over what the spec says it is relative to.
         estimate: the object of `estimate --json`.
         numbers: the measures of `estimate`.
         rounds: the estimates after each round.

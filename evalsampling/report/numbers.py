@@ -131,8 +131,9 @@ class Number:
         return next((item for item in self.intervals if item.kind == kind), None)
 
 
-OTHER_SHARES = ("half as many", "twice as many")
-"""Hidden positives that the entries of `sensitivity` take to be likely, by those of the spec."""
+HALF_AND_TWICE = ("half as many", "twice as many")
+"""Hidden positives that the entries of `sensitivity` expect, beside those of the spec: words for
+`inference.model_based.OTHER_SHARES`, in their order."""
 
 
 def two_digits(value: float) -> str:

@@ -15,8 +15,8 @@ from evalsampling.report.markup import (
     table,
 )
 from evalsampling.report.numbers import (
+    HALF_AND_TWICE,
     MOSTLY_PRIOR,
-    OTHER_SHARES,
     Number,
     decimals,
     is_mostly_prior,
@@ -152,7 +152,7 @@ def what_if(facts: Facts) -> Section | None:
     ]  # fmt: skip
     if not numbers:
         return None
-    others = OTHER_SHARES if any(number.sensitivity for number in numbers) else ()
+    others = HALF_AND_TWICE if any(number.sensitivity for number in numbers) else ()
     head = ["number", "estimate", "interval", *(f"{other} likely" for other in others)]
     has_light = any(number.of_kind("assumption-light") for number in numbers)
     head += ["wherever they hide"] * has_light
@@ -205,7 +205,7 @@ def _if_more_hid(number: Number) -> list[str]:
         range_then = f"between {data(most.low, digits)} and {data(most.high, digits)}"
         alike = shown_range(most.low, most.high, digits, " and ") == range_now
         clauses.append(
-            f"if {OTHER_SHARES[-1]} were thought likely, it would "
+            f"if {HALF_AND_TWICE[-1]} were thought likely, it would "
             + (
                 f"still be {range_then}"
                 if alike
