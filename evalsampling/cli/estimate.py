@@ -2,7 +2,6 @@
 
 import argparse
 import dataclasses
-import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -29,6 +28,9 @@ _WHOLE = "whole pool"
 
 _MOST_POINTS = 8
 """Most points of a curve that are printed; `--json` has them all."""
+
+_MOST_STATEMENTS = 8
+"""Most numbers that are said in sentences; the others are in a table."""
 
 _MOST_NOTES = 3
 """Most numbers, and most classes, that get notes on hidden positives; `--json` has all."""
@@ -61,8 +63,53 @@ def _estimate(options: EstimateOptions, arguments: argparse.Namespace) -> Estima
         return EstimateResult.from_json(output["result"], output["messages"])
 
 
-def _text(_: argparse.Namespace, result: EstimateResult) -> str:
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    add_to_command(parser, EstimateOptions)
+    parser.add_argument(
+        "--detail", action="store_true", help="show all intervals, and what they rest on"
+    )
+
+
+def _text(arguments: argparse.Namespace, result: EstimateResult) -> str:
     lines = [f"{counted(result.labels, 'label')}, {result.open} open, {result.rejects} rejected"]
+    if arguments.detail:
+        return "\n".join(lines + _detail(result))
+    headline = [number for number in result.measures if _is_headline(number)][:_MOST_STATEMENTS]
+    others = _thinned([number for number in result.measures if number not in headline])
+    for number in headline:
+        lines += wrapped(number.statement, "  ")
+    lines += _short_table(others)
+    if result.measures:
+        level = f"{100 * result.measures[0].confidence:g} % intervals"
+        lines += wrapped(f"In brackets are {level}; --detail says what they rest on.")
+    return "\n".join(lines)
+
+
+def _is_headline(number: ReportedEstimate) -> bool:
+    """Return whether a number is of the whole pool and no point of a curve."""
+    return number.slice is None and number.threshold is None
+
+
+def _short_table(numbers: Sequence[ReportedEstimate]) -> list[str]:
+    """Return a table of values and default intervals, a row each; no line of no numbers."""
+    if not numbers:
+        return []
+    rows = [[_title(each), _value(each), _default_interval(each)] for each in numbers]
+    return table(["others", "value", f"{100 * numbers[0].confidence:g} % interval"], rows)
+
+
+def _default_interval(number: ReportedEstimate) -> str:
+    """Return the cell of the default interval: its ends, ``exact``, or ``no claim``."""
+    return _interval(number, number.intervals[0].kind)
+
+
+def _value(number: ReportedEstimate) -> str:
+    return "undefined" if number.value is None else _end(number.value)
+
+
+def _detail(result: EstimateResult) -> list[str]:
+    """Return all numbers with all their intervals, and what they rest on."""
+    lines = []
     shown = _thinned(result.measures)
     kinds = [*assumed(kind for number in shown for kind in _kinds(number))]
     lines += estimate_table(shown, kinds, _methods_asked_for(shown))
@@ -83,7 +130,7 @@ def _text(_: argparse.Namespace, result: EstimateResult) -> str:
         lines += wrapped(result.guarantee.words, "  ")
     if result.sample_size is not None:
         lines += wrapped(result.sample_size.words, "  ")
-    return "\n".join(lines)
+    return lines
 
 
 def _notes_on_hidden(result: EstimateResult) -> list[str]:
@@ -103,10 +150,9 @@ def _notes_on_hidden(result: EstimateResult) -> list[str]:
         others = zip(HALF_AND_TWICE, number.sensitivity, strict=True)
         ranges = ", ".join(f"{words}: {_ends(other)}" for words, other in others)
         notes.append(f"{_title(number)} if hidden positives were {ranges}")
-    undetected = [(number, number.undetected) for number in pool if number.undetected is not None]
-    further = [f"{_title(number)}: {bound['words']}" for number, bound in undetected
-               if bound["further"]]  # fmt: skip
-    notes += further[:_MOST_NOTES]
+    bounds = [f"{_title(number)}: {number.undetected['words']}" for number in pool
+              if number.undetected is not None]  # fmt: skip
+    notes += bounds[:_MOST_NOTES]
     return [line for note in notes for line in wrapped(note, "  ")]
 
 
@@ -141,10 +187,9 @@ def estimate_table(
         rows += [] if alone else [[measure, *[""] * (len(head) - 1 + by_method)]]
         for number in members:
             name = _title(number) if alone else _below(number)
-            value = "undefined" if number.value is None else _end(number.value)
             cells = [_interval(number, kind) for kind in kinds]
             cells += [_by_method(number, method) for method in methods]
-            rows.append([name, value, *cells, *([number.method] if by_method else [])])
+            rows.append([name, _value(number), *cells, *([number.method] if by_method else [])])
     return table([*head, *(["method"] if by_method else [])], rows)
 
 
@@ -294,6 +339,4 @@ def _thinned(measures: Sequence[ReportedEstimate]) -> list[ReportedEstimate]:
     return shown
 
 
-COMMAND = Command(
-    functools.partial(add_to_command, options=EstimateOptions), _run, _text, Beam.WITH_RUNNER
-)
+COMMAND = Command(_add_options, _run, _text, Beam.WITH_RUNNER)

@@ -59,7 +59,10 @@ class ReportedEstimate:
     design_effect: float | None
     largest_share: float | None
     largest_weight: float | None
+    statement: str
     sensitivity: tuple[ReportedSensitivity, ...] = ()
+    without_unmet: Mapping[str, float | None] | None = None
+    outlook: Mapping[str, Any] | None = None
     undetected: Mapping[str, Any] | None = None
     bias: Mapping[str, float | None] | None = None
     significance: Mapping[str, float | None] | None = None

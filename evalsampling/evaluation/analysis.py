@@ -13,6 +13,7 @@ import numpy as np
 from evalsampling.errors import InputError
 from evalsampling.evaluation.estimates import Estimates
 from evalsampling.evaluation.graded import empty_history
+from evalsampling.evaluation.statement import stated
 from evalsampling.inference.class_curves import obstacle
 from evalsampling.inference.domains import WHOLE_POOL, Domain, ReportedDomains
 from evalsampling.inference.estimates import estimate_region
@@ -180,16 +181,17 @@ class Analysis:
         scope = self.scope if scope is None else scope
         if intervals:
             scope = dataclasses.replace(scope, methods=check_names(intervals))
-        return Estimates(
-            self.sampler.estimate(
-                self.table,
-                self.history,
-                self.measures if measures is None else self.chosen(measures),
-                self.confidence,
-                scope,
-                self.label_model,
-            )
+        estimates = self.sampler.estimate(
+            self.table,
+            self.history,
+            self.measures if measures is None else self.chosen(measures),
+            self.confidence,
+            scope,
+            self.label_model,
         )
+        labels, rows = len(self.history.labelled), self.table.rows
+        goal = None if self.spec is None else self.spec.stop_half_width
+        return Estimates(stated(estimate, labels, rows, goal) for estimate in estimates)
 
     def chosen(self, measures: Any) -> Sequence[Requested]:
         """Return measures that are asked for as `estimate` takes them, its own of an empty list.

@@ -2,6 +2,7 @@
 
 import html
 import math
+import textwrap
 from collections.abc import Iterable
 from typing import Any, SupportsIndex, overload
 
@@ -14,6 +15,9 @@ from evalsampling.report.numbers import decimals, shown, shown_range
 from evalsampling.report.table import COLUMNS, flat
 
 _TEXTS = ("measure", "system", "against", "slice", "method", "reason")
+
+_WIDTH = 100
+"""Columns of a line of text."""
 
 _MOST_LINES = 40
 """Estimates that are shown of many."""
@@ -86,13 +90,11 @@ class Estimates(list[Estimate]):
             ) from error
 
     def __repr__(self) -> str:
-        """Return a line for each estimate, and what their intervals rest on."""
-        lines = [
-            [one.target.title, _value(one), _interval(one)] for one in list(self)[:_MOST_LINES]
-        ]
-        width = max((len(title) for title, _, _ in lines), default=0)
-        text = [f"{title:<{width}}  {value:>9}  {told}" for title, value, told in lines]
-        return "\n".join([f"<{len(self)} estimate{'s' * (len(self) != 1)}>", *text, *self._notes()])
+        """Return a sentence for each estimate, and what their intervals rest on."""
+        shown = list(self)[:_MOST_LINES]
+        text = [line for estimate in shown for line in _wrapped(estimate.statement)]
+        notes = [line for note in self._notes() for line in _wrapped(note)]
+        return "\n".join([f"<{len(self)} estimate{'s' * (len(self) != 1)}>", *text, *notes])
 
     def _repr_html_(self) -> str:
         """Return a table, which a notebook shows."""
@@ -113,6 +115,10 @@ class Estimates(list[Estimate]):
             yield f"and {len(self) - _MOST_LINES} more: to_frame() has them all"
         claimed = (one.intervals[0].kind for one in self if one.claims)
         yield from (f"{kind}: {words}" for kind, words in assumed(claimed).items())
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def _digits(one: Estimate) -> int:

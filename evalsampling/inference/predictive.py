@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from evalsampling.arrays import FloatArray, IntArray
+from evalsampling.inference.breakdown import below_all_met
 from evalsampling.inference.calibration_curve import (
     HIDDEN,
     SCHEDULE,
@@ -236,6 +237,24 @@ class Predictive:
             return cls(table, history, domain, np.moveaxis(by_class, 0, 2), of_draw)
         rates = rates / rates.sum(axis=2, keepdims=True)
         return cls(table, history, domain, rng.multinomial(left, rates), of_draw)
+
+    @functools.cached_property
+    def without_unmet(self) -> "Predictive | None":
+        """The same draws without positives scored below any that was met; None if none could be.
+
+        Of two classes only: of several, a row that is not of one class is of some other.
+        """
+        if self.table.classes != 2:
+            return None
+        known = self.history.labelled
+        met = self.history.cell[known[self.history.label[known] == 1]]
+        unsearched = below_all_met(self.table, 1, met)
+        if not unsearched.any():
+            return None
+        unlabelled = self.unlabelled.copy()
+        unlabelled[:, unsearched, 0] += unlabelled[:, unsearched, 1]
+        unlabelled[:, unsearched, 1] = 0
+        return dataclasses.replace(self, unlabelled=unlabelled)
 
     @functools.cached_property
     def expected(self) -> FloatArray:

@@ -64,6 +64,7 @@ class Number:
         intervals: all of them, the default first.
         sensitivity: the default interval for other shares of hidden positives.
         undetected: bound on positives that no label has found, in words; None if there is none.
+        statement: what the number says, in plain sentences.
     """
 
     measure: str
@@ -80,13 +81,14 @@ class Number:
     intervals: tuple[ReportedInterval, ...]
     sensitivity: tuple[ReportedSensitivity, ...]
     undetected: str | None
+    statement: str
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> "Number":
         """Return the number of an object in the measures of `estimate --json`."""
         plain = (
             "measure", "system", "against", "slice", "threshold", "value", "low", "high",
-            "confidence", "method", "reason",
+            "confidence", "method", "reason", "statement",
         )  # fmt: skip
         return cls(
             **{name: content[name] for name in plain},
@@ -159,14 +161,17 @@ def title(measure: str, system: str | None = None, against: str | None = None) -
 
 def pretty(number: Number) -> str:
     """Return the name of a number for a sentence: ``F1 of new``."""
-    kind, mark, inner = number.measure.removesuffix(")").partition("(")
-    if mark and kind in _COMPARISONS:
-        name = called(inner)
-        name = name if name in _NAMES.values() else name[:1].lower() + name[1:]
-        name = f"{_COMPARISONS[kind]} {name}"
-    else:
-        name = called(number.measure)
-    return title(name, number.system, number.against)
+    return title(compared(number.measure), number.system, number.against)
+
+
+def compared(measure: str) -> str:
+    """Return the display name of a measure or of a comparison: ``Difference in recall``."""
+    kind, mark, inner = measure.removesuffix(")").partition("(")
+    if not (mark and kind in _COMPARISONS):
+        return called(measure)
+    name = called(inner)
+    name = name if name in _NAMES.values() else name[:1].lower() + name[1:]
+    return f"{_COMPARISONS[kind]} {name}"
 
 
 def called(measure: str) -> str:
