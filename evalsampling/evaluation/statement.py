@@ -77,8 +77,8 @@ def _reason(estimate: Estimate, digits: int) -> str:
         return ""
     end = "low" if below >= above else "high"
     return (
-        f"The {end} end allows for positives that score lower than all that were met; without "
-        f"them {shown_range(aside.low, aside.high, digits)}."
+        f"The {end} end allows for positives that score lower than every labelled one; without "
+        f"them it is {shown_range(aside.low, aside.high, digits)}."
     )
 
 
@@ -113,7 +113,7 @@ def _unless(name: str, part: Breakdown) -> str:
     return (
         f"With {percent(part.confidence)} confidence it is at least {shown(least, 2)}, unless more "
         f"than {percent(part.share)} of all positives are among the {part.rows:,} rows that score "
-        f"lower ({part.labelled:,} have a label); to rule that out takes about "
+        f"lower ({part.labelled:,} have a label). To rule that out takes about "
         f"{_rounded(part.labels)} labels there."
     )
 
