@@ -16,7 +16,7 @@ from evalsampling.report.svg import Picture, Scale, dot, line, path, tag, tick_t
 
 FOLDER = Path(__file__).with_name("figures")
 
-ROWS, BUDGET, ROUND = 1_000_000, 500, 50
+ROWS, BUDGET, ROUND = 1_000_000, 500, 100
 BANDS = 32
 """Bands of the score in which rows and labels are counted."""
 

@@ -15,7 +15,12 @@ from evalsampling.labels.controls import check_gold
 from evalsampling.labels.vote_rules import check_rule
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.catalog import Catalog, PoolFile
-from evalsampling.pool.columns import read_features, read_slices, required_columns
+from evalsampling.pool.columns import (
+    missing_column,
+    read_features,
+    read_slices,
+    required_columns,
+)
 from evalsampling.pool.files import find_files
 from evalsampling.pool.scorer import Scorer
 from evalsampling.preparation.assignment import check_slices
@@ -122,7 +127,8 @@ def _missing_columns(spec: EvaluationSpec) -> list[str]:
     if not known:
         return []  # It is empty.
     return [
-        f"{first.stored.path}: column {name!r} is missing{nearest(name, known)}"
+        f"{first.stored.path}: column {name!r} is missing"
+        f"{missing_column(name, spec) or nearest(name, known)}"
         for name in required_columns(spec)
         if name not in known
     ]

@@ -26,6 +26,8 @@ from evalsampling.preparation.slices import Slices
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.samplers.build import entry_of as entry_of_sampler
 from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.evaluation import KD
+from evalsampling.spec.pool import KEYS as POOL_KEYS
 from evalsampling.stats.cells import CellSums, CellTable
 from evalsampling.stats.history import History
 from evalsampling.stats.outputs import Outputs
@@ -112,6 +114,10 @@ class MemoryPool:
         table, spec = Table.of(frame), _named(spec)
         own = {key: value for key, value in named.items() if value is not None}
         pool: dict[str, Any] = {"path": "frame", **spec.get("pool", {}), **own}
+        if isinstance(pool.get("probability"), Mapping):
+            spec = _with_classes(spec, list(pool["probability"]))
+            if "score" not in {*pool, *table.names}:
+                spec, pool = _cut_by_probabilities(spec, pool)
         wanted = _columns_named(pool, spec, with_id="id" in pool)
         there = {name: table.column(name) for name in wanted}
         if not there:
@@ -224,9 +230,39 @@ def _columns_of(matrix: Any, names: Mapping[Any, str]) -> dict[str, Any]:
 
 
 def _named(spec: dict[str, Any]) -> dict[str, Any]:
-    """Return a spec in which measures and samplers that are objects have their names."""
+    """Return a spec whose keys of ``pool`` are there, and whose objects have their names.
+
+    Objects are measures and samplers. Keys of ``pool`` may be given by themselves.
+    """
     makers = {"measure": entry_of_measure, "sampler": entry_of_sampler}
-    return {key: makers[key](item) if key in makers else item for key, item in spec.items()}
+    named = {key: makers[key](item) if key in makers else item for key, item in spec.items()}
+    of_pool = {key: named.pop(key) for key in POOL_KEYS if key in named}
+    return named | ({"pool": {**named.get("pool", {}), **of_pool}} if of_pool else {})
+
+
+def _with_classes(spec: dict[str, Any], named: list[Any]) -> dict[str, Any]:
+    """Return a spec with the classes that have a probability, if it names none and they are many.
+
+    Of two it does not follow which one is positive.
+    """
+    labels = spec.get("labels", {})
+    if len(named) <= 2 or {"classes", "multilabel", "range"} & set(labels):
+        return spec
+    return {**spec, "labels": {**labels, "classes": named}}
+
+
+def _cut_by_probabilities(
+    spec: dict[str, Any], pool: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return a spec and its pool with strata cut from the probabilities, in want of a score.
+
+    Nothing changes if the spec has strata of its own, or several systems.
+    """
+    if "method" in spec.get("strata", {}) or "systems" in pool:
+        return spec, pool
+    strata = {**spec.get("strata", {}), "method": KD}
+    features = list(dict.fromkeys([*pool.get("features", []), *pool["probability"].values()]))
+    return {**spec, "strata": strata}, {**pool, "features": features}
 
 
 def _columns_named(pool: dict[str, Any], spec: dict[str, Any], with_id: bool = False) -> list[str]:

@@ -68,7 +68,8 @@ class Evaluation:
                 from names to columns. Only columns that are named are read.
             id: column that names the rows; by default the index of a DataFrame that has one, else
                 the rows' numbers.
-            score: column that drives the strata; by default ``score``.
+            score: column that drives the strata; by default ``score``. Without it a column for each
+                class in ``probability`` does: strata are cut from all of these by a k-d tree.
             prediction: column of the classes predicted, or ``{"threshold": x}``; by default
                 ``prediction``.
             probability: column of the prior probability of the positive class, or a column for
@@ -119,7 +120,7 @@ class Evaluation:
             columns: other columns of the pool, for systems, slices, features: a mapping, or a
                 table of any library.
             **spec: keys of the spec file: ``measure``, ``sampler``, ``labels``, ``strata``,
-                ``seed``, ``confidence``; of ``pool`` those that name columns.
+                ``seed``, ``confidence``; of ``pool`` those that name columns, as ``slices``.
 
         Returns:
             An evaluation whose rows `sample` and `label` know by their ids.

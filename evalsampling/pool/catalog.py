@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from evalsampling.errors import InputError
-from evalsampling.pool.columns import number_columns, required_columns
+from evalsampling.pool.columns import missing_column, number_columns, required_columns
 from evalsampling.pool.files import StoredFile, changed_while_read, check_same, find_files
 from evalsampling.pool.fingerprint import fingerprint_of, hash_of_blocks
 from evalsampling.pool.formats.registry import format_of
@@ -157,12 +157,12 @@ def _common_schema(files: Sequence[PoolFile], spec: EvaluationSpec) -> pa.Schema
     if spec.pool.scorer:
         wide = files if kind.inferred else files[:1]
         names = list(dict.fromkeys(name for file in wide for name in file.contents.schema.names))
-    numbers = number_columns(spec)
-    return pa.schema([(name, _common_type(name, files, numbers)) for name in names])
+    return pa.schema([(name, _common_type(name, files, spec)) for name in names])
 
 
-def _common_type(name: str, files: Sequence[PoolFile], numbers: Collection[str]) -> pa.DataType:
+def _common_type(name: str, files: Sequence[PoolFile], spec: EvaluationSpec) -> pa.DataType:
     """Return the type that a column has in all files."""
+    numbers = number_columns(spec)
     inferred = format_of(files[0].stored.path).inferred
     common, first = pa.null(), files[0].stored.path
     anywhere = any(name in file.contents.schema.names for file in files)
@@ -172,7 +172,8 @@ def _common_type(name: str, files: Sequence[PoolFile], numbers: Collection[str])
             if inferred and anywhere:
                 continue
             known = ", ".join(here.names)
-            raise InputError(f"{path}: column {name!r} is missing; there are: {known}")
+            hint = missing_column(name, spec)
+            raise InputError(f"{path}: column {name!r} is missing; there are: {known}{hint}")
         if here.names.count(name) > 1:
             raise InputError(f"{path}: column {name!r} is there twice")
         found = here.field(name).type

@@ -330,6 +330,23 @@ def required_columns(spec: EvaluationSpec, payload: bool = True) -> list[str]:
     return list(dict.fromkeys(name for name in named if name is not None))
 
 
+def missing_column(name: str, spec: EvaluationSpec) -> str:
+    """Return what may be done where a pool lacks a column; empty where that is plain.
+
+    Args:
+        name: the column.
+        spec: names it.
+    """
+    pool = spec.pool
+    if name != pool.score or not isinstance(pool.probability, Mapping):
+        return ""
+    features = ", ".join(pool.probability.values())
+    return (
+        "; pool.score names the column that strata are cut from: name another, or cut them from "
+        f"the probabilities by strata.method: kd and pool.features: [{features}]"
+    )
+
+
 def number_columns(spec: EvaluationSpec) -> frozenset[str]:
     """Return the columns whose values are numbers, whole or not."""
     pool = spec.pool

@@ -64,14 +64,10 @@ class Section:
             known: the known keys.
             below: keys of sections within this one, by section, to which a key may belong.
         """
-        paths = [self._path(name) for name in known]
-        hints = {
-            key: f"; it is a key of {name}" for name, keys in (below or {}).items() for key in keys
-        }
+        sections = {key: name for name, keys in (below or {}).items() for key in keys}
         unknown = [str(key) for key in self.content if key not in known]
         messages = [
-            f"unknown key {self._path(key)}{hints.get(key) or nearest(self._path(key), paths)}"
-            for key in unknown
+            f"unknown key {self._path(key)}{self._meant(key, known, sections)}" for key in unknown
         ]
         collected = _collected.get()
         if messages and collected is None:
@@ -79,6 +75,21 @@ class Section:
         if messages and collected is not None:
             collected += messages
             self.content = {key: self.content[key] for key in known if key in self.content}
+
+    def _meant(self, key: str, known: Sequence[str], sections: Mapping[str, str]) -> str:
+        """Return the end of a message about an unknown key: where it belongs, or what was meant.
+
+        Args:
+            key: the unknown key.
+            known: keys of this section.
+            sections: the section within this one of each key that belongs to one.
+        """
+        if key in sections:
+            return f"; it is a key of {sections[key]}"
+        near = difflib.get_close_matches(key, [*known, *sections], n=1, cutoff=0.5)
+        if near and near[0] in sections:
+            return f"; did you mean {near[0]}, a key of {sections[near[0]]}?"
+        return nearest(self._path(key), [self._path(name) for name in known])
 
     def get(self, key: str, default: Any = None) -> Any:
         """Return a value, the default if it is missing or null."""

@@ -116,7 +116,7 @@ def read_probability(section: Section, labels: LabelsSpec) -> Probability:
         ):
             raise InputError(
                 f"{section.name}.probability: must name a column for each of {list(labels.codes)}, "
-                f"got {value!r}"
+                f"the labels.classes, got {value!r}"
             )
         return {text: columns[text] for text in labels.codes}
     if value is not None and not isinstance(value, str):

@@ -56,6 +56,18 @@ def test_nothing_is_wrong_and_nothing_is_changed(job: Any) -> None:
         ),
         ({"pool": {"prediction": "name"}}, ["column 'name', row 0: type string holds none of"]),
         (
+            {
+                "pool": {"score": "scor", "probability": {"a": "score", "b": "score", "c": "score"}},
+                "labels": {"classes": ["a", "b", "c"]},
+                "measure": "accuracy",
+            },
+            [
+                "column 'scor' is missing; pool.score names the column that strata are cut from: "
+                "name another, or cut them from the probabilities by strata.method: kd and "
+                "pool.features: [score, score, score]"
+            ],
+        ),
+        (
             {"pool": {"slices": ["score"]}, "labels": {"gold": {"path": "gold.csv"}}},
             ["column 'score', row 0: slices are", "gold.csv: cannot be read: No such file"],
         ),

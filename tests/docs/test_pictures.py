@@ -10,6 +10,7 @@ import pytest
 from tests.docs.examples import ROOT
 
 DOCS = ROOT / "docs"
+README = (ROOT / "README.md").read_text("utf-8")
 
 sys.path.append(str(DOCS))
 import pictures  # noqa: E402
@@ -36,6 +37,28 @@ def test_every_picture_of_the_script_is_shown_on_a_page() -> None:
     made = set(re.findall(r'^        "([\w-]+\.svg)":', Path(pictures.__file__).read_text(), re.M))
     assert len(made) > 2
     assert {name for name in made if name not in text} == set()
+
+
+def test_readme_says_how_many_intervals_of_the_picture_hold_the_truth() -> None:
+    known = pictures.labelled_pool()
+    truth = pictures.true_values(known)
+    intervals = {one.measure: one.intervals[0] for one in known.estimates}
+    holding = [name for name, drawn in intervals.items() if drawn.low <= truth[name] <= drawn.high]
+    words = {0: "none", 1: "one", 2: "two", 3: "all three"}
+    [said] = re.findall(r"three intervals on the right; (.+?) holds? the truth", README)
+    assert said == words[len(holding)]
+
+
+def test_first_pages_have_one_example_with_one_f1() -> None:
+    row = r"^f1 +(0\.\d{4})  (0\.\d{4})\N{EN DASH}(0\.\d{4})"
+    readme = re.findall(row, README, re.M)[-1]
+    start = re.findall(row, (DOCS / "start.md").read_text("utf-8"), re.M)[-1]
+    assert readme == start
+    value, low, high = (f"{float(number):.2f}" for number in start)
+    assert re.search(rf"^f1 +{value}  95 %: {low} to {high}$", README, re.M)
+    drawn = (pictures.FOLDER / "method.svg").read_text("utf-8")
+    assert f">f1 {value}<" in drawn
+    assert f">{low} to {high}<" in drawn
 
 
 def test_bars_are_as_high_as_their_numbers() -> None:

@@ -96,9 +96,44 @@ def test_columns_of_from_arrays_may_be_a_frame() -> None:
     assert len(by_frame.analysis.scope.domains) == 4
 
 
+def test_keys_of_the_pool_may_be_given_by_themselves() -> None:
+    keys = {"id": "key", "prediction": "guess", "seed": 2}
+    one = Evaluation.from_frame(columns(), slices=["city", "year"], **keys)
+    assert one.sample(20).tolist() == evaluate(columns()).sample(20).tolist()
+    assert len(one.analysis.scope.domains) == 7
+    arrays = {name: columns()[name] for name in ("score", "guess", "city")}
+    two = Evaluation.from_arrays(
+        arrays["score"], arrays["guess"], columns={"city": arrays["city"]}, slices=["city"]
+    )
+    assert len(two.analysis.scope.domains) == 4
+
+
+def test_probabilities_of_many_classes_are_enough() -> None:
+    """Neither a score nor the names of the classes need be given beside them."""
+    rng = np.random.default_rng(1)
+    share = rng.dirichlet(np.full(6, 0.3), size=500)
+    table = {f"p{k}": share[:, k] for k in range(6)} | {"guess": share.argmax(axis=1)}
+    named = {k: f"p{k}" for k in range(6)}
+    keys = {"prediction": "guess", "probability": named, "measure": "accuracy", "seed": 1}
+    evaluation = Evaluation.from_frame(table, **keys)
+    ids = evaluation.sample(60)
+    evaluation.label(ids, share[ids].argmax(axis=1))
+    assert evaluation.estimate()["accuracy"].high > 0.95
+    spec = evaluation.state.pool.spec
+    assert spec.labels.classes == tuple(range(6))
+    assert spec.pool.features == tuple(named.values())
+    with pytest.raises(InputError, match="a column for each of .*, the labels.classes, got"):
+        Evaluation.from_frame(
+            {"no": [0.5], "yes": [0.5], "guess": [1]},
+            prediction="guess",
+            probability={"yes": "yes", "no": "no"},
+        )
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        ({"slice": ["city"]}, "unknown key slice; did you mean slices, a key of pool"),
         ({"id": "uid"}, "column 'uid' is missing; there are: key, score, guess, city, year, other"),
         ({"score": "city"}, "column 'city', row 2: null"),
         ({"score": "key"}, "column 'key', row 0: must be a number, got type"),
