@@ -77,8 +77,8 @@ def _reason(estimate: Estimate, digits: int) -> str:
         return ""
     end = "low" if below >= above else "high"
     return (
-        f"The {end} end allows for positives that score lower than every labelled one; without "
-        f"them it is {shown_range(aside.low, aside.high, digits)}."
+        f"The {end} end allows for positives that score lower than every labelled positive; "
+        f"without them it is {shown_range(aside.low, aside.high, digits)}."
     )
 
 
