@@ -152,7 +152,7 @@ class CalibrationCurve:
 
     def at(self, x: FloatArray, coordinates: Coordinates | None = None) -> "CurvesAt":
         """Return the curves of parameters, shape (draws, dimensions), or of other coordinates."""
-        return CurvesAt(self, x, self.coordinates if coordinates is None else coordinates)
+        return CurvesAt.from_coordinates(self, x, coordinates or self.coordinates)
 
     @functools.cached_property
     def design(self) -> FloatArray:
@@ -216,65 +216,77 @@ class GroupLabels:
         return float(self.positive.sum() + self.negative.sum())
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(eq=False)
 class CurvesAt:
-    """Curves of some parameters.
+    """Curves of some parameters; what all uses need is worked out at once, for there are many.
 
     Attributes:
         curve: whose parameters.
         x: shape (draws, dimensions): coordinates of the parameters.
         coordinates: what these are.
+        falls: shape (draws, J): by how much the log-odds fall over each step.
+        ratio: shape (draws,): rho, positives of the background over what they are relative to.
+        odds_against: shape (draws, groups): minus eta, without the background.
+        sigma: shape (draws, groups): what the curve alone says of the rate.
+        rest: shape (draws, groups): 1 - sigma.
+        overlap: shape (draws, groups): sigma (1 - sigma).
+        reference: shape (draws,): what the background is relative to, over the rows of the pool.
+        background: shape (draws,): the odds m of the background.
     """
 
     curve: CalibrationCurve
     x: FloatArray
     coordinates: Coordinates
+    falls: FloatArray
+    ratio: FloatArray
+    odds_against: FloatArray
+    sigma: FloatArray
+    rest: FloatArray
+    overlap: FloatArray
+    reference: FloatArray
+    background: FloatArray
+
+    @classmethod
+    def from_coordinates(
+        cls, curve: CalibrationCurve, x: FloatArray, coordinates: Coordinates
+    ) -> "CurvesAt":
+        """Return the curves at coordinates of their parameters, shape (draws, dimensions)."""
+        linear = x @ coordinates.linear
+        linear += coordinates.constant
+        positive = np.minimum(linear[:, : STEPS + 1], coordinates.ceiling)
+        np.exp(positive, out=positive)
+        falls, ratio = positive[:, :STEPS], positive[:, STEPS]
+        terms = falls @ curve.fallen
+        terms += linear[:, STEPS + 1 :]
+        against = terms @ curve.against
+        if not against.max() <= -_LOWEST:  # or not a number; to look is faster than to cut
+            np.minimum(against, -_LOWEST, out=against)
+        sigma = np.exp(against)  # far faster than scipy's expit
+        sigma += 1
+        np.divide(1, sigma, out=sigma)
+        rest = 1 - sigma
+        overlap = sigma * rest
+        over = sigma if curve.hidden.relative_to == "positives" else overlap
+        reference = over @ curve.share
+        background = ratio * reference
+        return cls(
+            curve,
+            x,
+            coordinates,
+            falls,
+            ratio,
+            against,
+            sigma,
+            rest,
+            overlap,
+            reference,
+            background,
+        )
 
     @functools.cached_property
     def z(self) -> FloatArray:
         """The parameters, shape (draws, dimensions)."""
         return self.coordinates.parameters(self.x)
-
-    @functools.cached_property
-    def odds_against(self) -> FloatArray:
-        """Minus eta of each group, without the background, shape (draws, groups)."""
-        terms = self.falls @ self.curve.fallen
-        terms += self._linear[:, STEPS + 1 :]
-        against = terms @ self.curve.against
-        if not against.max() <= -_LOWEST:  # or not a number; to look is faster than to cut
-            np.minimum(against, -_LOWEST, out=against)
-        return against
-
-    @functools.cached_property
-    def sigma(self) -> FloatArray:
-        """What the curve alone says of the rate of each group, shape (draws, groups)."""
-        # Far faster than scipy's expit.
-        sigma = np.exp(self.odds_against)
-        sigma += 1
-        return np.divide(1, sigma, out=sigma)
-
-    @functools.cached_property
-    def overlap(self) -> FloatArray:
-        """What sigma (1 - sigma) is of each group, shape (draws, groups)."""
-        overlap = 1 - self.sigma
-        overlap *= self.sigma
-        return overlap
-
-    @property
-    def falls(self) -> FloatArray:
-        """By how much the log-odds fall over each step, shape (draws, J)."""
-        return self._falls_and_ratio[:, :STEPS]
-
-    @property
-    def ratio(self) -> FloatArray:
-        """rho: positives of the background over what they are relative to, shape (draws,)."""
-        return self._falls_and_ratio[:, STEPS]
-
-    @functools.cached_property
-    def reference(self) -> FloatArray:
-        """What the background is relative to, over the rows of the pool, shape (draws,)."""
-        of_groups = self.sigma if self._is_relative_to_positives else self.overlap
-        return of_groups @ self.curve.share
 
     def reference_slope(self, factor: FloatArray) -> FloatArray:
         """Return the gradient of the reference by the log-odds, times a factor of each draw.
@@ -287,31 +299,9 @@ class CurvesAt:
         """
         slope = factor[:, None] * self.curve.share
         slope *= self.overlap
-        if not self._is_relative_to_positives:
-            slope *= 1 - 2 * self.sigma
+        if self.curve.hidden.relative_to != "positives":
+            slope *= self.rest - self.sigma
         return slope
-
-    @property
-    def _is_relative_to_positives(self) -> bool:
-        return self.curve.hidden.relative_to == "positives"
-
-    @functools.cached_property
-    def _linear(self) -> FloatArray:
-        """What is linear in the coordinates, shape (draws, J + 1 + J + 1 + effects)."""
-        linear = self.x @ self.coordinates.linear
-        linear += self.coordinates.constant
-        return linear
-
-    @functools.cached_property
-    def _falls_and_ratio(self) -> FloatArray:
-        """Falls, then rho, shape (draws, J + 1)."""
-        logarithm = np.minimum(self._linear[:, : STEPS + 1], self.coordinates.ceiling)
-        return np.exp(logarithm, out=logarithm)
-
-    @functools.cached_property
-    def background(self) -> FloatArray:
-        """The odds m of the background, shape (draws,)."""
-        return self.ratio * self.reference
 
     @functools.cached_property
     def rates(self) -> FloatArray:
@@ -327,7 +317,7 @@ class CurvesAt:
             of_terms: by the log-odds of corners and effects, shape (draws, J + 1 + effects).
             of_log_ratio: by log rho, shape (draws,).
         """
-        of_linear = np.empty_like(self._linear)
+        of_linear = np.empty((len(self.x), len(self.coordinates.constant)))
         of_linear[:, STEPS + 1 :] = of_terms
         of_linear[:, STEPS] = of_log_ratio
         np.multiply(of_terms @ self.curve.fallen.T, self.falls, out=of_linear[:, :STEPS])
@@ -372,7 +362,7 @@ class PosteriorAt:
         curves, labels = self.curves, self.labels
         met, positive, design = labels.met
         by_hit = positive / self._hit
-        of_background = by_hit.sum(axis=1) - labels.rows / (1 + curves.background)
+        of_background = np.add.reduce(by_hit, axis=1) - labels.rows / (1 + curves.background)
         by_hit *= curves.overlap.take(met, axis=1)
         of_log_odds = curves.reference_slope(of_background * curves.ratio)
         of_log_odds -= labels.negative_everywhere * curves.sigma

@@ -104,10 +104,11 @@ def _leapfrog(
     leaps: int,
 ) -> tuple[FloatArray, FloatArray, Density]:
     """Return the ends of trajectories, shape (chains, dimensions), their momentum and density."""
-    half = step / 2
-    momentum = momentum + half * gradient
-    for leap in range(leaps):
+    momentum = momentum + step / 2 * gradient
+    for _ in range(leaps - 1):
         point = point + step * momentum
-        reached = density(point)
-        momentum += (step if leap < leaps - 1 else half) * reached.gradient
-    return point, momentum, reached
+        momentum += step * density(point).gradient
+    point = point + step * momentum
+    end = density(point)
+    momentum += step / 2 * end.gradient
+    return point, momentum, end
