@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.json
 
@@ -17,7 +16,7 @@ from evalsampling.pool.files import StoredFile
 from evalsampling.pool.formats.text import (
     BATCH_ROWS,
     Block,
-    IntArray,
+    Lines,
     first_block,
     index,
     read_blocks,
@@ -73,15 +72,15 @@ class JsonLines:
             yield from table.to_batches(max_chunksize=BATCH_ROWS)
 
 
-def _split(text: bytes) -> tuple[IntArray, npt.NDArray[np.bool_]]:
-    """Find the lines of a text: see `text.Splitter`."""
+def _split(text: bytes) -> Lines:
+    """Find the lines of a text."""
     characters = np.frombuffer(text, np.uint8)
     ends = np.flatnonzero(characters == _LINE_FEED) + 1
     begins = np.append(0, ends)[:-1]
     filled = characters[begins] == _BRACE
     for line in np.flatnonzero(~filled):
         filled[line] = bool(text[begins[line] : ends[line]].strip(_BLANK))
-    return ends, filled
+    return Lines(ends, filled)
 
 
 def _inferred(block: Block) -> pa.Schema:
