@@ -16,6 +16,9 @@ class LeafTree:
     cover no leaf do not exist. The root is not a node: it has no branch probability. All arrays
     list the nodes level by level, so the children of a node stand side by side.
 
+    Products and sums down paths lie in memory leaf by leaf, the classes of each side by side: how
+    arrays lie decides the order of later sums, and fits to large pools answer to last digits.
+
     Attributes:
         leaves: K.
         branching: B, at least 2 and at most K, which is the flat tree.
@@ -63,15 +66,15 @@ class LeafTree:
     def branch_probabilities(self, weights: FloatArray) -> FloatArray:
         """Return positive node weights, shape (..., nodes), divided by the sums over siblings."""
         families = np.add.reduceat(weights, self._first_siblings, axis=-1)
-        return weights / families.take(self._family, axis=-1)
+        return weights / families.T.take(self._family, axis=0).T
 
     def leaf_probabilities(self, branches: FloatArray) -> FloatArray:
         """Return the products of branch probabilities, (..., nodes), down paths: (..., leaves)."""
-        return np.multiply.reduce(branches.take(self._paths, axis=-1), axis=-2)
+        return np.multiply.reduce(branches.T.take(self._paths, axis=0), axis=0).T
 
     def path_sums(self, values: FloatArray) -> FloatArray:
         """Return the sums of node values, (..., nodes), down each path: (..., leaves)."""
-        return np.add.reduce(values.take(self._paths, axis=-1), axis=-2)
+        return np.add.reduce(values.T.take(self._paths, axis=0), axis=0).T
 
     @property
     def leaf_nodes(self) -> npt.NDArray[np.int64]:
