@@ -22,13 +22,13 @@ from pathlib import Path
 from typing import Any
 
 import apache_beam as beam
-import pyarrow as pa
 from apache_beam import pvalue
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from evalsampling.commands.check_ids import NAME as CHECK
 from evalsampling.commands.check_ids import IdCheck
 from evalsampling.commands.prepare import JOB, Preparation, PrepareOptions, PrepareResult
+from evalsampling.commands.prepare_plan import plan_passes
 from evalsampling.commands.top_up import TopUp
 from evalsampling.evaluation.specs import load_spec
 from evalsampling.pipelines.running import (
@@ -39,28 +39,12 @@ from evalsampling.pipelines.running import (
     run_as_program,
     workers_here,
 )
-from evalsampling.pool.catalog import Catalog
+from evalsampling.preparation import plan
 from evalsampling.preparation.reserve import Reserve
-from evalsampling.preparation.stratification import Stratification
-from evalsampling.preparation.summary import summary_columns
+from evalsampling.preparation.stages import Step
 from evalsampling.spec import EvaluationSpec
-from evalsampling.stats.cells import CellSums
-from evalsampling.stats.slices import SliceCounts
 from evalsampling.telemetry import logs, progress
-from evalsampling.transforms import (
-    CheckHeld,
-    CheckIds,
-    CountSlices,
-    CutStrata,
-    DrawReserve,
-    FetchCells,
-    FetchPool,
-    InspectPool,
-    ScorePool,
-    SumCells,
-    SummarizePool,
-    read_meters,
-)
+from evalsampling.transforms import BeamEngine, CheckHeld, DrawReserve, FetchCells, read_meters
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.snapshot import Snapshot
 
@@ -73,53 +57,7 @@ def build(root: beam.Pipeline, preparation: Preparation, spill: Path | None = No
         preparation: what to prepare, and where to.
         spill: folder for hashes of ids, where all workers are on this machine; see `CheckIds`.
     """
-    spec = preparation.spec
-    started = root | "Start" >> beam.Create([spec.pool.path]) | "StampStart" >> beam.Map(_stamp)
-    files = started | "NamePool" >> beam.Keys() | "InspectPool" >> InspectPool()
-    catalog = (
-        root
-        | "Plan" >> beam.Create([preparation])
-        | "PlanPool" >> beam.Map(Preparation.plan, pvalue.AsList(files))
-    )
-    items = catalog | "ListItems" >> beam.FlatMap(_items)
-
-    if spec.pool.scorer is None:
-        rows, batches = items, None
-    else:
-        scored = items | "ScorePool" >> ScorePool(spec, preparation.scored_directory)
-        rows, batches = scored.items, scored.batches
-
-    given = Stratification.given(spec)
-    if given is not None:
-        cut = root | "GivenPartition" >> beam.Create([given])
-    else:
-        scores = batches or items | "FetchScores" >> FetchPool(summary_columns(spec))
-        summaries = scores | "SummarizePool" >> SummarizePool(spec)
-        cut = summaries | "CutStrata" >> CutStrata(spec)
-    stratification = pvalue.AsSingleton(cut)
-
-    cells = rows | "FetchCells" >> FetchCells(spec, stratification)
-    sums = cells | "SumCells" >> SumCells()
-    counts = cells | "CountSlices" >> CountSlices()
-    located = (
-        cells
-        | "DrawReserve" >> DrawReserve(spec)  # (part, Reserve)
-        | "WriteReserve" >> beam.MapTuple(preparation.write_reserve)
-    )
-    checked = None
-    if preparation.check_ids:
-        checked = pvalue.AsList(cells | "CheckIds" >> CheckIds(spec, pvalue.AsList(rows), spill))
-    # The marker is last: its side inputs are everything else that is written.
-    _ = catalog | "Commit" >> beam.Map(
-        _commit,
-        preparation,
-        pvalue.AsSingleton(started),
-        stratification,
-        pvalue.AsSingleton(sums),
-        pvalue.AsSingleton(counts),
-        pvalue.AsList(located),
-        checked,
-    )
+    plan_passes(BeamEngine(root), preparation, spill)
 
 
 def build_top_up(root: beam.Pipeline, top_up: TopUp) -> None:
@@ -146,17 +84,12 @@ def build_top_up(root: beam.Pipeline, top_up: TopUp) -> None:
 
 def build_id_check(root: beam.Pipeline, check: IdCheck, spill: Path | None = None) -> None:
     """Build the pipeline that checks all ids of the pool of a prepared workspace: see `build`."""
-    spec = check.preparation.spec
-    stratification = pvalue.AsSingleton(
-        root | "Stratification" >> beam.Create([check.stratification])
-    )
-    items = root | "ListItems" >> beam.Create(check.items())
-    checked = (
-        items
-        | "FetchCells" >> FetchCells(spec, stratification)
-        | "CheckIds" >> CheckIds(spec, pvalue.AsList(items), spill)
-    )
-    _ = root | "Check" >> beam.Create([check]) | beam.Map(_keep, pvalue.AsList(checked))
+    engine, spec = BeamEngine(root), check.preparation.spec
+    stratification = engine.value("Stratification", check.stratification)
+    items = engine.values("ListItems", check.items())
+    cells, _ = engine.read(plan.fetch_cells(spec, stratification), items)
+    checked = engine.run(cells, plan.check_ids(spec, items, spill))
+    engine.call(Step("KeepManifest", _keep, (*checked,)), engine.value("Check", check))
 
 
 def prepare(
@@ -273,14 +206,6 @@ def top_up(spec: EvaluationSpec, wanted: int | None, options: PipelineOptions) -
     return dataclasses.replace(preparation.result(), reserve_rows=held)
 
 
-def _stamp(path: str) -> tuple[str, float]:
-    return path, time.time()
-
-
-def _items(catalog: Catalog) -> Any:
-    return catalog.items
-
-
 def _check_unchanged(top_up: TopUp, *_: Any) -> None:
     top_up.check_unchanged()
 
@@ -291,19 +216,6 @@ def _keep(check: IdCheck, _: Any) -> None:
 
 def _write(part: tuple[int, Reserve], top_up: TopUp, _: Any) -> int:
     return top_up.write(*part)
-
-
-def _commit(
-    catalog: Catalog,
-    preparation: Preparation,
-    started: tuple[str, float],
-    stratification: Stratification,
-    sums: CellSums,
-    counts: SliceCounts,
-    located: Sequence[pa.Table],
-    _: Any,
-) -> PrepareResult:
-    return preparation.commit(catalog, started[1], stratification, sums, counts, located)
 
 
 def main(argv: Sequence[str] | None = None) -> None:

@@ -148,11 +148,6 @@ class ReserveBuilder:
             np.less_equal(keys[part], self._threshold.take(cell[part]), out=wanted[part])
         return wanted
 
-    @property
-    def items(self) -> tuple[WorkItem, ...]:
-        """Work items that the kept rows were read from, and perhaps others."""
-        return tuple(self._items.values())
-
     def _compact(self) -> None:
         tables = self._pending if self._reserve.rows is None else [
             self._reserve.rows, *self._pending
@@ -170,3 +165,9 @@ class ReserveBuilder:
         if self._pending:
             self._compact()
         return self._reserve
+
+    def finish(self) -> tuple[Reserve, tuple[WorkItem, ...]]:
+        """Return the reserve, and work items that its rows were read from, perhaps with others."""
+        reserve = self.build()
+        pa.default_memory_pool().release_unused()
+        return reserve, tuple(self._items.values())

@@ -12,6 +12,7 @@ References:
 import dataclasses
 import json
 import math
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,8 +23,11 @@ from evalsampling.measures.deviation import Deviation
 from evalsampling.pool.columns import hash_ids
 from evalsampling.pool.files import unchanged
 from evalsampling.preparation.assignment import CellBatch
-from evalsampling.preparation.local import SecondPass, read_sums, stratify_pool
+from evalsampling.preparation.local import pool_rows
+from evalsampling.preparation.plan import SUM_CELLS, assign, checked_sums, stratify
 from evalsampling.preparation.row_sizes import RowSizes, sizes_of_rows
+from evalsampling.preparation.shares import LOCAL
+from evalsampling.preparation.stages import Engine, Step, Total
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.budget import NO_BUDGET
@@ -241,6 +245,37 @@ class RowDraws:
         return rows.append_column(WEIGHT, pa.array(weight))
 
 
+def draw_rows(engine: Engine, rows: Any, spec: EvaluationSpec) -> Any:
+    """Return draws with replacement, as a value of any engine: see `RowDraws.sample`.
+
+    Args:
+        engine: to run on.
+        rows: of the pool, which is gone over three times: for the strata, for the expected measure,
+            and to draw.
+        spec: of the evaluation.
+    """
+    stratification = stratify(engine, rows, spec)
+    cells = engine.map(rows, assign(spec, stratification))
+    (sums,) = engine.run(cells, SUM_CELLS)
+    weights = engine.call(Step("WeighRows", _weights, (spec, stratification)), sums)
+    (drawn,) = engine.run(cells, Total("", Step("DrawRows", _draw, (weights,)), "FirstArrivals"))
+    return engine.call(Step("WeighDraws", _sample, (weights,), pa.Table), drawn)
+
+
+def _weights(
+    sums: CellSums | None, spec: EvaluationSpec, stratification: Stratification
+) -> RowDraws:
+    return RowDraws.from_spec(spec, stratification, checked_sums(sums))
+
+
+def _draw(cells: CellBatch, weights: RowDraws) -> Drawn:
+    return weights.draw(cells)
+
+
+def _sample(drawn: Drawn, weights: RowDraws) -> pa.Table:
+    return weights.sample(drawn)
+
+
 def sample_with_replacement(spec: EvaluationSpec) -> pa.Table:
     """Return draws with replacement from the pool of a spec, read in this process.
 
@@ -251,9 +286,5 @@ def sample_with_replacement(spec: EvaluationSpec) -> pa.Table:
         InputError: for anything wrong with the pool or the spec.
     """
     with unchanged(spec.pool.path):
-        stratification = stratify_pool(spec)
-        draws = RowDraws.from_spec(spec, stratification, read_sums(spec, stratification))
-        drawn = Drawn.zero(draws.draws)
-        for cells in SecondPass(spec, stratification).over_pool():
-            drawn += draws.draw(cells)
-    return draws.sample(drawn)
+        sample: pa.Table = draw_rows(LOCAL, pool_rows(spec), spec)
+        return sample

@@ -1,0 +1,258 @@
+"""An engine that goes over a pool share by share: in this process, or wherever PySpark runs it.
+
+What stages make of a share are `Piece`s. All that is left to do is to call `share_pieces` for each
+share, to bring the pieces of one kind and part together, and to call `merged_piece` for each such
+group: that is a `Gather`.
+"""
+
+import collections
+import dataclasses
+import functools
+import itertools
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+from evalsampling.pool.batch import PoolBatch
+from evalsampling.pool.catalog import PoolFile
+from evalsampling.pool.files import StoredFile, find_files
+from evalsampling.preparation.stages import Gatherer, Keyed, Reading, Stage, Step, Total
+
+Item = TypeVar("Item")
+
+
+class Piece(NamedTuple):
+    """A state that a stage made of a share; pieces of equal kind and part are merged."""
+
+    kind: str
+    part: int
+    state: Any
+
+
+@dataclasses.dataclass(frozen=True)
+class Rows:
+    """Batches that are read anew each time somebody goes over them.
+
+    Attributes:
+        source: what shares are dealt from: a list, or what a `Gather` takes for one.
+        read: yields the batches of a share, of these columns or all.
+        columns: to read, None for all.
+        steps: what is made of each batch.
+    """
+
+    source: Any
+    read: Callable[[Any, Sequence[str] | None], Iterable[Any]]
+    columns: Sequence[str] | None = None
+    steps: tuple[Step, ...] = ()
+
+    @classmethod
+    def of_batches(cls, batches: Sequence[PoolBatch]) -> "Rows":
+        """Return the rows of batches in memory."""
+        return cls(batches, _whole)
+
+    def over(self, share: Any) -> Iterator[Any]:
+        """Yield the batches of a share."""
+        batches = iter(self.read(share, self.columns))
+        for step in self.steps:
+            batches = map(step, batches)
+        return batches
+
+    def batches(self) -> Iterator[Any]:
+        """Yield all batches, read in this process."""
+        return self.over(self.source)
+
+    def without_source(self) -> "Rows":
+        """Return what a worker needs that has its share."""
+        return dataclasses.replace(self, source=None)
+
+
+def _whole(share: Any, _: Sequence[str] | None) -> Any:
+    return share
+
+
+class RunningTotal:
+    """The sum of a stage over the batches so far.
+
+    Attributes:
+        total: of their states, None if there were none.
+    """
+
+    def __init__(self, stage: Total) -> None:
+        """Start with no batch."""
+        self._stage = stage
+        self.total: Any = None
+
+    def add(self, batch: Any) -> Iterable[Piece]:
+        """Add the state of a batch; return no piece."""
+        state = self._stage.state(batch)
+        self.total = state if self.total is None else self.total + state
+        return ()
+
+    def finish(self, part: int) -> Iterable[Piece]:
+        """Return the sum as a piece, if there is one."""
+        return () if self.total is None else (Piece(self._stage.name, part, self.total),)
+
+
+class _RunningKeyed:
+    """What a stage makes of the batches of a share."""
+
+    def __init__(self, stage: Keyed) -> None:
+        self._stage = stage
+        self._gatherer: Gatherer | None = None
+
+    def add(self, batch: Any) -> Iterable[Piece]:
+        """Return the pieces of a batch, none while batches are gathered."""
+        if self._stage.gather is None:
+            return self._pieces(batch)
+        if self._gatherer is None:
+            self._gatherer = self._stage.gather(batch)
+        self._gatherer.add(batch)
+        return ()
+
+    def finish(self, _: int) -> Iterable[Piece]:
+        """Return the pieces of what was gathered."""
+        return () if self._gatherer is None else self._pieces(self._gatherer.finish())
+
+    def _pieces(self, element: Any) -> Iterator[Piece]:
+        elements: Iterable[Any] = [element]
+        for step in self._stage.steps:
+            elements = itertools.chain.from_iterable(map(step, elements))
+        return (Piece(self._stage.name, key, state) for key, state in elements)
+
+
+def share_pieces(share: Any, part: int, rows: Rows, stages: Sequence[Stage]) -> Iterator[Piece]:
+    """Yield the pieces that stages make of a share, which is read once.
+
+    Args:
+        share: of the rows.
+        part: of sums. A `Keyed` stage has parts of its own, which are its keys.
+        rows: how the share is read.
+        stages: to run.
+
+    Raises:
+        InputError: naming file, column and row of the first bad value.
+    """
+    running = [RunningTotal(s) if isinstance(s, Total) else _RunningKeyed(s) for s in stages]
+    for batch in rows.over(share):
+        for stage in running:
+            yield from stage.add(batch)
+    for stage in running:
+        yield from stage.finish(part)
+
+
+def merged_piece(kind: str, part: int, states: Iterable[Any], stages: Mapping[str, Stage]) -> Piece:
+    """Return the piece that all states of one kind and part are merged to.
+
+    Args:
+        kind: name of their stage.
+        part: of the pieces.
+        states: at least one.
+        stages: by name.
+    """
+    return Piece(kind, part, stages[kind].merged(part, states))
+
+
+Work = Callable[[Any, int], Iterator[Piece]]
+"""Yields the pieces of a share, given the part of its sums."""
+
+Merge = Callable[[str, int, Iterable[Any]], Piece]
+"""Returns the piece that all states of a kind and part are merged to."""
+
+
+Gather = Callable[[Rows, Work, Merge, int], list[Piece]]
+"""Does the work on all shares of rows, and returns the merged pieces.
+
+Its last argument is how many parts a kind has, if they are to be merged apart.
+"""
+
+
+@dataclasses.dataclass(frozen=True)
+class Shares:
+    """An engine whose values are plain objects: see `preparation.stages.Engine`.
+
+    Attributes:
+        gather: goes over rows.
+    """
+
+    gather: Gather
+
+    def value(self, _: str, value: Any) -> Any:
+        """Return an object as it is."""
+        return value
+
+    def call(self, step: Step, value: Any) -> Any:
+        """Return what a step makes of an object, here and now."""
+        return step(value)
+
+    def expand(self, step: Step, value: Any) -> list[Any]:
+        """Return all that a step yields."""
+        return list(step(value))
+
+    def inspect(self, path: str) -> list[PoolFile]:
+        """Return the files that a pattern names, looked into share by share.
+
+        Raises:
+            InputError: if there are none, or one cannot be read.
+        """
+        shares_of_files = Rows(find_files(path), lambda files, _: [files])
+        (files,) = self.run(shares_of_files, _INSPECT_POOL)
+        return files or []
+
+    def read(self, reading: Reading, items: list[Any]) -> tuple[Rows, list[Any]]:
+        """Return the rows of work items, and the items that read them again."""
+        rows = Rows(items, functools.partial(_read, step=reading.step))
+        return rows, items if reading.stored is None else [reading.stored(item) for item in items]
+
+    def map(self, rows: Rows, step: Step) -> Rows:
+        """Return the rows that a step makes of each batch."""
+        return dataclasses.replace(rows, steps=(*rows.steps, step))
+
+    def run(self, rows: Rows, *stages: Stage, columns: Sequence[str] | None = None) -> list[Any]:
+        """Return the result of each stage."""
+        rows = rows if columns is None else dataclasses.replace(rows, columns=columns)
+        work = functools.partial(share_pieces, rows=rows.without_source(), stages=stages)
+        merge = functools.partial(merged_piece, stages={stage.name: stage for stage in stages})
+        parts = max((stage.keys for stage in stages if isinstance(stage, Keyed)), default=1)
+        pieces = self.gather(rows, work, merge, parts)
+        return [
+            stage.result([piece.state for piece in pieces if piece.kind == stage.name])
+            for stage in stages
+        ]
+
+
+def _read(items: Iterable[Any], _: Sequence[str] | None, step: Step) -> Iterator[Any]:
+    return itertools.chain.from_iterable(map(step, items))
+
+
+def _inspected(files: Iterable[StoredFile]) -> list[PoolFile]:
+    return [PoolFile.inspect(file) for file in files]
+
+
+_INSPECT_POOL = Total("InspectPool", Step("InspectFiles", _inspected), "AddFiles")
+
+
+def _gather_here(rows: Rows, work: Work, merge: Merge, _: int) -> list[Piece]:
+    """Do the work in this process, on one share that has everything."""
+    states: dict[tuple[str, int], list[Any]] = collections.defaultdict(list)
+    for piece in work(rows.source, 0):
+        states[piece.kind, piece.part].append(piece.state)
+    return [merge(*key, of_key) for key, of_key in states.items()]
+
+
+LOCAL = Shares(_gather_here)
+"""The engine of this process."""
+
+
+def deal(items: Sequence[Item], most: int) -> list[list[Item]]:
+    """Return items dealt out into shares, at most ``most``; neighbours go to different ones."""
+    shares = min(len(items), most)
+    return [list(items[number::shares]) for number in range(shares)]
+
+
+def groups_of(shares: int) -> int:
+    """Return in how many groups to merge the states of shares, if there is one of each.
+
+    As many as there are states in a group: so neither who merges a group nor who merges the
+    groups has more than the square root of them.
+    """
+    return math.isqrt(max(shares - 1, 0)) + 1
