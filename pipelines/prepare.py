@@ -86,10 +86,11 @@ def build_id_check(root: beam.Pipeline, check: IdCheck, spill: Path | None = Non
     """Build the pipeline that checks all ids of the pool of a prepared workspace: see `build`."""
     engine, spec = BeamEngine(root), check.preparation.spec
     stratification = engine.value("Stratification", check.stratification)
-    items = engine.values("ListItems", check.items())
+    started = engine.value("Check", check)
+    items = engine.expand(Step("ListItems", IdCheck.items), started)
     cells, _ = engine.read(plan.fetch_cells(spec, stratification), items)
     checked = engine.run(cells, plan.check_ids(spec, items, spill))
-    engine.call(Step("KeepManifest", _keep, (*checked,)), engine.value("Check", check))
+    engine.call(Step("KeepManifest", _keep, (*checked,)), started)
 
 
 def prepare(

@@ -34,12 +34,6 @@ _MOST_SOUGHT = 1000
 so of more than these some are of equal ids."""
 
 
-def split_share(cells: CellBatch, seed: int, folder: Path | None) -> Iterator[tuple[int, bytes]]:
-    """Yield the hashes of a batch's ids as `split_hashes` does, or where `spill` has put them."""
-    shares = split_hashes(cells, seed)
-    return shares if folder is None else spill(shares, folder)
-
-
 def split_hashes(cells: CellBatch, seed: int) -> Iterator[tuple[int, bytes]]:
     """Yield the hashes of a batch's ids in shares that hold all rows of an id, by their numbers."""
     ordered = np.sort(hash_ids(cells.ids, seed))
@@ -76,30 +70,6 @@ def spilled(number: int, places: Iterable[bytes], folder: Path) -> Iterator[byte
 def repeated_hashes(share: Iterable[bytes]) -> UInt64Array:
     """Return the hashes that come more than once in a share."""
     return repeated_values(np.frombuffer(b"".join(share), dtype=np.uint64))
-
-
-def check_share(
-    number: int,
-    gathered: Iterable[bytes],
-    items: Iterable[WorkItem],
-    spec: EvaluationSpec,
-    folder: Path | None,
-) -> int:
-    """Return how many hashes of a share repeat, their rows' ids being checked to differ.
-
-    Args:
-        number: of the share.
-        gathered: what `split_share` has yielded of it.
-        items: see `check_repeated`.
-        spec: see `check_repeated`.
-        folder: as `split_share` was given it.
-
-    Raises:
-        InputError: naming both places of an id that is there twice.
-    """
-    hashes = repeated_hashes(gathered if folder is None else spilled(number, gathered, folder))
-    check_repeated(hashes, items, spec)
-    return len(hashes)
 
 
 def check_repeated(hashes: UInt64Array, items: Iterable[WorkItem], spec: EvaluationSpec) -> None:

@@ -17,7 +17,13 @@ from evalsampling.pool.scorer import Scorer, score_item, scored_item
 from evalsampling.pool.splits import WorkItem
 from evalsampling.preparation.assignment import CellBatch, assign_cells
 from evalsampling.preparation.held_rows import HeldRows
-from evalsampling.preparation.ids import check_share, split_share
+from evalsampling.preparation.ids import (
+    check_repeated,
+    repeated_hashes,
+    spill,
+    spilled,
+    split_hashes,
+)
 from evalsampling.preparation.payload import with_payload
 from evalsampling.preparation.reserve import PARTS, Reserve, split_reserve, sum_reserves
 from evalsampling.preparation.reserve_builder import ReserveBuilder
@@ -210,10 +216,27 @@ def check_ids(spec: EvaluationSpec, items: Any, folder: Path | None = None) -> K
     """
     return Keyed(
         "CheckIds",
-        steps=(Step("SplitByHash", split_share, (spec.seed, folder)),),
+        steps=(Step("SplitByHash", _split_hashes, (spec.seed, folder)),),
         group="GroupShares",
-        merge=Step("CheckShares", check_share, (items, spec, folder)),
+        merge=Step("CheckShares", _check_share, (items, spec, folder)),
     )
+
+
+def _split_hashes(cells: CellBatch, seed: int, folder: Path | None) -> Iterator[tuple[int, bytes]]:
+    shares = split_hashes(cells, seed)
+    return shares if folder is None else spill(shares, folder)
+
+
+def _check_share(
+    number: int,
+    gathered: Iterable[bytes],
+    items: Iterable[WorkItem],
+    spec: EvaluationSpec,
+    folder: Path | None,
+) -> int:
+    hashes = repeated_hashes(gathered if folder is None else spilled(number, gathered, folder))
+    check_repeated(hashes, items, spec)
+    return len(hashes)
 
 
 def recount(spec: EvaluationSpec, held: HeldRows) -> Total:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.catalog import PoolFile
 from evalsampling.pool.files import StoredFile, find_files
-from evalsampling.preparation.stages import Gatherer, Keyed, Reading, Stage, Step, Total
+from evalsampling.preparation.stages import Gatherer, Reading, Stage, Step, Total
 
 Item = TypeVar("Item")
 
@@ -70,56 +70,6 @@ def _whole(share: Any, _: Sequence[str] | None) -> Any:
     return share
 
 
-class RunningTotal:
-    """The sum of a stage over the batches so far.
-
-    Attributes:
-        total: of their states, None if there were none.
-    """
-
-    def __init__(self, stage: Total) -> None:
-        """Start with no batch."""
-        self._stage = stage
-        self.total: Any = None
-
-    def add(self, batch: Any) -> Iterable[Piece]:
-        """Add the state of a batch; return no piece."""
-        state = self._stage.state(batch)
-        self.total = state if self.total is None else self.total + state
-        return ()
-
-    def finish(self, part: int) -> Iterable[Piece]:
-        """Return the sum as a piece, if there is one."""
-        return () if self.total is None else (Piece(self._stage.name, part, self.total),)
-
-
-class _RunningKeyed:
-    """What a stage makes of the batches of a share."""
-
-    def __init__(self, stage: Keyed) -> None:
-        self._stage = stage
-        self._gatherer: Gatherer | None = None
-
-    def add(self, batch: Any) -> Iterable[Piece]:
-        """Return the pieces of a batch, none while batches are gathered."""
-        if self._stage.gather is None:
-            return self._pieces(batch)
-        if self._gatherer is None:
-            self._gatherer = self._stage.gather(batch)
-        self._gatherer.add(batch)
-        return ()
-
-    def finish(self, _: int) -> Iterable[Piece]:
-        """Return the pieces of what was gathered."""
-        return () if self._gatherer is None else self._pieces(self._gatherer.finish())
-
-    def _pieces(self, element: Any) -> Iterator[Piece]:
-        elements: Iterable[Any] = [element]
-        for step in self._stage.steps:
-            elements = itertools.chain.from_iterable(map(step, elements))
-        return (Piece(self._stage.name, key, state) for key, state in elements)
-
-
 def share_pieces(share: Any, part: int, rows: Rows, stages: Sequence[Stage]) -> Iterator[Piece]:
     """Yield the pieces that stages make of a share, which is read once.
 
@@ -132,23 +82,26 @@ def share_pieces(share: Any, part: int, rows: Rows, stages: Sequence[Stage]) -> 
     Raises:
         InputError: naming file, column and row of the first bad value.
     """
-    running = [RunningTotal(s) if isinstance(s, Total) else _RunningKeyed(s) for s in stages]
+    gatherers: dict[str, Gatherer] = {}
     for batch in rows.over(share):
-        for stage in running:
-            yield from stage.add(batch)
-    for stage in running:
-        yield from stage.finish(part)
+        for stage in stages:
+            if stage.gather is None:
+                yield from _pieces(stage, batch, part)
+            else:
+                if stage.name not in gatherers:
+                    gatherers[stage.name] = stage.gather(batch)
+                gatherers[stage.name].add(batch)
+    for stage in stages:
+        if stage.name in gatherers:
+            yield from _pieces(stage, gatherers[stage.name].finish(), part)
+
+
+def _pieces(stage: Stage, element: Any, part: int) -> Iterator[Piece]:
+    return (Piece(stage.name, key, state) for key, state in stage.pieces(element, part))
 
 
 def merged_piece(kind: str, part: int, states: Iterable[Any], stages: Mapping[str, Stage]) -> Piece:
-    """Return the piece that all states of one kind and part are merged to.
-
-    Args:
-        kind: name of their stage.
-        part: of the pieces.
-        states: at least one.
-        stages: by name.
-    """
+    """Return the piece that all states of a kind and part are merged to, of stages by name."""
     return Piece(kind, part, stages[kind].merged(part, states))
 
 
@@ -212,7 +165,7 @@ class Shares:
         rows = rows if columns is None else dataclasses.replace(rows, columns=columns)
         work = functools.partial(share_pieces, rows=rows.without_source(), stages=stages)
         merge = functools.partial(merged_piece, stages={stage.name: stage for stage in stages})
-        parts = max((stage.keys for stage in stages if isinstance(stage, Keyed)), default=1)
+        parts = max((stage.keys for stage in stages), default=1)
         pieces = self.gather(rows, work, merge, parts)
         return [
             stage.result([piece.state for piece in pieces if piece.kind == stage.name])

@@ -7,9 +7,10 @@ is by `transforms.engine`. Names of stages and steps are those they have in Beam
 
 import dataclasses
 import functools
+import itertools
 import operator
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,6 +51,16 @@ class Reading:
     stored: Step | None = None
 
 
+class Gatherer(Protocol):
+    """Gathers batches that come one after another."""
+
+    def add(self, batch: Any) -> Any:
+        """Take one more batch."""
+
+    def finish(self) -> Any:
+        """Return what is kept of all batches."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Total:
     """A stage that adds up a mergeable state of each batch.
@@ -58,11 +69,21 @@ class Total:
         name: of the stage; empty if its steps stand by themselves.
         state: returns the state of a batch.
         sum: name of the step that adds them up.
+        keys: no sum is merged apart.
     """
 
     name: str
     state: Step
     sum: str
+    keys: ClassVar[int] = 1
+
+    def gather(self, _: Any) -> "RunningTotal":
+        """Return what adds up the batches of a share."""
+        return RunningTotal(self)
+
+    def pieces(self, total: Any, part: int) -> Iterable[tuple[int, Any]]:
+        """Return the sum over a share, under the number of a part."""
+        return ((part, total),)
 
     def merged(self, _: int, states: Iterable[Any]) -> Any:
         """Return the sum of states, of which there is at least one."""
@@ -73,14 +94,26 @@ class Total:
         return self.merged(0, sums) if sums else None
 
 
-class Gatherer(Protocol):
-    """Gathers batches that come one after another."""
+class RunningTotal:
+    """The sum of a stage over the batches so far.
 
-    def add(self, batch: Any) -> Any:
-        """Take one more batch."""
+    Attributes:
+        total: of their states, None if there were none.
+    """
+
+    def __init__(self, stage: Total) -> None:
+        """Start with no batch."""
+        self._state = stage.state
+        self.total: Any = None
+
+    def add(self, batch: Any) -> None:
+        """Add the state of a batch."""
+        state = self._state(batch)
+        self.total = state if self.total is None else self.total + state
 
     def finish(self) -> Any:
-        """Return what is kept of all batches."""
+        """Return the sum."""
+        return self.total
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,6 +139,13 @@ class Keyed:
     gather: Step | None = None
     finish: Step | None = None
     keys: int = 1
+
+    def pieces(self, element: Any, _: int) -> Iterable[tuple[int, Any]]:
+        """Return keys and states of a batch, or of what was gathered."""
+        elements: Iterable[Any] = (element,)
+        for step in self.steps:
+            elements = itertools.chain.from_iterable(map(step, elements))
+        return elements
 
     def merged(self, key: int, states: Iterable[Any]) -> Any:
         """Return what remains of the states of a key."""

@@ -88,24 +88,6 @@ class Stratification:
         return cls._of(spec, PoolSummary(0, (), none, None, None))
 
     @classmethod
-    def from_spec(cls, spec: EvaluationSpec, summary: PoolSummary | None) -> "Stratification":
-        """Return the stratification of a spec: as it says itself, or else as the first pass tells.
-
-        Args:
-            spec: of the evaluation.
-            summary: of all rows; None if there are none, or no first pass was needed.
-
-        Raises:
-            InputError: if a first pass was needed and found no rows, or as `from_summary` says.
-        """
-        given = cls.given(spec)
-        if given is not None:
-            return given
-        check_not_empty(summary is not None)
-        assert summary is not None
-        return cls.from_summary(summary, spec)
-
-    @classmethod
     def from_summary(cls, summary: PoolSummary, spec: EvaluationSpec) -> "Stratification":
         """Return the stratification that follows from the first pass.
 

@@ -2,7 +2,6 @@
 
 import dataclasses
 import functools
-import json
 import math
 import operator
 from typing import Any
@@ -67,36 +66,6 @@ class PoolSummary:
             _add(self.features, other.features),
             _union(self.costs, other.costs),
         )
-
-    def to_bytes(self) -> bytes:
-        """Serialise without loss."""
-        parts = [self.signatures, self.features, *self.histograms]
-        blobs = [b"" if part is None else part.to_bytes() for part in parts]
-        head = {
-            "rows": self.rows,
-            "ranges": self.ranges,
-            "costs": self.costs,
-            "sizes": [
-                None if part is None else len(b) for part, b in zip(parts, blobs, strict=True)
-            ],
-        }
-        return json.dumps(head).encode() + b"\n" + b"".join(blobs)
-
-    @classmethod
-    def from_bytes(cls, data: bytes) -> "PoolSummary":
-        """Restore what `to_bytes` wrote."""
-        end = data.index(b"\n")
-        head, rest = json.loads(data[:end]), data[end + 1 :]
-        found: list[Any] = []
-        kinds: list[Any] = [SignatureCounts, FeatureSample]
-        kinds += [ScoreCounts] * (len(head["sizes"]) - len(kinds))
-        for kind, size in zip(kinds, head["sizes"], strict=True):
-            found.append(None if size is None else kind.from_bytes(rest[:size]))
-            rest = rest[size or 0 :]
-        ranges = tuple((low, high) for low, high in head["ranges"])
-        signatures, features, *histograms = found
-        costs = (head["costs"][0], head["costs"][1])
-        return cls(head["rows"], tuple(histograms), ranges, signatures, features, costs)
 
     @functools.cached_property
     def histogram(self) -> ScoreCounts | None:

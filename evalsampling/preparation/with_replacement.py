@@ -10,7 +10,6 @@ References:
 """
 
 import dataclasses
-import json
 import math
 from typing import Any
 
@@ -99,49 +98,6 @@ class Drawn:
             self.total + other.total,
             self.money + other.money,
         )
-
-    def to_bytes(self) -> bytes:
-        """Serialise without loss."""
-        head = {
-            "draws": len(self.row),
-            "count": self.count,
-            "total": hex(self.total),
-            "money": hex(self.money),
-        }
-        arrays = [self.row, self.time, self.key, self.weight]
-        sink = pa.BufferOutputStream()
-        if self.rows is not None:
-            with pa.ipc.new_stream(sink, self.rows.schema) as stream:
-                stream.write_table(self.rows)
-        parts = [json.dumps(head).encode(), b"\n", *(one.tobytes() for one in arrays)]
-        return b"".join([*parts, sink.getvalue().to_pybytes()])
-
-    @classmethod
-    def from_bytes(cls, data: bytes) -> "Drawn":
-        """Restore what `to_bytes` wrote."""
-        end = data.index(b"\n")
-        head = json.loads(data[:end])
-        draws = head["draws"]
-        begins = [end + 1 + 8 * draws * place for place in range(5)]
-        row, time, key, weight = (
-            np.frombuffer(data, kind, draws, begin).copy()
-            for kind, begin in zip(("<i8", "<f8", "<u8", "<f8"), begins[:4], strict=True)
-        )
-        kept = data[begins[4] :]
-        return cls(
-            row=row,
-            time=time,
-            key=key,
-            weight=weight,
-            rows=pa.ipc.open_stream(kept).read_all() if kept else None,
-            count=head["count"],
-            total=int(head["total"], 16),
-            money=int(head["money"], 16),
-        )
-
-    def __reduce__(self) -> tuple[object, tuple[bytes]]:
-        """Pickle as bytes: a sliced Arrow table would pickle the whole it was cut from."""
-        return Drawn.from_bytes, (self.to_bytes(),)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -259,7 +215,7 @@ def draw_rows(engine: Engine, rows: Any, spec: EvaluationSpec) -> Any:
     (sums,) = engine.run(cells, SUM_CELLS)
     weights = engine.call(Step("WeighRows", _weights, (spec, stratification)), sums)
     (drawn,) = engine.run(cells, Total("", Step("DrawRows", _draw, (weights,)), "FirstArrivals"))
-    return engine.call(Step("WeighDraws", _sample, (weights,), pa.Table), drawn)
+    return engine.call(Step("WeighDraws", RowDraws.sample, (drawn,)), weights)
 
 
 def _weights(
@@ -270,10 +226,6 @@ def _weights(
 
 def _draw(cells: CellBatch, weights: RowDraws) -> Drawn:
     return weights.draw(cells)
-
-
-def _sample(drawn: Drawn, weights: RowDraws) -> pa.Table:
-    return weights.sample(drawn)
 
 
 def sample_with_replacement(spec: EvaluationSpec) -> pa.Table:

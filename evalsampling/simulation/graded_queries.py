@@ -17,7 +17,7 @@ from evalsampling.pool.lists import list_column, list_names
 from evalsampling.pool.stored_columns import ID
 from evalsampling.preparation.local import read_cells
 from evalsampling.preparation.plan import SUM_CELLS, checked_sums
-from evalsampling.preparation.shares import RunningTotal
+from evalsampling.preparation.stages import RunningTotal
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellTable

@@ -23,7 +23,7 @@ from evalsampling.pool.label_sets import read_label_sets
 from evalsampling.preparation.ids import check_unique_ids
 from evalsampling.preparation.local import read_cells
 from evalsampling.preparation.plan import SUM_CELLS, checked_sums
-from evalsampling.preparation.shares import RunningTotal
+from evalsampling.preparation.stages import RunningTotal
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.simulation.graded_queries import read_graded
 from evalsampling.spec import EvaluationSpec

@@ -26,10 +26,6 @@ class BeamEngine:
         """Return an object as a value."""
         return pvalue.AsSingleton(self._root | name >> beam.Create([value]))
 
-    def values(self, name: str, values: Sequence[Any]) -> pvalue.AsList:
-        """Return a list as a value."""
-        return pvalue.AsList(self._root | name >> beam.Create(values))
-
     def call(self, step: Step, value: pvalue.AsSideInput) -> pvalue.AsSingleton:
         """Return the value that a step makes of one."""
         made = value.pvalue | step.name >> beam.Map(step.function, *step.arguments)

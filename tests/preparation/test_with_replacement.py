@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from evalsampling.errors import InputError
-from evalsampling.preparation.local import SecondPass, stratify_pool
+from evalsampling.preparation.local import read_cells, read_sums, stratify_pool
 from evalsampling.preparation.with_replacement import (
     WEIGHT,
     Drawn,
@@ -57,11 +57,8 @@ def test_draws_merge_whatever_the_parts(tmp_path: Path) -> None:
     write_pool(tmp_path)
     spec = make_spec(tmp_path)
     stratification = stratify_pool(spec)
-    work = SecondPass(spec, stratification)
-    batches = list(work.over_pool())
-    assert work.sums is not None
-    draws = RowDraws.from_spec(spec, stratification, work.sums)
-    states = [draws.draw(cells) for cells in batches]
+    draws = RowDraws.from_spec(spec, stratification, read_sums(spec, stratification))
+    states = [draws.draw(cells) for cells in read_cells(spec, stratification)]
     assert len(states) == 2
     states.append(Drawn.zero(80))
 

@@ -30,7 +30,7 @@ def test_explicit_edges(job: Any, prior: str, monkeypatch: pytest.MonkeyPatch) -
         read.append(item.rows)
         return fetch(item, columns, payload)
 
-    monkeypatch.setattr("evalsampling.transforms.pool.read_batches", counting)
+    monkeypatch.setattr("evalsampling.preparation.plan.read_batches", counting)
     assert one.prepare().json["leaves"] == 6
     assert sum(read) == (2000 if prior == "column" else 4000)
     assert_same(one.workspace, reference(one), budget=300)
