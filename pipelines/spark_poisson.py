@@ -3,6 +3,7 @@
 See docs/poisson.md.
 """
 
+import dataclasses
 import functools
 import pickle
 from collections.abc import Iterable, Iterator, Sequence
@@ -38,8 +39,9 @@ def poisson_sample(rows: DataFrame, spec: EvaluationSpec, by_cell: bool = False)
     for name in required_columns(spec, payload=False):
         if name not in rows.columns:
             raise InputError(f"column {name!r} is missing; there are: {', '.join(rows.columns)}")
-    kept = keep_rows(Shares(_gather), Rows(rows, _pool_batches), spec, by_cell)
-    keep = functools.partial(_kept_batches, kept=kept.without_source())
+    pool = Rows(rows, _pool_batches, rows.columns)
+    kept = dataclasses.replace(keep_rows(Shares(_gather), pool, spec, by_cell), source=None)
+    keep = functools.partial(_kept_batches, kept=kept)
     return rows.mapInArrow(keep, StructType([*rows.schema.fields]).add(INCLUSION, "double"))
 
 
@@ -70,10 +72,12 @@ def _gather(rows: Rows, work: Work, merge: Merge, _: int) -> list[Piece]:
             return piece if total is None else total
         return merge(piece.kind, piece.part, (total.state, piece.state))
 
-    frame: DataFrame = rows.source
-    if rows.columns is not None:
-        frame = frame.select(*["`" + name.replace("`", "``") + "`" for name in rows.columns])
-    pieces = frame.mapInArrow(stage, "piece binary").rdd.map(lambda row: pickle.loads(row.piece))
+    names = ["`" + name.replace("`", "``") + "`" for name in rows.columns or ()]
+    pieces = (
+        rows.source.select(*names)
+        .mapInArrow(stage, "piece binary")
+        .rdd.map(lambda row: pickle.loads(row.piece))
+    )
     with plain_errors():
         total = pieces.treeAggregate(None, merged, merged)
     return [] if total is None else [total]

@@ -97,7 +97,7 @@ def _kept_in_shares(
     path: Path, spec: EvaluationSpec, _: StartSpark, by_cell: bool
 ) -> dict[Any, float]:
     parts = pq.read_table(path).combine_chunks().to_batches(max_chunksize=170)
-    rows = Rows([PoolBatch(part) for part in parts], lambda share, _: share)
+    rows = Rows([PoolBatch(part) for part in parts])
     return pairs(pa.concat_tables(keep_rows(in_shares(5), rows, spec, by_cell).batches()))
 
 

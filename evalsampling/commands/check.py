@@ -21,7 +21,7 @@ from evalsampling.pool.scorer import Scorer
 from evalsampling.preparation.assignment import check_slices
 from evalsampling.preparation.ids import check_unique_ids
 from evalsampling.preparation.local import read_items, stratify
-from evalsampling.preparation.plan import COUNT_SLICES, SUM_CELLS, assign, checked_sums
+from evalsampling.preparation.plan import COUNT_SLICES, SUM_CELLS, assign
 from evalsampling.preparation.shares import LOCAL, Rows
 from evalsampling.preparation.stratification import what_scores_say
 from evalsampling.spec import EvaluationSpec
@@ -153,10 +153,10 @@ def _prepared(spec: EvaluationSpec, batches: Sequence[PoolBatch]) -> tuple[list[
         InputError: naming the first value that it would refuse.
     """
     stratification = stratify(batches, spec)
-    cells = LOCAL.map(Rows.of_batches(batches), assign(spec, stratification))
+    cells = LOCAL.map(Rows(batches), assign(spec, stratification))
     sums, counts = LOCAL.run(cells, SUM_CELLS, COUNT_SLICES)
     check_slices(counts, spec.pool.slices)
-    table = stratification.table(checked_sums(sums))
+    table = stratification.table(sums)
     return stratification.about_scores(spec, table), what_scores_say(spec, table)
 
 

@@ -21,7 +21,6 @@ from evalsampling.pool.frames import Column, Frame, Table, has_index, to_array
 from evalsampling.pool.stored_columns import CELL, HASH, ID, SLICE_PREFIX, outputs_of_columns
 from evalsampling.preparation.assignment import assign_cells
 from evalsampling.preparation.local import stratify
-from evalsampling.preparation.plan import checked_sums
 from evalsampling.preparation.reserve import Reserve, check_unique
 from evalsampling.preparation.reserve_builder import ReserveBuilder
 from evalsampling.preparation.slices import Slices
@@ -147,7 +146,7 @@ class MemoryPool:
         """Return the pool of one batch of rows, both passes made."""
         stratification = stratify([batch], spec)
         cells = assign_cells(batch, spec, stratification)
-        sums, counts = checked_sums(cells.sums()), cells.slice_counts()
+        sums, counts = cells.sums(), cells.slice_counts()
         table = stratification.table(sums)
         builder = ReserveBuilder(spec, stratification, capacity=len(cells))
         builder.add(cells)

@@ -31,16 +31,12 @@ def pool_rows(spec: EvaluationSpec) -> Rows:
     if spec.pool.scorer is None:
         return Rows(items, read_items, required_columns(spec, payload=False))
     scorer = Scorer(spec.pool.scorer, spec.pool.directory)
-    return Rows(items, _read_all, steps=(Step("ScoreBatch", scorer.score),))
+    return Rows(items, read_items, steps=(Step("ScoreBatch", scorer.score),))
 
 
 def read_items(items: Iterable[WorkItem], columns: Sequence[str] | None) -> Iterator[PoolBatch]:
     """Yield the rows of work items: see `pool.formats.registry.read_batches`."""
     return itertools.chain.from_iterable(read_batches(item, columns) for item in items)
-
-
-def _read_all(items: Iterable[WorkItem], _: Sequence[str] | None) -> Iterator[PoolBatch]:
-    return read_items(items, None)
 
 
 def stratify(batches: Sequence[PoolBatch], spec: EvaluationSpec) -> Stratification:
@@ -49,7 +45,7 @@ def stratify(batches: Sequence[PoolBatch], spec: EvaluationSpec) -> Stratificati
     Raises:
         InputError: for anything wrong with the rows, or if there are none.
     """
-    stratification: Stratification = plan.stratify(LOCAL, Rows.of_batches(batches), spec)
+    stratification: Stratification = plan.stratify(LOCAL, Rows(batches), spec)
     return stratification
 
 
@@ -72,16 +68,22 @@ def read_cells(spec: EvaluationSpec, stratification: Stratification) -> Iterator
     return LOCAL.map(pool_rows(spec), plan.assign(spec, stratification)).batches()
 
 
-def read_sums(spec: EvaluationSpec, stratification: Stratification) -> CellSums:
-    """Return the sums over the cells of the pool of a spec, by a second pass over its files.
+def read_sums(spec: EvaluationSpec, stratification: Stratification) -> CellSums | None:
+    """Return the sums over the cells of the pool of a spec, None if there is no batch.
+
+    Raises:
+        InputError: for anything wrong with the pool.
+    """
+    cells = LOCAL.map(pool_rows(spec), plan.assign(spec, stratification))
+    sums: CellSums | None
+    (sums,) = LOCAL.run(cells, plan.SUM_CELLS)
+    return sums
+
+
+def read_table(spec: EvaluationSpec, stratification: Stratification) -> CellTable:
+    """Return the cells of the pool of a spec, by a second pass over its files.
 
     Raises:
         InputError: for anything wrong with the pool, also if it is empty.
     """
-    cells = LOCAL.map(pool_rows(spec), plan.assign(spec, stratification))
-    return plan.checked_sums(*LOCAL.run(cells, plan.SUM_CELLS))
-
-
-def read_table(spec: EvaluationSpec, stratification: Stratification) -> CellTable:
-    """Return the cells of the pool of a spec: see `read_sums`."""
     return stratification.table(read_sums(spec, stratification))

@@ -10,7 +10,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from evalsampling.errors import InputError
 from evalsampling.pool.batch import PoolBatch
+from evalsampling.pool.catalog import Catalog
 from evalsampling.pool.columns import required_columns
 from evalsampling.pool.formats.registry import read_batches
 from evalsampling.pool.scorer import Scorer, score_item, scored_item
@@ -31,7 +33,6 @@ from evalsampling.preparation.stages import Engine, Keyed, Reading, Step, Total
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.preparation.summary import (
     PoolSummary,
-    check_not_empty,
     summarize,
     summary_columns,
 )
@@ -98,8 +99,6 @@ def cut_strata(spec: EvaluationSpec) -> Step:
 
 
 def _cut(summary: PoolSummary | None, spec: EvaluationSpec) -> Stratification:
-    check_not_empty(summary is not None)
-    assert summary is not None
     return Stratification.from_summary(summary, spec)
 
 
@@ -137,17 +136,6 @@ SUM_CELLS = Total("SumCells", Step("SumBatches", _sums), "AddSums")
 
 COUNT_SLICES = Total("CountSlices", Step("CountValues", _slice_counts), "AddCounts")
 """The stage that makes the `SliceCounts` of rows with cells."""
-
-
-def checked_sums(sums: CellSums | None) -> CellSums:
-    """Return the sums over the cells of a pool, checked to be of some row.
-
-    Raises:
-        InputError: if they are of none.
-    """
-    check_not_empty(0 if sums is None else sums.count.sum())
-    assert sums is not None
-    return sums
 
 
 def draw_reserve(
@@ -246,3 +234,21 @@ def recount(spec: EvaluationSpec, held: HeldRows) -> Total:
 
 def _recount(cells: CellBatch, held: HeldRows, seed: int) -> Any:
     return held.recount(cells, seed)
+
+
+def compare_counts(spec: EvaluationSpec, held: HeldRows, pool: Catalog) -> Step:
+    """Return the step that takes the counts of `recount`, and returns True if all are as before.
+
+    It fails with an `InputError` if a file of the pool has changed, or if a cell has another number
+    of rows or other first rows.
+    """
+    return Step("CheckHeld/CompareCounts", _compare, (held, pool, spec.pool.path))
+
+
+def _compare(counts: Any, held: HeldRows, pool: Catalog, path: str) -> bool:
+    try:
+        held.check_recount(counts, path)
+    except InputError:
+        pool.check_unchanged(path)  # Its error names the file.
+        raise
+    return True

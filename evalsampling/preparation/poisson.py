@@ -24,7 +24,7 @@ from evalsampling.pool.columns import hash_ids, required_columns
 from evalsampling.pool.files import unchanged
 from evalsampling.preparation.assignment import CellBatch
 from evalsampling.preparation.local import pool_rows
-from evalsampling.preparation.plan import SUM_CELLS, assign, checked_sums, stratify
+from evalsampling.preparation.plan import SUM_CELLS, assign, stratify
 from evalsampling.preparation.row_sizes import RowSizes, sizes_of_rows
 from evalsampling.preparation.shares import LOCAL
 from evalsampling.preparation.stages import Engine, Step
@@ -106,7 +106,7 @@ class PoissonFilter:
         cls,
         spec: EvaluationSpec,
         stratification: Stratification,
-        sums: CellSums,
+        sums: CellSums | None,
         by_cell: bool = False,
     ) -> "PoissonFilter":
         """Return the filter that a spec asks for: with its measure, its budget and its seed.
@@ -178,7 +178,7 @@ def keep_rows(engine: Engine, rows: Any, spec: EvaluationSpec, by_cell: bool) ->
 def _filter(
     sums: CellSums | None, spec: EvaluationSpec, stratification: Stratification, by_cell: bool
 ) -> PoissonFilter:
-    return PoissonFilter.from_spec(spec, stratification, checked_sums(sums), by_cell)
+    return PoissonFilter.from_spec(spec, stratification, sums, by_cell)
 
 
 def _keep(cells: CellBatch, chosen: PoissonFilter) -> pa.Table:

@@ -53,11 +53,6 @@ class Reserve:
     capacity: int
     rows: pa.Table | None = None
 
-    @classmethod
-    def zero(cls, capacity: int) -> "Reserve":
-        """Return the reserve of no rows."""
-        return cls(capacity)
-
     def __add__(self, other: "Reserve") -> "Reserve":
         """Return the reserve of both pools together."""
         if self.capacity != other.capacity:

@@ -105,7 +105,7 @@ class ReserveBuilder:
         )
         self._threshold = hash_limits(least, capacity)
         self._items: dict[tuple[str, int], WorkItem] = {}
-        self._reserve = Reserve.zero(capacity)
+        self._reserve = Reserve(capacity)
         self._pending: list[pa.Table] = []
         self._pending_rows = 0
         self._pending_bytes = 0

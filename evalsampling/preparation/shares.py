@@ -13,7 +13,6 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.catalog import PoolFile
 from evalsampling.pool.files import StoredFile, find_files
 from evalsampling.preparation.stages import Gatherer, Reading, Stage, Step, Total
@@ -29,26 +28,25 @@ class Piece(NamedTuple):
     state: Any
 
 
+def _whole(share: Any, _: Sequence[str] | None) -> Any:
+    return share
+
+
 @dataclasses.dataclass(frozen=True)
 class Rows:
     """Batches that are read anew each time somebody goes over them.
 
     Attributes:
         source: what shares are dealt from: a list, or what a `Gather` takes for one.
-        read: yields the batches of a share, of these columns or all.
-        columns: to read, None for all.
+        read: yields the batches of a share, of some columns or all; a share of batches has them.
+        columns: to read unless fewer are asked for; None for all, whatever is asked for.
         steps: what is made of each batch.
     """
 
     source: Any
-    read: Callable[[Any, Sequence[str] | None], Iterable[Any]]
+    read: Callable[[Any, Sequence[str] | None], Iterable[Any]] = _whole
     columns: Sequence[str] | None = None
     steps: tuple[Step, ...] = ()
-
-    @classmethod
-    def of_batches(cls, batches: Sequence[PoolBatch]) -> "Rows":
-        """Return the rows of batches in memory."""
-        return cls(batches, _whole)
 
     def over(self, share: Any) -> Iterator[Any]:
         """Yield the batches of a share."""
@@ -60,14 +58,6 @@ class Rows:
     def batches(self) -> Iterator[Any]:
         """Yield all batches, read in this process."""
         return self.over(self.source)
-
-    def without_source(self) -> "Rows":
-        """Return what a worker needs that has its share."""
-        return dataclasses.replace(self, source=None)
-
-
-def _whole(share: Any, _: Sequence[str] | None) -> Any:
-    return share
 
 
 def share_pieces(share: Any, part: int, rows: Rows, stages: Sequence[Stage]) -> Iterator[Piece]:
@@ -130,40 +120,34 @@ class Shares:
     gather: Gather
 
     def value(self, _: str, value: Any) -> Any:
-        """Return an object as it is."""
         return value
 
     def call(self, step: Step, value: Any) -> Any:
-        """Return what a step makes of an object, here and now."""
         return step(value)
 
+    def each(self, step: Step, values: list[Any]) -> list[Any]:
+        return list(map(step, values))
+
     def expand(self, step: Step, value: Any) -> list[Any]:
-        """Return all that a step yields."""
         return list(step(value))
 
     def inspect(self, path: str) -> list[PoolFile]:
-        """Return the files that a pattern names, looked into share by share.
-
-        Raises:
-            InputError: if there are none, or one cannot be read.
-        """
-        shares_of_files = Rows(find_files(path), lambda files, _: [files])
-        (files,) = self.run(shares_of_files, _INSPECT_POOL)
-        return files or []
+        (files,) = self.run(Rows(find_files(path), _as_one), _INSPECT_POOL)
+        return files
 
     def read(self, reading: Reading, items: list[Any]) -> tuple[Rows, list[Any]]:
-        """Return the rows of work items, and the items that read them again."""
         rows = Rows(items, functools.partial(_read, step=reading.step))
         return rows, items if reading.stored is None else [reading.stored(item) for item in items]
 
     def map(self, rows: Rows, step: Step) -> Rows:
-        """Return the rows that a step makes of each batch."""
         return dataclasses.replace(rows, steps=(*rows.steps, step))
 
     def run(self, rows: Rows, *stages: Stage, columns: Sequence[str] | None = None) -> list[Any]:
-        """Return the result of each stage."""
-        rows = rows if columns is None else dataclasses.replace(rows, columns=columns)
-        work = functools.partial(share_pieces, rows=rows.without_source(), stages=stages)
+        if columns is not None and rows.columns is not None:
+            rows = dataclasses.replace(rows, columns=columns)
+        # A worker has its share; it needs no other.
+        anywhere = dataclasses.replace(rows, source=None)
+        work = functools.partial(share_pieces, rows=anywhere, stages=stages)
         merge = functools.partial(merged_piece, stages={stage.name: stage for stage in stages})
         parts = max((stage.keys for stage in stages), default=1)
         pieces = self.gather(rows, work, merge, parts)
@@ -177,7 +161,11 @@ def _read(items: Iterable[Any], _: Sequence[str] | None, step: Step) -> Iterator
     return itertools.chain.from_iterable(map(step, items))
 
 
-def _inspected(files: Iterable[StoredFile]) -> list[PoolFile]:
+def _as_one(files: list[StoredFile], _: Sequence[str] | None) -> list[list[StoredFile]]:
+    return [files]
+
+
+def _inspected(files: list[StoredFile]) -> list[PoolFile]:
     return [PoolFile.inspect(file) for file in files]
 
 

@@ -173,6 +173,9 @@ class Engine(Protocol):
     def call(self, step: Step, value: Any) -> Any:
         """Return the value that a step makes of one."""
 
+    def each(self, step: Step, values: Any) -> Any:
+        """Return the list, as a value, of what a step makes of each of another list."""
+
     def expand(self, step: Step, value: Any) -> Any:
         """Return the list, as a value, of all that a step yields."""
 

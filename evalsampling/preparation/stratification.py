@@ -88,13 +88,14 @@ class Stratification:
         return cls._of(spec, PoolSummary(0, (), none, None, None))
 
     @classmethod
-    def from_summary(cls, summary: PoolSummary, spec: EvaluationSpec) -> "Stratification":
+    def from_summary(cls, summary: PoolSummary | None, spec: EvaluationSpec) -> "Stratification":
         """Return the stratification that follows from the first pass.
 
         Raises:
             InputError: if there are no rows, or the scores do not allow the strata asked for.
         """
-        check_not_empty(summary.rows)
+        check_not_empty(0 if summary is None else summary.rows)
+        assert summary is not None
         stratification = cls._of(spec, summary)
         return dataclasses.replace(stratification, min_rows=stratification.known_rows(summary))
 
@@ -218,8 +219,14 @@ class Stratification:
             "rows lie in a small part of the range"
         ]
 
-    def table(self, sums: CellSums) -> CellTable:
-        """Return the cells of rows that were summed up."""
+    def table(self, sums: CellSums | None) -> CellTable:
+        """Return the cells of rows that were summed up.
+
+        Raises:
+            InputError: if there were none.
+        """
+        check_not_empty(0 if sums is None else sums.count.sum())
+        assert sums is not None
         return self.grid.table(*sums.means(), classes=self.signatures.shape[0])
 
     @functools.cached_property

@@ -23,7 +23,7 @@ from evalsampling.pool.columns import hash_ids
 from evalsampling.pool.files import unchanged
 from evalsampling.preparation.assignment import CellBatch
 from evalsampling.preparation.local import pool_rows
-from evalsampling.preparation.plan import SUM_CELLS, assign, checked_sums, stratify
+from evalsampling.preparation.plan import SUM_CELLS, assign, stratify
 from evalsampling.preparation.row_sizes import RowSizes, sizes_of_rows
 from evalsampling.preparation.shares import LOCAL
 from evalsampling.preparation.stages import Engine, Step, Total
@@ -122,7 +122,7 @@ class RowDraws:
 
     @classmethod
     def from_spec(
-        cls, spec: EvaluationSpec, stratification: Stratification, sums: CellSums
+        cls, spec: EvaluationSpec, stratification: Stratification, sums: CellSums | None
     ) -> "RowDraws":
         """Return the draws that a spec asks for: with its measure, its budget and its seed.
 
@@ -221,7 +221,7 @@ def draw_rows(engine: Engine, rows: Any, spec: EvaluationSpec) -> Any:
 def _weights(
     sums: CellSums | None, spec: EvaluationSpec, stratification: Stratification
 ) -> RowDraws:
-    return RowDraws.from_spec(spec, stratification, checked_sums(sums))
+    return RowDraws.from_spec(spec, stratification, sums)
 
 
 def _draw(cells: CellBatch, weights: RowDraws) -> Drawn:

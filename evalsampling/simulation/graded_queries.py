@@ -16,7 +16,7 @@ from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.lists import list_column, list_names
 from evalsampling.pool.stored_columns import ID
 from evalsampling.preparation.local import read_cells
-from evalsampling.preparation.plan import SUM_CELLS, checked_sums
+from evalsampling.preparation.plan import SUM_CELLS
 from evalsampling.preparation.stages import RunningTotal
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.spec import EvaluationSpec
@@ -115,7 +115,7 @@ def read_graded(
         outputs, _ = graded_outputs(stored, grades.of(stored), systems, moments, depth)
         codes.append(cells.cell)
         parts.append(outputs)
-    table = stratification.table(checked_sums(sums.total))
+    table = stratification.table(sums.total)
     cell = np.searchsorted(table.code, np.concatenate(codes))
     order = np.argsort(cell, kind="stable")
     return table, cell[order], Outputs.concatenate(parts).take(order)

@@ -22,7 +22,7 @@ from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.label_sets import read_label_sets
 from evalsampling.preparation.ids import check_unique_ids
 from evalsampling.preparation.local import read_cells
-from evalsampling.preparation.plan import SUM_CELLS, checked_sums
+from evalsampling.preparation.plan import SUM_CELLS
 from evalsampling.preparation.stages import RunningTotal
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.simulation.graded_queries import read_graded
@@ -86,7 +86,7 @@ class KnownPool:
             label = labels.codes_of(cells.batch, cells.ids)
             parts.append(_Kinds.of_rows(cells.cell, label, cells.outputs, edges, fine))
             parts = [_Kinds.merged(parts)] if len(parts) > 64 else parts
-        table = stratification.table(checked_sums(sums.total))
+        table = stratification.table(sums.total)
         kinds = _Kinds.merged(parts)
         return cls(
             table=table,

@@ -7,51 +7,46 @@ import apache_beam as beam
 from apache_beam import pvalue
 
 from evalsampling.preparation.stages import Keyed, Reading, Stage, Step
-from evalsampling.transforms.pool import InspectPool
-from evalsampling.transforms.stages import AddUp, MergeByKey, ReadItems, map_batches
+from evalsampling.transforms.stages import AddUp, InspectPool, MergeByKey, ReadItems, map_batches
 
 
 class BeamEngine:
     """Builds a pipeline of what a plan asks for.
 
     Its values are side inputs, with their collection as ``pvalue``; its rows are collections of
-    batches.
+    batches, with the columns they have.
     """
 
     def __init__(self, root: beam.Pipeline) -> None:
-        """Start with a pipeline to build in."""
         self._root = root
 
     def value(self, name: str, value: Any) -> pvalue.AsSingleton:
-        """Return an object as a value."""
         return pvalue.AsSingleton(self._root | name >> beam.Create([value]))
 
     def call(self, step: Step, value: pvalue.AsSideInput) -> pvalue.AsSingleton:
-        """Return the value that a step makes of one."""
         made = value.pvalue | step.name >> beam.Map(step.function, *step.arguments)
         return pvalue.AsSingleton(made)
 
+    def each(self, step: Step, values: pvalue.AsList) -> pvalue.AsList:
+        return pvalue.AsList(values.pvalue | step.name >> beam.Map(step.function, *step.arguments))
+
     def expand(self, step: Step, value: pvalue.AsSideInput) -> pvalue.AsList:
-        """Return the list, as a value, of all that a step yields."""
         return pvalue.AsList(
             value.pvalue | step.name >> beam.FlatMap(step.function, *step.arguments)
         )
 
     def inspect(self, path: pvalue.AsSideInput) -> pvalue.AsList:
-        """Return the list, as a value, of the files that a pattern names, looked into."""
         return pvalue.AsList(path.pvalue | InspectPool())
 
     def read(
         self, reading: Reading, items: pvalue.AsList
     ) -> tuple[beam.PCollection[Any], pvalue.AsList]:
-        """Return the rows of work items, and the items that read them again."""
         read = items.pvalue | ReadItems(reading)
         return (
             (read, items) if reading.stored is None else (read.batches, pvalue.AsList(read.items))
         )
 
     def map(self, rows: beam.PCollection[Any], step: Step) -> beam.PCollection[Any]:
-        """Return the rows that a step makes of each batch."""
         return rows | step.name >> map_batches(step)
 
     def run(
@@ -60,7 +55,6 @@ class BeamEngine:
         *stages: Stage,
         columns: Sequence[str] | None = None,
     ) -> list[pvalue.AsSideInput]:
-        """Return the result of each stage, as a value; batches keep the columns they have."""
         return [_result(rows, stage) for stage in stages]
 
 

@@ -1,5 +1,7 @@
-"""Stages of a plan as transforms: how batches are read, added up, and merged by key."""
+"""Stages of a plan as transforms: files looked into, batches read, added up, merged by key."""
 
+import functools
+import operator
 import pickle
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -8,14 +10,32 @@ import apache_beam as beam
 from apache_beam import pvalue
 from apache_beam.transforms import window
 
+from evalsampling.pool.catalog import PoolFile
+from evalsampling.pool.files import StoredFile, find_files
 from evalsampling.pool.splits import WorkItem
 from evalsampling.preparation.stages import Gatherer, Keyed, Reading, Step, Total
 from evalsampling.telemetry import progress
 from evalsampling.transforms.metering import Meter, MeteredMap
-from evalsampling.transforms.sums import SumFn
 
 STORED = "items"
 """Output with the items that read what was stored."""
+
+
+class InspectPool(beam.PTransform):
+    """Inspects files: PCollection[str], patterns of paths, to PCollection[PoolFile]."""
+
+    def expand(self, patterns: beam.PCollection[str]) -> beam.PCollection[PoolFile]:
+        return (
+            patterns
+            | "FindFiles" >> beam.FlatMap(find_files)
+            | "SpreadFiles" >> beam.Reshuffle()
+            | "InspectFiles" >> beam.Map(_inspect)
+        )
+
+
+def _inspect(stored: StoredFile) -> PoolFile:
+    # A classmethod would be pickled by value, with the path of its source.
+    return PoolFile.inspect(stored)
 
 
 class ReadItems(beam.PTransform):
@@ -28,12 +48,10 @@ class ReadItems(beam.PTransform):
     """
 
     def __init__(self, reading: Reading) -> None:
-        """Choose how items are read; side inputs are among the arguments of its step."""
         super().__init__(reading.name)
         self._reading = reading
 
     def expand(self, items: beam.PCollection[WorkItem]) -> Any:
-        """Wire the transform."""
         step, stored = self._reading.step, self._reading.stored
         read = beam.ParDo(_Read(step, stored), *step.arguments).with_output_types(step.result)
         if stored is not None:
@@ -59,16 +77,39 @@ def map_batches(step: Step) -> beam.ParDo:
     return beam.ParDo(MeteredMap(step.function), *step.arguments).with_output_types(step.result)
 
 
+class SumFn(beam.CombineFn):
+    """Sums mergeable states: anything with an associative and commutative ``+``.
+
+    States know their own shape, so the sum of no state is None. `CombinePerKey`, and
+    `CombineGlobally` without defaults, never output it.
+    """
+
+    def create_accumulator(self) -> Any:
+        """Return the sum of no states: None."""
+        return None
+
+    def add_input(self, accumulator: Any, element: Any) -> Any:
+        """Return the sum of an accumulator and a state."""
+        return element if accumulator is None else accumulator + element
+
+    def merge_accumulators(self, accumulators: Iterable[Any]) -> Any:
+        """Return the sum of accumulators."""
+        sums = [accumulator for accumulator in accumulators if accumulator is not None]
+        return functools.reduce(operator.add, sums) if sums else None
+
+    def extract_output(self, accumulator: Any) -> Any:
+        """Return the sum."""
+        return accumulator
+
+
 class AddUp(beam.PTransform):
     """Adds up a state of each batch: PCollection of batches to one element, the sum."""
 
     def __init__(self, stage: Total) -> None:
-        """Choose the stage; side inputs are among the arguments of its step."""
         super().__init__(stage.name or None)
         self._stage = stage
 
     def expand(self, batches: beam.PCollection[Any]) -> beam.PCollection[Any]:
-        """Wire the transform."""
         stage = self._stage
         return (
             batches
@@ -81,12 +122,10 @@ class MergeByKey(beam.PTransform):
     """Merges what a stage makes of batches: PCollection of batches to one element for each key."""
 
     def __init__(self, stage: Keyed) -> None:
-        """Choose the stage; side inputs are among the arguments of its last step."""
         super().__init__(stage.name)
         self._stage = stage
 
     def expand(self, batches: beam.PCollection[Any]) -> beam.PCollection[Any]:
-        """Wire the transform."""
         gather, merge, elements = self._stage.gather, self._stage.merge, batches
         *steps, last = self._stage.steps
         if gather is not None:

@@ -32,7 +32,7 @@ def test_sum_of_reserves(job: Callable[..., Job], monkeypatch: pytest.MonkeyPatc
     """Whether rows wait or not."""
     rows = reference(job()).reserve.rows
     parts = [Reserve.from_rows(5, [rows.slice(begin, 70)]) for begin in range(0, len(rows), 70)]
-    parts.insert(2, Reserve.zero(5))
+    parts.insert(2, Reserve(5))
     one_by_one = reduce(operator.add, parts)
     assert one_by_one.rows is not None
     for waiting in (1, 100, 1 << 18):
