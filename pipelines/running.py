@@ -5,6 +5,7 @@ import contextlib
 import logging
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import TypeVar
 
 import apache_beam as beam
@@ -34,14 +35,13 @@ IN_PROCESS = "FnApiRunner"
 _RUNNERS_IN_PROCESS = (IN_PROCESS, "DirectRunner", "BundleBasedDirectRunner")
 
 
-@contextlib.contextmanager
 def job(
     name: str,
     description: str,
     options: type[Options],
     argv: Sequence[str] | None,
     with_output: bool = False,
-) -> Iterator[tuple[Options, argparse.Namespace, PipelineOptions]]:
+) -> AbstractContextManager[tuple[Options, argparse.Namespace, PipelineOptions]]:
     """Parse the options of a job, and log what is done with them in a block.
 
     Args:
@@ -51,7 +51,7 @@ def job(
         argv: of the program.
         with_output: whether its result may be written to a file.
 
-    Yields:
+    Returns:
         For the block: the command's options; ``wait``, whether to wait for the job, and ``output``,
         the file; and Beam's options.
     """
@@ -61,11 +61,17 @@ def job(
         parser.add_argument("--output", help="file for the result, as JSON")
     parser.add_argument("--no-wait", action="store_true", help="start the job and return")
     arguments, rest = parser.parse_known_args(argv)
-    of_command = read_options(options, arguments)
-    with logs.job(name, workspace=getattr(of_command, "workspace", None)):
-        of_beam = parse_options(rest)
-        arguments.wait = not (arguments.no_wait or is_template(of_beam))
-        yield of_command, arguments, of_beam
+    return _logged(name, read_options(options, arguments), arguments, rest)
+
+
+@contextlib.contextmanager
+def _logged(
+    name: str, options: Options, arguments: argparse.Namespace, rest: Sequence[str]
+) -> Iterator[tuple[Options, argparse.Namespace, PipelineOptions]]:
+    with logs.job(name, workspace=getattr(options, "workspace", None)):
+        beam_options = parse_options(rest)
+        arguments.wait = not (arguments.no_wait or is_template(beam_options))
+        yield options, arguments, beam_options
 
 
 def is_template(options: PipelineOptions) -> bool:
