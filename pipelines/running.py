@@ -85,9 +85,9 @@ def parse_options(argv: Sequence[str]) -> PipelineOptions:
     Raises:
         UsageError: for an option that Beam does not know.
     """
-    known = set(PipelineOptions([]).get_all_options())
+    options_of_beam = set(PipelineOptions([]).get_all_options())
     given = JobOptions([*argv]).get_all_options(retain_unknown_options=True)
-    unknown = sorted(set(given) - known)
+    unknown = sorted(set(given) - options_of_beam)
     if unknown:
         raise UsageError(f"unknown option --{unknown[0]}")
     if given["runner"] is not None:

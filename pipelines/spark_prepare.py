@@ -154,14 +154,14 @@ def _prepare_here(options: PrepareOptions, partitions: int | None) -> PrepareRes
     spec = load_spec(options.spec)
     if "PYSPARK_GATEWAY_PORT" not in os.environ:  # not by spark-submit: workers are here
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    mine = SparkSession.getActiveSession() is None
+    is_ours = SparkSession.getActiveSession() is None
     session = SparkSession.builder.appName("evalsampling prepare").getOrCreate()
-    if mine and session.sparkContext.master.startswith("local"):
+    if is_ours and session.sparkContext.master.startswith("local"):
         session.sparkContext.setLogLevel("OFF")  # an error would be told twice, at great length
     try:
         return prepare(spec, session, options.check_ids, partitions)
     finally:
-        if mine:
+        if is_ours:
             session.stop()
 
 

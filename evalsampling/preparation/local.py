@@ -45,8 +45,7 @@ def stratify(batches: Sequence[PoolBatch], spec: EvaluationSpec) -> Stratificati
     Raises:
         InputError: for anything wrong with the rows, or if there are none.
     """
-    stratification: Stratification = plan.stratify(LOCAL, Rows(batches), spec)
-    return stratification
+    return plan.stratify(LOCAL, Rows(batches), spec)
 
 
 def stratify_pool(spec: EvaluationSpec) -> Stratification:
@@ -55,8 +54,7 @@ def stratify_pool(spec: EvaluationSpec) -> Stratification:
     Raises:
         InputError: for anything wrong with the pool.
     """
-    stratification: Stratification = plan.stratify(LOCAL, pool_rows(spec), spec)
-    return stratification
+    return plan.stratify(LOCAL, pool_rows(spec), spec)
 
 
 def read_cells(spec: EvaluationSpec, stratification: Stratification) -> Iterator[CellBatch]:
@@ -75,9 +73,7 @@ def read_sums(spec: EvaluationSpec, stratification: Stratification) -> CellSums 
         InputError: for anything wrong with the pool.
     """
     cells = LOCAL.map(pool_rows(spec), plan.assign(spec, stratification))
-    sums: CellSums | None
-    (sums,) = LOCAL.run(cells, plan.SUM_CELLS)
-    return sums
+    return LOCAL.run(cells, plan.SUM_CELLS)[0]
 
 
 def read_table(spec: EvaluationSpec, stratification: Stratification) -> CellTable:

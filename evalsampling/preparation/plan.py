@@ -44,13 +44,7 @@ from evalsampling.stats.slices import SliceCounts
 
 
 def fetch_rows(name: str, columns: Sequence[str] | None, payload: Sequence[str] = ()) -> Reading:
-    """Return how rows are read as they are.
-
-    Args:
-        name: of the stage.
-        columns: to read, None for all.
-        payload: to read too if that costs nothing extra: see `pool.formats.registry.read_batches`.
-    """
+    """Return how rows are read as they are: see `pool.formats.registry.read_batches`."""
     return Reading(name, Step("ReadBatches", _read_rows, (columns, payload), PoolBatch))
 
 
@@ -237,11 +231,7 @@ def _recount(cells: CellBatch, held: HeldRows, seed: int) -> Any:
 
 
 def compare_counts(spec: EvaluationSpec, held: HeldRows, pool: Catalog) -> Step:
-    """Return the step that takes the counts of `recount`, and returns True if all are as before.
-
-    It fails with an `InputError` if a file of the pool has changed, or if a cell has another number
-    of rows or other first rows.
-    """
+    """Return the step that checks the counts of `recount`: True, or the error of a changed pool."""
     return Step("CheckHeld/CompareCounts", _compare, (held, pool, spec.pool.path))
 
 

@@ -23,7 +23,7 @@ _TOTAL_ROWS = 2_000_000
 _FEWEST_ROWS = 50
 
 _COMPACT_BYTES_ABOVE = 1 << 26
-"""Likewise bytes, of rows whose payload comes along."""
+"""Bytes of rows with payload gathered before the surplus of each cell is dropped."""
 
 
 def reserve_capacity(spec: EvaluationSpec, cells: int) -> int:

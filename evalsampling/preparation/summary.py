@@ -122,12 +122,12 @@ def summarize(batch: PoolBatch, spec: EvaluationSpec) -> PoolSummary:
 
 def _of_queries(batch: PoolBatch, spec: EvaluationSpec) -> PoolSummary:
     """Return the summary of queries: expected gains, and the range of the costs."""
-    found = ExpectedQueries.read(batch, spec)
+    expected = ExpectedQueries.read(batch, spec)
     check_item_payload(batch, spec)
     keys = hash_ids(batch.ids(spec.pool.id), spec.seed)
-    features = FeatureSample.from_rows(keys, found.features, FEATURE_SAMPLE)
+    features = FeatureSample.from_rows(keys, expected.features, FEATURE_SAMPLE)
     ranges = [_range(None) for _ in (*spec.pool.systems, spec.pool.score)]
-    return PoolSummary(len(batch.rows), (), tuple(ranges), None, features, _range(found.cost))
+    return PoolSummary(len(batch.rows), (), tuple(ranges), None, features, _range(expected.cost))
 
 
 def _range(scores: npt.NDArray[np.floating] | None) -> tuple[float, float]:

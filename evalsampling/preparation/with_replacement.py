@@ -51,7 +51,7 @@ class Drawn:
         time: shape (draws,): when the row arrived, infinite if there is none.
         key: shape (draws,): hash of the row's id, 0 if there is none.
         weight: shape (draws,): g of the row, 0 if there is none.
-        rows: their columns; None if there are none.
+        rows: their columns.
         count: rows of the part.
         total: sum of the weights of its rows (`stats.exact_sum`).
         money: sum of weights times costs likewise.
@@ -61,17 +61,10 @@ class Drawn:
     time: FloatArray
     key: UInt64Array
     weight: FloatArray
-    rows: pa.Table | None
+    rows: pa.Table
     count: int
     total: int
     money: int
-
-    @classmethod
-    def zero(cls, draws: int) -> "Drawn":
-        """Return the draws of no rows."""
-        nobody = np.full(draws, -1, dtype=np.int64)
-        none, keys = np.zeros(draws), np.zeros(draws, dtype=np.uint64)
-        return cls(nobody, none + np.inf, keys, none, None, 0, 0, 0)
 
     def __add__(self, other: "Drawn") -> "Drawn":
         """Return the draws of both parts together: of each the row that arrives first."""
@@ -80,14 +73,12 @@ class Drawn:
         later = other.time < self.time
         later |= (other.time == self.time) & (other.key < self.key)
         # Places in the rows of both; a draw that has no row in either keeps none.
-        mine = 0 if self.rows is None else len(self.rows)
-        place = np.where(later, other.row + mine, self.row)
-        there = place >= 0
-        kept, compact = np.unique(place[there], return_inverse=True)
+        place = np.where(later, other.row + len(self.rows), self.row)
+        met = place >= 0
+        kept, compact = np.unique(place[met], return_inverse=True)
         row = np.full(len(place), -1, dtype=np.int64)
-        row[there] = compact
-        tables = [one.rows for one in (self, other) if one.rows is not None]
-        rows = pa.concat_tables(tables).take(pa.array(kept)).combine_chunks() if tables else None
+        row[met] = compact
+        rows = pa.concat_tables([self.rows, other.rows]).take(pa.array(kept)).combine_chunks()
         return Drawn(
             row,
             np.where(later, other.time, self.time),
@@ -163,14 +154,14 @@ class RowDraws:
         cost = cells.outputs.cost
         money = weight if cost is None else weight * cost
         totals = len(weight), exact_sum(weight), exact_sum(money)
-        there = row >= 0
-        kept, compact = np.unique(row[there], return_inverse=True)
+        met = row >= 0
+        kept, compact = np.unique(row[met], return_inverse=True)
         place = np.full(self.draws, -1, dtype=np.int64)
-        place[there] = compact
+        place[met] = compact
         rows = pa.table(cells.batch.rows).take(pa.array(kept)).combine_chunks()
         none = np.zeros(self.draws)
         key, own = none.astype(np.uint64), none.copy()
-        key[there], own[there] = keys[row[there]], weight[row[there]]
+        key[met], own[met] = keys[row[met]], weight[row[met]]
         return Drawn(place, time, key, own, rows, *totals)
 
     def sample(self, drawn: Drawn) -> pa.Table:
@@ -186,7 +177,7 @@ class RowDraws:
             InputError: if no row has a weight, or the money does not buy a draw.
         """
         total = rounded(drawn.total)
-        if drawn.rows is None or total <= 0:
+        if total <= 0:
             raise InputError("no row of the pool is expected to move the measure")
         draws = self.draws
         if self.money is not None:
@@ -238,5 +229,4 @@ def sample_with_replacement(spec: EvaluationSpec) -> pa.Table:
         InputError: for anything wrong with the pool or the spec.
     """
     with unchanged(spec.pool.path):
-        sample: pa.Table = draw_rows(LOCAL, pool_rows(spec), spec)
-        return sample
+        return draw_rows(LOCAL, pool_rows(spec), spec)
