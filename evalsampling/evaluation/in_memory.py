@@ -19,7 +19,8 @@ from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import required_columns
 from evalsampling.pool.frames import Column, Frame, Table, has_index, to_array
 from evalsampling.pool.stored_columns import CELL, HASH, ID, SLICE_PREFIX, outputs_of_columns
-from evalsampling.preparation.local import SecondPass, stratify
+from evalsampling.preparation.assignment import assign_cells
+from evalsampling.preparation.local import stratify
 from evalsampling.preparation.reserve import Reserve, check_unique
 from evalsampling.preparation.reserve_builder import ReserveBuilder
 from evalsampling.preparation.slices import Slices
@@ -143,18 +144,16 @@ class MemoryPool:
     @classmethod
     def prepare(cls, spec: EvaluationSpec, batch: PoolBatch) -> "MemoryPool":
         """Return the pool of one batch of rows, both passes made."""
-        work = SecondPass(spec, stratify([batch], spec))
-        (cells,) = work.over([batch])
-        table = work.table()
-        reserve = ReserveBuilder(spec, work.stratification, capacity=len(cells))
-        reserve.add(cells)
-        kept = reserve.build()
-        check_unique(kept.rows, spec.pool.id)
-        sums, counts = work.sums, work.counts
-        assert sums is not None
-        assert counts is not None
+        stratification = stratify([batch], spec)
+        cells = assign_cells(batch, spec, stratification)
+        sums, counts = cells.sums(), cells.slice_counts()
+        table = stratification.table(sums)
+        builder = ReserveBuilder(spec, stratification, capacity=len(cells))
+        builder.add(cells)
+        reserve = builder.build()
+        check_unique(reserve.rows, spec.pool.id)
         slices = Slices.from_counts(spec.pool.slices, counts, table)
-        return cls(spec, work.stratification, table, slices, kept, sums, counts)
+        return cls(spec, stratification, table, slices, reserve, sums, counts)
 
     @functools.cached_property
     def analysis(self) -> Analysis:

@@ -67,7 +67,7 @@ def read_outputs(batch: PoolBatch, spec: EvaluationSpec, rules: tuple[str, ...])
     )
 
 
-def _normal(batch: PoolBatch, spec: EvaluationSpec, known: NumberRange) -> Outputs:
+def _normal(batch: PoolBatch, spec: EvaluationSpec, numbers: NumberRange) -> Outputs:
     """Return predicted numbers, their variances as scores, and the chances of expected errors."""
     (system,) = spec.pool.systems
     assert system.prediction is not None
@@ -78,7 +78,7 @@ def _normal(batch: PoolBatch, spec: EvaluationSpec, known: NumberRange) -> Outpu
         (system.score, variance < 0, "a variance is at least 0, got {}"),
         (
             system.prediction,
-            np.abs(predicted - known.low) > _FARTHEST * (known.high - known.low),
+            np.abs(predicted - numbers.low) > _FARTHEST * (numbers.high - numbers.low),
             "{} is too far from labels.range",
         ),
     ):
@@ -87,7 +87,7 @@ def _normal(batch: PoolBatch, spec: EvaluationSpec, known: NumberRange) -> Outpu
             value = (variance if name == system.score else predicted)[row]
             raise batch.error(name, row, words.format(f"{value:g}"))
     return Outputs(
-        prediction=known.codes(predicted)[:, None],
+        prediction=numbers.codes(predicted)[:, None],
         score=variance[:, None],
         probability=np.tile(CHANCES, (len(batch.rows), 1, 1)),
         cost=read_costs(batch, spec),
@@ -179,10 +179,10 @@ def _predictions(
         if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
             words += ": labels.classes names others, labels.positive the positive one"
         raise batch.error(name, 0, words)
-    known = pa.array([value if numeric else str(value) for value in classes], type=column.type)
-    codes = pc.index_in(column, value_set=known)
+    value_set = pa.array([value if numeric else str(value) for value in classes], type=column.type)
+    codes = pc.index_in(column, value_set=value_set)
     if codes.null_count and whole and untyped:
-        codes = pc.index_in(whole_number_texts(column), value_set=known)
+        codes = pc.index_in(whole_number_texts(column), value_set=value_set)
     if codes.null_count:
         row = pc.index(codes.is_null(), True).as_py()
         shown = reprlib.repr(column[row].as_py())

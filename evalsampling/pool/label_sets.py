@@ -13,7 +13,7 @@ from evalsampling.spec.label_sets import labels_of_text, set_classes, set_text
 
 
 def read_label_sets(
-    batch: PoolBatch, name: str | None, by_label: Mapping[str, str], known: Sequence[str]
+    batch: PoolBatch, name: str | None, by_label: Mapping[str, str], labels: Sequence[str]
 ) -> IntArray:
     """Return the codes of the sets of labels of rows, shape (n,): a bit for each label.
 
@@ -22,7 +22,7 @@ def read_label_sets(
         name: column of lists of labels, or of text as `spec.label_sets.set_text` makes it; None if
             there is a column for each label.
         by_label: column of 0 and 1, or of truth values, of each label.
-        known: the labels.
+        labels: the labels.
 
     Raises:
         InputError: naming file, column and row of the first bad value.
@@ -32,9 +32,9 @@ def read_label_sets(
         return np.sum(bits, axis=0, dtype=np.int64)
     column = batch.column(name)
     if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
-        return _codes_of_lists(batch, name, column, known)
+        return _codes_of_lists(batch, name, column, labels)
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-        return _codes_of_texts(batch, name, column, known)
+        return _codes_of_texts(batch, name, column, labels)
     raise batch.error(name, 0, f"must be a list of labels, got type {column.type}")
 
 
@@ -70,7 +70,7 @@ def _flags(batch: PoolBatch, name: str) -> IntArray:
 
 
 def _codes_of_lists(
-    batch: PoolBatch, name: str, column: pa.Array, known: Sequence[str]
+    batch: PoolBatch, name: str, column: pa.Array, labels: Sequence[str]
 ) -> IntArray:
     row = pc.list_parent_indices(column).to_numpy()
     label = pc.list_flatten(column)
@@ -80,26 +80,26 @@ def _codes_of_lists(
         if not len(label):
             return np.zeros(len(column), dtype=np.int64)
         raise batch.error(name, int(row[0]), f"labels are text, got type {label.type}")
-    place = pc.index_in(label, value_set=pa.array(known, type=label.type))
+    place = pc.index_in(label, value_set=pa.array(labels, type=label.type))
     if place.null_count:
         first = pc.index(place.is_null(), True).as_py()
         shown = reprlib.repr(label[first].as_py())
-        raise batch.error(name, int(row[first]), f"{shown} is none of {[*known]}")
+        raise batch.error(name, int(row[first]), f"{shown} is none of {[*labels]}")
     codes = np.zeros(len(column), dtype=np.int64)
     np.bitwise_or.at(codes, row, 1 << place.to_numpy().astype(np.int64))
     return codes
 
 
 def _codes_of_texts(
-    batch: PoolBatch, name: str, column: pa.Array, known: Sequence[str]
+    batch: PoolBatch, name: str, column: pa.Array, labels: Sequence[str]
 ) -> IntArray:
     coded = pc.dictionary_encode(column)
-    classes = {text: code for code, text in enumerate(set_classes(known))}
-    found = []
+    classes = {text: code for code, text in enumerate(set_classes(labels))}
+    codes = []
     for text in coded.dictionary.to_pylist():
-        code = classes.get(set_text(labels_of_text(text), known), -1)
+        code = classes.get(set_text(labels_of_text(text), labels), -1)
         if code < 0:
             row = pc.index(column, pa.scalar(text, column.type)).as_py()
-            raise batch.error(name, row, f"{reprlib.repr(text)} is no set of {[*known]}")
-        found.append(code)
-    return np.array(found, dtype=np.int64)[coded.indices.to_numpy()]
+            raise batch.error(name, row, f"{reprlib.repr(text)} is no set of {[*labels]}")
+        codes.append(code)
+    return np.array(codes, dtype=np.int64)[coded.indices.to_numpy()]

@@ -21,7 +21,9 @@ from evalsampling.measures.calibrated import measure_of
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.label_sets import read_label_sets
 from evalsampling.preparation.ids import check_unique_ids
-from evalsampling.preparation.local import SecondPass
+from evalsampling.preparation.local import read_cells
+from evalsampling.preparation.plan import SUM_CELLS
+from evalsampling.preparation.stages import RunningTotal
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.simulation.graded_queries import read_graded
 from evalsampling.spec import EvaluationSpec
@@ -77,13 +79,14 @@ class KnownPool:
             return cls(table, cell, np.zeros_like(ones), ones, outputs, systems)
         labels = _Truth.read(truth, spec)
         edges, fine = _distinctions(spec, stratification)
-        work = SecondPass(spec, stratification)
+        sums = RunningTotal(SUM_CELLS)
         parts: list[_Kinds] = []
-        for cells in work.over_pool():
+        for cells in read_cells(spec, stratification):
+            sums.add(cells)
             label = labels.codes_of(cells.batch, cells.ids)
             parts.append(_Kinds.of_rows(cells.cell, label, cells.outputs, edges, fine))
             parts = [_Kinds.merged(parts)] if len(parts) > 64 else parts
-        table = work.table()
+        table = stratification.table(sums.total)
         kinds = _Kinds.merged(parts)
         return cls(
             table=table,

@@ -15,10 +15,10 @@ import pytest
 
 from evalsampling import InputError
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.pool.columns import read_predictions, required_columns
+from evalsampling.pool.columns import read_predictions
 from evalsampling.pool.label_sets import probabilities_of_sets, read_label_sets
 from evalsampling.pool.splits import WorkItem
-from evalsampling.preparation.local import read_pool
+from evalsampling.preparation.local import pool_rows
 from evalsampling.spec import EvaluationSpec
 
 KNOWN = ("toxic", "insult", "threat")
@@ -105,7 +105,7 @@ def test_sets_come_through_every_format(tmp_path: Path, suffix: str, by_label: b
         "budget": 2,
     }
     spec = EvaluationSpec.from_mapping(content, tmp_path)
-    codes = [read_predictions(rows, spec)[:, 0] for rows in read_pool(spec, required_columns(spec))]
+    codes = [read_predictions(rows, spec)[:, 0] for rows in pool_rows(spec).batches()]
     assert np.concatenate(codes).tolist() == CODES
 
 

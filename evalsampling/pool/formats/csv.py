@@ -79,7 +79,7 @@ class Csv:
         return header.column_names, block.begin + int(block.ends[0])
 
     def _parse(self, block: Block, places: Sequence[int], width: int) -> pa.Table:
-        """Return the columns at some places, or else the first, in rows of so many cells."""
+        """Return the columns at some places, or the first, of rows of equal width."""
         stray = None if block.is_tidy else self._stray(block)
         if stray is not None:
             if stray:  # whatever is wrong with a record before is told first
@@ -110,8 +110,8 @@ class Csv:
         except pa.ArrowInvalid as error:
             if not ragged:
                 raise unreadable(block.path, error) from error
-            found = ragged[0].actual_columns
-            problem = f"has {found} cell{'s' * (found != 1)}, not {width}"
+            cells = ragged[0].actual_columns
+            problem = f"has {cells} cell{'s' * (cells != 1)}, not {width}"
             raise block.error(ragged[0].number - 1, problem) from error
         assert len(table) == len(block.ends)
         return table

@@ -81,31 +81,31 @@ def row_groups(footer: bytes) -> tuple[RowGroup, ...]:
     Raises:
         ValueError: if it is damaged.
     """
-    told = Thrift(footer, 0).struct()
-    return tuple(_row_group(group) for group in field(told, 4, list))
+    footer_fields = Thrift(footer, 0).struct()
+    return tuple(_row_group(group) for group in field(footer_fields, 4, list))
 
 
-def _row_group(told: Struct) -> RowGroup:
-    chunks = tuple(_chunk(field(chunk, 3, dict)) for chunk in field(told, 1, list))
-    return RowGroup(_count(told, 3), _count(told, 2), chunks)
+def _row_group(group: Struct) -> RowGroup:
+    chunks = tuple(_chunk(field(chunk, 3, dict)) for chunk in field(group, 1, list))
+    return RowGroup(_count(group, 3), _count(group, 2), chunks)
 
 
-def _chunk(told: Struct) -> Chunk:
-    names = field(told, 3, list)
+def _chunk(fields: Struct) -> Chunk:
+    names = field(fields, 3, list)
     if not all(isinstance(name, bytes) for name in names):
         raise ValueError("its footer is damaged")
     return Chunk(
         path=b".".join(names).decode(),
-        is_text=field(told, 1, int) == _TEXT,
-        has_dictionary=11 in told,
-        values=_count(told, 5),
-        stored=_count(told, 7),
-        plain=_count(told, 6),
+        is_text=field(fields, 1, int) == _TEXT,
+        has_dictionary=11 in fields,
+        values=_count(fields, 5),
+        stored=_count(fields, 7),
+        plain=_count(fields, 6),
     )
 
 
-def _count(told: Struct, number: int) -> int:
-    count: int = field(told, number, int)
+def _count(fields: Struct, number: int) -> int:
+    count: int = field(fields, number, int)
     if count < 0:
         raise ValueError("its footer is damaged")
     return count
