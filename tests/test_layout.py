@@ -54,7 +54,7 @@ ELSEWHERE = {
     "labels/formats.py": "commands/test_deliveries.py",
     "labels/ground_truth.py": "labels/test_sinks.py",
     "labels/label_studio.py": "labels/test_sinks.py",
-    "labels/parquet_pages.py": "labels/test_delivery.py",
+    "labels/parquet_decoder.py": "labels/test_parquet_process.py",
     "labels/parquet_votes.py": "labels/test_delivery.py",
     "labels/splink.py": "labels/test_sinks.py",
     "labels/vendor.py": "labels/test_sinks.py",
