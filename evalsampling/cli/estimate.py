@@ -15,6 +15,7 @@ from evalsampling.commands.options import add_to_command, read_options
 from evalsampling.inference.assumptions import ASSUMES, assumed
 from evalsampling.inference.many_systems import Contest
 from evalsampling.inference.results import ReportedInterval, ReportedSensitivity
+from evalsampling.parts.records import read_record
 from evalsampling.report.numbers import (
     CLAIM_NOTHING,
     HALF_AND_TWICE,
@@ -58,7 +59,7 @@ def _estimate(options: EstimateOptions, arguments: argparse.Namespace) -> Estima
     from evalsampling.pipelines.estimate import main
 
     with through_pipeline(main, options, arguments.beam) as output:
-        return EstimateResult.from_json(output["result"], output["messages"])
+        return read_record(EstimateResult, {**output["result"], "messages": output["messages"]})
 
 
 def _text(_: argparse.Namespace, result: EstimateResult) -> str:
@@ -187,7 +188,7 @@ def contest_table(contest: Contest) -> list[str]:
     """Return the table of a contest: the system of a row less the system of a column."""
     width = max(11, *(len(str(name)) + 2 for name in contest.systems))
     differences = {
-        (pair.system, pair.against): (pair.value, pair.low > 0, pair.high < 0)
+        (pair.system, pair.against): (pair.value, pair.is_above, pair.is_below)
         for pair in contest.pairs
     }
     lines = [

@@ -33,6 +33,7 @@ from evalsampling.inference.results import (
 from evalsampling.measures import Joint
 from evalsampling.measures.build import build_joints
 from evalsampling.measures.calibrated import Requested, measure_of
+from evalsampling.parts.records import read_record
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.poisson import PoissonSize
 from evalsampling.workspace.snapshot import Snapshot
@@ -64,15 +65,6 @@ class ReportedEstimate:
     bias: Mapping[str, float | None] | None = None
     significance: Mapping[str, float | None] | None = None
 
-    @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> "ReportedEstimate":
-        """Return the estimate that an object stands for."""
-        parts = {
-            "intervals": tuple(ReportedInterval(**one) for one in content["intervals"]),
-            "sensitivity": tuple(ReportedSensitivity(**one) for one in content["sensitivity"]),
-        }
-        return cls(**{**content, **parts})
-
 
 @dataclasses.dataclass(frozen=True)
 class RegionComponent:
@@ -101,12 +93,6 @@ class ReportedRegion:
     covariance: Sequence[Sequence[float]] | None = None
     radius: float | None = None
     reason: str | None = None
-
-    @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> "ReportedRegion":
-        """Return the region that an object stands for."""
-        measures = tuple(RegionComponent(**one) for one in content["measures"])
-        return cls(**{**content, "measures": measures})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -183,28 +169,6 @@ class EstimateResult(Result):
         del content["messages"]
         return content
 
-    @classmethod
-    def from_json(cls, content: Mapping[str, Any], messages: Sequence[str]) -> "EstimateResult":
-        """Return the result that an object stands for."""
-        parts: dict[str, Any] = {
-            "warnings": tuple(content["warnings"]),
-            "notes": tuple(content["notes"]),
-            "measures": tuple(map(ReportedEstimate.from_json, content["measures"])),
-            "regions": tuple(map(ReportedRegion.from_json, content["regions"])),
-            "hidden": tuple(ReportedHidden(**one) for one in content["hidden"]),
-            "contests": tuple(map(Contest.from_json, content["contests"])),
-        }
-        missing, wrong = content["missing"], content["label_error"]
-        if missing is not None:
-            parts["missing"] = MissingLabels.from_json(missing)
-        if wrong is not None:
-            parts["label_error"] = LabelError.from_json(wrong)
-        if content["guarantee"] is not None:
-            parts["guarantee"] = Guarantee.from_json(content["guarantee"])
-        if content["sample_size"] is not None:
-            parts["sample_size"] = PoissonSize(**content["sample_size"])
-        return cls(**{**content, **parts}, messages=tuple(messages))
-
 
 def result_of(
     snapshot: Snapshot,
@@ -252,7 +216,7 @@ def result_of(
         rejects=snapshot.rejects,
         warnings=tuple(warnings),
         done=is_spent or exhausted or enough,
-        measures=tuple(ReportedEstimate.from_json(as_json(one)) for one in estimates),
+        measures=tuple(read_record(ReportedEstimate, as_json(one)) for one in estimates),
         regions=tuple(_region(parts, spec, analysis) for parts in joints),
         half_width=widest_half(estimates),
         half_width_reason=no_width_because(estimates),

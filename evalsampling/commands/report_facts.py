@@ -14,6 +14,7 @@ from evalsampling.evaluation.convergence import convergence
 from evalsampling.evaluation.pictures import labelled_bands, prevalence
 from evalsampling.inference.results import as_json
 from evalsampling.labels.tally import State
+from evalsampling.parts.records import read_record
 from evalsampling.report.facts import VERSION
 from evalsampling.report.numbers import Number
 from evalsampling.report.thresholds import ScoreCurve, cheapest, curves_of
@@ -42,7 +43,7 @@ def report_facts(
     spec, workspace = snapshot.pool.spec, snapshot.pool.workspace
     analysis, estimated = snapshot.analysis, result_of(snapshot)
     jobs = read_jobs(workspace)
-    curves = curves_of(list(map(Number.from_json, estimated.to_json()["measures"])))
+    curves = curves_of([read_record(Number, one) for one in estimated.to_json()["measures"]])
     share = prevalence(analysis, curves) if estimated.labels else None
     classes = list(spec.labels.codes)
     content = {

@@ -9,7 +9,7 @@ import json
 import resource
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -71,75 +71,91 @@ def answer(content: bytes, columns: Sequence[str] | None, most: int) -> Reply:
     """
     try:
         metadata = pq.read_metadata(pa.BufferReader(content))
-        schema = metadata.schema.to_arrow_schema()
         if columns is None:
+            schema = metadata.schema.to_arrow_schema()
             return {"rows": metadata.num_rows}, schema.serialize().to_pybytes()
-        return _decoded(content, metadata, schema, columns, most)
+        return {}, _decoded(content, metadata, columns, most)
     except MemoryError:
         return {"too_large": True}, b""
+    except _InvalidError as error:
+        return {"invalid": str(error)}, b""
     except KeyError as error:
         return {"damaged": f"a row group has a column {error} of no schema"}, b""
     except (OSError, ValueError, pa.ArrowException) as error:
         return {"damaged": str(error)}, b""
 
 
-def _decoded(
-    content: bytes, metadata: pq.FileMetaData, schema: pa.Schema, columns: Sequence[str], most: int
-) -> Reply:
-    """Return some columns of a file, of which no value may be on another row.
+class _InvalidError(ValueError):
+    """A column is not what the file says; the message names it."""
 
-    A damaged page may say that it has fewer values or more. So row groups are read one by one, as
-    what one lacks is not taken of the next then; and pages are counted to their end, since Arrow
-    reads rows no further than a row group goes, and would leave the last ones out.
+
+def _decoded(content: bytes, metadata: pq.FileMetaData, columns: Sequence[str], most: int) -> bytes:
+    """Return some columns of a file as a stream, of which no value is on the row of another.
+
+    Raises:
+        MemoryError: if they take more than ``most`` bytes.
+        _InvalidError: if a column is damaged.
     """
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     file = pq.ParquetFile(
         pa.BufferReader(content),
         metadata=metadata,
-        read_dictionary=_repeated(groups, schema, columns),
+        read_dictionary=_texts(groups, metadata, columns),
         page_checksum_verification=True,
     )
-    kinds = [file.schema_arrow.field(name) for name in columns]
     sink = pa.BufferOutputStream()
-    rows = 0
-    with pa.ipc.new_stream(sink, pa.schema(kinds)) as stream:
-        for number, group in enumerate(groups):
-            rows_of_group = 0
-            for batch in file.iter_batches(_BATCH_ROWS, [number], columns, use_threads=False):
-                for name in columns:
-                    if problem := _problem(batch.column(name), len(batch)):
-                        return {"invalid": f"column {name!r}: {problem}"}, b""
-                stream.write_batch(batch.select(columns))
-                if sink.tell() > most:
-                    return {"too_large": True}, b""
-                rows_of_group += len(batch)
-            if rows_of_group != group.num_rows:
-                what = f"damaged, {rows_of_group} of {group.num_rows} rows can be read"
-                return {"invalid": what}, b""
-            rows += rows_of_group
-    if rows != metadata.num_rows:
-        return {"invalid": f"damaged, {rows} of {metadata.num_rows} rows can be read"}, b""
-    for name in columns:
-        if (values := file.scan_contents([name])) != rows:
-            return {"invalid": f"column {name!r}: damaged, its pages have {values} values"}, b""
-    return {}, sink.getvalue().to_pybytes()
+    kinds = pa.schema([file.schema_arrow.field(name) for name in columns])
+    with pa.ipc.new_stream(sink, kinds) as stream:
+        for batch in _batches(file, groups, columns):
+            stream.write_batch(batch.select(columns))
+            if sink.tell() > most:
+                raise MemoryError
+    _check_pages(file, columns)
+    return sink.getvalue().to_pybytes()
 
 
-def _repeated(
-    groups: Sequence[pq.RowGroupMetaData], schema: pa.Schema, columns: Sequence[str]
+def _texts(
+    groups: Sequence[pq.RowGroupMetaData], metadata: pq.FileMetaData, columns: Sequence[str]
 ) -> list[str]:
-    """Return the columns of text that Arrow decodes with each text once."""
-    chunks = [group.column(place) for group in groups for place in range(group.num_columns)]
-    differences = {
-        chunk.path_in_schema
-        for chunk in chunks
-        if any(encoding.startswith("DELTA") for encoding in chunk.encodings)
-    }
-    return [
-        name
-        for name in columns
-        if name not in differences and not pa.types.is_nested(schema.field(name).type)
-    ]
+    """Return the columns of single values that Arrow can decode with each text once."""
+    schema = metadata.schema.to_arrow_schema()
+    flat = [name for name in columns if not pa.types.is_nested(schema.field(name).type)]
+    by_differences = set()
+    for group in groups:
+        for chunk in map(group.column, range(group.num_columns)):
+            name = chunk.path_in_schema
+            if name in flat and chunk.num_values != group.num_rows:
+                raise _InvalidError(f"column {name!r}: damaged, it has {chunk.num_values} values")
+            if any(encoding.startswith("DELTA") for encoding in chunk.encodings):
+                by_differences.add(name)
+    return [name for name in flat if name not in by_differences]
+
+
+def _batches(
+    file: pq.ParquetFile, groups: Sequence[pq.RowGroupMetaData], columns: Sequence[str]
+) -> Iterator[pa.RecordBatch]:
+    """Yield valid batches, row group by row group: what one lacks is not taken of the next."""
+    for number, group in enumerate(groups):
+        rows = 0
+        for batch in file.iter_batches(_BATCH_ROWS, [number], columns, use_threads=False):
+            for name in columns:
+                if problem := _problem(batch.column(name), len(batch)):
+                    raise _InvalidError(f"column {name!r}: {problem}")
+            rows += len(batch)
+            yield batch
+        if rows != group.num_rows:
+            raise _InvalidError(f"damaged, {rows} of {group.num_rows} rows of a group can be read")
+
+
+def _check_pages(file: pq.ParquetFile, columns: Sequence[str]) -> None:
+    """Check that the pages of columns have as many values as there are rows.
+
+    A damaged page may say that it has more than it has. Arrow reads as many rows as a row group
+    has, so that those of later pages would move down, and the last ones be left out.
+    """
+    for name in columns:
+        if (values := file.scan_contents([name])) != file.metadata.num_rows:
+            raise _InvalidError(f"column {name!r}: damaged, its pages have {values} values")
 
 
 def _problem(column: pa.Array, rows: int) -> str | None:

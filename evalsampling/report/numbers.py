@@ -63,7 +63,8 @@ class Number:
         reason: why the value is undefined, else None.
         intervals: all of them, the default first.
         sensitivity: the default interval for other shares of hidden positives.
-        undetected: bound on positives that no label has found, in words; None if there is none.
+        undetected: bound on positives that no label has found, its ``words`` among others; None if
+            there is none.
     """
 
     measure: str
@@ -79,21 +80,7 @@ class Number:
     reason: str | None
     intervals: tuple[ReportedInterval, ...]
     sensitivity: tuple[ReportedSensitivity, ...]
-    undetected: str | None
-
-    @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> "Number":
-        """Return the number of an object in the measures of `estimate --json`."""
-        plain = (
-            "measure", "system", "against", "slice", "threshold", "value", "low", "high",
-            "confidence", "method", "reason",
-        )  # fmt: skip
-        return cls(
-            **{name: content[name] for name in plain},
-            intervals=tuple(ReportedInterval(**item) for item in content["intervals"]),
-            sensitivity=tuple(ReportedSensitivity(**item) for item in content["sensitivity"]),
-            undetected=(content["undetected"] or {}).get("words"),
-        )
+    undetected: Mapping[str, Any] | None
 
     @property
     def is_point(self) -> bool:
