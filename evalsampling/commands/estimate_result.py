@@ -23,8 +23,6 @@ from evalsampling.inference.label_likelihood import doubts
 from evalsampling.inference.many_systems import Contest
 from evalsampling.inference.precision_curve import Guarantee
 from evalsampling.inference.results import (
-    ReportedInterval,
-    ReportedSensitivity,
     as_json,
     brief,
     no_width_because,
@@ -34,36 +32,10 @@ from evalsampling.measures import Joint
 from evalsampling.measures.build import build_joints
 from evalsampling.measures.calibrated import Requested, measure_of
 from evalsampling.parts.records import read_record
+from evalsampling.report.numbers import Number
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.poisson import PoissonSize
 from evalsampling.workspace.snapshot import Snapshot
-
-
-@dataclasses.dataclass(frozen=True)
-class ReportedEstimate:
-    """One number of the result, as `inference.results.as_json` tells it."""
-
-    measure: str
-    system: str | None
-    against: str | None
-    slice: str | None
-    threshold: float | None
-    value: float | None
-    standard_error: float | None
-    low: float | None
-    high: float | None
-    confidence: float
-    method: str
-    intervals: tuple[ReportedInterval, ...]
-    reason: str | None
-    effective_size: float | None
-    design_effect: float | None
-    largest_share: float | None
-    largest_weight: float | None
-    sensitivity: tuple[ReportedSensitivity, ...] = ()
-    undetected: Mapping[str, Any] | None = None
-    bias: Mapping[str, float | None] | None = None
-    significance: Mapping[str, float | None] | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -147,7 +119,7 @@ class EstimateResult(Result):
     rejects: int
     warnings: tuple[str, ...]
     done: bool
-    measures: tuple[ReportedEstimate, ...]
+    measures: tuple[Number, ...]
     regions: tuple[ReportedRegion, ...]
     half_width: float | None
     assumes: Mapping[str, str] = dataclasses.field(default_factory=dict)
@@ -216,7 +188,7 @@ def result_of(
         rejects=snapshot.rejects,
         warnings=tuple(warnings),
         done=is_spent or exhausted or enough,
-        measures=tuple(read_record(ReportedEstimate, as_json(one)) for one in estimates),
+        measures=tuple(read_record(Number, as_json(one)) for one in estimates),
         regions=tuple(_region(parts, spec, analysis) for parts in joints),
         half_width=widest_half(estimates),
         half_width_reason=no_width_because(estimates),

@@ -14,9 +14,7 @@ from evalsampling.evaluation.convergence import convergence
 from evalsampling.evaluation.pictures import labelled_bands, prevalence
 from evalsampling.inference.results import as_json
 from evalsampling.labels.tally import State
-from evalsampling.parts.records import read_record
 from evalsampling.report.facts import VERSION
-from evalsampling.report.numbers import Number
 from evalsampling.report.thresholds import ScoreCurve, cheapest, curves_of
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.finite import finite
@@ -43,7 +41,7 @@ def report_facts(
     spec, workspace = snapshot.pool.spec, snapshot.pool.workspace
     analysis, estimated = snapshot.analysis, result_of(snapshot)
     jobs = read_jobs(workspace)
-    curves = curves_of([read_record(Number, one) for one in estimated.to_json()["measures"]])
+    curves = curves_of(estimated.measures)
     share = prevalence(analysis, curves) if estimated.labels else None
     classes = list(spec.labels.codes)
     content = {
