@@ -5,7 +5,7 @@ a process of its own decodes it, each text once, and the text of all rows is cou
 are made of it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,12 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evalsampling.errors import InputError
-from evalsampling.labels.parquet_process import (
-    InvalidColumnError,
-    ParquetSchema,
-    TooLargeError,
-    read_batches,
-)
+from evalsampling.pool.formats.parquet_process import TooLargeError, read_batches
 from evalsampling.pool.rendering import rendered
 
 MOST_ROWS = 1 << 21
@@ -32,7 +27,7 @@ _WHOLE_BELOW = {pa.float16(): 1 << 11, pa.float32(): 1 << 24, pa.float64(): 1 <<
 
 
 def read_columns(
-    path: str, content: bytes, schema: ParquetSchema, names: Sequence[str], id_column: str
+    path: str, content: bytes, facts: Mapping[str, Any], names: Sequence[str], id_column: str
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of a Parquet file as dictionaries of some of its columns.
 
@@ -41,7 +36,7 @@ def read_columns(
     Args:
         path: path of the file, for messages.
         content: content of the file.
-        schema: what `read_schema` says of it.
+        facts: what `read_facts` says of it.
         names: names of the columns to read; those that the file lacks are left out.
         id_column: the column of ids, which is called ``id`` in the rows.
 
@@ -50,13 +45,11 @@ def read_columns(
             or holds whole numbers as floats that stand for several, or text is not UTF-8.
         ValueError: if the file is damaged.
     """
-    columns_read = _chosen(path, schema, names)
+    columns_read = _chosen(path, facts, names)
     try:
         batches = read_batches(content, columns_read, MOST_BYTES)
     except TooLargeError as error:
         raise _too_much_text(path) from error
-    except InvalidColumnError as error:
-        raise InputError(f"{path}: {error}") from error
     text = 0
     for batch in batches:
         text += sum(map(_text_bytes, batch.columns))
@@ -68,15 +61,15 @@ def read_columns(
             yield dict(zip(keys, row, strict=True))
 
 
-def _chosen(path: str, schema: ParquetSchema, names: Sequence[str]) -> list[str]:
+def _chosen(path: str, facts: Mapping[str, Any], names: Sequence[str]) -> list[str]:
     """Return the columns of a file that are among some names, each of single values.
 
     Raises:
         InputError: if one has no single values, or the file has too many rows.
     """
-    if schema.rows > MOST_ROWS:
-        raise too_large(path, f"{schema.rows:,} rows", f"{MOST_ROWS:,}")
-    chosen = [field for field in schema.fields if field.name in names]
+    if facts["rows"] > MOST_ROWS:
+        raise too_large(path, f"{facts['rows']:,} rows", f"{MOST_ROWS:,}")
+    chosen = [field for field in facts["schema"] if field.name in names]
     for field in chosen:
         if pa.types.is_nested(field.type) and not _is_label_set(field):
             raise _no_single_value(path, field.name, field.type)

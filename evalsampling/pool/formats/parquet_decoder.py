@@ -57,36 +57,59 @@ def limit_memory() -> None:
 
 
 def answer(content: bytes, columns: Sequence[str] | None, most: int) -> Reply:
-    """Return the rows and the schema of a file, or some of its columns, or what is wrong with it.
+    """Return what the footer of a file says, or some of its columns, or what is wrong with it.
 
     Args:
-        content: of the file.
-        columns: to decode; None for the schema.
+        content: of the file; for the footer, that with the magic words around it is enough.
+        columns: to decode; None for the footer.
         most: bytes of the columns as Arrow writes them, text once where it is repeated.
 
     Returns:
         Facts, and a schema or a stream of record batches. ``rows`` are those of the file,
-        ``damaged`` is why it cannot be read, ``invalid`` what is wrong with a column, and
-        ``too_large`` says that it takes more bytes or memory than it may.
+        ``groups`` the fields of each `parquet_footer.RowGroup`, ``damaged`` is why it cannot be
+        read, and ``too_large`` says that it takes more bytes or memory than it may.
     """
     try:
         metadata = pq.read_metadata(pa.BufferReader(content))
         if columns is None:
-            schema = metadata.schema.to_arrow_schema()
-            return {"rows": metadata.num_rows}, schema.serialize().to_pybytes()
+            schema = metadata.schema.to_arrow_schema().serialize().to_pybytes()
+            return {
+                "rows": metadata.num_rows,
+                "groups": list(map(_facts, _groups(metadata))),
+            }, schema
         return {}, _decoded(content, metadata, columns, most)
     except MemoryError:
         return {"too_large": True}, b""
-    except _InvalidError as error:
-        return {"invalid": str(error)}, b""
     except KeyError as error:
         return {"damaged": f"a row group has a column {error} of no schema"}, b""
     except (OSError, ValueError, pa.ArrowException) as error:
         return {"damaged": str(error)}, b""
 
 
-class _InvalidError(ValueError):
-    """A column is not what the file says; the message names it."""
+def _groups(metadata: pq.FileMetaData) -> list[pq.RowGroupMetaData]:
+    return [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+
+
+def _chunks(group: pq.RowGroupMetaData) -> list[pq.ColumnChunkMetaData]:
+    return [group.column(place) for place in range(group.num_columns)]
+
+
+def _facts(group: pq.RowGroupMetaData) -> tuple[int, int, list[tuple[Any, ...]]]:
+    """Return rows, plain bytes and chunks of a row group."""
+    chunks = [
+        (
+            chunk.path_in_schema,
+            chunk.physical_type == "BYTE_ARRAY",
+            chunk.has_dictionary_page,
+            chunk.num_values,
+            chunk.total_compressed_size,
+            chunk.total_uncompressed_size,
+        )
+        for chunk in _chunks(group)
+    ]
+    if min(group.num_rows, group.total_byte_size, *(min(chunk[3:]) for chunk in chunks)) < 0:
+        raise ValueError("its footer is damaged")
+    return group.num_rows, group.total_byte_size, chunks
 
 
 def _decoded(content: bytes, metadata: pq.FileMetaData, columns: Sequence[str], most: int) -> bytes:
@@ -94,9 +117,9 @@ def _decoded(content: bytes, metadata: pq.FileMetaData, columns: Sequence[str], 
 
     Raises:
         MemoryError: if they take more than ``most`` bytes.
-        _InvalidError: if a column is damaged.
+        ValueError: if a column is damaged.
     """
-    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    groups = _groups(metadata)
     file = pq.ParquetFile(
         pa.BufferReader(content),
         metadata=metadata,
@@ -122,10 +145,10 @@ def _texts(
     flat = [name for name in columns if not pa.types.is_nested(schema.field(name).type)]
     by_differences = set()
     for group in groups:
-        for chunk in map(group.column, range(group.num_columns)):
+        for chunk in _chunks(group):
             name = chunk.path_in_schema
             if name in flat and chunk.num_values != group.num_rows:
-                raise _InvalidError(f"column {name!r}: damaged, it has {chunk.num_values} values")
+                raise ValueError(f"column {name!r}: damaged, it has {chunk.num_values} values")
             if any(encoding.startswith("DELTA") for encoding in chunk.encodings):
                 by_differences.add(name)
     return [name for name in flat if name not in by_differences]
@@ -140,11 +163,11 @@ def _batches(
         for batch in file.iter_batches(_BATCH_ROWS, [number], columns, use_threads=False):
             for name in columns:
                 if problem := _problem(batch.column(name), len(batch)):
-                    raise _InvalidError(f"column {name!r}: {problem}")
+                    raise ValueError(f"column {name!r}: {problem}")
             rows += len(batch)
             yield batch
         if rows != group.num_rows:
-            raise _InvalidError(f"damaged, {rows} of {group.num_rows} rows of a group can be read")
+            raise ValueError(f"damaged, {rows} of {group.num_rows} rows of a group can be read")
 
 
 def _check_pages(file: pq.ParquetFile, columns: Sequence[str]) -> None:
@@ -155,7 +178,7 @@ def _check_pages(file: pq.ParquetFile, columns: Sequence[str]) -> None:
     """
     for name in columns:
         if (values := file.scan_contents([name])) != file.metadata.num_rows:
-            raise _InvalidError(f"column {name!r}: damaged, its pages have {values} values")
+            raise ValueError(f"column {name!r}: damaged, its pages have {values} values")
 
 
 def _problem(column: pa.Array, rows: int) -> str | None:

@@ -1,4 +1,4 @@
-"""The process that decodes Parquet files which strangers deliver.
+"""The process that looks into footers of Parquet files, and decodes those that strangers deliver.
 
 Arrow may end the process that reads a damaged file, and a file of some kilobytes may expand to
 gigabytes. So such files are decoded by a process with a limit of memory and of time
@@ -15,13 +15,13 @@ import subprocess
 import sys
 import threading
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 
 _PROGRAM = (
     "import sys; sys.modules['numpy'] = None; "  # Arrow does without it, and starts faster.
-    "from evalsampling.labels.parquet_decoder import serve; serve()"
+    "from evalsampling.pool.formats.parquet_decoder import serve; serve()"
 )
 
 _ENVIRONMENT = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "1"}
@@ -32,25 +32,17 @@ class TooLargeError(ValueError):
     """A file takes more memory than it may."""
 
 
-class InvalidColumnError(ValueError):
-    """A column cannot be what it says; the message names it."""
+def read_facts(content: bytes) -> dict[str, Any]:
+    """Return the number of rows of a Parquet file, its row groups and its schema.
 
-
-class ParquetSchema(NamedTuple):
-    """Columns of a Parquet file, and its number of rows."""
-
-    fields: pa.Schema
-    rows: int
-
-
-def read_schema(content: bytes) -> ParquetSchema:
-    """Return the columns of a Parquet file, and its number of rows.
+    Args:
+        content: of the file, or its footer with the magic words around it.
 
     Raises:
         ValueError: if it cannot be read.
     """
     facts, schema = decoder(os.getpid()).ask(content, None, 0)
-    return ParquetSchema(pa.ipc.read_schema(pa.py_buffer(schema)), facts["rows"])
+    return {**facts, "schema": pa.ipc.read_schema(pa.py_buffer(schema))}
 
 
 def read_batches(content: bytes, columns: Sequence[str], most: int) -> "pa.RecordBatchReader":
@@ -62,9 +54,8 @@ def read_batches(content: bytes, columns: Sequence[str], most: int) -> "pa.Recor
         most: bytes that they may take.
 
     Raises:
-        ValueError: if it cannot be read.
-        InvalidColumnError: if a column is not valid, or rows are missing.
-        TooLargeError: if the columns take more bytes, or more memory than they may.
+        ValueError: if they cannot be read, or rows are missing.
+        TooLargeError: if they take more bytes, or more memory than they may.
     """
     _, stream = decoder(os.getpid()).ask(content, columns, most)
     return pa.ipc.open_stream(pa.py_buffer(stream))
@@ -93,7 +84,6 @@ class Decoder:
 
         Raises:
             ValueError: if the file cannot be read, also because the process ended.
-            InvalidColumnError: as `read_batches` says.
             TooLargeError: as `read_batches` says.
         """
         request = {"columns": columns, "most": most, "bytes": len(content)}
@@ -101,8 +91,6 @@ class Decoder:
             facts, payload = self._answer(json.dumps(request).encode() + b"\n", content)
         if "damaged" in facts:
             raise ValueError(facts["damaged"])
-        if "invalid" in facts:
-            raise InvalidColumnError(facts["invalid"])
         if "too_large" in facts:
             raise TooLargeError("it takes more memory than it may")
         return facts, payload

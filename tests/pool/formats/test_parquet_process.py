@@ -17,16 +17,15 @@ import pytest
 
 from evalsampling import InputError
 from evalsampling.labels.formats import Vote, read_votes
-from evalsampling.labels.parquet_process import (
+from evalsampling.pool.formats.parquet_process import (
     Decoder,
-    InvalidColumnError,
     TooLargeError,
     read_batches,
-    read_schema,
+    read_facts,
 )
 
 PLENTY = 1 << 28
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def parquet(table: pa.Table, **options: Any) -> bytes:
@@ -50,9 +49,9 @@ def test_columns_are_those_of_the_file(encoding: str | None, rows: int) -> None:
     encodings = dict.fromkeys(("task", "label"), encoding) if encoding else None
     options = {"column_encoding": encodings, "use_dictionary": encoding is None}
     content = parquet(table, row_group_size=300, **options)
-    schema = read_schema(content)
-    assert schema.fields.equals(table.schema)
-    assert schema.rows == rows
+    facts = read_facts(content)
+    assert facts["schema"].equals(table.schema)
+    assert facts["rows"] == sum(group[0] for group in facts["groups"]) == rows
     decoded = read_batches(content, ["number", "label"], PLENTY).read_all()
     assert decoded.column_names == ["number", "label"]
     assert decoded.cast(table.select(["number", "label"]).schema).equals(
@@ -141,10 +140,10 @@ def test_text_that_takes_more_memory_than_there_may_be() -> None:
 
 def test_what_is_wrong_is_said() -> None:
     with pytest.raises(ValueError, match="Parquet"):
-        read_schema(b"no Parquet")
+        read_facts(b"no Parquet")
     broken = pa.Array.from_buffers(pa.string(), 1, pa.array([b"\xff"]).buffers())
     content = parquet(pa.table({"task": ["a"], "label": broken}))
-    with pytest.raises(InvalidColumnError, match="column 'label': text that is not UTF-8"):
+    with pytest.raises(ValueError, match="column 'label': text that is not UTF-8"):
         read_batches(content, ["label"], PLENTY)
     with pytest.raises(TooLargeError):
         read_batches(content, ["task"], 10)
@@ -169,12 +168,12 @@ def test_the_end_of_the_process_is_an_error_in_words(end: str, words: str) -> No
 
 def test_a_killed_process_is_started_again() -> None:
     content = parquet(votes(3))
-    assert read_schema(content).rows == 3
+    assert read_facts(content)["rows"] == 3
     for child in children():
         os.kill(child, signal.SIGKILL)
         os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
     for _ in range(2):
-        assert read_schema(content).rows == 3
+        assert read_facts(content)["rows"] == 3
 
 
 def children() -> list[int]:
@@ -190,7 +189,7 @@ def children() -> list[int]:
 
 def test_the_process_ends_with_the_one_that_started_it() -> None:
     program = (
-        "import os, sys; from evalsampling.labels.parquet_process import decoder\n"
+        "import os, sys; from evalsampling.pool.formats.parquet_process import decoder\n"
         "try: decoder(os.getpid()).ask(b'', None, 0)\n"
         "except ValueError: print('asked')\n"
     )
@@ -201,7 +200,7 @@ def test_the_process_ends_with_the_one_that_started_it() -> None:
 
 def test_limits_of_memory_hold() -> None:
     program = (
-        "from evalsampling.labels import parquet_decoder\n"
+        "from evalsampling.pool.formats import parquet_decoder\n"
         "parquet_decoder.limit_memory()\n"
         "try: bytearray(parquet_decoder.MOST_MEMORY)\n"
         "except MemoryError: print('none left')\n"
