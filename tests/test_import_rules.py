@@ -40,7 +40,7 @@ NARROWER = {
     "inference": STATISTICS,
     "samplers": STATISTICS | {"inference"},
     # What a reader is shown knows results, and nothing of where they come from.
-    "report": {"arrays", "errors", "stats", "inference"},
+    "report": {"arrays", "errors", "parts", "stats", "inference"},
     "preparation": ROWS | STATISTICS | {"pool"},
     "transforms": ROWS | STATISTICS | {"pool", "preparation"},
 }

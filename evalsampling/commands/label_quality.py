@@ -1,8 +1,7 @@
 """What missing and wrong labels may do to the estimates of a workspace."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from evalsampling.evaluation.missing_labels import MissingBounds, missing_bounds
 from evalsampling.inference.label_error import correct
@@ -35,12 +34,6 @@ class MissingLabels:
     unsure: int
     late: int
     bounds: tuple[MissingBounds, ...]
-
-    @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> "MissingLabels":
-        """Return what an object stands for."""
-        bounds = tuple(MissingBounds(**one) for one in content["bounds"])
-        return cls(**{**content, "bounds": bounds})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,12 +76,6 @@ class LabelError:
     gold: Sequence[Sequence[int]]
     measures: tuple[CorrectedEstimate, ...]
     reason: str | None
-
-    @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> "LabelError":
-        """Return what an object stands for."""
-        measures = tuple(CorrectedEstimate(**one) for one in content["measures"])
-        return cls(**{**content, "measures": measures})
 
 
 def missing_labels(

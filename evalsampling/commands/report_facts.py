@@ -15,7 +15,6 @@ from evalsampling.evaluation.pictures import labelled_bands, prevalence
 from evalsampling.inference.results import as_json
 from evalsampling.labels.tally import State
 from evalsampling.report.facts import VERSION
-from evalsampling.report.numbers import Number
 from evalsampling.report.thresholds import ScoreCurve, cheapest, curves_of
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.finite import finite
@@ -42,7 +41,7 @@ def report_facts(
     spec, workspace = snapshot.pool.spec, snapshot.pool.workspace
     analysis, estimated = snapshot.analysis, result_of(snapshot)
     jobs = read_jobs(workspace)
-    curves = curves_of(list(map(Number.from_json, estimated.to_json()["measures"])))
+    curves = curves_of(estimated.measures)
     share = prevalence(analysis, curves) if estimated.labels else None
     classes = list(spec.labels.codes)
     content = {
