@@ -80,22 +80,13 @@ def report_facts(
 def _shown_classes(spec: EvaluationSpec) -> dict[str, list[int]]:
     """Return the classes whose rates are shown, with their codes: of two the positive one.
 
-    Of rows with several labels it is the labels, each with the codes of the sets that hold it; of
+    Of rows with several labels it is the labels, each with the codes of the sets that have it; of
     queries, which have no scores, and of numbers there are none.
     """
     if not spec.has_classes:
         return {}
-    if spec.labels.multilabel:
-        codes = range(len(spec.labels.classes))
-        return {
-            name: [code for code in codes if code >> place & 1]
-            for place, name in enumerate(spec.labels.multilabel)
-        }
-    names = {name: [code] for code, name in enumerate(spec.labels.codes)}
-    if len(names) == 2:
-        positive = list(names)[spec.labels.positive]
-        return {positive: names[positive]}
-    return dict(itertools.islice(names.items(), MOST_CLASSES))
+    rates = spec.labels.space.rates.items()
+    return {name: list(codes) for name, codes in itertools.islice(rates, MOST_CLASSES)}
 
 
 def _rounds(analysis: Analysis, estimated: EstimateResult) -> list[dict[str, Any]]:

@@ -26,6 +26,8 @@ from evalsampling.preparation.slices import Slices
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.samplers.build import entry_of as entry_of_sampler
 from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.labels import read_space
+from evalsampling.spec.sections import Section
 from evalsampling.stats.cells import CellSums, CellTable
 from evalsampling.stats.history import History
 from evalsampling.stats.outputs import Outputs
@@ -74,15 +76,13 @@ class MemoryPool:
         given = {"score": score, "prediction": prediction}
         there = {name: values for name, values in given.items() if values is not None}
         pool: dict[str, Any] = {"path": "arrays", **spec.get("pool", {})}
-        labels = spec.get("labels", {})
-        if labels.get("multilabel") and _is_matrix(prediction):
-            known = labels["multilabel"]
-            pool["prediction"] = {value: f"prediction {value}" for value in known}
+        space, _ = read_space(Section("labels", spec.get("labels", {})), False, "")
+        if space.flags and _is_matrix(prediction):
+            pool["prediction"] = {name: f"prediction {name}" for name in space.flags}
             del there["prediction"]
             there |= _columns_of(prediction, pool["prediction"])
         if _is_matrix(probability):
-            classes = labels.get("multilabel") or labels.get("classes", [0, 1])
-            pool["probability"] = {value: f"probability {value}" for value in classes}
+            pool["probability"] = {name: f"probability {name}" for name in space.names}
             there |= _columns_of(probability, pool["probability"])
         elif probability is not None:
             pool["probability"] = "probability"

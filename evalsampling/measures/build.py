@@ -10,7 +10,7 @@ import numpy as np
 
 from evalsampling.arrays import FloatArray
 from evalsampling.errors import InputError
-from evalsampling.measures import BY_NAME, Accuracy, Joint, gains
+from evalsampling.measures import BY_NAME, Joint, gains
 from evalsampling.measures.base import Measure
 from evalsampling.measures.calibrated import Calibrated, Requested, measure_of
 from evalsampling.measures.comparisons import BY_KIND, Comparison, are_comparable, systems_of
@@ -260,33 +260,16 @@ class _Builder:
 
     def _construct(self, maker: Any) -> Measure:
         """Return a measure of a class that is a dataclass, with the fields that the spec gives."""
-        labels = self.spec.labels
+        space = self.spec.labels.space
         names = {field.name for field in dataclasses.fields(maker)}
-        if labels.numbers is not None and "numbers" not in names and ":" not in self.entry.name:
-            raise InputError(
-                f"measure: {self.entry.name} is about classes; with labels.range there are mse, "
-                "rmse, mae and mean_error"
-            )
-        if (
-            labels.multilabel
-            and "sets" not in names
-            and maker is not Accuracy
-            and ":" not in self.entry.name
-        ):
-            raise InputError(
-                f"measure: {self.entry.name} is about rows of one class; with labels.multilabel "
-                "there are micro_f1, macro_f1, class_f1 and their like, and accuracy of whole sets"
-            )
+        is_own = ":" in self.entry.name
+        if space.refusal and space.kind not in maker.label_kinds and not is_own:
+            raise InputError(f"measure: {self.entry.name} {space.refusal}")
         parameters = dict(self.entry.parameters)
         of_class = parameters.pop("positive", None) if "positive" in names else None
-        given: dict[str, Any] = {
-            "positive": labels.positive if of_class is None else self._code(of_class),
-            "numbers": labels.numbers,
-            "classes": len(labels.multilabel or labels.classes),
-            "system": self.system,
-            "sets": bool(labels.multilabel),
-            "titles": labels.multilabel or tuple(map(str, labels.classes)),
-        }
+        given = {**space.measure_fields(), "system": self.system}
+        if of_class is not None:
+            given["positive"] = self._code(of_class)
         if "thresholds" in names:
             wanted = parameters.pop("thresholds", maker.usual_thresholds)
             given["thresholds"] = self._thresholds(wanted)
@@ -342,8 +325,7 @@ class _Builder:
 
     def _codes(self, over: Any) -> tuple[int, ...]:
         """Return the codes of classes listed by name."""
-        labels = self.spec.labels
-        codes = {name: code for code, name in enumerate(labels.multilabel)} or labels.codes
+        codes = {name: code for code, name in enumerate(self.spec.labels.space.offered)}
         if not isinstance(over, list) or not over:
             raise InputError(f"measure.over: must be a list of classes, got {over!r}")
         for value in over:

@@ -11,9 +11,9 @@ import math
 import numpy as np
 
 from evalsampling.arrays import FloatArray, IntArray
+from evalsampling.label_spaces.numbers import FIRST, Numbers
 from evalsampling.measures.base import Measure, Share
 from evalsampling.measures.mean_and_ratio import Mean
-from evalsampling.spec.numbers import FIRST, NumberRange
 from evalsampling.stats.normal_errors import ERRORS
 from evalsampling.stats.outputs import Outputs
 
@@ -30,9 +30,10 @@ class OfNumbers(Measure):
         system: number of the system it is about.
     """
 
-    numbers: NumberRange | None = None
+    numbers: Numbers | None = None
     system: int = 0
     looks_at = frozenset({"prediction", "score"})
+    label_kinds = frozenset({"numbers"})
     bounds = (0.0, math.inf)
 
     def __post_init__(self) -> None:

@@ -294,7 +294,7 @@ class Snapshot:
             ids=[*self.ids, *(id for _, id, _ in self._adjudication_tasks), *controls.ids],
             tasks=list(self.subject_of_task),
             labels=self.labels,
-            codes=labels.codes,
+            space=labels.space,
             tally=self.tally,
             withdrawn={
                 task: files.number
@@ -306,8 +306,6 @@ class Snapshot:
                 ]
             },
             pairs=self._pairs,
-            positive=str(labels.classes[labels.positive]),
-            multilabel=labels.multilabel,
             folds_names=self.pool.folds_names,
         )
 
