@@ -3,7 +3,7 @@
 import abc
 import dataclasses
 import functools
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
@@ -364,6 +364,32 @@ class LabelSpace(abc.ABC):
             row = int(np.argmax(codes < 0))
             raise rows.error(LABEL, row, f"{texts[row]!r} is no class")
         return codes
+
+
+@dataclasses.dataclass(frozen=True)
+class UnlistedCodes(Mapping[str, int]):
+    """Codes of labels by their texts that are too many to list, so iteration yields none.
+
+    Attributes:
+        code: returns the code of a text, None if it is no label.
+    """
+
+    code: Callable[[str], int | None]
+
+    def __getitem__(self, text: str) -> int:
+        """Return the code of a text, a `KeyError` if it is no label."""
+        code = self.code(text)
+        if code is None:
+            raise KeyError(text)
+        return code
+
+    def __iter__(self) -> Iterator[str]:
+        """Return an empty iterator: no label is listed."""
+        return iter(())
+
+    def __len__(self) -> int:
+        """Return 0: no label is listed."""
+        return 0
 
 
 def column_of_each(key: str, given: Mapping[Any, Any], names: Sequence[str]) -> dict[str, str]:

@@ -7,7 +7,7 @@ place of classes there are four errors that a model expects (`stats.normal_error
 import dataclasses
 import functools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,7 +15,15 @@ import numpy.typing as npt
 
 from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.errors import InputError
-from evalsampling.label_spaces.base import LABEL, Columns, Field, Keys, LabelSpace, System
+from evalsampling.label_spaces.base import (
+    LABEL,
+    Columns,
+    Field,
+    Keys,
+    LabelSpace,
+    System,
+    UnlistedCodes,
+)
 from evalsampling.stats.agreement import Agreement, krippendorff_alpha_of_numbers
 from evalsampling.stats.normal_errors import CHANCES
 
@@ -150,7 +158,17 @@ class Numbers(LabelSpace):
     @functools.cached_property
     def codes(self) -> Mapping[str, int]:
         """The code of each number by its text; none is listed."""
-        return _NumberCodes(self)
+        return UnlistedCodes(self._code)
+
+    def _code(self, text: str) -> int | None:
+        """Return the code of a text, None if it is no number of the range."""
+        try:
+            value = float(text)
+        except ValueError:
+            return None
+        if "_" in text or not self.holds(np.array(value)):
+            return None
+        return int(self.encode(np.array(value)))
 
     def text(self, code: int) -> str:
         """Return the text of the number of a code: the shortest that has this code.
@@ -242,31 +260,6 @@ class Numbers(LabelSpace):
         words = f"{{}} is not from {self.low:g} to {self.high:g}"
         _check(rows, LABEL, values, ~self.holds(values), words)
         return self.encode(values)
-
-
-@dataclasses.dataclass(frozen=True)
-class _NumberCodes(Mapping[str, int]):
-    """The codes of numbers by their texts: too many to list, so iteration yields none."""
-
-    numbers: Numbers
-
-    def __getitem__(self, text: str) -> int:
-        try:
-            value = float(text)
-        except ValueError:
-            raise KeyError(text) from None
-        if "_" in text or not self.numbers.holds(np.array(value)):
-            raise KeyError(text)
-        return int(self.numbers.encode(np.array(value)))
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(())
-
-    def __len__(self) -> int:
-        return 0
-
-    def __hash__(self) -> int:
-        return hash(self.numbers)
 
 
 def _written(number: float) -> str:
