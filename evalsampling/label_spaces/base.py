@@ -124,6 +124,7 @@ class LabelSpace(abc.ABC):
             finds out itself.
         has_classes: whether rows have one of a few labels, of which cells tell the probabilities.
         has_items: whether labels are of items of a row, not of the row.
+        outputs: the outputs that every system has, as measures name them in `looks_at`.
         are: what labels are, in words that end a sentence.
         positive: code of the positive class.
     """
@@ -135,6 +136,7 @@ class LabelSpace(abc.ABC):
     refusal: ClassVar[str] = ""
     has_classes: ClassVar[bool] = True
     has_items: ClassVar[bool] = False
+    outputs: ClassVar[frozenset[str]] = frozenset({"prediction"})
     are: ClassVar[str] = "labels are classes"
     positive: int
 
@@ -278,6 +280,10 @@ class LabelSpace(abc.ABC):
         return None if found is None else repr(found)
 
     # --- annotators
+
+    def row_of(self, task_id: str) -> str:
+        """Return the id of the row that a task is about, from the id that the task has."""
+        return task_id
 
     @property
     def field(self) -> Field:

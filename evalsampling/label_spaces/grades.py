@@ -19,6 +19,7 @@ class Grades(Classes):
     kind: ClassVar[str] = "grades"
     has_classes: ClassVar[bool] = False
     has_items: ClassVar[bool] = True
+    outputs: ClassVar[frozenset[str]] = frozenset({"grades"})
     are: ClassVar[str] = "labels are grades of items"
 
     @classmethod
@@ -43,6 +44,10 @@ class Grades(Classes):
     def signatures(self, systems: int) -> tuple[int, ...]:
         """Return 2, whether its list differs from that of the first system, which has 1."""
         return (1, *(2,) * (systems - 1))
+
+    def row_of(self, task_id: str) -> str:
+        """Return the id of the query: tasks have ``QUERY/ITEM``."""
+        return task_id.rpartition("/")[0]
 
     def sampler(self, has_prior: bool, most_classes: int) -> str:
         """Return the sampler of queries."""

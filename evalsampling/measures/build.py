@@ -238,7 +238,7 @@ class _Builder:
         if ":" in name:
             measure = self._import_own(load_object("measure", name, self.spec.pool.directory))
         else:
-            makers = BY_NAME if self.spec.pool.lists is None else gains.BY_NAME
+            makers = gains.BY_NAME if self.spec.labels.space.has_items else BY_NAME
             check_name("measure", name, makers)
             measure = self._construct(makers[name])
         self._check_outputs(measure)
@@ -294,9 +294,8 @@ class _Builder:
     def _check_outputs(self, measure: Measure) -> None:
         """Check that the system has one of the outputs that the measure looks at."""
         system = self.spec.pool.systems[self.system]
-        if self.spec.pool.lists is not None:
-            return
-        available = {"prediction"} | ({"score"} if system.score is not None else set())
+        available = {*self.spec.labels.space.outputs}
+        available |= {"score"} if system.score is not None else set()
         if system.probability is not None or system.score is not None:
             available.add("probability")
         if not measure.looks_at & available:
@@ -352,8 +351,6 @@ def driving_thresholds(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> 
         spec: names the measure.
         ranges: see `build_measures`.
     """
-    if spec.pool.lists is not None:
-        return np.zeros(0)
     parts = thresholded_parts(build_driver(spec, ranges))
     return np.unique(np.concatenate([np.zeros(0), *(part.thresholds for part in parts)]))
 
@@ -367,7 +364,7 @@ def most_bins(spec: EvaluationSpec) -> int:
 
 def needs_ranges(spec: EvaluationSpec) -> bool:
     """Tell whether least and greatest scores must be known before rows are put into cells."""
-    if spec.pool.lists is not None:
+    if spec.labels.space.has_items:
         return False
     scored: list[PoolSpec | SystemSpec] = [spec.pool, *spec.pool.systems]
     unknown = any(part.probability is None and part.score is not None for part in scored)
@@ -403,7 +400,7 @@ def check_measures(spec: EvaluationSpec) -> None:
         raise InputError(
             f"strata.leaves: {bins} leaves and thresholds, at most {MAX_CELLS // 2} are possible"
         )
-    if spec.pool.lists is not None and needs_signature_counts(spec):
+    if spec.labels.space.has_items and needs_signature_counts(spec):
         raise InputError(
             f"pool.systems: {len(spec.pool.systems)} rankers are too many for {bins} leaves, "
             f"at most {MAX_CELLS} cells are possible: lower strata.leaves"

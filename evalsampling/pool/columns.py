@@ -33,7 +33,7 @@ def read_outputs(batch: PoolBatch, spec: EvaluationSpec, rules: tuple[str, ...])
         InputError: naming file, column and row of the first bad value.
     """
     scores, predictions, probabilities = [], [], []
-    space, columns = spec.labels.space, LabelColumns(batch)
+    space, columns = spec.labels.space, LabelColumns.of(batch)
     for system, rule in zip(spec.pool.systems, rules, strict=True):
         score = None if system.score is None else batch.numbers(system.score)
         predicted = space.predictions(columns, system, score)
@@ -80,7 +80,7 @@ def read_predictions(batch: PoolBatch, spec: EvaluationSpec) -> npt.NDArray[np.i
     Raises:
         InputError: naming file, column and row of the first bad value.
     """
-    predictions, columns = [], LabelColumns(batch)
+    predictions, columns = [], LabelColumns.of(batch)
     for system in spec.pool.systems:
         by_score = system.threshold is not None and system.score is not None
         score = batch.numbers(str(system.score)) if by_score else None

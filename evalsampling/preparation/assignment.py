@@ -137,7 +137,7 @@ def assign_cells(
         assert spec.pool.score is not None or not needs_score
         scores = batch.numbers(str(spec.pool.score)) if needs_score else None
         prior = spec.labels.space.probabilities(
-            LabelColumns(batch), spec.pool.probability, stratification.prior, scores
+            LabelColumns.of(batch), spec.pool.probability, stratification.prior, scores
         )
     else:
         prior = outputs.probability[:, 0]

@@ -221,7 +221,7 @@ class _Truth:
         if not len(table):
             raise InputError(f"{path}: no labels")
         batch = PoolBatch(table.combine_chunks().to_batches()[0], str(path))
-        codes = spec.labels.space.true_codes(_TruthColumns(batch))
+        codes = spec.labels.space.true_codes(_TruthColumns.of(batch))
         return cls(path, _distinct_ids(batch, name), codes)
 
     def codes_of(self, batch: PoolBatch, ids: pa.Array) -> IntArray:
@@ -244,13 +244,13 @@ class _TruthColumns(LabelColumns):
 
     def numbers(self, name: str) -> npt.NDArray[np.floating]:
         """Return a column of finite numbers, shape (n,)."""
-        column = self.batch.column(name)
+        column = self.column(name)
         if pa.types.is_string(column.type):
             try:
                 column = column.cast(pa.float64())
             except pa.ArrowInvalid as error:
                 raise self.error(name, 0, f"must be numbers: {one_line(error)}") from error
-        return PoolBatch(pa.record_batch({name: column}), self.batch.path).numbers(name)
+        return PoolBatch(pa.record_batch({name: column}), self.path).numbers(name)
 
 
 def _distinct_ids(batch: PoolBatch, name: str) -> pa.Array:

@@ -96,24 +96,26 @@ def read_pool(section: Section, labels: LabelsSpec, directory: str, by_features:
         if column in EVERY_BATCH:
             raise InputError(f"pool.payload: {column} is a column of every batch, rename it")
     lists = read_lists(section)
+    pool = PoolSpec(
+        path=str(path),
+        id=section.text("id") or "id",
+        score=None,
+        probability=None,
+        systems=(),
+        slices=section.columns("slices"),
+        features=(),
+        payload=payload,
+        scorer=None,
+        directory=directory,
+        masks=masks,
+        lists=lists,
+        cost=section.text("cost"),
+    )
     if lists is not None:
-        return PoolSpec(
-            path=str(path),
-            id=section.text("id") or "id",
-            score=None,
-            probability=None,
-            systems=read_rankers(section.section("systems")),
-            slices=section.columns("slices"),
-            features=(),
-            payload=(*payload, *(name for name in lists.payload if name not in payload)),
-            scorer=None,
-            directory=directory,
-            masks=masks,
-            lists=lists,
-            cost=section.text("cost"),
-        )
+        payload = (*payload, *(name for name in lists.payload if name not in payload))
+        systems = read_rankers(section.section("systems"))
+        return dataclasses.replace(pool, systems=systems, payload=payload)
     score, probability = labels.space.score(section, by_features), read_probability(section, labels)
-    systems: tuple[SystemSpec, ...]
     if section.get("systems") is not None:
         if section.get("prediction") is not None:
             raise InputError("pool.prediction: with systems, each has a prediction of its own")
@@ -133,19 +135,13 @@ def read_pool(section: Section, labels: LabelsSpec, directory: str, by_features:
             f"pool.probability: with {labels.space.size}, name a column for each "
             "(probability: {class: column, ...})"
         )
-    return PoolSpec(
-        path=str(path),
-        id=section.text("id") or "id",
+    return dataclasses.replace(
+        pool,
         score=score,
         probability=probability,
         systems=systems,
-        slices=section.columns("slices"),
         features=features,
-        payload=payload,
         scorer=scorer,
-        directory=directory,
-        masks=masks,
-        cost=section.text("cost"),
     )
 
 

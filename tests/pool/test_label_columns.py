@@ -33,7 +33,7 @@ def batch(**columns: Any) -> PoolBatch:
 
 def sets_of(rows: PoolBatch, name: str | None, by_label: dict[str, str] | None = None) -> Any:
     system = SystemSpec(None, None, name, None, None, by_label or {})
-    return Sets(KNOWN).predictions(LabelColumns(rows), system, None)
+    return Sets(KNOWN).predictions(LabelColumns.of(rows), system, None)
 
 
 @pytest.mark.parametrize("kind", [pa.list_(pa.string()), pa.large_list(pa.large_string())])
