@@ -118,6 +118,7 @@ class LabelSpace(abc.ABC):
     Attributes:
         kind: in one word; measures say by it which labels they are about.
         default_measure: the measure of a spec that names none.
+        default_sampler: the sampler of a spec that names none; None for that of classes.
         score_key: key of ``pool`` that names the column that drives the strata.
         rule: the rule by which several votes decide; None if the spec chooses one.
         refusal: what is said of a measure whose `label_kinds` lack `kind`; empty if such a measure
@@ -131,6 +132,7 @@ class LabelSpace(abc.ABC):
 
     kind: ClassVar[str] = "classes"
     default_measure: ClassVar[str] = "f1"
+    default_sampler: ClassVar[str | None] = None
     score_key: ClassVar[str] = "score"
     rule: ClassVar[str | None] = None
     refusal: ClassVar[str] = ""
@@ -188,15 +190,6 @@ class LabelSpace(abc.ABC):
     def signatures(self, systems: int) -> tuple[int, ...]:
         """Return how many predictions of each system cells tell apart."""
         return (len(self.outcomes),) * systems
-
-    def sampler(self, has_prior: bool, most_classes: int) -> str:
-        """Return the sampler of a spec that names none.
-
-        Args:
-            has_prior: whether there are scores or probabilities, of labels that do not vary.
-            most_classes: for which labels have a model.
-        """
-        return "calibrated" if has_prior and len(self.outcomes) <= most_classes else "ais"
 
     def measure_fields(self) -> dict[str, Any]:
         """Return the fields of a measure that follow from the labels."""
@@ -317,13 +310,7 @@ class LabelSpace(abc.ABC):
     ) -> npt.NDArray[np.integer]:
         """Return the codes that a system predicts, shape (n,), as narrow as they are stored."""
 
-    def signs(
-        self, rows: Columns, system: System, score: npt.NDArray[np.floating] | None
-    ) -> npt.NDArray[np.integer]:
-        """Return what cells know of a system's predictions, shape (n,); see `signed`."""
-        return self.predictions(rows, system, score)
-
-    def signed(self, predictions: IntArray) -> IntArray:
+    def signed(self, predictions: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return what cells know of predictions, the same shape: codes below `signatures`."""
         return predictions
 
@@ -358,7 +345,7 @@ class LabelSpace(abc.ABC):
         """
         if named is not None:
             return COLUMN
-        if score is None or ends is None:
+        if score is None or ends is None or self.needs_columns:
             return NO_PROBABILITY
         return SCORE if ends[0] >= 0 and ends[1] <= 1 else LOG_ODDS
 

@@ -17,6 +17,7 @@ class Grades(Classes):
     """
 
     kind: ClassVar[str] = "grades"
+    default_sampler: ClassVar[str | None] = "ranking"
     has_classes: ClassVar[bool] = False
     has_items: ClassVar[bool] = True
     outputs: ClassVar[frozenset[str]] = frozenset({"grades"})
@@ -48,7 +49,3 @@ class Grades(Classes):
     def row_of(self, task_id: str) -> str:
         """Return the id of the query: tasks have ``QUERY/ITEM``."""
         return task_id.rpartition("/")[0]
-
-    def sampler(self, has_prior: bool, most_classes: int) -> str:
-        """Return the sampler of queries."""
-        return "ranking"

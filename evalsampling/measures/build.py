@@ -296,7 +296,8 @@ class _Builder:
         system = self.spec.pool.systems[self.system]
         available = {*self.spec.labels.space.outputs}
         available |= {"score"} if system.score is not None else set()
-        if system.probability is not None or system.score is not None:
+        scores_tell = system.score is not None and not self.spec.labels.space.needs_columns
+        if system.probability is not None or scores_tell:
             available.add("probability")
         if not measure.looks_at & available:
             whose = "" if system.name is None else f" of system {system.name}"

@@ -80,11 +80,11 @@ def read_predictions(batch: PoolBatch, spec: EvaluationSpec) -> npt.NDArray[np.i
     Raises:
         InputError: naming file, column and row of the first bad value.
     """
-    predictions, columns = [], LabelColumns.of(batch)
+    predictions, space, columns = [], spec.labels.space, LabelColumns.of(batch)
     for system in spec.pool.systems:
         by_score = system.threshold is not None and system.score is not None
         score = batch.numbers(str(system.score)) if by_score else None
-        predictions.append(spec.labels.space.signs(columns, system, score))
+        predictions.append(space.signed(space.predictions(columns, system, score)))
     return _side_by_side(predictions)
 
 

@@ -121,7 +121,8 @@ def _sampler(top: Section, pool: PoolSpec, labels: LabelsSpec) -> SamplerSpec:
         return chosen
     has_prior = pool.score is not None or pool.probability is not None
     has_prior = has_prior and labels.oracle == "deterministic"
-    return SamplerSpec(labels.space.sampler(has_prior, MOST_CLASSES))
+    usual = "calibrated" if has_prior and len(labels.classes) <= MOST_CLASSES else "ais"
+    return SamplerSpec(labels.space.default_sampler or usual)
 
 
 @dataclasses.dataclass(frozen=True)

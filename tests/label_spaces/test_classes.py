@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evalsampling import InputError
+from evalsampling import Evaluation, InputError
 from evalsampling.label_spaces.classes import Classes
 from evalsampling.spec.sections import Section
 
@@ -53,3 +53,17 @@ def test_agreement_is_one_where_all_votes_on_a_row_are_alike() -> None:
     alike = Classes().agreement(row, np.array([0, 1, 1, 0, 0]), 0.9)
     # D_o = 1, D_e = 2 / 3: two votes of each class.
     assert alike.alpha == pytest.approx(-0.5)
+
+
+def test_scores_of_three_classes_tell_no_probabilities() -> None:
+    """They may stand beside features, from which the strata are cut then."""
+    draw = np.random.default_rng(0)
+    score, feature, truth = draw.random(300), draw.normal(size=300), draw.integers(0, 3, 300)
+    keys: dict[str, Any] = {"columns": {"x": feature}, "labels": {"classes": [0, 1, 2]}, "seed": 1}
+    keys |= {"pool": {"features": ["x"], "score": "score"}, "strata": {"method": "kd"}}
+    evaluation = Evaluation.from_arrays(score, truth, measure="accuracy", **keys)
+    ids = evaluation.sample(30)
+    evaluation.label(ids, truth[ids])
+    assert evaluation.estimate()[0].value == 1
+    with pytest.raises(InputError, match="brier needs a probability"):
+        Evaluation.from_arrays(score, truth, measure="brier", **keys)

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
-from evalsampling.label_spaces.numbers import FIRST, Numbers
+from evalsampling.label_spaces.numbers import CHANCES, ERRORS, FIRST, Numbers
 
 
 def test_numbers_come_back_from_their_codes() -> None:
@@ -79,3 +80,15 @@ def test_nothing_is_told_as_minus_zero() -> None:
 
 def test_no_number_is_listed() -> None:
     assert list(Numbers(0, 1).codes) == []
+
+
+@pytest.mark.parametrize("power", [0, 1, 2, 3, 4])
+def test_errors_have_the_moments_of_the_normal_distribution(power: int) -> None:
+    assert CHANCES @ ERRORS**power == pytest.approx(stats.norm.moment(power), abs=1e-12)
+
+
+def test_errors_have_its_mean_absolute_deviation() -> None:
+    expected = stats.norm.expect(np.abs)
+    assert CHANCES @ np.abs(ERRORS) == pytest.approx(expected, abs=1e-9)
+    assert np.all(CHANCES > 0)
+    np.testing.assert_allclose(ERRORS, -ERRORS[::-1])

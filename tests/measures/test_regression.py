@@ -8,7 +8,7 @@ from scipy import stats
 from sklearn import metrics
 
 from evalsampling.errors import InputError
-from evalsampling.label_spaces.numbers import Numbers
+from evalsampling.label_spaces.numbers import CHANCES, Numbers
 from evalsampling.measures import (
     BY_NAME,
     MeanAbsoluteError,
@@ -19,7 +19,6 @@ from evalsampling.measures import (
 )
 from evalsampling.measures.build import build_measures
 from evalsampling.stats.derivatives import jacobian
-from evalsampling.stats.normal_errors import CHANCES
 from evalsampling.stats.outputs import Outputs
 from tests.spec.specs import parse
 

@@ -11,7 +11,7 @@ from evalsampling.inference.domains import Domain, ReportedDomains
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.linearisation import linearise
 from evalsampling.inference.sample import WeightedSample
-from evalsampling.label_spaces.numbers import Numbers
+from evalsampling.label_spaces.numbers import CHANCES, Numbers
 from evalsampling.measures import (
     Accuracy,
     Brier,
@@ -29,7 +29,6 @@ from evalsampling.measures import (
 from evalsampling.samplers import ActiveRisk, Passive
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
-from evalsampling.stats.normal_errors import CHANCES
 from evalsampling.stats.outputs import Outputs
 from tests.samplers.pools import Pool, make_pool, table_of, with_second_system
 

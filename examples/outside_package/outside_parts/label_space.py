@@ -22,6 +22,7 @@ class Angles(LabelSpace):
 
     kind: ClassVar[str] = "angles"
     default_measure: ClassVar[str] = "mean_turn"
+    default_sampler: ClassVar[str] = "active_risk"
     refusal: ClassVar[str] = "is about classes; of angles there is mean_turn"
     has_classes: ClassVar[bool] = False
     are: ClassVar[str] = "labels are angles"
@@ -33,10 +34,6 @@ class Angles(LabelSpace):
     def to_mapping(self) -> dict[str, Any]:
         """Return nothing: the spec names it by ``space``."""
         return {}
-
-    def sampler(self, has_prior: bool, most_classes: int) -> str:
-        """Return the sampler that draws what is expected to be far off."""
-        return "active_risk"
 
     @functools.cached_property
     def codes(self) -> Mapping[str, int]:
@@ -59,10 +56,6 @@ class Angles(LabelSpace):
     def predictions(self, rows: Columns, system: System, score: Any) -> npt.NDArray[np.int64]:
         """Return the codes of the angles predicted."""
         return FIRST + rows.numbers(str(system.prediction)).astype(np.int64) % CIRCLE
-
-    def signs(self, rows: Columns, system: System, score: Any) -> npt.NDArray[np.int64]:
-        """Return zeros: cells know nothing of the angles predicted."""
-        return np.zeros(len(rows), dtype=np.int64)
 
     def signed(self, predictions: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Return zeros: cells know nothing of the angles predicted."""
