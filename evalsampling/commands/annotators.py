@@ -38,8 +38,8 @@ class AnnotatorsResult(Result):
     def to_json(self) -> Any:
         """Return the object that `annotators --json` prints: recall by class."""
         content = super().to_json()
-        for one in content["annotators"]:
-            one["recall"] = dict(zip(self.classes, one["recall"], strict=True))
+        for record in content["annotators"]:
+            record["recall"] = dict(zip(self.classes, record["recall"], strict=True))
         return content
 
 

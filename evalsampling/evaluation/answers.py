@@ -48,7 +48,7 @@ class Answers:
     def by_question(
         self,
         asked: Sequence[Any],
-        known: Sequence[int],
+        labels: Sequence[int],
         space: LabelSpace,
         stochastic: bool,
         replace: bool,
@@ -57,7 +57,7 @@ class Answers:
 
         Args:
             asked: id of the row of each question.
-            known: class code of each question, `NO_LABEL` where there is none.
+            labels: class code of each question so far, `NO_LABEL` where there is none.
             space: what labels there are.
             stochastic: whether a row may be asked about more than once.
             replace: whether a label may differ from one that is known.
@@ -69,9 +69,9 @@ class Answers:
         waiting: dict[Any, list[int]] = {}
         for question, value in enumerate(asked):
             open_questions = waiting.setdefault(value, [])
-            if not stochastic or known[question] == NO_LABEL:
+            if not stochastic or labels[question] == NO_LABEL:
                 open_questions.append(question)
-        found: dict[int, int] = {}
+        answers: dict[int, int] = {}
         codes = space.codes
         for value, text in zip(self.ids, self.texts, strict=True):
             if text not in codes:
@@ -85,14 +85,14 @@ class Answers:
                 raise InputError(f"id {value!r} has more labels than it was drawn")
             code = codes[text]
             question = waiting[value].pop(0) if stochastic else waiting[value][0]
-            before = found.setdefault(question, code)
+            before = answers.setdefault(question, code)
             if before != code:
-                told = f"{space.text(before)!r} and {text!r}"
-                raise InputError(f"id {value!r} has two labels, {told}")
-            if not replace and known[question] not in (NO_LABEL, code):
-                told = f"{space.text(known[question])!r} already, not {text!r}"
-                raise InputError(f"id {value!r} has label {told}; replace=True takes the new one")
-        return found
+                words = f"{space.text(before)!r} and {text!r}"
+                raise InputError(f"id {value!r} has two labels, {words}")
+            if not replace and labels[question] not in (NO_LABEL, code):
+                words = f"{space.text(labels[question])!r} already, not {text!r}"
+                raise InputError(f"id {value!r} has label {words}; replace=True takes the new one")
+        return answers
 
 
 def questions_of(ids: Sequence[Any], asked: Sequence[Any]) -> list[int]:
@@ -160,19 +160,19 @@ def _listed(label: Any, flags: Sequence[str]) -> list[Any]:
     """
     if flags and hasattr(label, "__array__") and np.ndim(label) == 2:
         rows = np.asarray(_by_name(label, flags))
-        return [[one for one, is_set in zip(flags, row, strict=True) if is_set] for row in rows]
+        return [[name for name, is_set in zip(flags, row, strict=True) if is_set] for row in rows]
     if flags and isinstance(label, list | tuple):
         return list(label)
     values: list[Any] = to_array(label, LABEL).to_pylist()
     return values
 
 
-def _by_name(label: Any, known: Sequence[str]) -> Any:
+def _by_name(label: Any, names: Sequence[str]) -> Any:
     """Return a matrix with a column for each label; those of a table are found by their names."""
     if isinstance(label, np.ndarray):
         return label
     table = Table.of(label, "labels")
-    if set(map(str, table.names)) != set(known):
-        raise InputError(f"labels: must have a column for each of {list(known)}")
-    columns = [to_array(table.column(name), name) for name in known]
+    if set(map(str, table.names)) != set(names):
+        raise InputError(f"labels: must have a column for each of {list(names)}")
+    columns = [to_array(table.column(name), name) for name in names]
     return np.stack([column.to_numpy(zero_copy_only=False) for column in columns], axis=1)

@@ -51,12 +51,14 @@ def estimate_kept_rows(
         raise InputError("sampler.estimator: the totals of the prior are those of the pool")
     answers = Answers.read(id, label, labels, spec.pool.id)
     ids = batch.ids(spec.pool.id).to_pylist()
-    found = answers.by_question(ids, [NO_LABEL] * len(ids), labels.space, False, False)
-    if not found:
+    codes = answers.by_question(ids, [NO_LABEL] * len(ids), labels.space, False, False)
+    if not codes:
         raise InputError("no row has a label")
-    kept = np.array(sorted(found))
-    code = np.array([found[place] for place in kept.tolist()])
-    rules = [labels.space.prior_rule(one.probability, None, None) for one in spec.pool.systems]
+    kept = np.array(sorted(codes))
+    code = np.array([codes[place] for place in kept.tolist()])
+    rules = [
+        labels.space.prior_rule(system.probability, None, None) for system in spec.pool.systems
+    ]
     outputs = read_outputs(batch, spec, tuple(rules)).take(kept)
     estimates: list[Estimate] = []
     for requested in build_measures(spec, [None] * len(rules)):

@@ -63,17 +63,17 @@ def missing_bounds(
     bounds = []
     for estimates in zip(*by_class, strict=True):
         target = estimates[0].target
-        values = [one.value for one in estimates if one.value is not None]
-        told = len(values) == len(estimates)
+        values = [estimate.value for estimate in estimates if estimate.value is not None]
+        is_defined = len(values) == len(estimates)
         bounds.append(
             MissingBounds(
                 target.measure,
                 target.system,
                 target.threshold,
-                min(values) if told else None,
-                max(values) if told else None,
-                min(one.intervals[0].low for one in estimates),
-                max(one.intervals[0].high for one in estimates),
+                min(values) if is_defined else None,
+                max(values) if is_defined else None,
+                min(estimate.intervals[0].low for estimate in estimates),
+                max(estimate.intervals[0].high for estimate in estimates),
                 target.against,
             )
         )

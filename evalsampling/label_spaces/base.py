@@ -269,8 +269,8 @@ class LabelSpace(abc.ABC):
 
     def continuation(self, text: str) -> str | None:
         """Return, in words, an answer that begins with a text and is longer; None if none is."""
-        found = longer(text, [*self.codes, UNSURE_LABEL])
-        return None if found is None else repr(found)
+        answer = longer(text, [*self.codes, UNSURE_LABEL])
+        return None if answer is None else repr(answer)
 
     # --- annotators
 

@@ -74,7 +74,9 @@ class Sets(LabelSpace):
     def outcomes(self) -> tuple[int | str, ...]:
         """The texts of all sets, by their codes."""
         return tuple(
-            set_text((one for bit, one in enumerate(self.labels) if code >> bit & 1), self.labels)
+            set_text(
+                (label for bit, label in enumerate(self.labels) if code >> bit & 1), self.labels
+            )
             for code in range(1 << len(self.labels))
         )
 

@@ -66,13 +66,15 @@ def whole_texts(texts: Collection[str], codes: Collection[str]) -> dict[str, str
 def longer(text: str, labels: Iterable[str]) -> str | None:
     """Return the first label, by its plain text, that begins with a text and is longer."""
     by_plain = {plain(label): label for label in labels}
-    found = beginning_with(plain(text), by_plain)
-    return None if found is None else by_plain[found]
+    continued = beginning_with(plain(text), by_plain)
+    return None if continued is None else by_plain[continued]
 
 
 def beginning_with(text: str, values: Iterable[str]) -> str | None:
     """Return the first value, in order, of which a text is a proper prefix, None if of none."""
-    return min((one for one in values if one != text and one.startswith(text)), default=None)
+    return min(
+        (value for value in values if value != text and value.startswith(text)), default=None
+    )
 
 
 def _is_whole(value: float) -> bool:

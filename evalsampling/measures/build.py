@@ -56,7 +56,7 @@ def build_reported(
                       if are_comparable(measure_of(built[0]), measure_of(other)))]  # fmt: skip
 
 
-GIVEN = ("positive", "numbers", "classes", "system", "sets", "titles")
+GIVEN = ("positive", "numbers", "classes", "system", "sets", "titles", "label_space")
 """Fields of measures that are filled in from the spec."""
 
 

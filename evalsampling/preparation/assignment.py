@@ -158,10 +158,10 @@ def _assign_queries(
     batch: PoolBatch, ids: pa.Array, spec: EvaluationSpec, stratification: Stratification
 ) -> CellBatch:
     """Return queries with their cells: by what is expected of their gains."""
-    found = ExpectedQueries.read(batch, spec)
-    outputs = found.outputs
+    expected = ExpectedQueries.read(batch, spec)
+    outputs = expected.outputs
     assert stratification.tree is not None
-    bins = stratification.tree.find(found.features)
+    bins = stratification.tree.find(expected.features)
     cell = stratification.grid.codes(bins, outputs.prediction, outputs.cost)
     prior, slices = np.ones((len(ids), 1)), read_slices(batch, spec)
-    return CellBatch(batch, ids, cell, prior, outputs, slices, stratification, found.queries)
+    return CellBatch(batch, ids, cell, prior, outputs, slices, stratification, expected.queries)

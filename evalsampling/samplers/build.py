@@ -47,7 +47,9 @@ def build_sampler(
     if maker.needs_costs and spec.pool.cost is None:
         raise InputError(f"sampler: {chosen.name}: it needs pool.cost, what each label costs")
     parameters = dict(chosen.parameters)
-    if chosen is not spec.sampler and "draws" in {one.name for one in dataclasses.fields(maker)}:
+    if chosen is not spec.sampler and "draws" in {
+        field.name for field in dataclasses.fields(maker)
+    }:
         parameters |= {k: v for k, v in spec.sampler.parameters.items() if k == "draws"}
     if isinstance(parameters.get("weights"), str):
         reference = parameters["weights"]

@@ -138,8 +138,8 @@ def read_space(
         InputError: naming the key that is wrong.
     """
     if of_items or section.get("space") is None:
-        told = (key for key in ("range", "multilabel") if section.get(key) is not None)
-        maker = LABEL_SPACES["grades" if of_items else next(told, "classes")]
+        keys = (key for key in ("range", "multilabel") if section.get(key) is not None)
+        maker = LABEL_SPACES["grades" if of_items else next(keys, "classes")]
         return maker.read(section), None
     for key in ("classes", "positive", "multilabel", "range"):
         if section.get(key) is not None:
