@@ -27,6 +27,19 @@ FLAG = "label."
 """What the name of a column of one label begins with: ``label.toxic``."""
 
 
+Scores = npt.NDArray[np.floating] | None
+"""Scores of rows, shape (n,), None if there are none."""
+
+Codes = npt.NDArray[np.integer]
+"""Codes of labels, shape (n,), as narrow as they are stored."""
+
+Named = str | Mapping[str, str] | None
+"""Column of the probability of the positive class, columns of all classes by name, or neither."""
+
+Ends = tuple[float, float] | None
+"""Least and greatest score, None if not known."""
+
+
 class Keys(Protocol):
     """A section of a spec."""
 
@@ -81,7 +94,7 @@ class Columns(Protocol):
     def flags(self, name: str) -> IntArray:
         """Return a column of 0 and 1, or of truth values, shape (n,)."""
 
-    def places(self, name: str, among: Sequence[int | str]) -> npt.NDArray[np.integer]:
+    def places(self, name: str, among: Sequence[int | str]) -> Codes:
         """Return the place of each value among some values, shape (n,)."""
 
     def bits(self, name: str, among: Sequence[str]) -> IntArray:
@@ -305,9 +318,7 @@ class LabelSpace(abc.ABC):
     # --- columns of a pool
 
     @abc.abstractmethod
-    def predictions(
-        self, rows: Columns, system: System, score: npt.NDArray[np.floating] | None
-    ) -> npt.NDArray[np.integer]:
+    def predictions(self, rows: Columns, system: System, score: Scores) -> Codes:
         """Return the codes that a system predicts, shape (n,), as narrow as they are stored."""
 
     def signed(self, predictions: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -319,13 +330,7 @@ class LabelSpace(abc.ABC):
         return []
 
     @abc.abstractmethod
-    def probabilities(
-        self,
-        rows: Columns,
-        named: str | Mapping[str, str] | None,
-        rule: str,
-        score: npt.NDArray[np.floating] | None,
-    ) -> FloatArray:
+    def probabilities(self, rows: Columns, named: Named, rule: str, score: Scores) -> FloatArray:
         """Return the probability of each outcome, shape (n, outcomes); rows add to 1.
 
         Args:
@@ -335,13 +340,13 @@ class LabelSpace(abc.ABC):
             score: shape (n,), for rules that need it.
         """
 
-    def prior_rule(self, named: Any, score: str | None, ends: tuple[float, float] | None) -> str:
+    def prior_rule(self, named: Any, score: str | None, ends: Ends) -> str:
         """Return where probabilities come from.
 
         Args:
             named: the columns of probabilities, None if there are none.
             score: the column of scores, None if there is none.
-            ends: least and greatest score, None if not known.
+            ends: of the scores.
         """
         if named is not None:
             return COLUMN

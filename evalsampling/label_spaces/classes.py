@@ -11,7 +11,17 @@ import scipy
 
 from evalsampling.arrays import FloatArray
 from evalsampling.errors import InputError
-from evalsampling.label_spaces.base import EVEN, SCORE, Columns, Keys, LabelSpace, System
+from evalsampling.label_spaces.base import (
+    EVEN,
+    SCORE,
+    Codes,
+    Columns,
+    Keys,
+    LabelSpace,
+    Named,
+    Scores,
+    System,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,9 +55,7 @@ class Classes(LabelSpace):
         """The classes."""
         return self.values
 
-    def predictions(
-        self, rows: Columns, system: System, score: npt.NDArray[np.floating] | None
-    ) -> npt.NDArray[np.integer]:
+    def predictions(self, rows: Columns, system: System, score: Scores) -> Codes:
         """Return classes from a column, or those on either side of a threshold."""
         if system.prediction is not None:
             return rows.places(system.prediction, self.values)
@@ -57,13 +65,7 @@ class Classes(LabelSpace):
         is_positive = score.astype(np.float64, copy=False) >= system.threshold
         return np.where(is_positive, self.positive, 1 - self.positive).astype(np.int64)
 
-    def probabilities(
-        self,
-        rows: Columns,
-        named: str | Mapping[str, str] | None,
-        rule: str,
-        score: npt.NDArray[np.floating] | None,
-    ) -> FloatArray:
+    def probabilities(self, rows: Columns, named: Named, rule: str, score: Scores) -> FloatArray:
         """Return probabilities from columns, from one of the positive class, or from scores."""
         if isinstance(named, Mapping):
             return _of_columns(rows, list(named.values()))

@@ -20,10 +20,14 @@ from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.errors import InputError
 from evalsampling.label_spaces.base import (
     LABEL,
+    Codes,
     Columns,
+    Ends,
     Field,
     Keys,
     LabelSpace,
+    Named,
+    Scores,
     System,
     UnlistedCodes,
 )
@@ -221,9 +225,7 @@ class Numbers(LabelSpace):
 
     # --- columns of a pool
 
-    def predictions(
-        self, rows: Columns, system: System, score: npt.NDArray[np.floating] | None
-    ) -> npt.NDArray[np.integer]:
+    def predictions(self, rows: Columns, system: System, score: Scores) -> Codes:
         """Return the codes of the numbers predicted, whose variances stand for scores."""
         assert system.prediction is not None
         assert system.score is not None
@@ -242,17 +244,11 @@ class Numbers(LabelSpace):
         """Return the column of predictions."""
         return [] if system.prediction is None else [system.prediction]
 
-    def probabilities(
-        self,
-        rows: Columns,
-        named: str | Mapping[str, str] | None,
-        rule: str,
-        score: npt.NDArray[np.floating] | None,
-    ) -> FloatArray:
+    def probabilities(self, rows: Columns, named: Named, rule: str, score: Scores) -> FloatArray:
         """Return the chances of the errors that a model expects, the same for all rows."""
         return np.tile(CHANCES, (len(rows), 1))
 
-    def prior_rule(self, named: Any, score: str | None, ends: tuple[float, float] | None) -> str:
+    def prior_rule(self, named: Any, score: str | None, ends: Ends) -> str:
         """Return that errors are normal."""
         return NORMAL
 

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.errors import InputError
@@ -15,10 +14,13 @@ from evalsampling.label_spaces.base import (
     EVEN,
     FLAG,
     LABEL,
+    Codes,
     Columns,
     Field,
     Keys,
     LabelSpace,
+    Named,
+    Scores,
     System,
     column_of_each,
 )
@@ -154,21 +156,13 @@ class Sets(LabelSpace):
 
     # --- columns of a pool
 
-    def predictions(
-        self, rows: Columns, system: System, score: npt.NDArray[np.floating] | None
-    ) -> npt.NDArray[np.integer]:
+    def predictions(self, rows: Columns, system: System, score: Scores) -> Codes:
         """Return sets from a column of lists or texts, or from one of 0 and 1 for each label."""
         if system.prediction is not None:
             return rows.bits(system.prediction, self.labels)
         return _joined(rows, list(system.by_label.values()))
 
-    def probabilities(
-        self,
-        rows: Columns,
-        named: str | Mapping[str, str] | None,
-        rule: str,
-        score: npt.NDArray[np.floating] | None,
-    ) -> FloatArray:
+    def probabilities(self, rows: Columns, named: Named, rule: str, score: Scores) -> FloatArray:
         """Return the probability of each set from those of the labels, taken as independent."""
         if rule == EVEN:
             return np.full((len(rows), len(self.outcomes)), 1 / len(self.outcomes))
