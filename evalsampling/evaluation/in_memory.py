@@ -113,10 +113,10 @@ class MemoryPool:
         own = {key: value for key, value in named.items() if value is not None}
         pool: dict[str, Any] = {"path": "frame", **spec.get("pool", {}), **own}
         wanted = _columns_named(pool, spec, with_id="id" in pool)
-        columns = {name: table.column(name) for name in wanted}
-        if not columns:
+        there = {name: table.column(name) for name in wanted}
+        if not there:
             raise InputError("no columns are given")
-        return cls._of_columns(columns, {**spec, "pool": pool})
+        return cls._of_columns(there, {**spec, "pool": pool})
 
     @classmethod
     def _of_columns(cls, columns: dict[str, Any], spec: dict[str, Any]) -> "MemoryPool":
