@@ -145,6 +145,11 @@ def read_space(
         if section.get(key) is not None:
             raise InputError(f"labels.{key}: with labels.space, that tells what labels there are")
     name, parameters = name_and_parameters("labels.space", section.get("space"))
+    if name in LABEL_SPACES.own:
+        raise InputError(
+            f"labels.space: {name} is not asked for by it: classes, multilabel and range are keys "
+            "of labels, and pool.lists has grades"
+        )
     maker = LABEL_SPACES.find("labels.space", name, directory)
     return construct("labels.space", maker, name, parameters, {}), {"name": name, **parameters}
 

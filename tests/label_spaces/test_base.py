@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from evalsampling import InputError
 from evalsampling.label_spaces.base import LabelSpace
 from evalsampling.label_spaces.classes import Classes
 from evalsampling.label_spaces.grades import Grades
@@ -95,6 +96,21 @@ def test_an_annotator_who_chose_nothing_is_told_what_is_wanted(
     assert (text is None) == bool(problem)
     assert bool(space.field.choices) != bool(space.field.form)
     assert set(space.field.choices) == {*space.offered}
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ({"space": "grades"}, "labels.space: grades is not asked for by it"),
+        ({"space": "teal"}, "labels.space: teal is of a package that is not installed here"),
+        ({"space": "numpy:array"}, "numpy:array is no class below .*LabelSpace"),
+        ({"space": "teal", "classes": [0, 1]}, "labels.classes: with labels.space, that tells"),
+        ({"space": 3}, "unknown labels.space 3"),
+    ],
+)
+def test_a_space_that_is_none_is_told(content: dict[str, Any], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        read_labels(Section("labels", content), "/")
 
 
 def test_predictions_by_threshold_and_by_column() -> None:
