@@ -82,8 +82,8 @@ class Columns(Protocol):
     def __contains__(self, name: str) -> bool:
         """Tell whether there is a column of a name."""
 
-    def values(self, name: str) -> list[Any]:
-        """Return a column without nulls as Python values."""
+    def distinct(self, name: str) -> tuple[list[Any], IntArray]:
+        """Return the distinct values of a column, and the place among them of each row's."""
 
     def numbers(self, name: str) -> npt.NDArray[np.floating]:
         """Return a column of finite numbers, shape (n,)."""
@@ -356,11 +356,12 @@ class LabelSpace(abc.ABC):
 
     def true_codes(self, rows: Columns) -> IntArray:
         """Return the labels in a file of them, shape (n,): its column `LABEL`."""
-        texts = self.texts(rows.values(LABEL))
-        codes = np.array([self.codes.get(str(text), -1) for text in texts], dtype=np.int64)
+        values, place = rows.distinct(LABEL)
+        texts = self.texts(values)
+        codes = np.array([self.codes.get(str(text), -1) for text in texts], dtype=np.int64)[place]
         if (codes < 0).any():
             row = int(np.argmax(codes < 0))
-            raise rows.error(LABEL, row, f"{texts[row]!r} is no class")
+            raise rows.error(LABEL, row, f"{texts[place[row]]!r} is no class")
         return codes
 
 

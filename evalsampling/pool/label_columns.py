@@ -26,10 +26,10 @@ class LabelColumns(PoolBatch):
         """Tell whether there is a column of a name."""
         return name in self.rows.schema.names
 
-    def values(self, name: str) -> list[Any]:
-        """Return a column without nulls as Python values."""
-        values: list[Any] = self.column(name).to_pylist()
-        return values
+    def distinct(self, name: str) -> tuple[list[Any], IntArray]:
+        """Return the distinct values of a column, and the place among them of each row's."""
+        coded = pc.dictionary_encode(self.column(name))
+        return coded.dictionary.to_pylist(), coded.indices.to_numpy().astype(np.int64)
 
     def shares(self, name: str) -> FloatArray:
         """Return a column of numbers in [0, 1], shape (n,)."""
