@@ -85,7 +85,6 @@ def missing_labels(
     counts = {state: sum(one is state for one in snapshot.states) for state in State}
     if counts[State.DECIDED] == len(snapshot.states) and not snapshot.late:
         return None
-    of_queries = snapshot.pool.spec.pool.lists is not None
     waiting = sum(
         snapshot.states[question] is State.OPEN
         for files in snapshot.standing
@@ -99,7 +98,7 @@ def missing_labels(
         skipped=counts[State.SKIPPED],
         unsure=counts[State.UNSURE],
         late=snapshot.late,
-        bounds=() if of_queries else tuple(missing_bounds(snapshot.analysis, measures)),
+        bounds=tuple(missing_bounds(snapshot.analysis, measures)),
     )
 
 

@@ -27,6 +27,8 @@ from evalsampling.preparation.slices import Slices
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.samplers.build import entry_of as entry_of_sampler
 from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.labels import read_space
+from evalsampling.spec.sections import Section
 from evalsampling.stats.cells import CellSums, CellTable
 from evalsampling.stats.history import History
 from evalsampling.stats.outputs import Outputs
@@ -73,29 +75,27 @@ class MemoryPool:
         """
         spec = _named(spec)
         given = {"score": score, "prediction": prediction}
-        there = {name: values for name, values in given.items() if values is not None}
+        columns_by_name = {name: values for name, values in given.items() if values is not None}
         pool: dict[str, Any] = {"path": "arrays", **spec.get("pool", {})}
-        labels = spec.get("labels", {})
-        if labels.get("multilabel") and _is_matrix(prediction):
-            known = labels["multilabel"]
-            pool["prediction"] = {value: f"prediction {value}" for value in known}
-            del there["prediction"]
-            there |= _columns_of(prediction, pool["prediction"])
+        space, _ = read_space(Section("labels", spec.get("labels", {})), False, "")
+        if space.flags and _is_matrix(prediction):
+            pool["prediction"] = {name: f"prediction {name}" for name in space.flags}
+            del columns_by_name["prediction"]
+            columns_by_name |= _columns_of(prediction, pool["prediction"])
         if _is_matrix(probability):
-            classes = labels.get("multilabel") or labels.get("classes", [0, 1])
-            pool["probability"] = {value: f"probability {value}" for value in classes}
-            there |= _columns_of(probability, pool["probability"])
+            pool["probability"] = {name: f"probability {name}" for name in space.names}
+            columns_by_name |= _columns_of(probability, pool["probability"])
         elif probability is not None:
             pool["probability"] = "probability"
-            there["probability"] = probability
+            columns_by_name["probability"] = probability
         others = Table.of({} if columns is None else columns, "columns")
         wanted = others.names if isinstance(columns, Mapping) else _columns_named(pool, spec)
-        there |= {name: others.column(name) for name in wanted if name in others.names}
-        if not there:
+        columns_by_name |= {name: others.column(name) for name in wanted if name in others.names}
+        if not columns_by_name:
             raise InputError("no columns are given")
         if id is not None:
-            there["id"] = id
-        return cls._of_columns(there, {**spec, "pool": pool})
+            columns_by_name["id"] = id
+        return cls._of_columns(columns_by_name, {**spec, "pool": pool})
 
     @classmethod
     def from_frame(cls, frame: Frame, named: dict[str, Any], spec: dict[str, Any]) -> "MemoryPool":
@@ -120,10 +120,10 @@ class MemoryPool:
         return cls._of_columns(there, {**spec, "pool": pool})
 
     @classmethod
-    def _of_columns(cls, there: dict[str, Any], spec: dict[str, Any]) -> "MemoryPool":
+    def _of_columns(cls, columns: dict[str, Any], spec: dict[str, Any]) -> "MemoryPool":
         """Prepare columns that are all there is, but for ids that may follow from an index."""
-        rows = len(next(iter(there.values())))
-        indexed = [(name, values.index) for name, values in there.items() if has_index(values)]
+        rows = len(next(iter(columns.values())))
+        indexed = [(name, values.index) for name, values in columns.items() if has_index(values)]
         for name, index in indexed:
             if len(index) == rows and not index.equals(indexed[0][1]):
                 raise InputError(
@@ -131,11 +131,11 @@ class MemoryPool:
                     "bring the rows in one order first"
                 )
         checked = EvaluationSpec.from_mapping({"budget": max(rows, 1), **spec}, Path())
-        if checked.pool.id not in there:
+        if checked.pool.id not in columns:
             ids = indexed[0][1].to_series() if indexed else np.arange(rows)
-            there[checked.pool.id] = ids
+            columns[checked.pool.id] = ids
         check_buildable(checked)
-        arrays = {name: to_array(values, name) for name, values in there.items()}
+        arrays = {name: to_array(values, name) for name, values in columns.items()}
         for name, values in arrays.items():
             if len(values) != rows:
                 raise InputError(f"{name}: {len(values)} values for {rows} rows")

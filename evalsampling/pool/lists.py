@@ -101,12 +101,12 @@ def read_queries(batch: PoolBatch, spec: EvaluationSpec, depth: int) -> QueryBat
     rows, grades = len(batch.rows), len(spec.labels.classes)
     counts = np.bincount(query, minlength=rows)
     place = np.arange(len(items)) - np.repeat(np.cumsum(counts) - counts, counts)
-    scores = [_numbers(batch, str(system.score), name, counts) for system in spec.pool.systems]
+    scores = [_numbers(batch, str(ranker.score), name, counts) for ranker in spec.pool.systems]
     rank = np.stack([_ranks(query, place, score, counts, depth) for score in scores], axis=1)
-    probable = [system for system in spec.pool.systems if system.probability is not None]
+    with_models = [ranker for ranker in spec.pool.systems if ranker.probability is not None]
     probability = np.full((len(items), grades), 1 / grades)
-    if probable:
-        own = [_grade_model(batch, system, name, counts, grades) for system in probable]
+    if with_models:
+        own = [_grade_model(batch, ranker, name, counts, grades) for ranker in with_models]
         probability = np.mean(own, axis=0)
     kept = np.flatnonzero(rank.any(axis=1))
     query, rank = query[kept], rank[kept]
@@ -257,12 +257,12 @@ def _floats(batch: PoolBatch, name: str, query: IntArray, values: pa.Array) -> F
 
 
 def _check_lengths(
-    batch: PoolBatch, name: str, items: str, values: IntArray, counts: IntArray
+    batch: PoolBatch, name: str, items: str, lengths: IntArray, counts: IntArray
 ) -> None:
-    wrong = np.flatnonzero(values != counts)
+    wrong = np.flatnonzero(lengths != counts)
     if len(wrong):
         row = int(wrong[0])
-        problem = f"{values[row]} values for the {counts[row]} items of column {items!r}"
+        problem = f"{lengths[row]} values for the {counts[row]} items of column {items!r}"
         raise batch.error(name, row, problem)
 
 

@@ -9,9 +9,10 @@ import numpy as np
 
 from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.errors import InputError
+from evalsampling.label_spaces.base import EVEN, LOG_ODDS, NO_PROBABILITY
 from evalsampling.measures.build import driving_thresholds
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.pool.columns import NO_PROBABILITY, read_features
+from evalsampling.pool.columns import read_features
 from evalsampling.preparation.summary import PoolSummary, Wanted, check_not_empty, cut_method
 from evalsampling.spec import MAX_CELLS, EvaluationSpec
 from evalsampling.stats.cells import CellGrid, CellSums, CellTable
@@ -22,15 +23,9 @@ from evalsampling.stats.score_summary import ScoreSummary
 from evalsampling.stats.signatures import Signatures
 from evalsampling.stats.strata import LeafTable, cut_edges
 
-NORMAL = "normal"
-"""Rule of numbers: their errors are taken to be normal."""
-
 FEW_LEAVES = 4
 """A warning comes where fewer than one in this many of the leaves asked for come out."""
 
-
-LOG_ODDS = "expit(score)"
-"""Rule of scores that are no probabilities: they are read as log-odds."""
 
 _CERTAIN = 1e-6
 """Most that the prior of a row may lack of 1 for the row to be as good as surely positive."""
@@ -126,14 +121,13 @@ class Stratification:
             signatures = Signatures.every(spec.signature_shape)
         else:
             signatures = Signatures.most_common(spec.signature_shape, summary.signatures, slots)
+        rule = spec.labels.space.prior_rule
         rules = tuple(
-            _rule(system.probability, system.score, bounds)
+            rule(system.probability, system.score, bounds)
             for system, bounds in zip(spec.pool.systems, ranges, strict=True)
         )
-        prior = _rule(spec.pool.probability, spec.pool.score, driving)
-        prior = "even" if prior == NO_PROBABILITY else prior
-        if spec.labels.numbers is not None:
-            prior, rules = NORMAL, (NORMAL,)
+        prior = rule(spec.pool.probability, spec.pool.score, driving)
+        prior = EVEN if prior == NO_PROBABILITY else prior
         first = spec.pool.systems[0]
         return cls(
             edges=edges,
@@ -318,15 +312,6 @@ def _cost_classes(summary: PoolSummary, bins: int, signatures: Signatures) -> Co
     """Return as many classes of costs as there is room for beside bins and signatures."""
     room = MAX_CELLS // (bins * signatures.slots)
     return CostClasses.spanning(*summary.costs, classes=min(max(room, 1), MOST_CLASSES))
-
-
-def _rule(probability: Any, score: str | None, bounds: tuple[float, float] | None) -> str:
-    """Return the rule by which probabilities are made; see `Stratification.rules`."""
-    if probability is not None:
-        return "column"
-    if score is None or bounds is None:
-        return NO_PROBABILITY
-    return "score" if bounds[0] >= 0 and bounds[1] <= 1 else LOG_ODDS
 
 
 def scores_of_classes(spec: EvaluationSpec, table: CellTable) -> ScoreSummary | None:

@@ -71,6 +71,10 @@ class CellTable:
         """Number of classes."""
         return self.prior.shape[1]
 
+    def covers(self, label: IntArray) -> bool:
+        """Tell whether labels are of its classes, so that it has their probabilities."""
+        return int(label.max(initial=-1)) < self.classes
+
     @functools.cached_property
     def rows(self) -> int:
         """M, the rows of the pool."""

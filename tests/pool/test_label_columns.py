@@ -14,12 +14,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalsampling import InputError
+from evalsampling.label_spaces.sets import Sets, probabilities_of_sets
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import read_predictions
-from evalsampling.pool.label_sets import probabilities_of_sets, read_label_sets
+from evalsampling.pool.label_columns import LabelColumns
 from evalsampling.pool.splits import WorkItem
 from evalsampling.preparation.local import pool_rows
-from evalsampling.spec import EvaluationSpec
+from evalsampling.spec import EvaluationSpec, SystemSpec
 
 KNOWN = ("toxic", "insult", "threat")
 LISTS = [["toxic"], [], ["threat", "toxic"], ["insult", "insult"]]
@@ -30,17 +31,22 @@ def batch(**columns: Any) -> PoolBatch:
     return PoolBatch(pa.record_batch(columns), "pool.parquet", first_row=100)
 
 
+def sets_of(rows: PoolBatch, name: str | None, by_label: dict[str, str] | None = None) -> Any:
+    system = SystemSpec(None, None, name, None, None, by_label or {})
+    return Sets(KNOWN).predictions(LabelColumns.of(rows), system, None)
+
+
 @pytest.mark.parametrize("kind", [pa.list_(pa.string()), pa.large_list(pa.large_string())])
 def test_lists(kind: pa.DataType) -> None:
     rows = batch(tags=pa.array([["insult"], *LISTS], kind).slice(1))
-    assert read_label_sets(rows, "tags", {}, KNOWN).tolist() == CODES
+    assert sets_of(rows, "tags").tolist() == CODES
 
 
 def test_texts() -> None:
     rows = batch(tags=["toxic", "none", '["threat", "toxic"]', "insult"])
-    assert read_label_sets(rows, "tags", {}, KNOWN).tolist() == CODES
+    assert sets_of(rows, "tags").tolist() == CODES
     rows = batch(tags=["toxic", "[]", "threat+toxic", "insult"])
-    assert read_label_sets(rows, "tags", {}, KNOWN).tolist() == CODES
+    assert sets_of(rows, "tags").tolist() == CODES
 
 
 @pytest.mark.parametrize("kind", [pa.int8(), pa.bool_(), pa.float64()])
@@ -50,7 +56,7 @@ def test_a_column_for_each_label(kind: pa.DataType) -> None:
     rows = batch(**{
         name: pa.array(column).cast(kind) for name, column in zip("abc", flags, strict=True)
     })  # fmt: skip
-    assert read_label_sets(rows, None, names, KNOWN).tolist() == CODES
+    assert sets_of(rows, None, names).tolist() == CODES
 
 
 def test_a_column_of_text_for_each_label() -> None:
@@ -63,10 +69,10 @@ def test_a_column_of_text_for_each_label() -> None:
     table = pa.record_batch(texts)
     item = WorkItem("pool.csv", 0, 1, 4, table.schema, True, 0, "pool.csv", 0)
     rows, names = PoolBatch(table, "pool.csv", 0, item), dict(zip(KNOWN, "abc", strict=True))
-    assert read_label_sets(rows, None, names, KNOWN).tolist() == CODES
+    assert sets_of(rows, None, names).tolist() == CODES
     bad = dataclasses.replace(rows, rows=pa.record_batch({**texts, "b": ["0", "1.5", "0", "1"]}))
     with pytest.raises(InputError, match="column 'b', row 1: a label is there or not, 1 or 0, got"):
-        read_label_sets(bad, None, names, KNOWN)
+        sets_of(bad, None, names)
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "csv", "jsonl", "avro"])
@@ -115,7 +121,7 @@ def _write_lines(table: pa.Table, path: Path) -> None:
 
 def test_lists_that_are_all_empty() -> None:
     rows = batch(tags=pa.array([[], []], pa.list_(pa.null())))
-    assert read_label_sets(rows, "tags", {}, KNOWN).tolist() == [0, 0]
+    assert sets_of(rows, "tags").tolist() == [0, 0]
 
 
 @pytest.mark.parametrize(
@@ -133,13 +139,13 @@ def test_lists_that_are_all_empty() -> None:
 )
 def test_bad_value_is_told_with_its_row(column: list[Any], words: str) -> None:
     with pytest.raises(InputError, match=f"pool.parquet: .*{words}"):
-        read_label_sets(batch(tags=column), "tags", {}, KNOWN)
+        sets_of(batch(tags=column), "tags")
 
 
 def test_flag_that_is_none() -> None:
     rows = batch(a=[0, 1], b=[0, 2], c=[0, 0])
     with pytest.raises(InputError, match=r"column 'b', row 101: a label is there or not, .* got 2"):
-        read_label_sets(rows, None, dict(zip(KNOWN, "abc", strict=True)), KNOWN)
+        sets_of(rows, None, dict(zip(KNOWN, "abc", strict=True)))
 
 
 def test_probability_of_a_set_is_the_product() -> None:

@@ -9,26 +9,28 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalsampling.errors import InputError
+from evalsampling.label_spaces.base import LabelSpace
+from evalsampling.label_spaces.classes import Classes
+from evalsampling.label_spaces.sets import Sets
 from evalsampling.labels.formats import read_votes
 from evalsampling.labels.votes import Register, check_votes
-from evalsampling.spec.label_sets import set_classes
 
 KNOWN = ("toxic", "insult", "threat")
+SPACE = Sets(KNOWN)
 TASKS = ["t_a", "t_b", "t_c"]
 SETS = [["threat", "toxic"], [], ["insult"]]
 TEXTS = ["toxic+threat", "none", "insult"]
 FLAGS = [[1, 0, 1], [0, 0, 0], [0, 1, 0]]
 
 
-def register(multilabel: tuple[str, ...] = KNOWN) -> Register:
+def register(space: LabelSpace = SPACE) -> Register:
     return Register(
         question_of_task={task: place for place, task in enumerate(TASKS)},
         questions_of_id={},
         ids=["1", "2", "3"],
         tasks=TASKS,
         labels=np.full(3, -1),
-        codes={text: code for code, text in enumerate(set_classes(KNOWN))},
-        multilabel=multilabel,
+        space=space,
     )
 
 
@@ -109,7 +111,7 @@ def test_sets_come_back_through_every_format(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["jsonl, lists", "parquet, lists", "label studio", "ground truth"])
 def test_sets_are_no_classes_where_one_is_wanted(name: str) -> None:
-    taken, rejects = check_votes(read_votes(*FORMATS[name]), register(()))
+    taken, rejects = check_votes(read_votes(*FORMATS[name]), register(Classes(SPACE.outcomes)))
     reasons = [one.reason for one in rejects]
     assert "2 choices where one class is wanted" in reasons
     assert "no choice where one class is wanted" in reasons

@@ -1,12 +1,11 @@
-"""Labels of any type as the texts of classes, the form in which they are compared."""
+"""Labels of any type as texts, the form in which they are compared, and their other spellings."""
 
-from collections.abc import Collection
+import math
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
 
-
-def class_texts(labels: pa.Array, codes: Collection[str]) -> list[str | None]:
+def label_texts(values: Sequence[Any], codes: Collection[str]) -> list[str | None]:
     """Return labels as texts, None for a null or a NaN.
 
     A column is what it is as a whole: truth values are 0 and 1 unless ``True`` is a class, floats
@@ -14,14 +13,17 @@ def class_texts(labels: pa.Array, codes: Collection[str]) -> list[str | None]:
     do not matter (`meant_texts`). What is no class then is told as it was given.
 
     Args:
-        labels: of rows; dictionaries decoded.
+        values: labels of rows.
         codes: texts of the classes.
     """
-    if pa.types.is_boolean(labels.type) and not {"True", "False"} & set(codes):
-        labels = labels.cast(pa.int8())
-    if pa.types.is_floating(labels.type):
-        labels = _whole(pc.if_else(pc.is_nan(labels), None, labels))
-    texts = [None if label is None else str(label) for label in labels.to_pylist()]
+    given = [None if value is None or value != value else value for value in values]
+    kinds = {type(value) for value in given if value is not None}
+    kind: type = str
+    if kinds == {bool} and not {"True", "False"} & {*codes}:
+        kind = int
+    elif float in kinds and kinds <= {int, float}:
+        kind = int if all(value is None or _is_whole(value) for value in given) else float
+    texts = [None if value is None else str(kind(value)) for value in given]
     meant = meant_texts({text for text in texts if text is not None}, codes)
     return [None if text is None else meant.get(text, text) for text in texts]
 
@@ -61,11 +63,23 @@ def whole_texts(texts: Collection[str], codes: Collection[str]) -> dict[str, str
     return {text: text.partition(".")[0] for text in texts}
 
 
-def _whole(labels: pa.Array) -> pa.Array:
-    try:
-        return labels.cast(pa.int64())
-    except pa.ArrowInvalid:
-        return labels
+def longer(text: str, labels: Iterable[str]) -> str | None:
+    """Return the first label, by its plain text, that begins with a text and is longer."""
+    by_plain = {plain(label): label for label in labels}
+    continued = beginning_with(plain(text), by_plain)
+    return None if continued is None else by_plain[continued]
+
+
+def beginning_with(text: str, values: Iterable[str]) -> str | None:
+    """Return the first value, in order, of which a text is a proper prefix, None if of none."""
+    return min(
+        (value for value in values if value != text and value.startswith(text)), default=None
+    )
+
+
+def _is_whole(value: float) -> bool:
+    """Tell whether a number is a whole number of 64 bits."""
+    return math.isfinite(value) and float(value).is_integer() and abs(value) < 2.0**63
 
 
 def _is_whole_float(text: str) -> bool:

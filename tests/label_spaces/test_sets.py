@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from evalsampling import InputError
+from evalsampling.label_spaces.sets import Sets, labels_of_text, set_text
 from evalsampling.spec import EvaluationSpec
-from evalsampling.spec.label_sets import labels_of_text, set_classes, set_text
 
 KNOWN = ("toxic", "insult", "threat")
 
 
 def test_code_of_a_set_has_a_bit_for_each_label() -> None:
-    classes = set_classes(KNOWN)
+    classes = Sets(KNOWN).outcomes
     assert len(set(classes)) == 8
     assert classes[0] == "none"
     assert classes[1] == "toxic"

@@ -3,10 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from evalsampling.label_spaces.base import FLAG
 from evalsampling.labels.vote import field_text
-
-FLAG = "label."
-"""What the name of a column of one label begins with: ``label.toxic``."""
 
 _FLAGS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 
