@@ -79,8 +79,7 @@ def _will_it_pay(result: PlanResult) -> list[str]:
     savings = {row.measure: row.saving for row in result.errors if row.saving is not None}
     sentences = [
         f"{compared(measure)}: rows chosen as well as can be leave {saving:.2f} of the variance "
-        "of rows drawn evenly"
-        + " for equal money" * result.by_cost
+        "of rows drawn evenly" + " for equal money" * result.by_cost
         for measure, saving in savings.items()
     ]
     likelihood = result.errors[0].label_likelihood if result.errors else None

@@ -158,6 +158,11 @@ class Analysis:
         return Price.of_rows(rows if chance is None else rows * chance, table.cost)
 
     @property
+    def has_classes(self) -> bool:
+        """Whether rows have one of a few labels: see `LabelSpace.has_classes`."""
+        return self.spec is None or self.spec.has_classes
+
+    @property
     def exhausted(self) -> bool:
         """Whether every question that can be asked has been."""
         return self.sampler.exhausted(self.table, self.history)
@@ -298,8 +303,7 @@ class Analysis:
         Args:
             parts: column and code of a slice each; None for all labels.
         """
-        has_classes = self.spec is None or self.spec.has_classes
-        if not (len(self.history.labelled) and has_classes):
+        if not (len(self.history.labelled) and self.has_classes):
             return [None] * len(parts)
         sample, slice = self.sampler.weigh(self.table, self.history), self.history.slice
         inside = [None if part is None else slice[:, part[0]] == part[1] for part in parts]

@@ -364,7 +364,7 @@ def as_json(estimate: Estimate) -> dict[str, Any]:
         "design_effect": estimate.design_effect,
         "largest_share": estimate.largest_share,
         "largest_weight": estimate.largest_weight,
-        "bias": None if estimate.bias is None else estimate.bias.as_json(),
+        "bias": None if estimate.bias is None else dataclasses.asdict(estimate.bias),
         "undetected": None if estimate.light is None else estimate.light.as_json(),
         "significance": None if significance is None else dataclasses.asdict(significance),
     }

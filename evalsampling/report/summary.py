@@ -155,7 +155,9 @@ def what_if(facts: Facts) -> Section | None:
     )
     listed = [item for number in numbers[:MOST_SENTENCES] for item in _if_more_hid(number)]
     light = [number for number in numbers if number.of_kind("assumption-light")]
-    undetected = dict.fromkeys(number.undetected for number in light if number.undetected)
+    undetected = dict.fromkeys(
+        number.undetected["words"] for number in light if number.undetected is not None
+    )
     bounds = [f"{escape(text[:1].upper() + text[1:])}." for text in undetected]
     body = paragraph(hidden) + bullets(listed)
     caption = "Intervals by how many positives are thought likely to hide"

@@ -21,7 +21,8 @@ import numpy as np
 import pytest
 
 from evalsampling import InputError
-from evalsampling.labels.class_texts import plain
+from evalsampling.label_spaces.classes import Classes
+from evalsampling.label_spaces.spellings import plain
 from evalsampling.labels.formats import read_votes
 from evalsampling.labels.splink import make_pair
 from evalsampling.labels.tally import Subjects, Tally
@@ -40,10 +41,9 @@ REGISTER = Register(
     ids=[str(row) for row in range(ROWS)],
     tasks=TASKS,
     labels=np.full(ROWS, NO_LABEL),
-    codes={label: code for code, label in enumerate(CLASSES)},
+    space=Classes(tuple(CLASSES)),
     tally=Tally(Subjects(ROWS, votes=3)),
     pairs={make_pair(*left, *right): [row] for row, (left, right) in enumerate(PAIRS)},
-    positive="yes",
 )
 FEW, MANY = 150, int(os.environ.get("EVALSAMPLING_DELIVERIES", "100000"))
 
