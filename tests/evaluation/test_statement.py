@@ -37,7 +37,8 @@ def test_positives_that_were_not_met_are_named_where_they_make_the_width() -> No
     assert statement(estimate) == (
         "F1 0.70 (0.38 to 0.80). The low end allows for positives that score lower than every "
         "labelled positive; without them it is 0.61 to 0.81. For ± 0.05 expect about 5,000 "
-        "labels. With 95 % confidence it is at least 0.58, unless more than 10 % of all positives are among the "
+        "labels. With 95 % confidence it is at least 0.58, unless more than 10 % of all positives "
+        "are among the "
         "971,234 rows that score lower (310 have a label). To rule that out takes about 24,000 "
         "labels there."
     )
