@@ -406,6 +406,7 @@ def column_of_each(key: str, given: Mapping[Any, Any], names: Sequence[str]) -> 
     texts = all(isinstance(column, str) for column in columns.values())
     if set(columns) != set(names) or not texts:
         raise InputError(
-            f"{key}: must name a column for each of {list(names)}, as `labels` has them, got {given!r}"
+            f"{key}: must name a column for each of {list(names)}, as `labels` has them, "
+            f"got {given!r}"
         )
     return {name: columns[name] for name in names}
