@@ -81,6 +81,8 @@ def _text(arguments: argparse.Namespace, result: EstimateResult) -> str:
     for number in headline:
         lines += wrapped(number.statement, "  ")
     lines += _short_table(others)
+    lines += [line for contest in result.contests for line in contest_table(contest)]
+    lines += _of_sampler(result)
     if result.measures:
         level = f"{100 * result.measures[0].confidence:g} % intervals"
         lines += wrapped(f"In brackets are {level}; --detail says what they rest on.")
@@ -128,6 +130,12 @@ def _detail(result: EstimateResult) -> list[str]:
         lines.append(f"half-width {result.half_width:.4f}: of the widest interval")
     elif result.half_width_reason is not None:
         lines += wrapped(f"half-width not to be told: {result.half_width_reason}", "  ")
+    return lines + _of_sampler(result)
+
+
+def _of_sampler(result: EstimateResult) -> list[str]:
+    """Return what samplers of some kinds guarantee, or how many rows they drew."""
+    lines = []
     if result.guarantee is not None:
         lines += wrapped(result.guarantee.words, "  ")
     if result.sample_size is not None:

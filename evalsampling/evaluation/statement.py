@@ -50,6 +50,8 @@ def statement(estimate: Estimate) -> str:
         return f"{name} is exactly {value}: every row that it depends on has a label."
     if not estimate.claims:
         return f"{name} {value}, but the labels allow no claim yet: it may be far off."
+    if None in ends:
+        return f"{name} {value}; how far off it is, is not known."
     sentences = [f"{name} {value} ({shown_range(estimate.low, estimate.high, digits)})."]
     if target.against is not None:
         sentences.append(_comparison(estimate))

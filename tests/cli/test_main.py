@@ -188,14 +188,16 @@ def test_an_open_round_is_told_of(job: Any) -> None:
 def test_the_half_width_or_why_there_is_none(job: Any) -> None:
     one: Job = job(measure=["f1", "recall"])
     one.prepare()
-    empty = call("estimate", one.workspace).out
+    empty = call("estimate", one.workspace, "--detail").out
     assert "half-width not to be told: the interval of f1 claims nothing (no labels yet" in empty
     assert one.estimate().json["half_width_reason"].startswith("the interval of f1 claims")
     for number in (1, 2, 3):
         one.sample("--size", 60)
         one.estimate("--labels", one.deliver(one.answers(number)))
     told = one.estimate().json
-    assert f"half-width {told['half_width']:.4f}: " in call("estimate", one.workspace).out
+    assert (
+        f"half-width {told['half_width']:.4f}: " in call("estimate", one.workspace, "--detail").out
+    )
     assert told["half_width_reason"] is None
 
 
@@ -207,8 +209,12 @@ def test_a_whole_evaluation_for_people(job: Any) -> None:
     sampled = call("sample", one.workspace)
     assert sampled.out.startswith("round 1: 20 rows to label in\n")
     estimated = call("estimate", one.workspace, "--labels", one.deliver(one.answers(1)))
-    assert estimated.out.startswith("20 labels, 0 open, 0 rejected\n95 % intervals ")
-    assert "\nf1 " in estimated.out
+    assert estimated.out.startswith("20 labels, 0 open, 0 rejected\nF1 ")
+    said = one.estimate().json["measures"][0]["statement"]
+    assert " ".join(said.split()) in " ".join(estimated.out.split())
+    detail = call("estimate", one.workspace, "--detail").out
+    assert detail.startswith("20 labels, 0 open, 0 rejected\n95 % intervals ")
+    assert "\nf1 " in detail
     assert "labels.csv: 20 taken, 0 rejected" in estimated.err
     status = call("status", one.workspace)
     assert "1 round, 20 of 200 labels, 0 open, 0 rejected" in status.out
@@ -253,8 +259,11 @@ def test_points_of_a_curve_are_thinned_for_people(job: Any) -> None:
     one.prepare()
     one.sample()
     call("estimate", one.workspace, "--labels", one.deliver(one.answers(1)))
-    text = call("estimate", one.workspace).out.splitlines()
+    text = call("estimate", one.workspace, "--detail").out.splitlines()
     told = one.estimate().json["measures"]
+    short = call("estimate", one.workspace).out.splitlines()
+    for axis in ("precision", "recall"):
+        assert 5 <= sum(line.startswith(f"pr_curve.{axis} at ") for line in short) <= 4 * 8
     assert text[0] == "80 labels, 0 open, 0 rejected"
     assert max(map(len, text)) <= 80
     found = [line for line in text if line.startswith(("f1", "pr_curve"))]
@@ -277,13 +286,13 @@ def test_points_of_a_curve_are_thinned_for_people(job: Any) -> None:
     assert titles == ["of old", *slices, "of new", *slices, "of old against new", *slices]
 
 
-def test_estimate_says_what_intervals_rest_on_and_what_would_narrow_them(job: Any) -> None:
+def test_estimate_says_what_intervals_rest_on_and_what_may_hide(job: Any) -> None:
     one: Job = job(sampler="calibrated", measure=["f1", "recall"], round_size=80)
     one.prepare()
     one.sample()
     one.estimate("--labels", one.deliver(one.answers(1)))
     told = one.estimate().json
-    printed = call("estimate", one.workspace).out
+    printed = call("estimate", one.workspace, "--detail").out
     assert max(map(len, printed.splitlines())) <= 80
     text = " ".join(printed.split())
     assert list(told["assumes"]) == ["model-based", "design-based", "assumption-light"]
@@ -292,13 +301,8 @@ def test_estimate_says_what_intervals_rest_on_and_what_would_narrow_them(job: An
     (hidden,) = told["hidden"]
     for quantiles in (hidden["prior"], hidden["posterior"]):
         assert ", ".join(two_digits(100 * one) for one in quantiles.values()) in text
-    wide = [one for one in told["measures"] if one["undetected"]["further"]]
-    assert wide
-    for measure in wide:
-        words, further = measure["undetected"]["words"], measure["undetected"]["further"]
-        assert f"{measure['measure']}: {words}" in text
-        assert f"about {further['labels']:,} further labels in leaves" in words
-        assert "at most 2 times the default one" in words
+    for measure in told["measures"]:
+        assert f"{measure['measure']}: {measure['undetected']['words']}" in text
     for measure in told["measures"]:
         half, twice = (f"{other['low']:.4f}\N{EN DASH}{other['high']:.4f}"
                        for other in measure["sensitivity"])  # fmt: skip
@@ -345,14 +349,14 @@ def test_a_model_based_interval_that_is_not_the_default_is_in_brackets(job: Any)
     assert told["intervals"][-1]["kind"] == "assumption-light"
     combined = next(each for each in told["intervals"] if each["kind"] == "model-based")
     ends = f"{combined['low']:.4f}\N{EN DASH}{combined['high']:.4f}"
-    few = call("estimate", one.workspace).out
+    few = call("estimate", one.workspace, "--detail").out
     assert f" ({ends}) " in few
     assert few.count(f"\n{MOSTLY_PRIOR}\n") == 1
     for number in (2, 3, 4):
         one.sample("--size", 60)
         one.estimate("--labels", one.deliver(one.answers(number)))
     assert one.estimate().json["measures"][0]["method"] == "calibration-curve"
-    assert "in brackets" not in call("estimate", one.workspace).out
+    assert "in brackets" not in call("estimate", one.workspace, "--detail").out
 
 
 def test_no_zero_has_a_minus() -> None:

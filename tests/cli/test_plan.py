@@ -28,17 +28,22 @@ def test_errors_stand_below_their_sampler(monkeypatch: pytest.MonkeyPatch) -> No
         by_cost=True,
     )  # fmt: skip
     assert max(map(len, lines)) <= 80
-    assert lines[1].split() == [
+    assert (
+        " ".join(lines[:2])
+        == "Accuracy of new against old with 800.5: ± 0.02 by optimal_importance."
+    )
+    table = lines[lines.index("if the scores' probabilities are right:") + 1 :]
+    assert table[0].split() == [
         "sampler,", "measure", "budget", "std.", "error", "half-width", "power", "draws",
         "labels", "cost",
     ]  # fmt: skip
-    assert [line for line in lines[2:] if line in ("optimal_importance", "passive")]
-    assert lines[4].split() == ["f1", "of", "old", "more", "-", "0.0500", "-", "-", "-"]
-    words = " ".join(" ".join(lines[7:]).split())
+    assert [line for line in table[1:] if line in ("optimal_importance", "passive")]
+    assert table[3].split() == ["f1", "of", "old", "more", "-", "0.0500", "-", "-", "-"]
+    words = " ".join(" ".join(table[6:]).split())
     assert words == (
-        "accuracy of new against old: the best proposal has 0.25 of the variance of even draws for "
-        "equal money label likelihood 0.70: rows are worth choosing by the scores from 0.6 on, if "
-        "labels bear it out"
+        "Accuracy of new against old: rows chosen as well as can be leave 0.25 of the variance of "
+        "rows drawn evenly for equal money label likelihood 0.70: from 0.6 on it pays to choose "
+        "rows by the scores, if labels agree with them"
     )
 
 
@@ -78,5 +83,6 @@ def test_a_half_width_that_no_budget_had() -> None:
     lines = text(
         PlannedError("ais", "f1", 100, 0.1, 0.2), PlannedError("ais", "f1", None, None, 0.1)
     )
-    assert lines[3].split() == ["f1", "100", "0.1000", "0.2000"]
-    assert lines[4].split() == ["f1", "more", "-", "0.1000"]
+    assert lines[0] == "F1 with 100 labels: ± 0.2 by ais."
+    assert lines[4].split() == ["f1", "100", "0.1000", "0.2000"]
+    assert lines[5].split() == ["f1", "more", "-", "0.1000"]

@@ -78,6 +78,10 @@ def test_where_no_affordable_number_of_labels_helps_it_says_what_would() -> None
             undefined(Target("recall"), 0.95, "no labels", "no labelled row where a=b"),
             "Recall cannot be estimated: no labelled row where a=b.",
         ),
+        (
+            of(1.5, 0.9, math.inf, DESIGN, Target("log_loss", (0.0, math.inf))),
+            "Log loss 1.500; how far off it is, is not known.",
+        ),
         (of(0.8, 0.0, 1.0, DESIGN), "F1 0.80, but the labels allow no claim yet"),
         (
             of(0.8, 0.7, 0.9, DESIGN, Target("f1", system="new", slice="country=DE")),

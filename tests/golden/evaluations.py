@@ -19,7 +19,11 @@ def told_by(case: Case) -> dict[str, Any]:
     evaluation = Evaluation.from_frame(pool.table, **case.keys)
     ids = [_round(evaluation, case, size, pool.truth, rng) for size in case.rounds]
     estimates = evaluation.estimate(intervals=OWN)
-    by_title = estimates.to_dict()
+    # What they say in words, and what they expect of further labels, is in `said`.
+    by_title = {
+        title: {key: value for key, value in one.items() if key not in ("statement", "outlook")}
+        for title, one in estimates.to_dict().items()
+    }
     assert len(by_title) == len(estimates), "two estimates have one title"
     return plain(
         {

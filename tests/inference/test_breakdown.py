@@ -11,7 +11,7 @@ from evalsampling.inference.breakdown import SHARE, Breakdown, below_all_met, br
 from evalsampling.inference.domains import ReportedDomains
 from evalsampling.inference.undetected import Rules, Undetected
 from evalsampling.measures import Accuracy, FBeta, Measure, Precision, Recall
-from tests.inference.test_assumption_light import tail_pool
+from tests.inference.tail_pools import tail_pool
 from tests.samplers.pools import Pool
 
 LIGHT = ReportedDomains(assumption_light=True)

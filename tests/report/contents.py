@@ -11,7 +11,7 @@ def number(measure: str, value: float | None = 0.5, **told: Any) -> dict[str, An
         "value": value, "standard_error": 0.05, "low": low, "high": high, "confidence": 0.95,
         "method": "calibration-curve", "reason": None, "effective_size": 10.0,
         "design_effect": 0.5, "largest_share": 0.1, "largest_weight": 0.1, "sensitivity": [],
-        "undetected": None, **told,
+        "undetected": None, "statement": f"{measure} is {value}. More of it.", **told,
     }  # fmt: skip
     default = {"low": one["low"], "high": one["high"], "kind": "model-based",
                "method": one["method"]}  # fmt: skip

@@ -4,8 +4,6 @@ import html.parser
 import re
 from typing import Any
 
-import pytest
-
 from evalsampling.report.facts import Facts
 from evalsampling.report.page import page, sections
 from tests.report.contents import band, number, twin, with_light
@@ -66,27 +64,19 @@ def section(anchor: str, *measures: dict[str, Any], **told: Any) -> str:
     return Reader(found[anchor].element()).text if anchor in found else ""
 
 
-def test_the_headline_is_a_sentence() -> None:
-    text = section("summary", number("f1", 0.77, low=0.71, high=0.83))
-    assert "F1 is between 0.71 and 0.83 with 95 % confidence; the best estimate is 0.77." in text
+def test_the_headline_is_what_the_number_says() -> None:
+    said = "F1 0.77 (0.71 to 0.83). For ± 0.05 expect about 70 labels."
+    one = number("f1", 0.77, low=0.71, high=0.83, statement=said)
+    assert said in section("summary", one)
+    text = section("summary", one)
     assert "40 labels out of a pool of 1,000 rows, drawn in 2 rounds." in text
     assert "Recall, and whatever depends on it, is within this pool" in text
 
 
-@pytest.mark.parametrize(
-    ("one", "words"),
-    [
-        (number("recall", 0.9, low=0.0, high=1.0, method="few positives"),
-         "allow no claim about Recall yet (few positives). The estimate is 0.900"),
-        (number("precision", None, reason="precision is undefined (0/0)", method="undefined"),
-         "Precision cannot be told: precision is undefined (0/0)."),
-        (number("accuracy", 0.75, low=0.75, high=0.75, method="census"),
-         "Accuracy is exactly 0.750: every row that it depends on has a label."),
-        (number("log_loss", 1.5, low=0.9, high=None), "how far off is not known"),
-    ],
-)  # fmt: skip
-def test_it_says_no_more_than_is_known(one: dict[str, Any], words: str) -> None:
-    assert words in section("summary", one)
+def test_the_first_sentence_is_bold_and_text_is_escaped() -> None:
+    one = number("recall", 0.9, statement="Recall where a=<b> 0.9 (0.8 to 1.0). More & more.")
+    html = page(Facts.from_json(twin(one)))
+    assert "<strong>Recall where a=&lt;b&gt; 0.9 (0.8 to 1.0).</strong> More &amp; more." in html
 
 
 def test_without_labels_it_says_so_and_shows_nothing_else_of_them() -> None:
