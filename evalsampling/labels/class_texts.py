@@ -5,19 +5,22 @@ from collections.abc import Collection
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from evalsampling.spec.yes_no import plain, yes_and_no
+
 
 def class_texts(labels: pa.Array, codes: Collection[str]) -> list[str | None]:
     """Return labels as texts, None for a null or a NaN.
 
-    A column is what it is as a whole: truth values are 0 and 1 unless ``True`` is a class, floats
-    (or texts of them: ``1.0``) that are all whole are whole numbers. Case and blanks around a text
-    do not matter (`meant_texts`). What is no class then is told as it was given.
+    A column is what it is as a whole: truth values are 0 and 1 unless classes are words for
+    them (``True``, ``yes``), floats (or texts of them: ``1.0``) that are all whole are whole
+    numbers. Case and blanks around a text do not matter, and words for yes and no are understood
+    (`meant_texts`). What is no class then is told as it was given.
 
     Args:
         labels: of rows; dictionaries decoded.
         codes: texts of the classes.
     """
-    if pa.types.is_boolean(labels.type) and not {"True", "False"} & set(codes):
+    if pa.types.is_boolean(labels.type) and not _are_words(codes):
         labels = labels.cast(pa.int8())
     if pa.types.is_floating(labels.type):
         labels = _whole(pc.if_else(pc.is_nan(labels), None, labels))
@@ -26,11 +29,18 @@ def class_texts(labels: pa.Array, codes: Collection[str]) -> list[str | None]:
     return [None if text is None else meant.get(text, text) for text in texts]
 
 
+def _are_words(codes: Collection[str]) -> bool:
+    """Tell whether classes are words for truth values, as ``True`` or ``yes``."""
+    words = yes_and_no(codes).keys() | {"True", "False"}
+    return any(name in words or plain(name) in words for name in codes)
+
+
 def meant_texts(texts: Collection[str], codes: Collection[str]) -> dict[str, str]:
     """Return the class of each text that spells the name of a class in another way.
 
-    `` Yes`` is ``yes``, unless two classes differ in nothing but case and blanks; see `whole_texts`
-    for floats.
+    `` Yes`` is ``yes``, unless two classes differ in nothing but case and blanks. Of classes that
+    are a yes and a no, as 1 and 0, every word for these is understood (`yes_and_no`); see
+    `whole_texts` for floats.
 
     Args:
         texts: all labels of a column.
@@ -41,12 +51,9 @@ def meant_texts(texts: Collection[str], codes: Collection[str]) -> dict[str, str
         classes.setdefault(plain(name), []).append(name)
     alike = {text: classes.get(plain(text), []) for text in {*texts} - {*codes}}
     spelled = {text: names[0] for text, names in alike.items() if len(names) == 1}
-    return {**whole_texts(texts, codes), **spelled}
-
-
-def plain(text: str) -> str:
-    """Return a text case-folded and without blanks around it, to compare it with others."""
-    return text.strip().casefold()
+    words = yes_and_no(codes)
+    said = {text: words[plain(text)] for text in alike if plain(text) in words}
+    return {**whole_texts(texts, codes), **said, **spelled}
 
 
 def whole_texts(texts: Collection[str], codes: Collection[str]) -> dict[str, str]:

@@ -7,11 +7,11 @@ the id ``12`` that of ``123``. Truncated lines of JSON, and other formats, canno
 import dataclasses
 from collections.abc import Collection, Iterable, Sequence
 
-from evalsampling.labels.class_texts import plain
 from evalsampling.labels.splink import SCORE
 from evalsampling.labels.vendor import unescaped
 from evalsampling.labels.vote import Pair, Vote
 from evalsampling.spec.label_sets import labels_of_text
+from evalsampling.spec.yes_no import plain
 
 
 @dataclasses.dataclass(frozen=True)

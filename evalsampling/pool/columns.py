@@ -1,7 +1,7 @@
 """What the columns of a pool mean: outputs of the systems, features, slices, hashes of ids."""
 
 import reprlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from evalsampling.pool.batch import PoolBatch, whole_number_texts
 from evalsampling.pool.label_sets import probabilities_of_sets, read_label_sets
 from evalsampling.spec import EvaluationSpec, SystemSpec
 from evalsampling.spec.numbers import NumberRange
+from evalsampling.spec.yes_no import yes_and_no
 from evalsampling.stats.hashing import hash_integers, hash_strings
 from evalsampling.stats.normal_errors import CHANCES
 from evalsampling.stats.outputs import Outputs
@@ -156,11 +157,12 @@ def _predictions(
         hit = scores.astype(np.float64, copy=False) >= system.threshold
         return np.where(hit, positive, 1 - positive).astype(np.int64)
     column = batch.column(name)
+    whole = all(isinstance(value, int) for value in classes)
     if pa.types.is_boolean(column.type):
-        column = column.cast(pa.int8())
+        column = column.cast(pa.int8() if whole else pa.string())
     elif pa.types.is_floating(column.type):
         column = _whole(column)
-    whole, untyped = all(isinstance(value, int) for value in classes), batch.holds_text(column)
+    untyped = batch.holds_text(column)
     numeric = whole and not untyped
     if numeric and pa.types.is_integer(column.type):
         values = column.to_numpy()
@@ -174,20 +176,51 @@ def _predictions(
     elif numeric and pa.types.is_floating(column.type):
         row = _first_fraction(column)
         raise batch.error(name, row, f"{column[row].as_py()} is none of {[*classes]}")
-    elif numeric or not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
-        words = f"type {column.type} holds none of the classes {[*classes]}"
-        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-            words += ": labels.classes names others, labels.positive the positive one"
-        raise batch.error(name, 0, words)
+    elif numeric or not _is_text(column):
+        codes = _said_in_words(column, classes)
+        if codes is None or codes.null_count == len(codes):
+            words = f"type {column.type} holds none of the classes {[*classes]}"
+            if _is_text(column):
+                words += ": labels.classes names others, labels.positive the positive one"
+            raise batch.error(name, 0, words)
+        return _codes(batch, name, column, codes, classes)
     known = pa.array([value if numeric else str(value) for value in classes], type=column.type)
     codes = pc.index_in(column, value_set=known)
     if codes.null_count and whole and untyped:
         codes = pc.index_in(whole_number_texts(column), value_set=known)
     if codes.null_count:
+        said = _said_in_words(column, classes)
+        codes = codes if said is None else pc.coalesce(codes, said)
+    return _codes(batch, name, column, codes, classes)
+
+
+def _codes(
+    batch: PoolBatch, name: str, column: pa.Array, codes: pa.Array, classes: Sequence[int | str]
+) -> IntArray:
+    """Return class codes; a null among them is an error that names its row."""
+    if codes.null_count:
         row = pc.index(codes.is_null(), True).as_py()
         shown = reprlib.repr(column[row].as_py())
         raise batch.error(name, row, f"{shown} is none of {[*classes]}")
     return codes.to_numpy().astype(np.int64)
+
+
+def _is_text(column: pa.Array) -> bool:
+    return pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+
+
+def _said_in_words(column: pa.Array, classes: Sequence[int | str]) -> pa.Array | None:
+    """Return the class codes of words like yes and no, null where a text is no such word.
+
+    None if classes or column are not of that kind.
+    """
+    texts = [str(value) for value in classes]
+    words = yes_and_no(texts)
+    if not words or not _is_text(column):
+        return None
+    plain = pc.utf8_lower(pc.utf8_trim_whitespace(column.cast(pa.large_string())))
+    place = pc.index_in(plain, value_set=pa.array(list(words), pa.large_string()))
+    return pa.array([texts.index(name) for name in words.values()], pa.int32()).take(place)
 
 
 def _whole(column: pa.Array) -> pa.Array:

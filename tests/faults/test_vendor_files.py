@@ -21,13 +21,13 @@ import numpy as np
 import pytest
 
 from evalsampling import InputError
-from evalsampling.labels.class_texts import plain
 from evalsampling.labels.formats import read_votes
 from evalsampling.labels.splink import make_pair
 from evalsampling.labels.tally import Subjects, Tally
 from evalsampling.labels.task_names import opaque_name, with_check
 from evalsampling.labels.vendor import escaped
 from evalsampling.labels.votes import Register, check_votes
+from evalsampling.spec.yes_no import plain, yes_and_no
 from evalsampling.stats.history import NO_LABEL
 
 ROWS = 12
@@ -264,7 +264,11 @@ def check(seed: int, name: str) -> bool:
     labels = {(TASKS[row], str(vote.annotator), vote.label) for row, vote in taken if vote.label}
     assert all(vote.annotator for _, vote in taken)
     if labels:
-        spelled = {(task, person, plain(label)) for task, person, label in find(content)}
+        words = yes_and_no(REGISTER.codes)
+        spelled = {
+            (task, person, words.get(plain(label), plain(label)))
+            for task, person, label in find(content)
+        }
         assert labels <= spelled, (seed, name, content)
     return bool(labels)
 

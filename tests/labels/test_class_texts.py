@@ -28,6 +28,11 @@ from evalsampling.labels.class_texts import class_texts
         (pa.array([" yes", "No", "YES ", "no"]), ["no", "yes"], ["yes", "no", "yes", "no"]),
         (pa.array(["No", "no", "NO", "x"]), ["no", "No"], ["No", "no", "NO", "x"]),  # ambiguous
         (pa.array(["True", "FALSE"]), ["true", "false"], ["true", "false"]),
+        (pa.array([True, False, None]), ["no", "yes"], ["yes", "no", None]),
+        (pa.array([" yes", "N", "no", "1"]), "01", ["1", "0", "0", "1"]),
+        (pa.array(["Y", "n ", "TRUE", "0", "x"]), ["no", "yes"], ["yes", "no", "yes", "0", "x"]),
+        (pa.array(["y", "n"]), ["t", "f", "n"], ["y", "n"]),  # three classes
+        (pa.array(["y", "no"]), ["yes", "maybe"], ["y", "no"]),  # no yes and no
     ],
 )
 def test_texts(given: pa.Array, codes: Any, expected: list[str | None]) -> None:
