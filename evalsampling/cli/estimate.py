@@ -41,7 +41,8 @@ def _run(arguments: argparse.Namespace) -> EstimateResult:
     options = read_options(EstimateOptions, arguments)
     labels, replace = _resolved(options.labels), _resolved(options.replace)
     result = _estimate(dataclasses.replace(options, labels=labels, replace=replace), arguments)
-    warnings = (f"warning: {warning}" for warning in result.warnings)
+    at_the_top = {one.words for one in result.mostly_rejected}
+    warnings = (f"warning: {one}" for one in result.warnings if one not in at_the_top)
     notes = (f"note: {note}" for note in result.notes)
     for line in [*result.messages, *warnings, *notes]:
         logs.say(line)
@@ -62,7 +63,10 @@ def _estimate(options: EstimateOptions, arguments: argparse.Namespace) -> Estima
 
 
 def _text(_: argparse.Namespace, result: EstimateResult) -> str:
-    lines = [f"{counted(result.labels, 'label')}, {result.open} open, {result.rejects} rejected"]
+    lines = [line for one in result.mostly_rejected for line in wrapped(one.words, "  ")]
+    lines.append(
+        f"{counted(result.labels, 'label')}, {result.open} open, {result.rejects} rejected"
+    )
     shown = _thinned(result.measures)
     kinds = [*assumed(kind for number in shown for kind in _kinds(number))]
     lines += estimate_table(shown, kinds, _methods_asked_for(shown))

@@ -125,6 +125,30 @@ class ReportedHidden:
 
 
 @dataclasses.dataclass(frozen=True)
+class MostlyRejected:
+    """A delivery of which more answers are rejected than were taken.
+
+    Attributes:
+        file: name of its file.
+        rejected: answers that do not count, and that no later one made up for.
+        taken: answers that count.
+    """
+
+    file: str
+    rejected: int
+    taken: int
+
+    @property
+    def words(self) -> str:
+        """The same in a sentence."""
+        return (
+            f"most answers of {self.file} were rejected: {self.rejected} of "
+            f"{self.rejected + self.taken}. Mend them before you trust any number: their reasons "
+            "are in the folder labels of the workspace"
+        )
+
+
+@dataclasses.dataclass(frozen=True)
 class EstimateResult(Result):
     """Estimates from all labels so far.
 
@@ -152,6 +176,7 @@ class EstimateResult(Result):
         cost: what the labels so far cost, None if all cost the same.
         label_likelihood: how good the scores' probabilities are by the labels, None of too few
             (`inference.label_likelihood`).
+        mostly_rejected: deliveries of which most answers are rejected.
         messages: a line for each delivery; not part of the JSON.
     """
 
@@ -175,6 +200,7 @@ class EstimateResult(Result):
     cost: float | None = None
     label_likelihood: float | None = None
     notes: tuple[str, ...] = ()
+    mostly_rejected: tuple[MostlyRejected, ...] = ()
     messages: tuple[str, ...] = ()
 
     def to_json(self) -> Any:
@@ -193,6 +219,7 @@ class EstimateResult(Result):
             "regions": tuple(map(ReportedRegion.from_json, content["regions"])),
             "hidden": tuple(ReportedHidden(**one) for one in content["hidden"]),
             "contests": tuple(map(Contest.from_json, content["contests"])),
+            "mostly_rejected": tuple(MostlyRejected(**one) for one in content["mostly_rejected"]),
         }
         missing, wrong = content["missing"], content["label_error"]
         if missing is not None:
@@ -222,7 +249,9 @@ def result_of(
     estimates = analysis.estimate(measures, intervals)
     labels = len(history.labelled)
     still_open = sum(snapshot.open_questions.values())
-    warnings = [*analysis.sampler.remarks(analysis.table), *brief(estimates)]
+    rejected = tuple(MostlyRejected(*counts) for counts in snapshot.mostly_rejected)
+    warnings = [one.words for one in rejected]
+    warnings += [*analysis.sampler.remarks(analysis.table), *brief(estimates)]
     missing = len(history) - labels
     if missing:
         warnings.append(
@@ -266,6 +295,7 @@ def result_of(
         cost=None if spec.pool.cost is None else history.money,
         label_likelihood=likelihood,
         notes=tuple(brief(estimates, attrgetter("notes"))),
+        mostly_rejected=rejected,
     )
 
 
