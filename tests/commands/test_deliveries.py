@@ -208,6 +208,17 @@ def test_label_outside_the_classes(drawn: Job) -> None:
     assert "label 'maybe' is none of: 0, 1" in reject(drawn, [[task, "maybe"]])
 
 
+@pytest.mark.parametrize("mark", [";", "\t"])
+def test_semicolons_and_tabs_separate_answers_too(drawn: Job, mark: str) -> None:
+    """As a spreadsheet of many countries saves them, with a comma within a comment."""
+    answers = drawn.answers(1)
+    lines = [f'{task}{mark}{label}{mark}"so, so; or\tnot"' for task, label in answers]
+    path = drawn.directory / "a.csv"
+    path.write_text("\ufeff" + "\r\n".join([mark.join(["task", "label", "comment"]), *lines, ""]))
+    result = drawn.estimate("--labels", path).json
+    assert (result["labels"], result["rejects"]) == (len(answers), 0)
+
+
 def test_words_for_yes_and_no_are_labels(drawn: Job) -> None:
     """Of a hundred answers of a spreadsheet seventy were once rejected for them."""
     words = {"0": ["no", " N", "No ", "FALSE", "0"], "1": ["yes", "Y", " YES", "true", "1"]}
@@ -327,7 +338,7 @@ def test_strict_sees_contradictions_between_files_of_one_call(drawn: Job) -> Non
         ("a.csv", b"task,label,label\nx,1,0\n", ["'label' is there twice"]),
         ("a.jsonl", b'{"task": "x", "label": 1}\n{oops\n', ["line 2", "not JSON"]),
         ("a.parquet", b"PAR1", ["cannot be read"]),
-        ("a.csv", b"task;label\nx;1\n", ["commas, not by semicolons"]),
+        ("a.csv", b"task|label\nx|1\n", ["'task' (or 'id') is missing; there are: 'task|label'"]),
         ("a.csv", "task,label\nx,1\n".encode("utf-16"), ["not UTF-8"]),
         ("a.csv", b"Task,Label\nx,1\n", ["compared exactly"]),
         ("a.ods", b"", [".csv", ".jsonl", ".parquet", ".xlsx"]),
