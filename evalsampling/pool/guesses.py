@@ -13,6 +13,7 @@ from evalsampling.pool.files import find_files
 from evalsampling.pool.formats.registry import format_of, read_batches
 from evalsampling.pool.splits import WorkItem
 from evalsampling.spec.sink import is_taken
+from evalsampling.spec.yes_no import yes_and_no
 
 MOST_ROWS = 10_000
 """Rows that are looked at."""
@@ -23,9 +24,19 @@ MOST_SLICES = 20
 _MOST_CLASSES = 20
 
 _IDS = ("id", "key", "uid", "uuid", "pair_id", "row_id", "record_id")
-_SCORES = ("score", "logit", "probability", "prob", "proba", "confidence", "similarity", "weight")
+_SCORES = (
+    "score", "logit", "probability", "prob", "proba", "confidence", "similarity", "weight", "risk"
+)  # fmt: skip
 _PROBABILITIES = ("probability", "prob", "proba", "chance")
-_PREDICTIONS = ("prediction", "predicted", "pred", "guess", "decision", "class", "label", "output")
+_PREDICTIONS = (
+    "prediction", "predicted", "pred", "guess", "decision", "class", "label", "output",
+    "verdict", "judge", "judgement", "flagged", "flag",
+)  # fmt: skip
+
+NUMBER_TEXT = "number as text"
+"""Kind of columns of numbers that no program reads as such: ``0,93`` or ``93 %``."""
+
+_NUMBER_TEXT = r"^\s*[-+]?\d+([.,]\d+)?\s*%?\s*$"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,7 +45,7 @@ class SampledColumn:
 
     Attributes:
         name: of the column.
-        kind: ``number``, ``whole``, ``text``, ``truth`` or ``other``.
+        kind: ``number``, ``whole``, ``text``, ``truth``, `NUMBER_TEXT` or ``other``.
         distinct: values that differ, of those looked at.
         rows: how many were looked at.
         nulls: of them.
@@ -62,6 +73,8 @@ class SampledColumn:
             column = _typed(column)
         kind = _kind(column.type)
         known = column.drop_null()
+        if kind == "text" and _looks_like_numbers(known):
+            kind = NUMBER_TEXT
         if kind == "other":
             return cls(name, kind, 0, len(column), column.null_count, ())
         counts = pc.value_counts(known).field("values").to_pylist() if len(known) else []
@@ -111,10 +124,11 @@ class Guess:
         id = _best(ids, _IDS) or next(iter(ids), None)
         rest = [one for one in columns if one is not id and not one.nulls]
         numbers = [one for one in rest if one.kind == "number"]
-        score = _best(numbers, _SCORES) or next(iter(numbers), None)
+        whole = [one for one in rest if one.kind == "whole"]
+        score = _best(numbers, _SCORES) or _best(whole, _SCORES) or next(iter(numbers), None)
         coded = [one for one in rest if one.values and one.kind != "number" and one.distinct >= 1
-                 and all(map(str.strip, one.values))]  # fmt: skip
-        prediction = _best(coded, _PREDICTIONS)
+                 and one is not score and all(map(str.strip, one.values))]  # fmt: skip
+        prediction = _best(coded, _PREDICTIONS) or _only_yes_or_no(coded)
         classes = _classes(prediction)
         shares = [
             one for one in numbers
@@ -132,6 +146,7 @@ class Guess:
         payload = [
             one for one in others
             if one.kind == "text" and one not in slices and not is_taken(one.name)
+            and _best([one], _SCORES) is None
         ]  # fmt: skip
         return cls(
             id, score, probability, prediction, classes, tuple(slices), tuple(payload)
@@ -159,6 +174,21 @@ def look_at(pattern: str) -> tuple[int, list[SampledColumn]]:
         return len(files), []
     first = dataclasses.replace(batch, rows=batch.rows.slice(0, MOST_ROWS))
     return len(files), [SampledColumn.of(first, name) for name in batch.rows.schema.names]
+
+
+def _looks_like_numbers(texts: pa.Array) -> bool:
+    """Tell whether texts are numbers with a comma or a percent sign; not if there is none."""
+    if not len(texts):
+        return False
+    return bool(pc.all(pc.match_substring_regex(texts, _NUMBER_TEXT)).as_py()) and bool(
+        pc.any(pc.match_substring_regex(texts, "[,%]")).as_py()
+    )
+
+
+def _only_yes_or_no(columns: Sequence[SampledColumn]) -> SampledColumn | None:
+    """Return the column that says yes or no, None if there is none or several."""
+    found = [one for one in columns if one.kind == "truth" or yes_and_no(one.values)]
+    return found[0] if len(found) == 1 else None
 
 
 def _kind(kind: pa.DataType) -> str:
