@@ -85,6 +85,7 @@ def prepare_in_shares(preparation: Preparation, most: int, gather: Gather) -> Pr
             _run(preparation, most, gather)
         return preparation.result()
     preparation.check_same_spec()
+    preparation.check_same_pool()
     if preparation.check_ids and not ids_were_checked(PreparedPool.read(workspace)):
         raise InputError(
             f"{workspace.path}: prepared without --check-ids; "
