@@ -35,6 +35,9 @@ LOG_ODDS = "expit(score)"
 _CERTAIN = 1e-6
 """How near to 1 a prior is of a row that is as good as known to be positive."""
 
+_MATCH_WEIGHT = "match_weight"
+"""In the name of a column of scores that Splink made: log2 odds."""
+
 _FAR = 30.0
 """Log-odds that no model has of the surest of rows if none of its rows is below even odds."""
 
@@ -191,12 +194,20 @@ class Stratification:
         )
 
     def about_scores(self, spec: EvaluationSpec, table: CellTable) -> list[str]:
-        """Say so if scores make nearly all rows positive when they are read as log-odds.
+        """Say so if scores that are read as log-odds are none by their name or their values.
 
-        Rare positives have very negative log-odds, and these are fine.
+        Those that make nearly all rows positive are none. Rare positives have very negative
+        log-odds, and these are fine.
         """
         if self.prior != LOG_ODDS:
             return []
+        if _MATCH_WEIGHT in str(spec.pool.score):
+            return [
+                f"pool.score: {spec.pool.score!r} is a match weight of Splink by its name: log2 "
+                "odds, read here as natural log-odds, which makes probabilities too extreme. Name "
+                "Splink's column of probabilities, pool.probability: match_probability, or "
+                "multiply the weights by ln 2 = 0.6931"
+            ]
         positive = table.prior[:, spec.labels.positive]
         certain = table.count[positive > 1 - _CERTAIN].sum() / table.rows
         of_score = [
