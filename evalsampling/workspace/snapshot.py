@@ -216,6 +216,15 @@ class Snapshot:
         classes = len(self.pool.spec.labels.codes)
         return gold_table(self.tally, self.control_subjects, classes)
 
+    @property
+    def never_answered(self) -> int:
+        """Number of questions of closed rounds that lack an answer."""
+        rounds = [files.number for files in self.standing for _ in files.subjects(self.pool.spec)]
+        return sum(
+            state is State.OPEN and number in self.closed
+            for state, number in zip(self.states, rounds, strict=True)
+        )
+
     @functools.cached_property
     def late(self) -> int:
         """Number of questions whose first answer came after a later round had been drawn."""

@@ -124,6 +124,28 @@ def test_who_errs_is_seen_without_gold_rows(voted: Job) -> None:
     assert f"{rows_in_all - wrong}/{rows_in_all} (" in lines[2]
 
 
+def test_rows_of_a_closed_round_are_not_open(voted: Job) -> None:
+    """`status` and `annotators` say the same."""
+    rows = votes(voted, 1, wrong=0)
+    some = {task for task, _ in voted.answers(1)[:6]}
+    voted.estimate(
+        "--labels", deliver(voted, [row for row in rows if row[0] not in some], "most.csv")
+    )
+
+    def told() -> tuple[int, int, int]:
+        where = call("annotators", voted.workspace, "--json").json["rows"]
+        is_open = call("status", voted.workspace, "--json").json["open"]
+        return is_open, where["open"] + where["disputed"], where["unanswered"]
+
+    before = told()
+    assert before[0] == before[1] >= 6
+    assert before[2] == 0
+    voted.estimate("--close")
+    assert told()[0] == 0
+    assert told()[2] == 6
+    assert "6 unanswered" in call("annotators", voted.workspace).out
+
+
 def test_disputes_go_to_a_batch_of_their_own(voted: Job) -> None:
     rows = votes(voted, 1, wrong=0.5, skipped=0.3)
     before = voted.estimate("--labels", deliver(voted, rows, "all.csv")).json
