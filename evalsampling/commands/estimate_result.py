@@ -17,9 +17,9 @@ from evalsampling.commands.label_quality import (
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis
+from evalsampling.evaluation.cautions import cautions
 from evalsampling.evaluation.stopping import reason_to_stop
 from evalsampling.inference.assumptions import assumed
-from evalsampling.inference.label_likelihood import doubts
 from evalsampling.inference.many_systems import Contest
 from evalsampling.inference.precision_curve import Guarantee
 from evalsampling.inference.results import (
@@ -250,23 +250,9 @@ def result_of(
     labels = len(history.labelled)
     still_open = sum(snapshot.open_questions.values())
     rejected = tuple(MostlyRejected(*counts) for counts in snapshot.mostly_rejected)
-    warnings = [one.words for one in rejected]
-    warnings += [*analysis.sampler.remarks(analysis.table), *brief(estimates)]
-    missing = len(history) - labels
-    if missing:
-        warnings.append(
-            f"{missing} of {len(history)} rows drawn have no label ({still_open} still open)"
-            + ("; others of their round stand for them, as if missing at random" * bool(labels))
-        )
     wrong = label_error(snapshot, measures, estimates)
-    warnings += label_warnings(wrong)
-    likelihood = analysis.label_likelihood()
-    if analysis.sampler.trusts_prior:
-        warnings += doubts(likelihood, "that the labels show")
+    told = cautions(analysis, estimates, still_open, label_warnings(wrong))
     curve = analysis.curve()
-    guarantee = None if curve is None else curve.guarantee
-    told = () if guarantee is None else guarantee.warnings
-    warnings += [one for one in told if one not in warnings]
     exhausted = analysis.exhausted and not still_open
     # A Poisson sample whose expected size is the budget may come out smaller: it is all there is.
     is_spent = analysis.spent(labels) >= spec.budget and (labels >= spec.budget or not still_open)
@@ -279,7 +265,7 @@ def result_of(
         labels=labels,
         open=still_open,
         rejects=snapshot.rejects,
-        warnings=tuple(warnings),
+        warnings=(*(one.words for one in rejected), *told),
         done=is_spent or exhausted or enough,
         measures=tuple(ReportedEstimate.from_json(as_json(one)) for one in estimates),
         regions=tuple(_region(parts, spec, analysis) for parts in joints),
@@ -289,11 +275,11 @@ def result_of(
         hidden=_hidden(spec, analysis),
         missing=missing_labels(snapshot, measures),
         label_error=wrong,
-        guarantee=guarantee,
+        guarantee=None if curve is None else curve.guarantee,
         sample_size=analysis.sample_size,
         contests=tuple(analysis.contests()),
         cost=None if spec.pool.cost is None else history.money,
-        label_likelihood=likelihood,
+        label_likelihood=analysis.label_likelihood(),
         notes=tuple(brief(estimates, attrgetter("notes"))),
         mostly_rejected=rejected,
     )

@@ -20,7 +20,17 @@ _MOST_LINES = 40
 
 
 class Estimates(list[Estimate]):
-    """Estimates in order; ``estimates["f1"]`` is the one of that measure, or of that title."""
+    """Estimates in order; ``estimates["f1"]`` is the one of that measure, or of that title.
+
+    Attributes:
+        warnings: what to know before trusting them, as the command line says it. Some of the
+            estimates alone have none.
+    """
+
+    def __init__(self, estimates: Iterable[Estimate] = (), warnings: Iterable[str] = ()) -> None:
+        """Hold estimates with the warnings about all of them."""
+        super().__init__(estimates)
+        self.warnings = tuple(warnings)
 
     @overload
     def __getitem__(self, key: SupportsIndex, /) -> Estimate: ...
@@ -92,7 +102,8 @@ class Estimates(list[Estimate]):
         ]
         width = max((len(title) for title, _, _ in lines), default=0)
         text = [f"{title:<{width}}  {value:>9}  {told}" for title, value, told in lines]
-        return "\n".join([f"<{len(self)} estimate{'s' * (len(self) != 1)}>", *text, *self._notes()])
+        head = f"<{len(self)} estimate{'s' * (len(self) != 1)}>"
+        return "\n".join([head, *text, *self._tests(), *self._notes()])
 
     def _repr_html_(self) -> str:
         """Return a table, which a notebook shows."""
@@ -103,7 +114,8 @@ class Estimates(list[Estimate]):
             f"<td>{html.escape(one.intervals[0].method)}</td></tr>"
             for one in list(self)[:_MOST_LINES]
         ]
-        more = "".join(f"<p>{html.escape(line)}</p>" for line in self._notes())
+        notes = [*self._tests(), *self._notes()]
+        more = "".join(f"<p>{html.escape(line)}</p>" for line in notes)
         body = "".join(rows)
         return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>{more}"
 
@@ -113,6 +125,26 @@ class Estimates(list[Estimate]):
             yield f"and {len(self) - _MOST_LINES} more: to_frame() has them all"
         claimed = (one.intervals[0].kind for one in self if one.claims)
         yield from (f"{kind}: {words}" for kind, words in assumed(claimed).items())
+        yield from (f"warning: {words}" for words in self.warnings)
+
+    def _tests(self) -> Iterable[str]:
+        """Return, for each comparison shown, what is compared, its tests and the chance."""
+        for one in list(self)[:_MOST_LINES]:
+            test, target = one.significance, one.target
+            if test is None or target.against is None:
+                continue
+            sign = "/" if target.null == 1 else "-"
+            numbers = {
+                "p": test.p_value,
+                "anytime p": test.anytime_p_value,
+                f"chance that {target.system} is greater": test.chance_above,
+            }
+            known = [f"{name} {value:.3g}" for name, value in numbers.items() if value is not None]
+            within = "" if target.slice is None else f" where {target.slice}"
+            yield (
+                f"{target.measure}: {target.system} {sign} {target.against}{within}; "
+                f"{', '.join(known) or 'no test: labels allow no claim'}"
+            )
 
 
 def _digits(one: Estimate) -> int:

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 
 _AT_RANK = (
-    "the sampler adastrat gives {} at every rank, told by `evalsampling curve WORKSPACE --at K`; "
-    "at one rank it is {} with prediction: {{threshold: the score of that rank}}"
+    "the sampler adastrat with the measure average_precision gives {} at every rank, shown by "
+    "`evalsampling curve WORKSPACE --at K`; at one rank it is {} with prediction: "
+    "{{threshold: the score of that rank}}"
 )
 _OF_CLASS = (
     "prevalence is the share of rows whose label is labels.positive, and 1 - accuracy the share of "

@@ -86,10 +86,13 @@ def test_shown(evaluation: Evaluation) -> None:
     told = evaluation.estimate()
     text = repr(told).splitlines()
     kinds = {one.intervals[0].kind for one in told if one.claims}
-    assert [line.split(": ")[0] for line in text[len(told) + 1 :]] == [
+    compared = sum(one.target.against is not None for one in told)
+    below = text[len(told) + 1 :]
+    assert all(" old - new" in line for line in below[:compared])
+    assert [line.split(": ")[0] for line in below[compared:]] == [
         kind for kind in ASSUMES if kind in kinds
     ]
-    assert all(ASSUMES[line.split(": ")[0]] in line for line in text[len(told) + 1 :])
+    assert all(ASSUMES[line.split(": ")[0]] in line for line in below[compared:])
     assert text[1].startswith("f1 of old ")
     assert "95 %: " in text[1]
     assert repr(told[0]).startswith("<Estimate f1 of old: 0.")
@@ -107,3 +110,44 @@ def test_an_evaluation_is_shown_in_a_line(evaluation: Evaluation) -> None:
     assert text.startswith("<Evaluation of f1, difference(f1), recall, difference(recall): 3,000 ")
     assert text.endswith("rounds 1, labels 200 of 200 rows drawn>")
     assert "\n" not in text
+
+
+def test_what_the_command_line_warns_of_is_printed() -> None:
+    rng = np.random.default_rng(3)
+    truth = rng.random(3000) < 0.1
+    log_odds = rng.normal(size=3000) + 3 * truth - 3
+    score = 100 / (1 + np.exp(-log_odds))
+    evaluation = Evaluation.from_arrays(score, score > 50, seed=1)
+    ids = evaluation.sample(50)
+    evaluation.label(ids[:30], truth[ids[:30]])
+    told = evaluation.estimate()
+    missing = (
+        "20 of 50 rows drawn have no label; others of their round stand for them, as if missing at "
+        "random"
+    )
+    assert told.warnings[0].startswith("pool.score: 'score' from ")
+    assert missing in told.warnings
+    shown = repr(told)
+    assert f"warning: {missing}" in shown.splitlines()
+    assert "warning: pool.score: 'score' from 0." in shown
+    assert missing in told._repr_html_()
+    few = Evaluation.from_arrays(
+        log_odds, log_odds > 0, seed=1, sampler="passive", measure="recall"
+    )
+    ids = few.sample(30)
+    few.label(ids, truth[ids])
+    [warning] = few.estimate().warnings
+    assert repr(few.estimate()).endswith(f"warning: {warning}")
+    assert f"{truth[ids].sum()} " in warning
+
+
+def test_comparisons_show_what_is_compared_with_test_and_chance(evaluation: Evaluation) -> None:
+    told = evaluation.estimate(["f1"])
+    compared = told["f1 of old against new"]
+    assert compared.significance is not None
+    [line] = [one for one in repr(told).splitlines() if one.startswith("f1: old - new; ")]
+    assert f"p {compared.significance.p_value:.3g}" in line
+    assert f"chance that old is greater {compared.significance.chance_above:.3g}" in line
+    slices = [one for one in repr(told).splitlines() if one.startswith("f1: old - new where ")]
+    assert len(slices) == 2
+    assert line in told._repr_html_()

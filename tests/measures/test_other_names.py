@@ -18,7 +18,7 @@ def test_no_name_of_ours_is_among_them() -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("precision_at_k", "the sampler adastrat gives precision at every rank"),
+        ("precision_at_k", "the sampler adastrat with the measure average_precision"),
         ("failure_rate", "prevalence is the share of rows whose label is labels.positive, and 1 - "
          "accuracy"),
         ("sensitivity", "it is recall"),
